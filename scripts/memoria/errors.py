@@ -1,0 +1,32 @@
+"""Errors: one class per outcome a caller branches on, each with one sentence for the person.
+
+``ExpectedError`` and its children end a command with one line and exit status 1; anything else is a bug (status 3).
+Callers branch on classes and fields, never on words in a message.
+"""
+
+from __future__ import annotations
+
+
+class ExpectedError(Exception):
+    """Something a person can act on; the message says what happened and what to do."""
+
+
+class StateTooNewError(ExpectedError):
+    """The state folder was written by a newer memoria."""
+
+
+class ModelError(ExpectedError):
+    """A model call brought no usable answer."""
+
+
+class ModelUnavailableError(ModelError):
+    """The model cannot be had now (not logged in, unreachable, overloaded, over time); the work is not to blame."""
+
+    def __init__(self, message: str, *, retry_now: bool = True) -> None:
+        """``retry_now``: a fault that may pass within seconds, as against one that needs a person."""
+        super().__init__(message)
+        self.retry_now = retry_now
+
+
+class BadAnswerError(ModelError):
+    """The model answered, and the answer does not hold what was asked for; counts against the job."""

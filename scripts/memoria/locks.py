@@ -1,0 +1,40 @@
+"""Locks: one process at a time, let go by the operating system when its holder dies.
+
+A lock is a lease on a file descriptor, never a file's existence: nothing is stale after a crash or a power cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import portalocker
+
+
+@contextmanager
+def held(path: Path) -> Iterator[bool]:
+    """Try to hold ``path``'s lock without waiting; yields whether it was got."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as file:
+        try:
+            portalocker.lock(file, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING)
+        except portalocker.exceptions.LockException:
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            portalocker.unlock(file)
+
+
+@contextmanager
+def waiting(path: Path) -> Iterator[None]:
+    """Hold ``path``'s lock, waiting for it as long as it takes (holders keep it for milliseconds)."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as file:
+        portalocker.lock(file, portalocker.LockFlags.EXCLUSIVE)
+        try:
+            yield
+        finally:
+            portalocker.unlock(file)

@@ -1,0 +1,59 @@
+"""The model protocol: a prompt goes in, checked data and its cost come out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+JsonObject = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One question to a model.
+
+    ``task`` names the file in ``prompts/`` that holds the instructions (``flush``, ``compile``, ...) and the schema's
+    owner. ``text`` is what a language model reads: the fenced, labelled material. ``material`` is the same content as
+    JSON-able data, for a model that is no language model (``offline``). ``schema`` is the JSON schema of the answer.
+    """
+
+    task: str
+    text: str
+    schema: JsonObject
+    material: JsonObject = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a call took: tokens as the service counted them, dollars as it priced them (0 for local models)."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float = 0.0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """An answer: ``data`` fits the prompt's schema; ``model`` is the name that answered, e.g. ``claude:haiku``."""
+
+    data: JsonObject
+    model: str
+    usage: Usage
+
+
+class Model(Protocol):
+    """Anything that answers a prompt.
+
+    ``complete`` raises ModelUnavailableError when the model cannot be had now and BadAnswerError when it answered
+    something unusable; it never returns data that does not fit the prompt's schema.
+    """
+
+    @property
+    def name(self) -> str:
+        """The name that calls are booked under, e.g. ``ollama:qwen2.5:3b``."""
+        ...
+
+    def complete(self, prompt: Prompt) -> Completion:
+        """Answer the prompt or raise a ModelError."""
+        ...

@@ -1,0 +1,65 @@
+"""JSON for the hook floor: CPython's own C scanner without the ``json`` package around it.
+
+``import json`` costs as much as starting the interpreter (it pulls in ``re``); the scanner and the string encoder it
+wraps are the C module ``_json``. Where that module is missing (another Python), the package is used instead.
+Why and at what price: docs/decisions/0003-hook-floor.md.
+
+Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
+"""
+
+from __future__ import annotations
+
+try:
+    from _json import encode_basestring_ascii as _quote
+    from _json import make_scanner as _make_scanner
+
+    class _Context:
+        strict = False  # a raw control character inside a string is accepted: the hook input must be read
+        object_hook = None
+        object_pairs_hook = None
+        parse_float = float
+        parse_int = int
+        parse_constant = float
+        memo: dict[str, str] = {}  # part of the scanner's protocol
+
+    _scan = _make_scanner(_Context())  # type: ignore[arg-type]
+except ImportError:  # pragma: no cover (PyPy and friends)
+    import json
+
+    _quote = json.dumps
+    _scan = json.JSONDecoder(strict=False).raw_decode  # type: ignore[assignment]
+
+_WHITESPACE = " \t\n\r"
+
+
+def loads(text: str) -> object:
+    """Parse one JSON document; ValueError when it is not one (like ``json.loads``, with ``strict=False``)."""
+    text = text.strip(_WHITESPACE + "\ufeff")
+    try:
+        value, end = _scan(text, 0)
+    except StopIteration:
+        raise ValueError("not JSON") from None
+    except RecursionError:
+        raise ValueError("JSON nested too deep") from None
+    if end != len(text):
+        raise ValueError("more than one JSON value")
+    return value
+
+
+def dumps(value: object) -> str:
+    """Serialise dicts, lists, strings, numbers, booleans and None on one ASCII line."""
+    if value is None:
+        return "null"
+    if value is True:
+        return "true"
+    if value is False:
+        return "false"
+    if isinstance(value, str):
+        return _quote(value)
+    if isinstance(value, (int, float)):
+        return repr(value)
+    if isinstance(value, dict):
+        return "{" + ", ".join(_quote(str(key)) + ": " + dumps(item) for key, item in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(dumps, value)) + "]"
+    raise TypeError(f"{type(value).__name__} has no JSON form")

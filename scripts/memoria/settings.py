@@ -1,0 +1,160 @@
+"""Settings: every knob, its default and its sentence, in one record.
+
+Sources, later wins: the default, ``config.json`` in the user's configuration folder, ``MEMORIA_<NAME>`` in the
+environment. A value that cannot be read is named in ``Settings.problems`` and the default stands: a hook must not
+fail because of a typing error. README's table is made from ``fields()`` and a test holds the two together.
+
+Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
+"""
+
+from __future__ import annotations
+
+import os
+
+from memoria import quickjson
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import TypeVar
+
+    T = TypeVar("T", str, int, float, bool, tuple[str, ...])
+
+
+class Field:
+    """One setting: its name, default (whose type is the setting's type) and one sentence for people."""
+
+    __slots__ = ("default", "name", "sentence")
+
+    def __init__(self, default: object, sentence: str) -> None:
+        self.name = ""
+        self.default = default
+        self.sentence = sentence
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        """Take the attribute's name as the setting's name."""
+        self.name = name
+
+    @property
+    def variable(self) -> str:
+        """The environment variable, e.g. ``MEMORIA_COMPILE_INTERVAL_MIN``."""
+        return "MEMORIA_" + self.name.upper()
+
+    def parse(self, raw: object) -> object:
+        """Turn a JSON value or an environment string into this field's type; ValueError says what was expected."""
+        kind = type(self.default)
+        if kind is bool:
+            return _parse_bool(raw)
+        if kind is tuple:
+            parts = raw if isinstance(raw, list) else str(raw).split(",")
+            return tuple(str(part).strip() for part in parts if str(part).strip())
+        if kind is str:
+            return str(raw).strip()
+        if isinstance(raw, (bool, list, dict)):
+            raise ValueError("a number")
+        try:
+            number = float(raw) if kind is float else int(str(raw).strip())  # type: ignore[arg-type]
+        except (TypeError, ValueError):
+            raise ValueError("a number" if kind is float else "a whole number") from None
+        if not 0 <= number < 1e15:  # also refuses nan and inf: no setting is negative or unbounded
+            raise ValueError("a number that is not negative")
+        return number
+
+
+def _parse_bool(raw: object) -> bool:
+    text = str(raw).strip().lower()
+    if text in ("1", "true", "yes", "on"):
+        return True
+    if text in ("", "0", "false", "no", "off", "none"):
+        return False
+    raise ValueError("true or false")
+
+
+def setting(default: T, sentence: str) -> T:
+    """Declare a setting; type checkers see the default's type, the class body sees a Field."""
+    return Field(default, sentence)  # type: ignore[return-value]
+
+
+class Settings:
+    """Every setting as an attribute, resolved. ``Settings.load()`` reads them; ``problems`` names what was refused."""
+
+    problems: tuple[str, ...] = ()
+
+    disabled = setting(False, "Switch everything off: hooks return at once and nothing is captured.")
+    home = setting("", "Where daily logs and the wiki live. Empty: the clone, or ~/memoria for a plugin.")
+    state = setting("", "Where spool, cursors, ledger and indexes live. Empty: `.memoria` inside the home.")
+    tz = setting("", "Time zone of the daily logs, an IANA name such as Europe/Vienna. Empty: the system's.")
+    python = setting("", "Interpreter for the background worker. Empty: the clone's .venv, else `uv run`.")
+
+    model = setting(
+        "claude:haiku",
+        "Models tried in order, e.g. `claude:haiku,ollama:qwen2.5:3b`; `offline` uses no model at all.",
+    )
+    ollama_url = setting("http://127.0.0.1:11434", "Where the ollama server listens.")
+    model_timeout_s = setting(180.0, "Seconds after which a model call is given up and retried later.")
+    call_chars = setting(60_000, "Most characters of conversation in one model call; longer sessions take several.")
+    retry_s = setting(("2", "4"), "Seconds to wait before the second and third try of a call within one run.")
+    max_attempts = setting(5, "Runs that may fail on the same job before it is set aside in spool/failed.")
+
+    flush_turns_compact = setting(5, "Fewer new turns than this at a compaction wait for the next event.")
+    flush_turns_end = setting(1, "Fewer new turns than this at a session's end wait for the next event.")
+    flush_turns_stop = setting(30, "New turns after which a long session is summarised while it goes on.")
+    flush_idle_min = setting(120, "Minutes without news after which a session that never ended is summarised.")
+    keep_sidechains = setting(False, "Also keep what sub-agents said.")
+    split_worktrees = setting(False, "Treat each git worktree as a project of its own.")
+
+    compile_interval_min = setting(60, "Minutes between automatic compiles of the wiki.")
+    page_chars = setting(9_500, "Most characters given to a new session (the client cuts at 10,000).")
+    log_bytes = setting(1_000_000, "Size at which a log file is rotated; one old file is kept.")
+
+    @classmethod
+    def fields(cls) -> tuple[Field, ...]:
+        """All settings in the order they are declared."""
+        return tuple(value for value in vars(cls).values() if isinstance(value, Field))
+
+    @classmethod
+    def load(cls, environ: Mapping[str, str] | None = None) -> Settings:
+        """Resolve all settings from config.json and the environment; never raises."""
+        env = os.environ if environ is None else environ
+        path = config_path(env)
+        stored, problems = _read_config(path)
+        settings = cls()
+        for field in cls.fields():
+            value = field.default
+            for source, values, key in ((path, stored, field.name), (field.variable, env, field.variable)):
+                if key in values:
+                    try:
+                        value = field.parse(values[key])
+                    except ValueError as error:
+                        problems.append(f"{source}: {field.name} must be {error}, not {values[key]!r}; ignored")
+            setattr(settings, field.name, value)
+        known = {field.name for field in cls.fields()}
+        problems += [f"{path}: there is no setting {name!r}; ignored" for name in stored if name not in known]
+        settings.problems = tuple(problems)
+        return settings
+
+
+def config_path(environ: Mapping[str, str]) -> str:
+    """The user's settings file: ``$XDG_CONFIG_HOME/memoria/config.json`` or the platform's folder for such files."""
+    base = environ.get("XDG_CONFIG_HOME", "")
+    if not base:
+        home = environ.get("HOME") or os.path.expanduser("~")
+        base = (
+            environ.get("APPDATA") or os.path.join(home, "AppData", "Roaming")
+            if os.name == "nt"
+            else (os.path.join(home, ".config"))
+        )
+    return os.path.join(base, "memoria", "config.json")
+
+
+def _read_config(path: str) -> tuple[dict[str, object], list[str]]:
+    try:
+        with open(path, "rb") as file:
+            stored = quickjson.loads(file.read().decode("utf-8", "replace"))
+    except FileNotFoundError:
+        return {}, []
+    except (OSError, ValueError) as error:
+        return {}, [f"{path} cannot be read ({error}); defaults stand"]
+    if not isinstance(stored, dict):
+        return {}, [f"{path} must hold one JSON object; defaults stand"]
+    return stored, []

@@ -1,0 +1,47 @@
+"""What every test stands on: a home of its own, nothing inherited, nothing but loopback."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memoria.paths import Paths
+
+INHERITED = ("ANTHROPIC_", "CLAUDE", "MEMORIA_", "MEMORY_", "OLLAMA_", "XDG_")
+
+
+@pytest.fixture(autouse=True)
+def own_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """HOME, the client's folder and memoria's home are fresh; no key and no setting leaks in from the developer."""
+    for name in list(os.environ):
+        if name.startswith(INHERITED):
+            monkeypatch.delenv(name)
+    home = tmp_path / "user"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home / ".claude"))
+    monkeypatch.setenv("MEMORIA_HOME", str(tmp_path / "memoria"))
+
+
+@pytest.fixture(autouse=True)
+def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection to anything but this machine's loopback fails the test that tries it."""
+    connect = socket.socket.connect
+
+    def guarded(self: socket.socket, address: Any) -> None:
+        if self.family in (socket.AF_INET, socket.AF_INET6) and address[0] not in ("127.0.0.1", "::1", "localhost"):
+            raise AssertionError(f"a test tried to reach {address}")
+        connect(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", guarded)
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> Paths:
+    """The paths of this test's home."""
+    return Paths(str(tmp_path / "memoria"))
