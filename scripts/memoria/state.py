@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 
+from memoria.errors import StateError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memoria.paths import Paths
@@ -27,10 +29,6 @@ README = """This folder is memoria's runtime state. It is yours; nothing in it i
 Caches and the ledger's list of turns are rebuilt from daily/ and knowledge/ when deleted. Do not delete spool/:
 what lies there is not yet in a daily log. `memoria status` says how things stand.
 """
-
-
-class StateError(Exception):
-    """The state folder cannot be used; the message says why and what to do."""
 
 
 def open_state(paths: Paths) -> None:
