@@ -7,7 +7,7 @@ The file is the truth: the ledger's list of turns and entries is read back from 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -105,9 +105,8 @@ def parse(text: str, day: date) -> Iterator[Entry]:
     for marker in _MARKER.finditer(text):
         block = text[begin : marker.start()]
         begin = marker.end()
-        heading = None
-        for heading in _HEADING.finditer(block):
-            pass
+        headings = list(_HEADING.finditer(block))
+        heading = headings[-1] if headings else None
         body = block[heading.end() :] if heading else block
         sections = _sections(body)
         yield Entry(
@@ -122,7 +121,7 @@ def parse(text: str, day: date) -> Iterator[Entry]:
             learned=tuple(_learned(sections.get("Learned", ""))),
             turns=tuple(key for key in marker[3].split(".") if key),
             model=marker[5],
-            **{field: tuple(_items(sections.get(label, ""))) for label, field in LISTS},  # type: ignore[arg-type]
+            **{field: tuple(_items(sections.get(label, ""))) for label, field in LISTS},
         )
 
 
@@ -201,13 +200,21 @@ class DailyLog:
         stamps = {day.isoformat(): _change_mark(self.path(day)) for day in self.days()}
         for name in ledger.stale_logs(stamps):
             entries = self.entries(date.fromisoformat(name))
-            ledger.reread(name, name, stamps[name], [entry.booked for entry in entries])
+            ledger.reread(name, stamps[name], [entry.booked for entry in entries])
         for name in ledger.gone_logs(stamps):
             ledger.forget_log(name)
 
-    def find(self, ids: set[str]) -> list[Entry]:
-        """The entries with these ids, oldest first."""
-        return [entry for day in self.days() for entry in self.entries(day) if entry.id in ids]
+    def find(self, booked: Iterable[Booked]) -> list[Entry]:
+        """The entries that the ledger names, as they stand now, oldest first; one that is gone is left out."""
+        wanted: dict[str, set[str]] = {}
+        for entry in booked:
+            wanted.setdefault(entry.day, set()).add(entry.id)
+        return [
+            entry
+            for day in sorted(wanted)
+            for entry in self.entries(date.fromisoformat(day))
+            if entry.id in wanted[day]
+        ]
 
 
 def _header(day: date) -> str:

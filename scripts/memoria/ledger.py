@@ -126,7 +126,7 @@ class Ledger:
         """The names of daily logs that were read once and are no longer there."""
         return sorted(name for (name,) in self.db.execute("SELECT name FROM logs") if name not in stamps)
 
-    def reread(self, name: str, day: str, stamp: str, entries: Iterable[Booked]) -> None:
+    def reread(self, name: str, stamp: str, entries: Iterable[Booked]) -> None:
         """A daily log holds these entries now; those that a person took out stay recorded, so that none comes back."""
         with self.transaction():
             for entry in entries:
@@ -148,9 +148,11 @@ class Ledger:
 
     # compiled or not
 
-    def uncompiled(self) -> list[str]:
-        """Ids of entries that no compile has taken in, oldest day first."""
-        return [row[0] for row in self.db.execute("SELECT id FROM entries WHERE compiled = '' ORDER BY day, id")]
+    def entries(self, *, compiled: bool | None = None, day: str = "") -> list[Booked]:
+        """Entries, oldest day first, without their turns; only (un)compiled ones or those of a day when asked."""
+        query = "SELECT id, day, session, project, title FROM entries WHERE (? = '' OR day = ?) "
+        query += {None: "", True: "AND compiled <> '' ", False: "AND compiled = '' "}[compiled]
+        return [Booked(*row) for row in self.db.execute(query + "ORDER BY day, id", (day, day))]
 
     def mark_compiled(self, ids: Iterable[str], when: datetime | None = None) -> None:
         """A compile took these entries in."""

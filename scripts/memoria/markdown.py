@@ -76,7 +76,7 @@ class Frontmatter:
         value = self.values.get(key)
         return "" if value is None else str(value)
 
-    def list(self, key: str) -> list[str]:
+    def texts(self, key: str) -> list[str]:
         """The value as a list of strings; a single value is a list of one."""
         value = self.values.get(key)
         if value is None:
@@ -85,7 +85,7 @@ class Frontmatter:
 
     def set(self, key: str, value: str | list[str]) -> None:
         """Replace the lines of ``key`` (or add them); unchanged values change no byte."""
-        current = self.list(key) if isinstance(value, list) else self.text(key)
+        current = self.texts(key) if isinstance(value, list) else self.text(key)
         if current == value and key in self.values:
             return
         block = _dump(key, value)
