@@ -37,7 +37,7 @@ OUTSIDE = (ModelUnavailableError, TranscriptMissingError, OSError)  # faults tha
 
 @dataclass(slots=True)
 class Report:
-    """What a run did. ``seen``: every job it looked at; ``entries``: ids written; ``failures``: reasons, one a session."""
+    """What a run did. ``seen``: every job it looked at; ``entries``: ids written; ``failures``: one a session."""
 
     seen: set[str] = field(default_factory=set)
     entries: list[str] = field(default_factory=list)
