@@ -42,10 +42,10 @@ class Passage:
 class Document:
     """One thing that can be found.
 
-    ``path`` is relative to the home with ``/`` (``knowledge/concepts/x.md``); ``kind`` is ``article``, ``entry``, ``fact``
-    or ``turn`` (an archived session, its turns as passages); ``anchor`` is the block inside the path (``e-01k9x2``), empty
-    for the whole file. ``date`` is ``YYYY-MM-DD`` or empty. ``importance`` is 0 to 1. ``uses`` counts how often it helped.
-    ``superseded_by`` is the key of the document to be shown in its stead.
+    ``path`` is relative to the home with ``/`` (``knowledge/concepts/x.md``); ``kind`` is ``article``, ``entry``,
+    ``fact`` or ``turn`` (an archived session, its turns as passages); ``anchor`` is the block inside the path
+    (``e-01k9x2``), empty for the whole file. ``date`` is ``YYYY-MM-DD`` or empty. ``importance`` is 0 to 1. ``uses``
+    counts how often it helped. ``superseded_by`` is the key of the document to be shown in its stead.
     """
 
     path: str
@@ -103,7 +103,7 @@ def article(path: str, text: str) -> Document:
 
 
 def entries(path: str, text: str) -> Iterator[Document]:
-    """The entries of a daily log and the learned facts inside them; what stands before the first heading is one more."""
+    """The entries of a daily log and the learned facts in them; what stands before the first is one more."""
     day = _day(path)
     starts = [found.start() for found in _SESSION.finditer(text)]
     for start, end in zip([0, *starts], [*starts, len(text)], strict=True):
@@ -135,7 +135,8 @@ def _entry(path: str, day: str, block: str) -> Iterator[Document]:
 
 def _sections(body: str, title: str) -> Iterator[Passage]:
     """Paragraphs and list items, each labelled with the heading or bold label it stands under."""
-    label, paragraph = "", []
+    label = ""
+    paragraph: list[str] = []
     for raw in _MARKER.sub("", body).splitlines():
         line = _LINK.sub(r"\1", _BLOCK_ID.sub("", raw)).rstrip()
         heading, bold = _HEADING.match(line), _LABEL.match(line)

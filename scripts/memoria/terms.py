@@ -30,7 +30,7 @@ _UNSPACED = (  # scripts written without spaces (or, for Hangul, with particles 
 )
 
 # Closed-class words only (articles, pronouns, prepositions, auxiliaries, question words): no language's content words.
-STOP_WORDS = frozenset(
+_STOP_WORDS_BY_LANGUAGE = (
     # English
     "a about above after again all also am an and any are aren as at be because been before being below between both "
     "but by can cannot could couldn d did didn do does doesn doing don down during each few for from further had hadn "
@@ -50,8 +50,9 @@ STOP_WORDS = frozenset(
     # Spanish, Portuguese, Italian
     "al como con cual cuando da del della di do dos e el ella en entre esta este esto foi gli ha hay il la las "
     "lo los mas mi muy na nao nei no non nos o para per pero por porque que quien se si sobre sono su sus te "
-    "tiene um uma un una uno y ya yo".split()
+    "tiene um uma un una uno y ya yo"
 )
+STOP_WORDS = frozenset(_STOP_WORDS_BY_LANGUAGE.split())
 
 
 def of(text: str) -> list[str]:
@@ -60,9 +61,8 @@ def of(text: str) -> list[str]:
 
 
 def of_query(text: str) -> list[str]:
-    """The terms of a query, each once, in order; when it is all stop words, those."""
-    found = of(text) or [stem(word) for chunk in _chunks(text) for word in _plain_words(chunk)]
-    unique = list(dict.fromkeys(found))
+    """The terms of a query, each once, in order; none when it is all stop words."""
+    unique = list(dict.fromkeys(of(text)))
     pairs = [term for term in unique if len(term) > 1 and _is_unspaced(term[0])]
     if not pairs:
         return unique
@@ -143,10 +143,6 @@ def _file_name(path: str) -> Iterator[str]:
         yield name
 
 
-def _plain_words(chunk: str) -> list[str]:
-    return [word.lower() for word in _words(_fold(chunk))]
-
-
 def _fold(text: str) -> str:
     """Compatibility forms unified, accents taken off (but not the marks that Thai or Indic words are made of)."""
     import unicodedata  # noqa: PLC0415 (only for text that is not ASCII)
@@ -176,12 +172,7 @@ def _breaks(previous: str, kind: str, chunk: str, position: int) -> bool:
     if previous == kind == "A":  # HTTPServer: the last capital starts the next word
         following = chunk[position + 1 : position + 2]
         return bool(following) and _kind(following) == "a" and chunk[position - 1].isupper()
-    return previous != kind and not (previous == "A" and kind == "a" and _starts_word(chunk, position))
-
-
-def _starts_word(chunk: str, position: int) -> bool:
-    """Whether the capital before ``position`` is the first of its word (``Name``, as against the end of ``HTTP``)."""
-    return position > 0
+    return previous != kind and (previous, kind) != ("A", "a")
 
 
 def _kind(character: str) -> str:
@@ -261,7 +252,7 @@ def _porter(word: str) -> str:
 
 
 def _plural(word: str) -> str:
-    if word.endswith("sses") or word.endswith("ies"):
+    if word.endswith(("sses", "ies")):
         return word[:-2]
     return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
 
