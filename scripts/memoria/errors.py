@@ -32,3 +32,7 @@ class ModelUnavailableError(ModelError):
 
 class BadAnswerError(ModelError):
     """The model answered, and the answer does not hold what was asked for; counts against the job."""
+
+
+class ClientSettingsError(ExpectedError):
+    """A settings file of the client is not what it must be; nothing was changed."""
