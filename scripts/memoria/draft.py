@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import date
+from typing import Any
 
 from memoria import evidence, markdown
-from memoria.article import FOLDERS, Article, Claim, words
+from memoria.article import FOLDERS, RELATED, Article, Claim, words
 from memoria.daily import Entry, render
-from memoria.models.base import JsonObject
 from memoria.transaction import digest
 from memoria.wiki import Wiki, find_slug, slugify
 
+JsonObject = dict[str, Any]
 MOST_RELATED = 30  # links under Related; a hub that everything points to stays readable
 LEAST_RELATED = 2  # a concept links at least this many others when they exist
 
@@ -105,8 +106,9 @@ class Draft:
             article.say(Claim(markdown.line(claim.text), claim.sources))
         article.extend("tags", (slugify(tag) for tag in proposal["tags"]))
         names = {article.title.casefold(), *(self._titles())}
-        article.extend("aliases", (alias for alias in map(markdown.line, proposal["aliases"]) if alias.casefold() not in names))
-        article.extend("sources", dict.fromkeys(f"[[{source.split('#')[0]}]]" for claim in claims for source in claim.sources))
+        aliases = map(markdown.line, proposal["aliases"])
+        article.extend("aliases", (alias for alias in aliases if alias.casefold() not in names))
+        article.extend("sources", (f"[[{source.split('#')[0]}]]" for claim in claims for source in claim.sources))
 
     def _titles(self) -> set[str]:
         return {article.title.casefold() for article in self.articles.values()}
@@ -166,7 +168,9 @@ class Draft:
 
 
 def _related_count(article: Article) -> int:
-    return sum(row.startswith("- [[") for section in article.sections for row in section.rows if section.heading == "Related")
+    return sum(
+        row.startswith("- [[") for section in article.sections for row in section.rows if section.heading == RELATED
+    )
 
 
 def _best(text: str, claims: list[Claim]) -> Claim | None:

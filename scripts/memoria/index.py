@@ -1,7 +1,7 @@
 """Index: the writing side of the search index, a cache of what can be found, kept in ``.memoria/index.db``.
 
 One SQLite file: ``documents`` and ``passages`` hold what is shown, ``terms`` (FTS5, contentless, fed with the terms
-that ``terms.of`` cut) where each term occurs, ``sources`` which files were read. Markdown is the truth: a file that is of
+that ``terms.of`` cut) where each term occurs, ``sources`` which files were read. Markdown is the truth: a file of
 another version is emptied, a corrupt one is moved aside, and ``sync`` fills it again. Readers go on while one writer
 writes (WAL). Knows documents and files, not the ranking.
 """
@@ -100,8 +100,8 @@ class Index:
     def sync(self, home: Path | str, feeds: dict[str, Source] | None = None) -> int:
         """Bring the index up to date with a home's markdown and further sources; returns how many documents changed.
 
-        A file is read when its time or size changed, so that an unchanged one costs a ``stat``. ``feeds`` maps a name to
-        a callable that gives all documents of that source.
+        A file is read when its time or size changed, so that an unchanged one costs a ``stat``. ``feeds`` maps a name
+        to a callable that gives all documents of that source.
         """
         changed = 0
         known = {name: (mtime, size) for name, mtime, size in self._db.execute("SELECT * FROM sources")}

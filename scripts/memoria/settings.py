@@ -100,6 +100,7 @@ class Settings:
     flush_turns_end = setting(1, "Fewer new turns than this at a session's end wait for the next event.")
     flush_turns_stop = setting(30, "New turns after which a long session is summarised while it goes on.")
     flush_idle_min = setting(120, "Minutes without news after which a session that never ended is summarised.")
+    transcript_wait_s = setting(10.0, "Seconds the worker waits for a transcript that the client has not written yet.")
     keep_sidechains = setting(False, "Also keep what sub-agents said.")
     split_worktrees = setting(False, "Treat each git worktree as a project of its own.")
 

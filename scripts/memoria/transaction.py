@@ -101,7 +101,8 @@ class Transactions:
     def undo(self) -> tuple[str, list[str], list[str]]:
         """Bring back what stood before the newest step.
 
-        Returns its label, the files restored, and those left alone because a person changed them since. LookupError when there is nothing to undo.
+        Returns its label, the files restored, and those left alone because a person changed them since. LookupError
+        when there is nothing to undo.
         """
         steps = self.steps()
         if not steps:

@@ -48,7 +48,6 @@ class Turn:
     cwd: str = ""
     branch: str = ""
 
-
     @property
     def size(self) -> int:
         """Characters the turn takes in ``Exchange.text()``."""
