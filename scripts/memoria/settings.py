@@ -91,6 +91,10 @@ class Settings:
         "Models tried in order, e.g. `claude:haiku,ollama:qwen2.5:3b`; `offline` uses no model at all.",
     )
     ollama_url = setting("http://127.0.0.1:11434", "Where the ollama server listens.")
+    ollama_models = setting(
+        ("qwen2.5:7b", "qwen2.5:3b", "llama3.1:8b", "llama3.2:3b", "gemma3:4b", "mistral:7b", "phi4-mini"),
+        "Models that `ollama` without a name looks for, best first; the first installed one is used.",
+    )
     model_timeout_s = setting(180.0, "Seconds after which a model call is given up and retried later.")
     call_chars = setting(60_000, "Most characters of conversation in one model call; longer sessions take several.")
     retry_s = setting(("2", "4"), "Seconds to wait before the second and third try of a call within one run.")
