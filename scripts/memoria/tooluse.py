@@ -17,8 +17,8 @@ NAMES = 1_500  # characters of identifiers in it
 
 Input = Mapping[str, Any]
 
-_TOKEN = re.compile(r"[A-Za-z_$~.@/-][\w.~@$/-]*")
-_CALL = re.compile(r"([A-Za-z_][\w.]*)(\([^()\n]{0,40}\))")
+# A word and, looked at but not taken, the arguments it is called with.
+_TOKEN = re.compile(r"([A-Za-z_$~.@/-][\w.~@$/-]*)(?=(\([^()\n]{0,40}\))?)")
 _CODE = re.compile(r"`([^`\n]{2,60})`")
 _DEFINED = re.compile(r"\b(?:class|def|enum|fn|func|function|interface|struct|trait|type)\s+([A-Za-z_]\w{2,})")
 # An inner capital, underscore or dot; a path, an option, a variable.
@@ -49,12 +49,14 @@ def identifiers(texts: Iterable[str]) -> list[str]:
     """
     found: dict[str, str] = {}
     for text in texts:
-        calls = dict(reversed(_CALL.findall(text)))
-        known = {*_DEFINED.findall(text), *(name for name in calls if name[0].isupper())}
-        for token in dict.fromkeys((*_TOKEN.findall(text), *_CODE.findall(text))):
+        tokens = _TOKEN.findall(text)
+        calls = {word: arguments for word, arguments in reversed(tokens) if arguments}
+        defined = set(_DEFINED.findall(text))
+        for token in dict.fromkeys((*(word for word, _ in tokens), *_CODE.findall(text))):
             word = token.rstrip("./-@")
-            if word in known or _TELLING.search(word):
-                found.setdefault(word, word + calls.get(word, ""))
+            arguments = calls.get(token, "")
+            if _TELLING.search(word) or word in defined or (arguments and word[:1].isupper()):
+                found.setdefault(word, word + arguments)
     return [form for form in found.values() if 3 <= len(form) <= 160]
 
 
