@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 COMMAND = 600  # characters kept of a command, a query, a prompt's start
@@ -17,7 +18,7 @@ NAMES = 1_500  # characters of identifiers in it
 
 Input = Mapping[str, Any]
 
-# A word and, looked at but not taken, the arguments it is called with.
+# A word and, looked at but not taken, the arguments it is called with here.
 _TOKEN = re.compile(r"([A-Za-z_$~.@/-][\w.~@$/-]*)(?=(\([^()\n]{0,40}\))?)")
 _CODE = re.compile(r"`([^`\n]{2,60})`")
 _DEFINED = re.compile(r"\b(?:class|def|enum|fn|func|function|interface|struct|trait|type)\s+([A-Za-z_]\w{2,})")
@@ -45,19 +46,24 @@ def one_line(text: object, limit: int = COMMAND) -> str:
 def identifiers(texts: Iterable[str]) -> list[str]:
     """Distinct paths, options, variables, ``snake_case``, ``CamelCase`` and dotted names, and what is defined.
 
-    A called name keeps the arguments it was first seen with: summaries write ``load(path)``.
+    A called name keeps the arguments of a call: summaries write ``load(path)``.
     """
     found: dict[str, str] = {}
     for text in texts:
         tokens = _TOKEN.findall(text)
-        calls = {word: arguments for word, arguments in reversed(tokens) if arguments}
+        calls = {word: arguments for word, arguments in tokens if arguments}
         defined = set(_DEFINED.findall(text))
-        for token in dict.fromkeys((*(word for word, _ in tokens), *_CODE.findall(text))):
-            word = token.rstrip("./-@")
+        for token in (*dict(tokens), *_CODE.findall(text)):
             arguments = calls.get(token, "")
-            if _TELLING.search(word) or word in defined or (arguments and word[:1].isupper()):
+            if _is_telling(token) or token in defined or (arguments and token[0].isupper()):
+                word = token.rstrip("./-@")
                 found.setdefault(word, word + arguments)
     return [form for form in found.values() if 3 <= len(form) <= 160]
+
+
+@lru_cache(maxsize=20_000)  # the same names come up in every edit of a session
+def _is_telling(token: str) -> bool:
+    return _TELLING.search(token.rstrip("./-@")) is not None
 
 
 def _fitting(words: Iterable[str], limit: int) -> str:
