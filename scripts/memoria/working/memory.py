@@ -38,8 +38,8 @@ class Limits:
     keys: int = 1_000
     key_chars: int = 256
     value_chars: int = 65_536
-    scratchpad_entries: int = 200
-    entry_chars: int = 8_192
+    scratchpad_entries: int = 100
+    entry_chars: int = 4_096
     checkpoints: int = 20
     session_seconds: float = 30 * 86_400.0  # what a session wrote is forgotten after that long without a new write
 
@@ -267,7 +267,7 @@ class WorkingMemory:
         life = self._life(self.scope)
         content = json.dumps({key: [record.value, _left(record)] for key, record in kept.items()})
         await self._store.put(self.scope.name, _CHECKPOINT + checkpoint_id, Put(content, life))
-        entry = {"id": checkpoint_id, "time": _now(), "description": description[:500]}
+        entry: dict[str, Any] = {"id": checkpoint_id, "time": _now(), "description": description[:500]}
         entry["keys"] = sum(not is_internal(key) for key in kept)
         before = await self._internal(_CHECKPOINTS) or []
         change = Change("append", {"entry": entry, "cap": self.limits.checkpoints})
@@ -372,7 +372,7 @@ class WorkingMemory:
         text = json.dumps(value, allow_nan=False)
         if len(text) > self.limits.value_chars:
             raise BadValueError(
-                f"a value has at most {self.limits.value_chars} characters as JSON, not {len(text)}; split or shorten it"
+                f"a value has at most {self.limits.value_chars} characters as JSON, not {len(text)}; shorten it"
             )
         return text
 

@@ -2,7 +2,7 @@
 
 A scope's keys have one prefix, ``memoria:{<scope>}:``. A value is a string ``<version>:<expires in us or 0>:<json>``
 under ``v:<key>``, with Redis's own time to live. Beside the values a scope has three sorted sets: ``u`` (keys by last
-use), ``x`` (keys by deadline) and ``i`` (the internal keys); nothing is ever searched with KEYS or SCAN. What the server
+use), ``x`` (keys by deadline) and ``i`` (the internal keys); nothing is searched with KEYS or SCAN. What the server
 expires or evicts itself is a miss, and its entry in the sets goes when it is met.
 
 Every write is one script, so that it happens whole or not at all; the server's clock gives the versions. A deleted key
