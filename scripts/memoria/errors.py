@@ -2,6 +2,8 @@
 
 ``ExpectedError`` and its children end a command with one line and exit status 1; anything else is a bug (status 3).
 Callers branch on classes and fields, never on words in a message.
+
+Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
 """
 
 from __future__ import annotations
@@ -11,8 +13,8 @@ class ExpectedError(Exception):
     """Something a person can act on; the message says what happened and what to do."""
 
 
-class StateTooNewError(ExpectedError):
-    """The state folder was written by a newer memoria."""
+class StateError(ExpectedError):
+    """The state folder cannot be used as it is."""
 
 
 class ModelError(ExpectedError):
