@@ -82,7 +82,20 @@ async def until_gone(memory: WorkingMemory, key: str) -> None:
 def test_a_value_comes_back_as_it_was_and_a_stored_null_is_not_a_miss(opener: Open) -> None:
     async def scenario(store: Store) -> None:
         memory = await WorkingMemory.for_session("s", store=store)
-        for value in (None, False, 0, 1.5, "", "ü€😀\n\x00", [], {}, [1, {"a": [None, True]}], {"": {"x": []}}, 10**20):
+        values: tuple[object, ...] = (
+            None,
+            False,
+            0,
+            1.5,
+            "",
+            "ü€😀\n\x00",
+            [],
+            {},
+            [1, {"a": [None, True]}],
+            {"": {"x": []}},
+            10**20,
+        )
+        for value in values:
             await memory.set("k", value)
             assert await memory.get("k", "missing") == value
             assert await memory.exists("k")

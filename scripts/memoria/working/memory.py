@@ -117,7 +117,7 @@ class WorkingMemory:
         return memory
 
     @classmethod
-    async def for_session(  # noqa: PLR0913 (three ids, three options)
+    async def for_session(
         cls,
         session_id: str,
         project_id: str | None = None,

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from memoria import files, locks
-from memoria.errors import StateTooNewError, StoreBusyError, WorkingStoreError
+from memoria.errors import StateError, StoreBusyError, WorkingStoreError
 from memoria.working import changes
 from memoria.working.store import Change, Put, Record, ScopeSeen, StoreStats, deadline, is_internal, next_version
 
@@ -322,7 +322,7 @@ def _is_sound(path: Path) -> bool:
 def _migrate(db: sqlite3.Connection, path: Path) -> None:
     have = db.execute("PRAGMA user_version").fetchone()[0]
     if have > len(MIGRATIONS):
-        raise StateTooNewError(f"{path} was written by a newer memoria; update memoria, or move the file away")
+        raise StateError(f"{path} was written by a newer memoria; update memoria, or move the file away")
     if have == len(MIGRATIONS):
         return
     db.execute("BEGIN IMMEDIATE")
