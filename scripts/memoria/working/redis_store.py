@@ -38,6 +38,11 @@ CALL_S = 2.0
 TOMBSTONE_MS = 24 * 3600 * 1000
 BATCH = 200  # values in one round trip
 
+_ALLKEYS = (
+    "the server's maxmemory-policy is {}: when it is full it also evicts the lists of keys, and list_keys, get_all and "
+    "clear then miss some; volatile-lru keeps them"
+)
+
 _COMMON = f"""
 local p = KEYS[1]
 local function now()
@@ -265,10 +270,12 @@ class RedisStore:
     async def stats(self) -> StoreStats:
         """See ``Store.stats``."""
         try:
-            await self.ping()
-        except StoreUnreachableError as error:
+            memory: dict[str, Any] = await self._run(self._client.info("memory"))
+        except WorkingStoreError as error:
             return StoreStats("redis", healthy=False, reason=str(error), extra={"where": self.where})
-        return StoreStats("redis", healthy=True, extra={"where": self.where})
+        policy = str(memory.get("maxmemory_policy", ""))
+        reason = _ALLKEYS.format(policy) if policy.startswith("allkeys-") and memory.get("maxmemory") else ""
+        return StoreStats("redis", healthy=True, reason=reason, extra={"where": self.where, "policy": policy})
 
     async def close(self) -> None:
         """See ``Store.close``."""

@@ -298,9 +298,10 @@ def _open(path: Path) -> sqlite3.Connection:
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     db = sqlite3.connect(path, timeout=BUSY_MS / 1000, isolation_level=None)
     try:
+        _check_version(db, path)  # before anything is changed
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = NORMAL")  # a killed process loses nothing; a power cut the last moments
-        _migrate(db, path)
+        _migrate(db)
     except BaseException:
         db.close()
         raise
@@ -319,16 +320,21 @@ def _is_sound(path: Path) -> bool:
         return not _is_corrupt(error)
 
 
-def _migrate(db: sqlite3.Connection, path: Path) -> None:
-    have = db.execute("PRAGMA user_version").fetchone()[0]
-    if have > len(MIGRATIONS):
+def _version(db: sqlite3.Connection) -> int:
+    return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _check_version(db: sqlite3.Connection, path: Path) -> None:
+    if _version(db) > len(MIGRATIONS):
         raise StateError(f"{path} was written by a newer memoria; update memoria, or move the file away")
-    if have == len(MIGRATIONS):
+
+
+def _migrate(db: sqlite3.Connection) -> None:
+    if _version(db) == len(MIGRATIONS):
         return
     db.execute("BEGIN IMMEDIATE")
     with db:
-        have = db.execute("PRAGMA user_version").fetchone()[0]  # another process may have been faster
-        for number in range(have, len(MIGRATIONS)):
+        for number in range(_version(db), len(MIGRATIONS)):  # asked again: another process may have been faster
             for statement in _statements(MIGRATIONS[number]):
                 db.execute(statement)
             db.execute(f"PRAGMA user_version = {number + 1}")
