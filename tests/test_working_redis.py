@@ -18,6 +18,7 @@ from memoria.working import Scope, TaskState, WorkingMemory, failover_store
 from memoria.working.failover_store import FailoverStore, SharedStore
 from memoria.working.opening import open_store
 from memoria.working.sqlite_store import SqliteStore
+from memoria.working.store import Put
 from redis_server import RedisServer, require_redis
 
 
@@ -201,6 +202,21 @@ def test_a_server_that_restarts_between_two_calls_is_not_noticed(server: RedisSe
             assert await memory.get("k") == 1
             await memory.set("k", 2)
             assert (await memory.get_stats())["degraded"] is False
+
+    asyncio.run(scenario())
+
+
+def test_versions_grow_even_past_a_machine_whose_clock_is_ahead(server: RedisServer) -> None:
+    async def scenario() -> None:
+        store: Any = shared(server.url)
+        ahead = (int(time.time()) + 3600) * 1_000_000
+        written = {"op": "put", "scope": "session:s", "key": "k", "value": "1", "expires": None, "limit": None}
+        await store.replay({**written, "version": ahead})
+        assert await store.put("session:s", "k", Put("2", 60)) == ahead + 1
+        record = await store.get("session:s", "k")
+        assert (record.value, record.version) == ("2", ahead + 1)
+        assert 50 < await store._client.ttl("memoria:{session:s}:v:k") <= 60
+        await store.close()
 
     asyncio.run(scenario())
 

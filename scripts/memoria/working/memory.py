@@ -90,6 +90,7 @@ class WorkingMemory:
         self.limits = limits or Limits()
         self.default_ttl_seconds = None if default_ttl_seconds is None else _checked_ttl(default_ttl_seconds)
         self._store = store
+        self._name = scope.name
 
     @classmethod
     async def create(
@@ -147,7 +148,7 @@ class WorkingMemory:
         self._check_key(key)
         ttl = self.default_ttl_seconds if ttl_seconds is None else _checked_ttl(ttl_seconds)
         put = Put(self._encode(value), self._lifetime(ttl))
-        await self._store.put(self.scope.name, key, put, limit=self.limits.keys)
+        await self._store.put(self._name, key, put, limit=self.limits.keys)
 
     async def get(self, key: str, default: Any = None, *, outwards: bool = False) -> Any:
         """The value, or ``default`` when there is none (a stored null is one). ``outwards``: also in outer scopes."""
@@ -166,21 +167,21 @@ class WorkingMemory:
     async def delete(self, key: str) -> bool:
         """Whether there was a value; there is none afterwards."""
         self._check_key(key)
-        return await self._store.delete(self.scope.name, key)
+        return await self._store.delete(self._name, key)
 
     async def list_keys(self, pattern: str = "*") -> list[str]:
         """The keys that match a shell-style pattern (``*``, ``?``, ``[abc]``, ``[!abc]``), sorted; case counts."""
-        keys = await self._store.records(self.scope.name)
+        keys = await self._store.records(self._name)
         return [key for key in keys if fnmatch.fnmatchcase(key, pattern)]
 
     async def get_all(self) -> dict[str, Any]:
         """All keys and values."""
-        records = await self._store.records(self.scope.name)
+        records = await self._store.records(self._name)
         return {key: json.loads(record.value) for key, record in records.items()}
 
     async def clear(self) -> int:
         """Delete all keys; task state, scratchpad, checkpoints and metadata stay. How many keys there were."""
-        return await self._store.clear(self.scope.name)
+        return await self._store.clear(self._name)
 
     # ── the task ──
 
@@ -219,7 +220,7 @@ class WorkingMemory:
             changed["percent"] = _clamped(percent)
         change = Change("progress", {"id": uuid.uuid4().hex, "at": _now(), "fields": changed})
         self._encode(changed)
-        text = await self._store.change(self.scope.name, _TASK, change, ttl=self._life(self.scope))
+        text = await self._store.change(self._name, _TASK, change, ttl=self._life(self.scope))
         return _task(json.loads(text)) or TaskState()
 
     # ── the scratchpad ──
@@ -234,7 +235,7 @@ class WorkingMemory:
             )
         entry = {"id": uuid.uuid4().hex, "time": _now(), "content": content}
         change = Change("append", {"entry": entry, "cap": self.limits.scratchpad_entries})
-        await self._store.change(self.scope.name, _SCRATCHPAD, change, ttl=self._life(self.scope))
+        await self._store.change(self._name, _SCRATCHPAD, change, ttl=self._life(self.scope))
 
     async def get_scratchpad(self) -> list[str]:
         """The entries, oldest first."""
@@ -248,7 +249,7 @@ class WorkingMemory:
     async def clear_scratchpad(self) -> int:
         """Delete all entries; how many there were."""
         count = len(await self._internal(_SCRATCHPAD) or [])
-        await self._store.delete(self.scope.name, _SCRATCHPAD)
+        await self._store.delete(self._name, _SCRATCHPAD)
         return count
 
     # ── checkpoints ──
@@ -259,21 +260,21 @@ class WorkingMemory:
         Over the limit the oldest checkpoints go.
         """
         checkpoint_id = str(uuid.uuid4())
-        kept = await self._store.records(self.scope.name)
+        kept = await self._store.records(self._name)
         for key in _RESTORED:
-            record = await self._store.get(self.scope.name, key)
+            record = await self._store.get(self._name, key)
             if record is not None:
                 kept[key] = record
         life = self._life(self.scope)
         content = json.dumps({key: [record.value, _left(record)] for key, record in kept.items()})
-        await self._store.put(self.scope.name, _CHECKPOINT + checkpoint_id, Put(content, life))
+        await self._store.put(self._name, _CHECKPOINT + checkpoint_id, Put(content, life))
         entry: dict[str, Any] = {"id": checkpoint_id, "time": _now(), "description": description[:500]}
         entry["keys"] = sum(not is_internal(key) for key in kept)
         before = await self._internal(_CHECKPOINTS) or []
         change = Change("append", {"entry": entry, "cap": self.limits.checkpoints})
-        after = json.loads(await self._store.change(self.scope.name, _CHECKPOINTS, change, ttl=life))
+        after = json.loads(await self._store.change(self._name, _CHECKPOINTS, change, ttl=life))
         for gone in {old["id"] for old in before} - {left["id"] for left in after}:
-            await self._store.delete(self.scope.name, _CHECKPOINT + gone)
+            await self._store.delete(self._name, _CHECKPOINT + gone)
         return checkpoint_id
 
     async def restore_checkpoint(self, checkpoint_id: str) -> None:
@@ -285,7 +286,7 @@ class WorkingMemory:
         if content is None:
             raise CheckpointNotFoundError(checkpoint_id)
         puts = {key: Put(value, left) for key, (value, left) in content.items()}
-        await self._store.restore(self.scope.name, puts, _RESTORED)
+        await self._store.restore(self._name, puts, _RESTORED)
 
     async def list_checkpoints(self) -> list[Checkpoint]:
         """The checkpoints, oldest first."""
@@ -295,8 +296,8 @@ class WorkingMemory:
     async def delete_checkpoint(self, checkpoint_id: str) -> bool:
         """Whether there was such a checkpoint; there is none afterwards."""
         change = Change("remove", {"id": checkpoint_id})
-        await self._store.change(self.scope.name, _CHECKPOINTS, change, ttl=self._life(self.scope))
-        return await self._store.delete(self.scope.name, _CHECKPOINT + checkpoint_id)
+        await self._store.change(self._name, _CHECKPOINTS, change, ttl=self._life(self.scope))
+        return await self._store.delete(self._name, _CHECKPOINT + checkpoint_id)
 
     # ── what memoria itself has seen ──
 
@@ -317,9 +318,9 @@ class WorkingMemory:
     async def get_stats(self) -> dict[str, Any]:
         """Scope, counts, and how the store is (see ``StoreStats``: ``degraded`` and ``reason`` when one stands in)."""
         stats: StoreStats = await self._store.stats()
-        shown: dict[str, Any] = {"scope": self.scope.name, **asdict(stats)}
+        shown: dict[str, Any] = {"scope": self._name, **asdict(stats)}
         if stats.healthy:
-            shown["keys"] = len(await self._store.records(self.scope.name))
+            shown["keys"] = len(await self._store.records(self._name))
             shown["checkpoints"] = len(await self._internal(_CHECKPOINTS) or [])
             shown["scratchpad_entries"] = len(await self._internal(_SCRATCHPAD) or [])
             shown["created"] = (await self._internal(_META) or {}).get("created")
@@ -340,11 +341,11 @@ class WorkingMemory:
         return None
 
     async def _internal(self, key: str) -> Any:
-        record = await self._store.get(self.scope.name, key)
+        record = await self._store.get(self._name, key)
         return None if record is None else json.loads(record.value)
 
     async def _put_internal(self, key: str, value: Any) -> None:
-        await self._store.put(self.scope.name, key, Put(self._encode(value), self._life(self.scope)))
+        await self._store.put(self._name, key, Put(self._encode(value), self._life(self.scope)))
 
     def _life(self, scope: Scope) -> float | None:
         """Seconds that what is written to a scope may stay: a session's end, a project's and an agent's do not."""
@@ -369,7 +370,7 @@ class WorkingMemory:
 
     def _encode(self, value: Any) -> str:
         _check_json(value, 0)
-        text = json.dumps(value, allow_nan=False)
+        text = json.dumps(value)
         if len(text) > self.limits.value_chars:
             raise BadValueError(
                 f"a value has at most {self.limits.value_chars} characters as JSON, not {len(text)}; shorten it"
@@ -406,12 +407,15 @@ def _clamped(percent: float) -> float:
     return min(100.0, max(0.0, float(percent)))
 
 
+_PLAIN = frozenset((str, int, bool, type(None)))
+
+
 def _check_json(value: Any, depth: int) -> None:
     """Refuse what JSON cannot hold or would hand back as something else (a tuple comes back as a list)."""
+    if type(value) in _PLAIN:
+        return
     if depth > 100:
         raise BadValueError("the value is nested more than 100 levels deep, or holds itself")
-    if value is None or isinstance(value, str | bool | int):
-        return
     if isinstance(value, float):
         if not math.isfinite(value):
             raise BadValueError(f"{value} has no JSON form; store null or text instead")
@@ -424,7 +428,7 @@ def _check_json(value: Any, depth: int) -> None:
             if not isinstance(key, str):
                 raise BadValueError(f"the key {key!r} of an object is {type(key).__name__}; JSON takes only text")
             _check_json(item, depth + 1)
-    else:
+    elif not isinstance(value, str | int):  # their subclasses pass
         raise BadValueError(f"{type(value).__name__} has no JSON form; store text, numbers, lists or objects")
 
 

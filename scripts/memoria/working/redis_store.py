@@ -1,12 +1,14 @@
 """Redis store: working memory that agents on several machines share.
 
 A scope's keys have one prefix, ``memoria:{<scope>}:``. A value is a string ``<version>:<expires in us or 0>:<json>``
-under ``v:<key>``, with Redis's own time to live. Beside the values a scope has three sorted sets: ``u`` (keys by last
-use), ``x`` (keys by deadline) and ``i`` (the internal keys); nothing is searched with KEYS or SCAN. What the server
-expires or evicts itself is a miss, and its entry in the sets goes when it is met.
+under ``v:<key>``, with Redis's own time to live. Beside the values a scope has two sorted sets, ``u`` (keys by last
+use) and ``i`` (the internal keys); nothing is searched with KEYS or SCAN. What the server expires or evicts itself is a
+miss, and its entry in the set goes when it is met.
 
-Every write is one script, so that it happens whole or not at all; the server's clock gives the versions. A deleted key
-leaves an empty value (``<version>:0:``) for a day: a late replay of an older write does not bring it back.
+A read is one GET. Which keys were read is kept in the process and sent before anything is evicted, or after ``TOUCHES``
+reads. A write is one script, so that it happens whole or not at all, and a version always exceeds the one before,
+however the machines' clocks differ; at the limit a second call evicts. A deleted key leaves an empty value
+(``<version>:0:``) for a day: a late replay of an older write does not bring it back.
 
 One server is meant, not a cluster: the set of scopes lies outside their prefixes.
 """
@@ -14,9 +16,14 @@ One server is meant, not a cluster: the set of scopes lies outside their prefixe
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import hashlib
+import math
 import random
+import sys
 import time
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import cache
 from typing import Any, TypeVar, cast
 
 import redis.asyncio as redis
@@ -36,6 +43,7 @@ ENDS = PREFIX + "ends"  # scope names by when they are forgotten
 CONNECT_S = 1.0
 CALL_S = 2.0
 TOMBSTONE_MS = 24 * 3600 * 1000
+TOUCHES = 64
 BATCH = 200  # values in one round trip
 
 _ALLKEYS = (
@@ -44,89 +52,105 @@ _ALLKEYS = (
 )
 
 _COMMON = f"""
-local p = KEYS[1]
+local p, u = KEYS[1], KEYS[1] .. 'u'
 local function now()
   local t = redis.call('TIME')
   return t[1] * 1000000 + t[2]
 end
 local function head(key)  -- version of what stands there, 0 for nothing, and whether it is alive
   local s = redis.call('GETRANGE', p .. 'v:' .. key, 0, 40)
+  if s == '' then return 0, false end
   local version, rest = string.match(s, '^(%d+):%d+:(.?)')
   return tonumber(version or 0), rest ~= nil and rest ~= ''
 end
 local function drop(key, version)
   redis.call('SET', p .. 'v:' .. key, string.format('%.0f:0:', version), 'PX', {TOMBSTONE_MS})
-  redis.call('ZREM', p .. (string.sub(key, 1, 1) == '_' and 'i' or 'u'), key)
-  redis.call('ZREM', p .. 'x', key)
+  redis.call('ZREM', string.byte(key) == 95 and p .. 'i' or u, key)
 end
 local function write(key, value, expires, version, t)
-  local name = p .. 'v:' .. key
-  local text = string.format('%.0f:%.0f:', version, expires) .. value
+  local name, text = p .. 'v:' .. key, string.format('%.0f:%.0f:%s', version, expires, value)
   if expires > 0 then
     redis.call('SET', name, text, 'PX', math.max(1, math.ceil((expires - t) / 1000)))
-    redis.call('ZADD', p .. 'x', expires, key)
   else
     redis.call('SET', name, text)
-    redis.call('ZREM', p .. 'x', key)
   end
-  redis.call('ZADD', p .. (string.sub(key, 1, 1) == '_' and 'i' or 'u'), t, key)
+  redis.call('ZADD', string.byte(key) == 95 and p .. 'i' or u, t, key)
 end
-"""
-
-# The stored text, and the key becomes the most recently used.
-_GET = """
-local text = redis.call('GET', KEYS[1])
-if text and string.sub(text, -1) ~= ':' then
-  local t = redis.call('TIME')
-  redis.call('ZADD', KEYS[2], t[1] * 1000000 + t[2], ARGV[1])
-end
-return text
 """
 
 # Takes keys out of the sets whose values the server has expired or evicted.
 _FORGET = """
 for _, key in ipairs(ARGV) do
   if redis.call('EXISTS', KEYS[1] .. 'v:' .. key) == 0 then
-    for _, set in ipairs({'u', 'x', 'i'}) do redis.call('ZREM', KEYS[1] .. set, key) end
+    redis.call('ZREM', KEYS[1] .. 'u', key)
+    redis.call('ZREM', KEYS[1] .. 'i', key)
   end
 end
 return true
 """
 
-# key, value, us to live (0: for ever), limit (0: none), version it must have (empty: any) or, with 'newer' after it,
-# the version it brings along and that must be newer. Returns the version as text, or false.
+# The common write, kept short: its time is what a set costs more than a bare SET. Key, the text as it is stored, ms to
+# live (empty: for ever), limit (empty: none). Versions have 16 digits until the year 2286 and so compare as text.
+# Returns nothing, or a version that is not the text's (clocks differ), with '-' first when the keys exceed the limit.
+_SET = """
+local key, text, ttl = ARGV[1], ARGV[2], ARGV[3]
+local name, old, bumped = KEYS[1] .. 'v:' .. key, nil, nil
+if ttl ~= '' then
+  old = redis.call('SET', name, text, 'PX', ttl, 'GET')
+else
+  old = redis.call('SET', name, text, 'GET')
+end
+if old and old >= text and string.sub(old, 1, 16) >= string.sub(text, 1, 16) then
+  bumped = string.format('%.0f', tonumber(string.sub(old, 1, 16)) + 1)
+  text = bumped .. string.sub(text, 17)
+  redis.call('SET', name, text, 'KEEPTTL')
+end
+if string.byte(key) == 95 then
+  redis.call('ZADD', KEYS[1] .. 'i', string.sub(text, 1, 16), key)
+else
+  local u = KEYS[1] .. 'u'
+  if redis.call('ZADD', u, string.sub(text, 1, 16), key) == 1 and ARGV[4] ~= '' then
+    if redis.call('ZCARD', u) > tonumber(ARGV[4]) then return '-' .. (bumped or '') end
+  end
+end
+return bumped
+"""
+
+# key, value, us to live (0: for ever), then the version it must have (0: there is nothing), or the version it brings
+# along and that must be newer, and which of the two ('same' or 'newer'). Returns the version as text, or false.
 _PUT = (
     _COMMON
     + """
-local key, value, ttl, limit = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
+local key, ttl, expected = ARGV[1], tonumber(ARGV[3]), tonumber(ARGV[4])
 local t = now()
 local had, alive = head(key)
 local version = math.max(had + 1, t)
-if ARGV[6] == 'newer' then
-  if tonumber(ARGV[5]) <= had then return false end
-  version = tonumber(ARGV[5])
-elseif ARGV[5] ~= '' and tonumber(ARGV[5]) ~= (alive and had or 0) then
+if ARGV[5] == 'newer' then
+  version = expected
+  if version <= had then return false end
+elseif expected ~= (alive and had or 0) then
   return false
 end
-write(key, value, ttl > 0 and t + ttl or 0, version, t)
-if limit > 0 and redis.call('ZCARD', p .. 'u') > limit then
-  for _, dead in ipairs(redis.call('ZRANGEBYSCORE', p .. 'x', '-inf', t, 'LIMIT', 0, 100)) do
-    redis.call('ZREM', p .. 'u', dead)
-    redis.call('ZREM', p .. 'i', dead)
-    redis.call('ZREM', p .. 'x', dead)
-  end
-  local over = redis.call('ZCARD', p .. 'u') - limit
-  if over > 0 then
-    local oldest = redis.call('ZPOPMIN', p .. 'u', over)
-    for n = 1, #oldest, 2 do
-      redis.call('DEL', p .. 'v:' .. oldest[n])
-      redis.call('ZREM', p .. 'x', oldest[n])
-    end
-  end
-end
+write(key, ARGV[2], ttl > 0 and t + ttl or 0, version, t)
 return string.format('%.0f', version)
 """
 )
+
+# limit, then key and time of use of what was read lately. Of the oldest few those that are dead go first.
+_EVICT = """
+local u, v, limit = KEYS[1] .. 'u', KEYS[1] .. 'v:', tonumber(ARGV[1])
+for n = 2, #ARGV, 2 do redis.call('ZADD', u, 'XX', 'GT', ARGV[n + 1], ARGV[n]) end
+local over = redis.call('ZCARD', u) - limit
+if over <= 0 then return 0 end
+for _, key in ipairs(redis.call('ZRANGE', u, 0, over + 15)) do
+  if redis.call('EXISTS', v .. key) == 0 then over = over - redis.call('ZREM', u, key) end
+end
+if over > 0 then
+  local oldest = redis.call('ZPOPMIN', u, over)
+  for n = 1, #oldest, 2 do redis.call('DEL', v .. oldest[n]) end
+end
+return over
+"""
 
 # keys; ARGV[1] is the version of the deletion (empty: now), older writes than which go. Returns how many were alive.
 _DELETE = (
@@ -179,7 +203,7 @@ return true
 
 
 class RedisStore:
-    """A store on a Redis server, version 6 or later."""
+    """A store on a Redis server, version 6.2 or later."""
 
     def __init__(self, url: str) -> None:
         """``url`` as in ``redis://[:password@]host[:port][/database]``; nothing is connected yet."""
@@ -190,16 +214,24 @@ class RedisStore:
             socket_timeout=CALL_S,
             retry=Retry(NoBackoff(), 1),  # a connection that a restart has cut; waiting longer is the caller's affair
         )
+        self._command: Callable[..., Awaitable[Any]] = self._client.execute_command  # the package leaves it untyped
         self.where = _without_password(url)
-        self._scripts: dict[str, str] = {}
+        self._touched: dict[str, dict[str, int]] = {}
         self._prefixes: dict[str, str] = {}
 
     async def get(self, scope: str, key: str) -> Record | None:
         """See ``Store.get``."""
-        prefix = self._prefix(scope)
-        if is_internal(key):
-            return _record(cast("str | None", await self._run(self._client.get(f"{prefix}v:{key}"))))
-        return _record(await self._script(_GET, (f"{prefix}v:{key}", f"{prefix}u"), (key,)))
+        try:
+            text: Any = await self._command("GET", f"{self._prefix(scope)}v:{key}")
+        except exceptions.RedisError as error:
+            raise self._failure(error) from error
+        record = _record(text)
+        if record is not None and not is_internal(key):
+            touched = self._touched.setdefault(scope, {})
+            touched[key] = time.time_ns() // 1000
+            if len(touched) >= TOUCHES:
+                await self._evict(scope, 0)
+        return record
 
     async def records(self, scope: str, *, internal: bool = False) -> dict[str, Record]:
         """See ``Store.records``."""
@@ -213,13 +245,23 @@ class RedisStore:
             live = {key: record for key, text in zip(batch, texts, strict=True) if (record := _record(text))}
             found |= live
             if gone := [key for key, text in zip(batch, texts, strict=True) if text is None]:
-                await self._script(_FORGET, (prefix,), tuple(gone))
+                await self._script(_FORGET, prefix, tuple(gone))
         return found
 
     async def put(self, scope: str, key: str, put: Put, *, limit: int | None = None) -> int:
         """See ``Store.put``."""
-        arguments = (key, put.value, _microseconds(put.ttl), limit or 0, "", "")
-        return int(await self._script(_PUT, (self._prefix(scope),), arguments))
+        now = time.time_ns() // 1000
+        if put.ttl is None:
+            end, left = 0, ""
+        else:
+            end, left = now + int(put.ttl * 1e6), str(max(1, math.ceil(put.ttl * 1000)))
+        arguments = (key, f"{now}:{end}:{put.value}", left, "" if limit is None else limit)
+        bumped: str | None = await self._script(_SET, self._prefix(scope), arguments)
+        if bumped is None:
+            return now
+        if bumped[0] == "-":
+            await self._evict(scope, limit or 0)
+        return int(bumped.lstrip("-") or now)
 
     async def change(self, scope: str, key: str, change: Change, *, ttl: float | None) -> str:
         """See ``Store.change``; compare and set, again when another was faster."""
@@ -227,18 +269,18 @@ class RedisStore:
             old = await self.get(scope, key)
             value = changes.apply(change, old.value if old else None)
             expected = str(old.version if old else 0)
-            arguments = (key, value, _microseconds(ttl), 0, expected, "")
-            if await self._script(_PUT, (self._prefix(scope),), arguments) is not None:
+            arguments = (key, value, _microseconds(ttl), expected, "same")
+            if await self._script(_PUT, self._prefix(scope), arguments) is not None:
                 return value
             await asyncio.sleep(random.uniform(0, 0.005))  # noqa: S311 (jitter, not a secret)
 
     async def delete(self, scope: str, key: str) -> bool:
         """See ``Store.delete``."""
-        return bool(await self._script(_DELETE, (self._prefix(scope),), ("", key)))
+        return bool(await self._script(_DELETE, self._prefix(scope), ("", key)))
 
     async def clear(self, scope: str) -> int:
         """See ``Store.clear``."""
-        return int(await self._script(_DELETE, (self._prefix(scope),), ("",)))
+        return int(await self._script(_DELETE, self._prefix(scope), ("",)))
 
     async def restore(self, scope: str, puts: Mapping[str, Put], internal: tuple[str, ...]) -> None:
         """See ``Store.restore``."""
@@ -254,7 +296,7 @@ class RedisStore:
             *_, dead = await self._run(pipe.execute())
         if dead:
             async with self._client.pipeline(transaction=False) as pipe:
-                pipe.unlink(*(self._prefix(name) + index for name in dead for index in "uxi"))
+                pipe.unlink(*(self._prefix(name) + index for name in dead for index in "ui"))
                 pipe.zrem(SCOPES, *dead)
                 pipe.zrem(ENDS, *dead)
                 await self._run(pipe.execute())
@@ -279,6 +321,9 @@ class RedisStore:
 
     async def close(self) -> None:
         """See ``Store.close``."""
+        with contextlib.suppress(WorkingStoreError):  # when it was read matters less than closing
+            for scope in list(self._touched):
+                await self._evict(scope, 0)
         await self._client.aclose()
 
     async def ping(self) -> None:
@@ -296,17 +341,19 @@ class RedisStore:
             case "put":
                 left = _left(operation["expires"], now)
                 if left is None or left > 0:
-                    arguments = (operation["key"], operation["value"], _microseconds(left), operation["limit"] or 0)
-                    await self._script(_PUT, (prefix,), (*arguments, version, "newer"))
+                    arguments = (operation["key"], operation["value"], _microseconds(left), version, "newer")
+                    await self._script(_PUT, prefix, arguments)
+                    if operation["limit"]:
+                        await self._evict(scope, operation["limit"])
             case "change":
                 left = _left(operation["expires"], now)
                 if left is None or left > 0:
                     change = Change(operation["change"], operation["argument"])
                     await self.change(scope, operation["key"], change, ttl=left)
             case "delete":
-                await self._script(_DELETE, (prefix,), (version, operation["key"]))
+                await self._script(_DELETE, prefix, (version, operation["key"]))
             case "clear":
-                await self._script(_DELETE, (prefix,), (version,))
+                await self._script(_DELETE, prefix, (version,))
             case "restore":
                 lefts = {key: (value, _left(end, now)) for key, (value, end) in operation["puts"].items()}
                 puts = {key: Put(value, left) for key, (value, left) in lefts.items() if left is None or left > 0}
@@ -316,7 +363,7 @@ class RedisStore:
         arguments: list[str | int] = [version, len(internal), *internal]
         for key, put in puts.items():
             arguments += [key, put.value, _microseconds(put.ttl)]
-        await self._script(_RESTORE, (self._prefix(scope),), tuple(arguments))
+        await self._script(_RESTORE, self._prefix(scope), tuple(arguments))
 
     def _prefix(self, scope: str) -> str:
         prefix = self._prefixes.get(scope)
@@ -324,32 +371,40 @@ class RedisStore:
             prefix = self._prefixes[scope] = f"{PREFIX}{{{scope}}}:"
         return prefix
 
-    async def _script(self, source: str, keys: tuple[str, ...], arguments: tuple[str | int, ...]) -> Any:
+    async def _evict(self, scope: str, limit: int) -> None:
+        """Tell the server what was read lately; with a limit, keep the most recently used keys only."""
+        read = [part for pair in self._touched.pop(scope, {}).items() for part in pair]
+        await self._script(_EVICT, self._prefix(scope), (limit or sys.maxsize, *read))
+
+    async def _script(self, source: str, prefix: str, arguments: tuple[str | int, ...]) -> Any:
         """Run a script by its hash; loads it first when the server does not know it (new, restarted, flushed)."""
-        digest = self._scripts.get(source)
-        if digest is None:
-            digest = self._scripts[source] = await self._run(self._client.script_load(source))
+        digest = _digest(source)
         try:
-            return await self._run(self._client.evalsha(digest, len(keys), *keys, *arguments))
-        except _NoScriptError:
-            await self._run(self._client.script_load(source))
-            return await self._run(self._client.evalsha(digest, len(keys), *keys, *arguments))
+            try:
+                return await self._command("EVALSHA", digest, 1, prefix, *arguments)
+            except exceptions.NoScriptError:
+                await self._client.script_load(source)
+                return await self._command("EVALSHA", digest, 1, prefix, *arguments)
+        except exceptions.RedisError as error:
+            raise self._failure(error) from error
 
     async def _run(self, call: Awaitable[T]) -> T:
         try:
             return await call
-        except exceptions.NoScriptError as error:
-            raise _NoScriptError(str(error)) from error
-        except _UNREACHABLE as error:
-            raise StoreUnreachableError(f"redis at {self.where} cannot be used now: {error}") from error
         except exceptions.RedisError as error:
-            if str(error).startswith("MISCONF"):  # cannot save to its disk and therefore takes no writes
-                raise StoreUnreachableError(f"redis at {self.where} takes no writes: {error}") from error
-            raise WorkingStoreError(f"redis at {self.where}: {error}") from error
+            raise self._failure(error) from error
+
+    def _failure(self, error: exceptions.RedisError) -> WorkingStoreError:
+        """The client's error as ours; MISCONF: the server cannot save to its disk and therefore takes no writes."""
+        if isinstance(error, _UNREACHABLE) or str(error).startswith("MISCONF"):
+            return StoreUnreachableError(f"redis at {self.where} cannot be used now: {error}")
+        return WorkingStoreError(f"redis at {self.where}: {error}")
 
 
-class _NoScriptError(Exception):
-    """The server does not know the script's hash."""
+@cache
+def _digest(source: str) -> str:
+    """How the server names a script."""
+    return hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest()
 
 
 _UNREACHABLE = (
@@ -357,7 +412,6 @@ _UNREACHABLE = (
     exceptions.TimeoutError,
     exceptions.OutOfMemoryError,
     exceptions.ReadOnlyError,
-    OSError,
 )
 
 
