@@ -74,7 +74,8 @@ def _spool_note(event: hook.Event, spool: Spool) -> str:
     summary = event.text("compact_summary")
     if not summary:
         return "no summary"
-    line = {"type": "memoria-note", "text": summary, "timestamp": _now(), "sessionId": event.session}
+    uuid = f"note-{event.session}-{time.time_ns()}"
+    line = {"type": "memoria-note", "uuid": uuid, "text": summary, "timestamp": _now(), "sessionId": event.session}
     spool.add(_header(event, event.transcript, 0, 0, 0), quickjson.dumps(line).encode() + b"\n")
     return "spooled the client's summary"
 

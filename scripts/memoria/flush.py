@@ -6,11 +6,13 @@ told apart by key, so that a worker killed anywhere is made good by the next. St
 
 from __future__ import annotations
 
+import argparse
 import base64
 import hashlib
 import logging
 import os
 import random
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -22,7 +24,7 @@ from memoria.errors import BadAnswerError, ExpectedError, ModelUnavailableError,
 from memoria.home import Home
 from memoria.intake import Intake, Stretch, UnreadableJobError, stretches
 from memoria.ledger import Ledger
-from memoria.models import chain, tasks
+from memoria.models import tasks
 from memoria.models.base import JsonObject
 from memoria.models.metered import Metered
 from memoria.page import Pages
@@ -37,7 +39,7 @@ OUTSIDE = (ModelUnavailableError, TranscriptMissingError, OSError)  # faults tha
 
 @dataclass(slots=True)
 class Report:
-    """What a run did. ``seen``: every job it looked at; ``entries``: ids written; ``failures``: reasons, one a session."""
+    """What a run did. ``seen``: every job it looked at; ``entries``: ids written; ``failures``: one a session."""
 
     seen: set[str] = field(default_factory=set)
     entries: list[str] = field(default_factory=list)
@@ -53,17 +55,16 @@ class Flush:
     daily: DailyLog
     ledger: Ledger
     model: Metered
+    insist: bool = False  # do not wait for more turns, a person asked
     now: Callable[[], float] = time.time
     roll: Callable[[], float] = random.random
 
     @classmethod
-    def of(cls, home: Home) -> Flush:
+    def of(cls, home: Home, *, insist: bool = False) -> Flush:
         """Build the nouns from a home."""
         paths, settings = home.paths, home.settings
         ledger = Ledger(Path(paths.ledger))
-        waits = [float(wait) for wait in settings.retry_s]
-        model = Metered(chain.from_settings(settings, paths), ledger, waits)
-        return cls(home, Spool(paths.spool), DailyLog.of(paths), ledger, model)
+        return cls(home, Spool(paths.spool), DailyLog.of(paths), ledger, Metered.of(settings, paths, ledger), insist)
 
     def run(self) -> Report:
         """Go once through everything that waits; the caller holds the worker lock."""
@@ -105,7 +106,7 @@ class Flush:
         age = self.now() - intake.newest
         if age < MISSING_S and not intake.wait_for_transcripts(settings.transcript_wait_s):
             raise TranscriptMissingError(f"the transcript of session {intake.session} is not there yet")
-        over = intake.ended or age >= settings.flush_idle_min * 60
+        over = self.insist or intake.ended or age >= settings.flush_idle_min * 60
         turns = intake.turns(lambda key: self.ledger.entry_of(key) is not None, settle=over)
         rest = stretches(turns, settings.call_chars, self.home.zone)
         stretch = next(rest, None)
@@ -205,7 +206,7 @@ class Flush:
                 path.unlink(missing_ok=True)
 
 
-def work(home: Home) -> int:
+def work(home: Home, *, insist: bool = False) -> int:
     """The worker: flush until nothing new waits, then prepare pages and start the compile if it is due."""
     entries = 0
     while True:
@@ -214,16 +215,16 @@ def work(home: Home) -> int:
                 log.info("another worker is at work; it will look again")
                 return 0
             detach.worker_looks(home.paths)
-            report = _run_locked(home)
+            report = _run_locked(home, insist=insist)
             entries += len(report.entries)
         # A hook that came while the lock was held relied on this second look.
         if all(job.name in report.seen for job in Spool(home.paths.spool).jobs()):
             return entries
 
 
-def _run_locked(home: Home) -> Report:
+def _run_locked(home: Home, *, insist: bool) -> Report:
     _be_modest()
-    flush = Flush.of(home)
+    flush = Flush.of(home, insist=insist)
     try:
         report = flush.run()
         if report.entries:
@@ -261,3 +262,21 @@ def _is_bug(error: Exception) -> bool:
 
 def _short_id(text: str, length: int) -> str:
     return base64.b32encode(hashlib.sha1(text.encode("utf-8", "replace")).digest()).decode().lower()[:length]  # noqa: S324
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What the command line takes."""
+    parser.add_argument("--now", action="store_true", help="do not wait for more: summarise whatever is in the spool")
+    parser.add_argument("--retry-failed", action="store_true", help="let jobs that were set aside wait again first")
+
+
+def command(args: argparse.Namespace, home: Home) -> int:
+    """Run the worker; as hooks start it, or by hand."""
+    spool = Spool(home.paths.spool)
+    if args.retry_failed:
+        for job in spool.jobs(spool.failed):
+            spool.retry(job)
+    entries = work(home, insist=args.now)
+    if sys.stdout.isatty():
+        print(f"{entries} entries written; {len(spool.jobs())} jobs wait.")
+    return 0

@@ -14,20 +14,16 @@ from typing import Any
 
 # The envelope as JSON.stringify writes it: flat values up to the line's own "type", or up to the first nested object.
 _ENVELOPE = re.compile(
-    rb'\s*\{(?:"\w+":(?:"(?:[^"\\]|\\.)*"|[^",{}\[\]]*),)*"(?:type":"(?P<type>[^"\\]*)"|(?P<nested>message|attachment)":\{)'
+    rb'\s*\{(?:"(?!type")\w+":(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"|[^",{}\[\]]*+),)*+'
+    rb'"(?:type":"(?P<type>[^"\\]*)"|(?P<nested>message|attachment)":\{)'
 )
-_RESULT = re.compile(rb',"message":\{"role":"user","content":\[\{(?:"tool_use_id":"[^"\\]*",)?"type":"tool_result"')
-
-# What makes a tool's result worth parsing: failures, background exits, and words of the user that travel in results.
-_TELLING = (
-    b'"is_error":true',
-    b"<exit_code>",
-    b'"toolDenialKind"',
-    b'"answers":{',
-    b'"content":"User has ',
-    b'"content":"The user ',
-    b'"content":"Your questions ',
+_RESULT = re.compile(
+    rb',"message":\{"role":"user","content":\[\{(?:"tool_use_id":"[^"\\]*",)?"type":"tool_result","content":"'
 )
+# How a message of a single result ends, seen from the envelope's next key.
+_MESSAGE_END = b'}]},"'
+# Results that carry the user's words, or a failure that is not marked as one.
+_TELLING = (b"User has ", b"User answered", b"The user ", b"Your questions ", b"<status>", b"<retrieval_status>")
 
 _DECODER = json.JSONDecoder(strict=False)
 _START = re.compile(r'\{\s*"(?:parentUuid|type|uuid|sessionId)"\s*:')
@@ -54,11 +50,17 @@ def _is_thinking(line: bytes) -> bool:
 
 
 def _is_plain_result(line: bytes, start: int) -> bool:
-    """A tool's result that succeeded, with no text of the user beside it."""
-    if _RESULT.match(line, start) is None or any(mark in line for mark in _TELLING):
+    """One tool's result and nothing beside it, a string, not marked as failed, not known to carry the user's words.
+
+    Quotes inside a JSON string are escaped, so ``},{"`` cannot stand in one: without it the message is one block.
+    """
+    begin = _RESULT.match(line, start)
+    if begin is None or line.startswith(_TELLING, begin.end()):
         return False
-    texts = line.count(b'"type":"text"')
-    return texts == 0 or texts == line.count(b'"type":"text","file":{')  # the latter is how Read records a file
+    end = line.find(_MESSAGE_END, begin.end() - 1)
+    if end < 0 or line.find(b'},{"', begin.end(), end) >= 0:
+        return False
+    return b'"is_error":true' not in line[max(begin.end() - 1, end - 200) : end]
 
 
 def objects(line: bytes) -> Iterator[dict[str, Any]]:

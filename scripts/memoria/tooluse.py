@@ -12,16 +12,17 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 COMMAND = 600  # characters kept of a command, a query, a prompt's start
-LINE = 1_600  # characters of a whole line
-NAMES = 1_000  # characters of identifiers in it
+LINE = 4_000  # characters of a whole line
+NAMES = 1_500  # characters of identifiers in it
 
 Input = Mapping[str, Any]
 
-# A path, a dotted or plain name with an inner capital or underscore, a word in backticks.
-_IDENTIFIER = re.compile(
-    r"(?P<path>(?:[\w.~@-]*/)+[\w.@-]+)|(?P<name>[A-Za-z_][A-Za-z0-9_]*(?:-[a-z0-9]+)*(?:\.[A-Za-z_]\w*)*)|`(?P<code>[^`\n]{2,60})`"
-)
-_TELLING = re.compile(r"[a-z0-9][A-Z]|[A-Z][A-Z][a-z]|[A-Za-z0-9]_[A-Za-z0-9]|\w\.\w")
+_TOKEN = re.compile(r"[A-Za-z_$~.@/-][\w.~@$/-]*")
+_CALL = re.compile(r"([A-Za-z_][\w.]*)(\([^()\n]{0,40}\))")
+_CODE = re.compile(r"`([^`\n]{2,60})`")
+_DEFINED = re.compile(r"\b(?:class|def|enum|fn|func|function|interface|struct|trait|type)\s+([A-Za-z_]\w{2,})")
+# An inner capital, underscore or dot; a path, an option, a variable.
+_TELLING = re.compile(r"[a-z0-9][A-Z]|[A-Z][A-Z][a-z]|[A-Za-z0-9]_[A-Za-z0-9]|\w\.\w|/\w|^--\w|^\$[A-Z]", re.ASCII)
 _SPACE = re.compile(r"\s+")
 
 
@@ -33,23 +34,34 @@ def describe(name: str, given: object) -> str:
 
 
 def one_line(text: object, limit: int = COMMAND) -> str:
-    """Text on one line, cut in the middle when longer than ``limit`` (both ends of a command tell what it does)."""
+    """Text on one line; of what is over ``limit`` the identifiers, up to ``NAMES`` characters."""
     flat = _SPACE.sub(" ", text).strip() if isinstance(text, str) else ("" if text is None else str(text))
     if len(flat) <= limit:
         return flat
-    head = limit * 2 // 3
-    return f"{flat[:head]} … {flat[head - limit + 3 :]}"
+    rest = (word for word in identifiers([flat[limit:]]) if word not in flat[:limit])
+    return f"{flat[:limit]} … {_fitting(rest, NAMES)}".rstrip()
 
 
 def identifiers(texts: Iterable[str]) -> list[str]:
-    """Distinct paths, ``snake_case``, ``CamelCase`` and dotted names, in the order they appear."""
-    found: dict[str, None] = {}
+    """Distinct paths, options, variables, ``snake_case``, ``CamelCase`` and dotted names, and what is defined.
+
+    A called name keeps the arguments it was first seen with: summaries write ``load(path)``.
+    """
+    found: dict[str, str] = {}
     for text in texts:
-        for match in _IDENTIFIER.finditer(text):
-            word = match[0].strip("`./-")
-            if match.lastgroup != "name" or _TELLING.search(word):
-                found[word] = None
-    return [word for word in found if 3 <= len(word) <= 120]
+        calls = dict(reversed(_CALL.findall(text)))
+        known = {*_DEFINED.findall(text), *(name for name in calls if name[0].isupper())}
+        for token in dict.fromkeys((*_TOKEN.findall(text), *_CODE.findall(text))):
+            word = token.rstrip("./-@")
+            if word in known or _TELLING.search(word):
+                found.setdefault(word, word + calls.get(word, ""))
+    return [form for form in found.values() if 3 <= len(form) <= 160]
+
+
+def _fitting(words: Iterable[str], limit: int) -> str:
+    """As many whole words as fit."""
+    line = " ".join(words)
+    return line if len(line) <= limit else line[:limit].rsplit(" ", 1)[0]
 
 
 def names(old: Iterable[str], new: Iterable[str]) -> str:
@@ -57,8 +69,7 @@ def names(old: Iterable[str], new: Iterable[str]) -> str:
     before, after = identifiers(old), identifiers(new)
     common = set(before) & set(after)
     ordered = [word for word in (*after, *before) if word not in common] + [word for word in after if word in common]
-    line = " ".join(dict.fromkeys(ordered))
-    return line if len(line) <= NAMES else line[:NAMES].rsplit(" ", 1)[0]
+    return _fitting(dict.fromkeys(ordered), NAMES)
 
 
 def _edit(given: Input) -> str:

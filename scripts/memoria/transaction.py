@@ -99,9 +99,10 @@ class Transactions:
         return [json.loads(path.read_text(encoding="utf-8")) for path in found]
 
     def undo(self) -> tuple[str, list[str], list[str]]:
-        """Bring back what stood before the newest step: its label, the files restored, those kept as a person left them.
+        """Bring back what stood before the newest step.
 
-        LookupError when there is nothing to undo.
+        Returns its label, the files restored, and those left alone because a person changed them since. LookupError
+        when there is nothing to undo.
         """
         steps = self.steps()
         if not steps:

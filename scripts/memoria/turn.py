@@ -27,7 +27,7 @@ _REMEMBERED = 50_000  # keys a reader keeps to drop a line it met before; the le
 _ERROR_CHARS, _ERROR_HEAD, _ERROR_TAIL = 800, 6, 3
 _EXIT = re.compile(r"(?:Error:\s*)?Exit code:? (\d+)\s*")
 _STATUS = re.compile(r"<exit_code>\s*(-?[1-9]\d*)\s*</exit_code>")
-_TAGS = re.compile(r"</?(?:tool_use_error|error)>")
+_TAGS = re.compile(r"<(status|exit_code|task_\w+)>[^<]*</\1>|</?(?:tool_use_error|error|stdout|stderr|output)>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,12 @@ class Turn:
     cwd: str = ""
     branch: str = ""
 
+    @property
+    def size(self) -> int:
+        """Characters the turn takes in ``Exchange.text()``."""
+        said = len(_LABELS[self.role]) + 3 + len(self.text) if self.text else 0
+        return said + sum(len(line) + 7 for line in self.tools)
+
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
@@ -63,7 +69,7 @@ class Exchange:
     @property
     def size(self) -> int:
         """Characters of ``text()``."""
-        return sum(_size(turn) for turn in self.turns)
+        return sum(turn.size for turn in self.turns)
 
     def texts(self, role: Role) -> list[str]:
         """The texts of one role, in order."""
@@ -90,11 +96,6 @@ _LABELS: dict[Role, str] = {"user": "User", "assistant": "Assistant", "error": "
 def _written(turn: Turn) -> str:
     said = f"{_LABELS[turn.role]}: {turn.text}\n" if turn.text else ""
     return said + "".join(f"Tool: {line}\n" for line in turn.tools)
-
-
-def _size(turn: Turn) -> int:
-    said = len(_LABELS[turn.role]) + 3 + len(turn.text) if turn.text else 0
-    return said + sum(len(line) + 7 for line in turn.tools)
 
 
 def exchanges(turns: Iterable[Turn]) -> list[Exchange]:
@@ -134,16 +135,16 @@ def _divided(part: Exchange, limit: int) -> Iterator[Exchange]:
     group: list[Turn] = []
     room = limit
     for turn in (piece for whole in part.turns for piece in _pieces(whole, limit)):
-        if group and _size(turn) > room:
+        if group and turn.size > room:
             yield Exchange(tuple(group))
             group, room = [], limit
         group.append(turn)
-        room -= _size(turn)
+        room -= turn.size
     yield Exchange(tuple(group))
 
 
 def _pieces(turn: Turn, limit: int) -> Iterator[Turn]:
-    if _size(turn) <= limit:
+    if turn.size <= limit:
         yield turn
         return
     width = max(1, limit - 12)  # the label's room
@@ -213,7 +214,9 @@ class Reader:
         kind = value.get("type")
         if value.get("isSidechain") is True and not self._keep_sidechains:
             return
-        if kind == "queue-operation":
+        if kind == "memoria-note":  # capture's own line: the summary that PostCompact brought
+            yield _turn(value, "note", _string(value, "text"))
+        elif kind == "queue-operation":
             yield from map(_queued_turn, self._queue_operation(value))
         elif kind == "assistant":
             yield from map(_queued_turn, self._queue.certain(_string(value, "timestamp")))

@@ -4,30 +4,48 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
+from memoria import locks
 from memoria.errors import BadAnswerError, ModelError, ModelUnavailableError
 from memoria.ledger import Call, Ledger
+from memoria.models import chain
 from memoria.models.base import Completion, Model, Prompt, Usage
+from memoria.paths import Paths
+from memoria.settings import Settings
 
 
 class Metered:
     """Wraps the model that the settings name; verbs ask this and nothing else."""
 
     def __init__(
-        self, model: Model, ledger: Ledger, waits_s: Sequence[float], sleep: Callable[[float], None] = time.sleep
+        self,
+        model: Model,
+        ledger: Ledger,
+        lock: Path,
+        waits_s: Sequence[float],
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """``waits_s``: seconds before the second, third, ... try within this run."""
+        """``waits_s``: seconds before the second, third, ... try within this run; ``lock``: one call at a time."""
         self.model = model
         self.ledger = ledger
+        self.lock = lock
         self.waits_s = tuple(waits_s)
         self.sleep = sleep
         self.spent = Usage()
+
+    @classmethod
+    def of(cls, settings: Settings, paths: Paths, ledger: Ledger) -> Metered:
+        """The model that the settings name."""
+        model = chain.from_settings(settings, paths)
+        return cls(model, ledger, Path(paths.state, "model.lock"), [float(wait) for wait in settings.retry_s])
 
     def complete(self, prompt: Prompt, project: str) -> Completion:
         """The answer; ModelError when every try of this run failed."""
         for wait in (*self.waits_s, None):
             try:
-                completion = self.model.complete(prompt)
+                with locks.waiting(self.lock):  # flush, compile and others never run two model processes at once
+                    completion = self.model.complete(prompt)
             except ModelError as error:
                 self._book_failure(error, prompt, project)
                 again = isinstance(error, BadAnswerError) or (
