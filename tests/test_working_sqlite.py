@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from memoria.errors import StateError, WorkingStoreError
+from memoria.errors import StoreTooNewError, WorkingStoreError
 from memoria.working import Limits, WorkingMemory
 from memoria.working.sqlite_store import MIGRATIONS, SqliteStore
 from memoria.working.store import Put
@@ -61,7 +61,7 @@ def test_a_file_of_a_newer_memoria_is_left_alone(tmp_path: Path) -> None:
         db.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
     db.close()
     before = file.read_bytes()
-    with pytest.raises(StateError, match="newer memoria"):
+    with pytest.raises(StoreTooNewError, match="newer memoria"):
         run(file, write)
     assert list(tmp_path.glob("*.bak-*")) == []
     assert file.read_bytes() == before

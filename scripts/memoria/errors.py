@@ -94,3 +94,7 @@ class StoreBusyError(WorkingStoreError):
 
 class StoreUnreachableError(WorkingStoreError):
     """The store cannot be reached or takes no writes now; another may stand in."""
+
+
+class StoreTooNewError(WorkingStoreError):
+    """The store was written by a newer memoria."""

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from memoria import files, locks
-from memoria.errors import StateError, StoreBusyError, WorkingStoreError
+from memoria.errors import StoreTooNewError, StoreBusyError, WorkingStoreError
 from memoria.working import changes
 from memoria.working.store import Change, Put, Record, ScopeSeen, StoreStats, deadline, is_internal, next_version
 
@@ -326,7 +326,7 @@ def _version(db: sqlite3.Connection) -> int:
 
 def _check_version(db: sqlite3.Connection, path: Path) -> None:
     if _version(db) > len(MIGRATIONS):
-        raise StateError(f"{path} was written by a newer memoria; update memoria, or move the file away")
+        raise StoreTooNewError(f"{path} was written by a newer memoria; update memoria, or move the file away")
 
 
 def _migrate(db: sqlite3.Connection) -> None:
