@@ -110,6 +110,7 @@ class Settings:
 
     compile_interval_min = setting(60, "Minutes between automatic compiles of the wiki.")
     page_chars = setting(9_500, "Most characters given to a new session (the client cuts at 10,000).")
+    redis_url = setting("", "Redis server that shares working memory between machines. Empty: the embedded store.")
     log_bytes = setting(1_000_000, "Size at which a log file is rotated; one old file is kept.")
 
     @classmethod
