@@ -58,3 +58,15 @@ class ClientSettingsError(ExpectedError):
 
 class TranscriptMissingError(ExpectedError):
     """A hook named a transcript that is not there (yet)."""
+
+
+class ArchiveError(ExpectedError):
+    """A kept file of turns is there and cannot be read."""
+
+
+class UnknownEntryError(ExpectedError):
+    """No daily log and no archive knows the entry that was asked for."""
+
+
+class TurnsGoneError(ExpectedError):
+    """The entry is known, and its turns are no longer (or were never) in the archive."""
