@@ -98,3 +98,15 @@ class StoreUnreachableError(WorkingStoreError):
 
 class StoreTooNewError(WorkingStoreError):
     """The store was written by a newer memoria."""
+
+
+class ArchiveError(ExpectedError):
+    """A kept file of turns is there and cannot be read."""
+
+
+class UnknownEntryError(ExpectedError):
+    """No daily log and no archive knows the entry that was asked for."""
+
+
+class TurnsGoneError(ExpectedError):
+    """The entry is known, and its turns are no longer (or were never) in the archive."""
