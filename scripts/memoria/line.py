@@ -21,7 +21,7 @@ _RESULT = re.compile(
     rb',"message":\{"role":"user","content":\[\{(?:"tool_use_id":"[^"\\]*",)?"type":"tool_result","content":"'
 )
 # How a message of a single result ends, seen from the envelope's next key.
-_MESSAGE_END = b'}]},"uuid":"'
+_MESSAGE_END = b'}]},"'
 # Results that carry the user's words, or a failure that is not marked as one.
 _TELLING = (b"User has ", b"User answered", b"The user ", b"Your questions ", b"<status>", b"<retrieval_status>")
 

@@ -17,12 +17,12 @@ NAMES = 1_500  # characters of identifiers in it
 
 Input = Mapping[str, Any]
 
-_TOKEN = re.compile(r"[A-Za-z_$~.@/-][\w.~@$/-]*(?:\([^()\n]{0,40}\))?")
+_TOKEN = re.compile(r"[A-Za-z_$~.@/-][\w.~@$/-]*")
+_CALL = re.compile(r"([A-Za-z_][\w.]*)(\([^()\n]{0,40}\))")
 _CODE = re.compile(r"`([^`\n]{2,60})`")
-# An inner capital, underscore or dot; a path, an option, a variable; a call of a name with a capital.
-_TELLING = re.compile(
-    r"[a-z0-9][A-Z]|[A-Z][A-Z][a-z]|[A-Za-z0-9]_[A-Za-z0-9]|\w\.\w|/\w|^--\w|^\$[A-Z]|^[A-Z]\w*\(", re.ASCII
-)
+_DEFINED = re.compile(r"\b(?:class|def|enum|fn|func|function|interface|struct|trait|type)\s+([A-Za-z_]\w{2,})")
+# An inner capital, underscore or dot; a path, an option, a variable.
+_TELLING = re.compile(r"[a-z0-9][A-Z]|[A-Z][A-Z][a-z]|[A-Za-z0-9]_[A-Za-z0-9]|\w\.\w|/\w|^--\w|^\$[A-Z]", re.ASCII)
 _SPACE = re.compile(r"\s+")
 
 
@@ -43,16 +43,18 @@ def one_line(text: object, limit: int = COMMAND) -> str:
 
 
 def identifiers(texts: Iterable[str]) -> list[str]:
-    """Distinct paths, options, variables, ``snake_case``, ``CamelCase`` and dotted names, in order of appearance.
+    """Distinct paths, options, variables, ``snake_case``, ``CamelCase`` and dotted names, and what is defined.
 
     A called name keeps the arguments it was first seen with: summaries write ``load(path)``.
     """
     found: dict[str, str] = {}
     for text in texts:
+        calls = dict(reversed(_CALL.findall(text)))
+        known = {*_DEFINED.findall(text), *(name for name in calls if name[0].isupper())}
         for token in dict.fromkeys((*_TOKEN.findall(text), *_CODE.findall(text))):
-            if _TELLING.search(token):
-                form = token.rstrip("./-@")
-                found.setdefault(form.partition("(")[0], form)
+            word = token.rstrip("./-@")
+            if word in known or _TELLING.search(word):
+                found.setdefault(word, word + calls.get(word, ""))
     return [form for form in found.values() if 3 <= len(form) <= 160]
 
 

@@ -27,7 +27,7 @@ _REMEMBERED = 50_000  # keys a reader keeps to drop a line it met before; the le
 _ERROR_CHARS, _ERROR_HEAD, _ERROR_TAIL = 800, 6, 3
 _EXIT = re.compile(r"(?:Error:\s*)?Exit code:? (\d+)\s*")
 _STATUS = re.compile(r"<exit_code>\s*(-?[1-9]\d*)\s*</exit_code>")
-_TAGS = re.compile(r"</?(?:tool_use_error|error)>")
+_TAGS = re.compile(r"<(status|exit_code|task_\w+)>[^<]*</\1>|</?(?:tool_use_error|error|stdout|stderr|output)>")
 
 
 @dataclass(frozen=True, slots=True)

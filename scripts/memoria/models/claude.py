@@ -117,7 +117,7 @@ class Claude:
             cwd=self.cwd,
             env={**blank, "CLAUDE_INVOKED_BY": "memoria"},
             extra_args={"no-session-persistence": None},
-            stderr=lambda line: None,  # not into the worker's log: it may quote the conversation
+            stderr=lambda _: None,  # not into the worker's log: it may quote the conversation
         )
 
     def _judge(self, prompt: Prompt, heard: _Heard, usage: Usage) -> Completion:
