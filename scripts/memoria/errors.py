@@ -2,8 +2,6 @@
 
 ``ExpectedError`` and its children end a command with one line and exit status 1; anything else is a bug (status 3).
 Callers branch on classes and fields, never on words in a message.
-
-Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
 """
 
 from __future__ import annotations
