@@ -149,7 +149,7 @@ class Compile:
             "entries": [_entry_material(entry) for entry in entries],
             "articles": [
                 {
-                    "slug": article.slug,
+                    "slug": article.name,
                     "kind": article.slug.split("/")[0].removesuffix("s"),
                     "title": article.title,
                     "aliases": article.aliases,
@@ -160,7 +160,7 @@ class Compile:
                 for article in articles[:NEAR_ARTICLES]
             ],
             "index": [
-                {"slug": article.slug, "title": article.title, "summary": article.summary}
+                {"slug": article.name, "title": article.title, "summary": article.summary}
                 for article in articles[NEAR_ARTICLES:]
             ],
         }

@@ -22,11 +22,8 @@ _NAME = re.compile(
 
 def precise(text: str) -> list[str]:
     """The identifiers, numbers and quotes of a text, each once, in order."""
-    found: list[str] = []
-    rest = text
-    for pattern in (_CODE, _QUOTE):
-        found += [match[1] for match in pattern.finditer(rest)]
-        rest = pattern.sub(" ", rest)
+    found = [match[1] for pattern in (_CODE, _QUOTE) for match in pattern.finditer(text)]
+    rest = _CODE.sub(" ", _QUOTE.sub(" ", text))
     for pattern in (_NAME, _NUMBER):
         found += [match[0] for match in pattern.finditer(rest)]
         rest = pattern.sub(" ", rest)
