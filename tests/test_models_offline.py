@@ -185,6 +185,24 @@ def test_a_changed_fact_names_the_claim_it_replaces(old: str, new: str) -> None:
     assert replaced[old] == ""
 
 
+def test_a_changed_fact_goes_to_the_page_that_holds_the_old_one() -> None:
+    old = "Our staging database runs on `db-2.internal`, not in the cluster."
+    new = "We switched from `db-2.internal` to `db-3.internal` for the staging database."
+    page = known("concepts/shop", old, title="shop")
+    articles = compiled(entry(2, decisions=[new]), articles=(page,))
+    assert {"text": new, "sources": ["e2"], "supersedes": old} in articles["concepts/shop"]["claims"]
+    assert "shop-decisions" not in articles
+
+
+def test_a_name_that_an_old_claim_and_a_new_one_share_becomes_an_article() -> None:
+    page = known("concepts/shop-decisions", "We chose `InvoiceWriter` because it needs no browser.")
+    articles = compiled(entry(2, lessons=["`InvoiceWriter` fails above 5,000 rows."]), articles=(page,))
+    assert [claim["text"] for claim in articles["invoice-writer"]["claims"]] == [
+        "`InvoiceWriter` fails above 5,000 rows."
+    ]
+    assert "concepts/shop-decisions" in [link["slug"] for link in articles["invoice-writer"]["related"]]
+
+
 def test_two_different_facts_of_one_subject_stand_side_by_side() -> None:
     one, other = "`InvoiceWriter` fails when the locale is missing.", "`InvoiceWriter` needs 200 MB of memory per bill."
     claims = compiled(entry(1, lessons=[one]), entry(2, lessons=[other]))["invoice-writer"]["claims"]

@@ -90,6 +90,7 @@ def articles(material: JsonObject) -> JsonObject:
             loose.append(item)
     for item in _by_topic(loose, wiki, drafts):
         _project_part(item, _SHELVES.get(item.kind, ""), wiki, drafts).items.append(item)
+    _reunite(drafts, wiki)
     _connect(drafts)
     written = [_write(draft, drafts, wiki) for draft in drafts.values()]
     return {"articles": [article for article in written if article["claims"]]}
@@ -101,6 +102,15 @@ class Wiki:
     def __init__(self, material: JsonObject) -> None:
         self.articles = {article["slug"]: article for article in material["articles"]}
         self.index = {row["slug"]: row for row in material["index"]} | self.articles
+        self.claims = [
+            (slug, claim["text"], frozenset(prose.words(claim["text"])))
+            for slug, article in self.articles.items()
+            for claim in article.get("claims", ())
+        ]
+        self.naming: dict[str, list[str]] = {}  # term -> the slugs of the claims that name it
+        for slug, text, _ in self.claims:
+            for term in _terms(text):
+                self.naming.setdefault(term, []).append(slug)
         self._names: dict[str, str] = {}
         for slug, row in self.index.items():
             for name in (slug.rsplit("/", 1)[-1], row["title"], *row.get("aliases", ())):
@@ -231,7 +241,8 @@ def _weight(term: str, about: list[Item], wiki: Wiki) -> float:
     plain_words = written.islower() and " " in written
     if plain_words and len({item.project for item in about}) > 1:
         return 0.0  # the same everyday words in two projects are two things
-    if not known and entries < 2 and len(about) < MIN_CLAIMS + plain_words:
+    told_before = len(wiki.naming.get(term, ()))
+    if not known and entries < 2 and len(about) + told_before < MIN_CLAIMS + plain_words:
         return 0.0
     return (len(about) + entries + 3 * known) * (1.0 if plain_words else 1.6)
 
@@ -251,6 +262,23 @@ def _topic(term: str, about: list[Item], wiki: Wiki) -> Draft:
     if written.lower() != draft.title.lower():
         draft.aliases.append(written)
     return draft
+
+
+def _reunite(drafts: dict[str, Draft], wiki: Wiki) -> None:
+    """Move what replaces a claim to that claim's article, for a page can only correct itself."""
+    said = [(slug, text, words) for slug, text, words in wiki.claims]
+    said += [(slug, item.text, item.words) for slug, draft in drafts.items() for item in draft.items]
+    place = {text: slug for slug, text, _ in said}
+    days = {item.text: item.day for draft in drafts.values() for item in draft.items}
+    for slug, draft in list(drafts.items()):
+        for item in list(draft.items):
+            older = [(text, words) for _, text, words in said if text != item.text and days.get(text, "") < item.day]
+            home = place.get(_superseded(item, older), slug)
+            if home != slug:
+                draft.items.remove(item)
+                drafts.setdefault(home, wiki.draft(home, home, item.project)).items.append(item)
+    for slug in [slug for slug, draft in drafts.items() if not draft.items]:
+        del drafts[slug]
 
 
 def _connect(drafts: dict[str, Draft]) -> None:
@@ -347,7 +375,7 @@ def _related(draft: Draft, drafts: dict[str, Draft], wiki: Wiki) -> list[JsonObj
     terms = {term for item in draft.items for term in item.terms}
     scored: dict[str, tuple[float, str]] = {}
     for other in drafts.values():
-        if other is draft or not other.items:
+        if other is draft:
             continue
         shared = len(draft.entries & other.entries)
         named = other.term in terms or (draft.kind == "connection" and other.slug in draft.tags)
@@ -360,6 +388,7 @@ def _related(draft: Draft, drafts: dict[str, Draft], wiki: Wiki) -> list[JsonObj
         if slug == draft.slug or slug in scored:
             continue
         named = bool(terms & {slug.rsplit("/", 1)[-1], prose.slug(row["title"])})
+        named = named or slug in wiki.naming.get(draft.term, ())
         shared = len(draft.entries & _sources(row))
         if named or shared:
             scored[slug] = (3.0 * named + shared, "named here" if named else "from the same sessions")
