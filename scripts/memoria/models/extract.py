@@ -378,7 +378,7 @@ def _learned(item: Found) -> JsonObject:
         "content": item.text,
         "importance": _IMPORTANCE[item.kind],
         "tags": [],
-        "keywords": list(dict.fromkeys([*(prose.shorten(name, 100) for name in names), *prose.words(item.text)]))[:10],
+        "keywords": [prose.shorten(word, 100) for word in dict.fromkeys([*names, *prose.words(item.text)])][:10],
         "quote": item.text,
         "origin": item.origin,
         "supersedes": replaced.group(1).strip() if replaced else "",

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from memoria import fence
 from memoria.models import prose
 from memoria.models.base import JsonObject
 
@@ -22,6 +23,7 @@ MIN_CLAIMS = 2  # items about a term that make it worth an article
 MAX_TOPICS = 12  # new topic articles of one compile
 MAX_RELATED = 6
 MIN_RELATED = 2
+MOST_CHARS = 1_400  # of a claim; below the limit in tasks.COMPILE_SCHEMA
 GENERIC = frozenset(
     """true false none null main master test tests readme readme-md claude-md todo http https json yaml html error
     errors config src lib app index init data string int bool func return import exit-code localhost origin
@@ -140,12 +142,17 @@ def _items(entry: JsonObject) -> Iterator[Item]:
     facts = [(fact["kind"], fact["content"]) for fact in entry.get("learned", ())]
     facts += [("decision", text) for text in entry.get("decisions", ())]
     facts += [("debugging", text) for text in entry.get("lessons", ())]
-    for kind, text in facts:
+    for kind, written in facts:
+        text = _claim_text(written)
         words = frozenset(prose.words(text))
-        if any(_alike(words, other) for other in seen):
+        if not text or any(_alike(words, other) for other in seen):
             continue
         seen.append(words)
         yield _item(entry, kind, text, words)
+
+
+def _claim_text(written: str) -> str:
+    return prose.shorten(fence.visible(written).strip(), MOST_CHARS)
 
 
 def _item(entry: JsonObject, kind: str, text: str, words: frozenset[str]) -> Item:
@@ -193,7 +200,7 @@ def _project_part(item: Item, shelf: str, wiki: Wiki, drafts: dict[str, Draft]) 
 
 def _shelf(project: str, shelf: str, wiki: Wiki, drafts: dict[str, Draft]) -> Draft:
     base = prose.slug(project) or "project"
-    draft = wiki.draft(f"{base}-{shelf}".strip("-"), _SHELF_TITLES[shelf].format(project), project)
+    draft = wiki.draft(f"{base}-{shelf}".strip("-"), _SHELF_TITLES[shelf].format(prose.shorten(project, 80)), project)
     if draft.slug not in drafts:
         draft.tags = ["project", *shelf.split("-and-")] if shelf else ["project"]
         drafts[draft.slug] = draft
@@ -204,7 +211,7 @@ def _project_article(entry: JsonObject, wiki: Wiki, drafts: dict[str, Draft]) ->
     """One claim an entry in its project's article: what was worked on, and how it stands."""
     context = entry.get("context", "")
     told = set(prose.words(entry["title"])) <= set(prose.words(context))
-    text = context if told else f"{entry['title']}. {context}".strip()
+    text = _claim_text(context if told and context else f"{entry['title']}. {context}")
     item = _item(entry, "session", text, frozenset(prose.words(text)))
     _shelf(entry["project"], "", wiki, drafts).items.append(item)
 
@@ -258,7 +265,7 @@ def _topic(term: str, about: list[Item], wiki: Wiki) -> Draft:
     written = about[0].terms[term]
     draft = wiki.draft(term, _titled(term, about), about[0].project)
     draft.term = term
-    draft.tags = sorted({item.project for item in about} | {item.kind for item in about})
+    draft.tags = sorted({prose.slug(item.project)[:60] for item in about} | {item.kind for item in about})
     if written.lower() != draft.title.lower():
         draft.aliases.append(written)
     return draft
