@@ -27,16 +27,21 @@ PACKAGE = ROOT / "scripts" / "memoria"
 # From the door down. A room imports from floors below its own; nouns, models and ground also from their own floor.
 FLOORS = {
     "doors": "__main__ cli",
-    "verbs": "capture compile demo flush install recall status uninstall",
-    "models": (
-        "models models.answer models.base models.chain models.claude models.extract models.group models.metered "
-        "models.offline models.ollama models.prose models.scripted models.tasks"
-    ),
-    "nouns": (
-        "article catalog client_settings cursor daily documents draft evidence find gate hook index intake ledger line "
-        "page project prompt queued ranking spool terms tooluse transaction transcript turn wiki"
-    ),
-    "ground": "backoff clock detach errors fence files home locks markdown paths quickjson settings state usage",
+    "verbs": "capture compile demo flush install recall search show status uninstall",
+    "models": """
+        models models.answer models.base models.chain models.claude models.extract models.group models.metered
+        models.offline models.ollama models.prose models.scripted models.tasks
+    """,
+    "nouns": """
+        archive article catalog client_settings cursor daily documents draft evidence find gate hook index intake
+        ledger line page project prompt queued ranking spool terms tooluse transaction transcript turn wiki
+        working working.changes working.failover_store working.memory working.memory_store working.opening
+        working.redis_store working.scope working.sqlite_store working.store
+    """,
+    "ground": """
+        assigned backoff clock detach errors exclude fence files home keyshapes locks markdown paths quickjson redact
+        settings state usage
+    """,
 }
 ORDER = list(FLOORS)
 FLOOR = {room: floor for floor, rooms in FLOORS.items() for room in rooms.split()}
