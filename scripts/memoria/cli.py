@@ -26,6 +26,7 @@ VERBS = {
     "uninstall": ("memoria.uninstall", "take exactly our hooks out again"),
     "flush": ("memoria.flush", "summarise now what waits in the spool"),
     "compile": ("memoria.compile", "turn new daily entries into articles now"),
+    "show": ("memoria.show", "print the conversation behind an entry, as the archive kept it"),
     "search": ("memoria.search", "find articles, entries, facts and turns"),
 }
 

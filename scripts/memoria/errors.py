@@ -56,3 +56,55 @@ class ClientSettingsError(ExpectedError):
 
 class TranscriptMissingError(ExpectedError):
     """A hook named a transcript that is not there (yet)."""
+
+
+class WorkingMemoryError(ExpectedError):
+    """Working memory refused something; the message says what to do."""
+
+
+class BadKeyError(WorkingMemoryError):
+    """A key that working memory does not take."""
+
+
+class BadValueError(WorkingMemoryError):
+    """A value, time to live or status that working memory does not take."""
+
+
+class BadScopeError(WorkingMemoryError):
+    """A scope without an id, or one inside the wrong kind."""
+
+
+class CheckpointNotFoundError(WorkingMemoryError):
+    """There is no such checkpoint in this scope."""
+
+    def __init__(self, checkpoint_id: str) -> None:
+        super().__init__(f"there is no checkpoint {checkpoint_id!r} here; list the checkpoints to see which there are")
+        self.checkpoint_id = checkpoint_id
+
+
+class WorkingStoreError(WorkingMemoryError):
+    """A store of working memory failed."""
+
+
+class StoreBusyError(WorkingStoreError):
+    """Other processes kept the store locked for longer than we wait."""
+
+
+class StoreUnreachableError(WorkingStoreError):
+    """The store cannot be reached or takes no writes now; another may stand in."""
+
+
+class StoreTooNewError(WorkingStoreError):
+    """The store was written by a newer memoria."""
+
+
+class ArchiveError(ExpectedError):
+    """A kept file of turns is there and cannot be read."""
+
+
+class UnknownEntryError(ExpectedError):
+    """No daily log and no archive knows the entry that was asked for."""
+
+
+class TurnsGoneError(ExpectedError):
+    """The entry is known, and its turns are no longer (or were never) in the archive."""
