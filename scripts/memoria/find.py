@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from typing import Any
 
-VERSION = 1  # of the index's tables, and of how text becomes terms; another one in the file means: rebuild
+VERSION = 2  # of the index's tables, and of how text becomes terms; another one in the file means: rebuild
 SHIFT = 12  # a passage's row is (document << SHIFT) + its ordinal; ordinals 0 and 1 are the title and the names
 KINDS = ("article", "entry", "fact", "turn")
 

@@ -16,7 +16,7 @@ import sqlite3
 import unicodedata
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -31,6 +31,7 @@ Source = Callable[[], Iterable[Document]]
 _MOST_PASSAGES = (1 << find.SHIFT) - 1  # of one document, its title and names among them
 _BUSY_S = 30.0  # how long a writer waits for another one
 _BATCH = 500  # files read between two commits: a killed sync keeps what it had
+_SCANNED = 200  # files that are read in full when there is no index
 _SCHEMA = """
 CREATE TABLE documents (
     id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, source TEXT NOT NULL, path TEXT NOT NULL, kind TEXT NOT NULL,
@@ -109,26 +110,59 @@ class Index:
         """Bring the index up to date with a home's markdown and further sources; returns how many documents changed.
 
         A file is read when its time or size changed, so that an unchanged one costs a ``stat``. ``feeds`` maps a name
-        to a callable that gives all documents of that source.
+        to a callable that gives all documents of that source. Never raises over the index itself: a corrupt one is
+        made anew, one that another process keeps locked stays as it is until the next time.
         """
-        changed = 0
-        known = {name: (mtime, size) for name, mtime, size in self._db.execute("SELECT * FROM sources")}
-        found = dict(_markdown(Path(home)))
-        stale = [name for name, stamp in found.items() if known.get(name) != stamp]
-        for start in range(0, len(stale), _BATCH):
-            with self._transaction():
-                changed += sum(self._read(Path(home), name, found[name]) for name in stale[start : start + _BATCH])
-        with self._transaction():
-            changed += sum(self._forget(name) for name in known if name not in found)
-        for name, source in (feeds or {}).items():
-            changed += self.feed(f"feed:{name}", source())
-        return changed
+        return self._guarded(lambda: self._sync(Path(home), feeds or {}), 0)
 
     def rebuild(self, home: Path | str, feeds: dict[str, Source] | None = None) -> int:
         """Empty the index and fill it again in one step: readers see the old one until the new one is whole."""
-        with self._transaction():
-            self._empty()
-            return self.sync(home, feeds)
+
+        def whole() -> int:
+            with self._transaction():
+                self._empty()
+                return self._sync(Path(home), feeds or {})
+
+        return self._guarded(whole, 0)
+
+    def search(
+        self, query: str, *, limit: int = 10, project: str = "", prefer: str = "", kinds: Collection[str] = ()
+    ) -> list[find.Hit]:
+        """What ``Finder.search`` finds; nothing, and a line in the log, when the file cannot be read."""
+        try:
+            return self.finder.search(query, limit=limit, project=project, prefer=prefer, kinds=kinds)
+        except find.UnreadableError as error:
+            log.warning("search: nothing was found because %s", error)
+            return []
+
+    def _sync(self, home: Path, feeds: dict[str, Source]) -> int:
+        changed = 0
+        known = {name: (mtime, size) for name, mtime, size in self._db.execute("SELECT * FROM sources")}
+        found = dict(_markdown(home))
+        stale = [name for name, stamp in found.items() if known.get(name) != stamp]
+        for start in range(0, len(stale), _BATCH):
+            with self._transaction():
+                changed += sum(self._read(home, name, found[name]) for name in stale[start : start + _BATCH])
+        gone = [name for name in known if name not in found]
+        if gone:
+            with self._transaction():
+                changed += sum(self._forget(name) for name in gone)
+        for name, source in feeds.items():
+            changed += self.feed(f"feed:{name}", source())
+        return changed
+
+    def _guarded(self, work: Callable[[], int], otherwise: int) -> int:
+        """Do the work; over a corrupt file once more with a new one, over a locked or full one not at all."""
+        try:
+            return work()
+        except sqlite3.OperationalError as error:
+            log.warning("search: the index was not brought up to date: %s", error)
+            return otherwise
+        except sqlite3.DatabaseError:
+            self._db.close()
+            self._set_aside()
+            self._connected()
+            return work()
 
     # --- one document -------------------------------------------------------------------------------------------
 
@@ -243,6 +277,8 @@ class Index:
         return self._connected()
 
     def _connected(self) -> sqlite3.Connection:
+        if str(self.path) != ":memory:":
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))  # others have no business in it
         self._db = sqlite3.connect(self.path, timeout=_BUSY_S, isolation_level=None)
         try:
             self._db.execute("PRAGMA journal_mode = WAL")
@@ -332,3 +368,25 @@ def _markdown(home: Path) -> Iterator[tuple[str, tuple[int, int]]]:
                     except OSError:
                         continue
                     yield path.relative_to(home).as_posix(), (stat.st_mtime_ns, stat.st_size)
+
+
+def scanned(home: Path | str, query: str) -> Index:
+    """A passing index, in memory, of the files that seem to hold the query's words: for when the real one is unusable.
+
+    Slower than the index and narrower: words count as held when a file contains the start of their stems.
+    """
+    starts = [term[: max(4, len(term) - 2)] for term in terms.of_query(query)]
+    held: list[tuple[int, str, str]] = []
+    for name, _ in _markdown(Path(home)):
+        try:
+            text = Path(home, name).read_text("utf-8", "replace")
+        except OSError:
+            continue
+        lower = text.lower()
+        if count := sum(start in lower for start in starts):
+            held.append((count, name, text))
+    held.sort(key=lambda item: -item[0])
+    index = Index(":memory:")
+    for _, name, text in held[:_SCANNED]:
+        index.add(documents.of_file(name, text), source=name)
+    return index

@@ -1,0 +1,11 @@
+"""SessionStart: give the new session the prepared page."""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
+
+from memoria.hook import run
+from memoria.recall import session_start
+
+run(session_start)

@@ -1,0 +1,98 @@
+"""Capture: copy the new tail of the transcript into the spool, and start the worker when there is something to do.
+
+What Stop, PreCompact, PostCompact and SessionEnd do. Copies bytes; the worker understands them. Prints nothing.
+
+Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from memoria import cursor, detach, hook, quickjson, transcript
+from memoria.spool import Spool, safe_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memoria.paths import Paths
+    from memoria.settings import Settings
+    from memoria.spool import Job
+
+
+def capture(event: hook.Event, settings: Settings, paths: Paths) -> None:
+    """Spool what is new since the last hook of this session."""
+    if not event.session:
+        hook.log(paths, f"{event.name or 'unknown event'} without a session id: nothing to capture")
+        return
+    spool = Spool(paths.spool)
+    waiting = [job for job in spool.jobs() if job.session == safe_name(event.session)]
+    is_note = event.name == "PostCompact"
+    outcome = _spool_note(event, spool) if is_note else _spool_tail(event, spool, paths, waiting)
+    if _is_due(event.name, len(waiting) + 1, settings) and (waiting or outcome.startswith("spooled")):
+        outcome += ", " + detach.start_worker(settings, paths)
+    hook.log(paths, f"{event.name} {event.session} {outcome}")
+
+
+def _is_due(event: str, jobs: int, settings: Settings) -> bool:
+    """Whether this event asks for a worker: always at an end or a compaction, at a Stop when much has gathered."""
+    if event in ("SessionEnd", "PreCompact"):
+        return True
+    # An answer is at least two turns, so that many jobs hold at least the setting's number of turns.
+    return event == "Stop" and jobs * 2 >= settings.flush_turns_stop
+
+
+def _spool_tail(event: hook.Event, spool: Spool, paths: Paths, waiting: list[Job]) -> str:
+    path = transcript.locate(event.transcript, event.session, event.cwd)
+    if not path:
+        return "no transcript: neither named nor found by session id and folder"
+    name = safe_name(event.session)
+    position = cursor.read(paths.cursors, name, path)
+    furthest = max((job.end for job in waiting if job.event != "PostCompact"), default=0)
+    start, mark = (position.end, position.mark) if position.end >= furthest else (furthest, b"")
+    try:
+        piece = transcript.read_after(path, start, mark)
+    except FileNotFoundError:
+        spool.add(_header(event, path, start, start, start), b"")
+        return "spooled a transcript that is not there yet"
+    if piece is None or (
+        not piece.data and not (piece.open_tail and event.name == "SessionEnd") and piece.copied_from == piece.start
+    ):
+        # The last event of a session is spooled even without news: it tells the worker that nothing more will come.
+        if event.name != "SessionEnd" or not waiting:
+            return "nothing new"
+        piece = transcript.Slice(start, start, start, b"", mark, False)
+    header = _header(event, path, piece.start, piece.copied_from, piece.end)
+    header["open_tail"] = piece.open_tail
+    spool.add(header, piece.data)
+    cursor.write(paths.cursors, name, cursor.Cursor(path, piece.end, piece.mark))
+    return f"spooled {piece.end - piece.start} bytes from {piece.start}"
+
+
+def _spool_note(event: hook.Event, spool: Spool) -> str:
+    """The client's own summary of what it compacted, for free: a line of its own making, read as a note."""
+    summary = event.text("compact_summary")
+    if not summary:
+        return "no summary"
+    uuid = f"note-{event.session}-{time.time_ns()}"
+    line = {"type": "memoria-note", "uuid": uuid, "text": summary, "timestamp": _now(), "sessionId": event.session}
+    spool.add(_header(event, event.transcript, 0, 0, 0), quickjson.dumps(line).encode() + b"\n")
+    return "spooled the client's summary"
+
+
+def _header(event: hook.Event, path: str, start: int, copied_from: int, end: int) -> dict[str, object]:
+    return {
+        "event": event.name,
+        "session": event.session,
+        "transcript": os.path.abspath(path) if path else "",
+        "start": start,
+        "copied_from": copied_from,
+        "end": end,
+        "cwd": event.cwd,
+        "time": _now(),
+        "reason": event.text("reason") or event.text("trigger"),
+    }
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

@@ -1,0 +1,176 @@
+"""Detach: starting the worker so that it outlives the client, and only when none is about to look.
+
+When the client cancels a hook or exits, it ends every process it can still find as a descendant, also one in a new
+session; a double fork with setsid is what survives (measured: docs/decisions/0002-double-fork.md).
+
+Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from memoria import paths as places
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memoria.paths import Paths
+    from memoria.settings import Settings
+
+# What the client puts into a hook's environment about its own session; a worker of ours must not inherit it, while
+# keys, proxies and the client's configuration folder must reach the model call.
+SESSION_VARIABLES = (
+    "CLAUDECODE",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_CODE_SSE_PORT",
+    "CLAUDE_ENV_FILE",
+    "CLAUDE_PID",
+    "CLAUDE_PLUGIN_DATA",
+    "CLAUDE_PLUGIN_ROOT",
+    "CLAUDE_PROJECT_DIR",
+    "PYTHONHOME",
+    "PYTHONPATH",
+    "VIRTUAL_ENV",
+)
+STARTING_S = 15.0  # how long a started worker may take to get its lock before another is started
+
+
+def worker_environment() -> dict[str, str]:
+    """This process's environment without the client's session, marked so that nothing below fires our hooks."""
+    environment = {name: value for name, value in os.environ.items() if name not in SESSION_VARIABLES}
+    environment["CLAUDE_INVOKED_BY"] = "memoria"
+    return environment
+
+
+def commands(script: str, settings: Settings) -> list[list[str]]:
+    """Ways to run ``scripts/<script>``, best first; empty when no interpreter with our packages can be found."""
+    target = os.path.join(places.ROOT, "scripts", script)
+    if settings.python:
+        return [[settings.python, target]]
+    found = []
+    windows = os.name == "nt"
+    own = os.path.join(places.ROOT, ".venv", "Scripts" if windows else "bin", "python.exe" if windows else "python")
+    if places.is_checkout() and os.path.exists(own):
+        found.append([own, target])
+    uv = find_uv()
+    if uv:
+        found.append([uv, "run", "--quiet", "--no-dev", "--project", places.ROOT, "python", target])
+    return found
+
+
+def find_uv() -> str:
+    """uv's path, also where a client started from the desktop has no PATH to it; ``""`` when there is none."""
+    home = os.path.expanduser("~")
+    name = "uv.exe" if os.name == "nt" else "uv"
+    folders = os.environ.get("PATH", "").split(os.pathsep)
+    folders += [os.path.join(home, ".local", "bin"), os.path.join(home, ".cargo", "bin")]
+    folders += ["/opt/homebrew/bin", "/usr/local/bin"]
+    for folder in folders:
+        path = os.path.join(folder, name)
+        if folder and os.access(path, os.X_OK) and os.path.isfile(path):
+            return path
+    return ""
+
+
+def start_worker(settings: Settings, paths: Paths) -> str:
+    """Start the flush worker unless one is at work or about to look; returns a word for the log.
+
+    The caller has put its job on disk before. A worker that holds the lock looks again after letting go; one that was
+    started and has not got its lock yet will look too. Otherwise a new one is started.
+    """
+    starting = os.path.join(paths.state, "worker.starting")
+    try:
+        if 0 <= time.time() - os.stat(starting).st_mtime < STARTING_S:
+            return "worker starting"
+    except OSError:
+        pass
+    if _is_locked(paths.worker_lock):
+        return "worker busy"
+    ways = commands("flush.py", settings)
+    if not ways:
+        return "NO WORKER: neither uv nor a .venv was found; install uv or set MEMORIA_PYTHON"
+    os.close(os.open(starting, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
+    start(ways, paths)
+    return "worker started"
+
+
+def worker_looks(paths: Paths) -> None:
+    """Said by the worker when it holds the lock and before it reads the spool."""
+    try:
+        os.unlink(os.path.join(paths.state, "worker.starting"))
+    except OSError:
+        pass
+
+
+def start(ways: list[list[str]], paths: Paths) -> None:
+    """Run the first of these commands that can be executed, detached; returns at once."""
+    environment = worker_environment()
+    if not places.is_checkout():  # an update replaces a plugin's folder, and with it a .venv inside
+        environment.setdefault("UV_PROJECT_ENVIRONMENT", os.path.join(paths.state, "venv"))
+    output = os.path.join(paths.log, "worker.out")
+    if not hasattr(os, "fork"):
+        _start_windows(ways[0], environment, output, paths.state)
+        return
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+        return
+    try:
+        os.setsid()
+        if os.fork() == 0:
+            _become(ways, environment, output, paths.state)
+    finally:
+        os._exit(0)
+
+
+def _become(ways: list[list[str]], environment: dict[str, str], output: str, cwd: str) -> None:
+    null = os.open(os.devnull, os.O_RDWR)
+    log = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.dup2(null, 0)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    os.closerange(3, 1024)
+    os.chdir(cwd)  # never hold the user's folder, which may be unmounted or removed
+    for command in ways:
+        try:
+            os.execve(command[0], command, environment)  # noqa: S606 (no shell is the point)
+        except OSError as error:
+            os.write(2, f"cannot run {command[0]}: {error}\n".encode("utf-8", "replace"))
+    os._exit(127)
+
+
+def _start_windows(command: list[str], environment: dict[str, str], output: str, cwd: str) -> None:
+    import subprocess  # noqa: PLC0415 (slow, and needed on Windows only)
+
+    flags = 0x00000008 | 0x00000200 | 0x08000000  # DETACHED_PROCESS | CREATE_NEW_PROCESS_GROUP | CREATE_NO_WINDOW
+    with open(output, "ab") as log:
+        subprocess.Popen(
+            command,
+            env=environment,
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            creationflags=flags,
+            close_fds=True,
+        )
+
+
+def _is_locked(path: str) -> bool:
+    try:
+        import fcntl  # noqa: PLC0415 (not on Windows, where a second worker finds the lock itself)
+    except ImportError:
+        return False
+    try:
+        descriptor = os.open(path, os.O_RDWR)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False

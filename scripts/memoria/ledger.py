@@ -1,0 +1,259 @@
+"""Ledger: which turns stand in which entry, which entries are compiled, what was tried and what it cost.
+
+The list of turns and entries is a cache of the daily logs' markers, refreshed before every flush, so that an entry
+whose writer died before it could book it is known all the same; what was compiled is read back from the wiki's log.
+Attempts and costs live only here. A file that is no database is set aside and begun anew.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from memoria import clock, files
+
+# Step n brings a database from user_version n to n + 1. Never change one that has shipped; add another.
+MIGRATIONS = (
+    """
+    CREATE TABLE turns (key TEXT PRIMARY KEY, entry TEXT NOT NULL) WITHOUT ROWID;  -- entry '' : no entry was worth it
+    CREATE INDEX turns_by_entry ON turns (entry);
+    CREATE TABLE entries (
+        id TEXT PRIMARY KEY, day TEXT NOT NULL, session TEXT NOT NULL, project TEXT NOT NULL, title TEXT NOT NULL,
+        compiled TEXT NOT NULL DEFAULT ''  -- UTC time of the compile that took it in, '' : not yet
+    ) WITHOUT ROWID;
+    CREATE INDEX entries_by_day ON entries (day);
+    CREATE TABLE logs (name TEXT PRIMARY KEY, stamp TEXT NOT NULL) WITHOUT ROWID;  -- mtime and size when last read
+    CREATE TABLE tries (job TEXT PRIMARY KEY, count INTEGER NOT NULL, not_before REAL NOT NULL, reason TEXT NOT NULL);
+    CREATE TABLE calls (
+        time TEXT NOT NULL, task TEXT NOT NULL, model TEXT NOT NULL, project TEXT NOT NULL, outcome TEXT NOT NULL,
+        input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL, cost_usd REAL NOT NULL, seconds REAL NOT NULL
+    );
+    CREATE INDEX calls_by_time ON calls (time);
+    CREATE TABLE notes (time TEXT NOT NULL, kind TEXT NOT NULL, subject TEXT NOT NULL, text TEXT NOT NULL);
+    """,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Booked:
+    """An entry as the ledger knows it; ``day`` is ISO, ``project`` a project key."""
+
+    id: str
+    day: str
+    session: str
+    project: str
+    title: str
+    turns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One model call: tokens as the service counted them, dollars as it priced them."""
+
+    task: str
+    model: str
+    project: str
+    outcome: str
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float = 0.0
+    seconds: float = 0.0
+
+
+class Ledger:
+    """The database behind one state folder; one connection, short transactions."""
+
+    def __init__(self, path: Path) -> None:
+        """Open or make ``path``; a file that cannot be read as a ledger is set aside."""
+        self.path = path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self.db = _open(path)
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
+                raise
+            files.set_aside(path)
+            for companion in ("-wal", "-shm"):
+                path.with_name(path.name + companion).unlink(missing_ok=True)
+            self.db = _open(path)
+        path.chmod(0o600)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self.db.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing."""
+        self.db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self.db.execute("ROLLBACK")
+            raise
+        self.db.execute("COMMIT")
+
+    # turns and entries
+
+    def entry_of(self, key: str) -> str | None:
+        """The id of the entry a turn stands in, ``""`` when it needed none, None when it is not recorded."""
+        row = self.db.execute("SELECT entry FROM turns WHERE key = ?", (key,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def record(self, entry: Booked) -> None:
+        """An entry stands in its daily log, and with it these turns."""
+        with self.transaction():
+            self._record(entry)
+
+    def record_nothing(self, keys: Iterable[str], session: str, reason: str) -> None:
+        """These turns were read and need no entry."""
+        with self.transaction():
+            self.db.executemany("INSERT OR IGNORE INTO turns VALUES (?, '')", [(key,) for key in keys])
+            self._note("no-entry", session, reason)
+
+    def stale_logs(self, stamps: dict[str, str]) -> list[str]:
+        """The names of daily logs that changed since they were last read; ``stamps`` maps name to a change mark."""
+        known = dict(self.db.execute("SELECT name, stamp FROM logs").fetchall())
+        return sorted(name for name, stamp in stamps.items() if known.get(name) != stamp)
+
+    def gone_logs(self, stamps: dict[str, str]) -> list[str]:
+        """The names of daily logs that were read once and are no longer there."""
+        return sorted(name for (name,) in self.db.execute("SELECT name FROM logs") if name not in stamps)
+
+    def reread(self, name: str, stamp: str, entries: Iterable[Booked]) -> None:
+        """A daily log holds these entries now; those that a person took out stay recorded, so that none comes back."""
+        with self.transaction():
+            for entry in entries:
+                self._record(entry)
+            self.db.execute("INSERT OR REPLACE INTO logs VALUES (?, ?)", (name, stamp))
+
+    def forget_log(self, name: str) -> None:
+        """A daily log file is gone."""
+        with self.transaction():
+            self.db.execute("DELETE FROM logs WHERE name = ?", (name,))
+
+    def _record(self, entry: Booked) -> None:
+        self.db.execute(
+            "INSERT INTO entries (id, day, session, project, title) VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO "
+            "UPDATE SET day = excluded.day, title = excluded.title",
+            (entry.id, entry.day, entry.session, entry.project, entry.title),
+        )
+        self.db.executemany("INSERT OR REPLACE INTO turns VALUES (?, ?)", [(key, entry.id) for key in entry.turns])
+
+    # compiled or not
+
+    def entries(self, *, compiled: bool | None = None, day: str = "") -> list[Booked]:
+        """Entries, oldest day first, without their turns; only (un)compiled ones or those of a day when asked."""
+        query = "SELECT id, day, session, project, title FROM entries WHERE (? = '' OR day = ?) "
+        query += {None: "", True: "AND compiled <> '' ", False: "AND compiled = '' "}[compiled]
+        return [Booked(*row) for row in self.db.execute(query + "ORDER BY day, id", (day, day))]
+
+    def mark_compiled(self, ids: Iterable[str], when: datetime | None = None) -> None:
+        """A compile took these entries in."""
+        stamp = _stamp(when)
+        with self.transaction():
+            self.db.executemany(
+                "UPDATE entries SET compiled = ? WHERE id = ? AND compiled = ''", [(stamp, entry) for entry in ids]
+            )
+
+    def counts(self) -> dict[str, int]:
+        """How many entries, uncompiled entries and turns are recorded."""
+        one = self.db.execute("SELECT count(*), coalesce(sum(compiled = ''), 0) FROM entries").fetchone()
+        turns = self.db.execute("SELECT count(*) FROM turns").fetchone()
+        return {"entries": one[0], "uncompiled": one[1], "turns": turns[0]}
+
+    # attempts
+
+    def tries(self, job: str) -> tuple[int, float, str]:
+        """How often a job failed, when it may be tried again (seconds since the epoch), and why it failed last."""
+        row = self.db.execute("SELECT count, not_before, reason FROM tries WHERE job = ?", (job,)).fetchone()
+        return (0, 0.0, "") if row is None else (row[0], row[1], row[2])
+
+    def failed(self, jobs: Iterable[str], *, counted: bool, not_before: float, reason: str) -> None:
+        """These jobs failed; ``counted`` says whether the jobs may be to blame."""
+        with self.transaction():
+            self.db.executemany(
+                "INSERT INTO tries VALUES (?, ?, ?, ?) ON CONFLICT (job) DO UPDATE SET "
+                "count = count + excluded.count, not_before = excluded.not_before, reason = excluded.reason",
+                [(job, int(counted), not_before, reason) for job in jobs],
+            )
+
+    def forget_tries(self, jobs: Iterable[str]) -> None:
+        """These jobs are done with."""
+        with self.transaction():
+            self.db.executemany("DELETE FROM tries WHERE job = ?", [(job,) for job in jobs])
+
+    # calls and notes
+
+    def book(self, call: Call, when: datetime | None = None) -> None:
+        """Write down a model call, whatever came of it."""
+        with self.transaction():
+            self.db.execute(
+                "INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    _stamp(when), call.task, call.model, call.project, call.outcome,
+                    call.input_tokens, call.output_tokens, call.cost_usd, call.seconds,
+                ),
+            )  # fmt: skip
+
+    def calls_since(self, when: datetime) -> list[tuple[datetime, Call]]:
+        """The calls from a moment on, oldest first."""
+        rows = self.db.execute(
+            "SELECT time, task, model, project, outcome, input_tokens, output_tokens, cost_usd, seconds "
+            "FROM calls WHERE time >= ? ORDER BY time",
+            (_stamp(when),),
+        )
+        return [(datetime.fromisoformat(row[0]), Call(*row[1:])) for row in rows]
+
+    def note(self, kind: str, subject: str, text: str) -> None:
+        """One line about something worth knowing later (a range that is missing, a claim that was not written)."""
+        with self.transaction():
+            self._note(kind, subject, text)
+
+    def notes(self, kind: str = "", limit: int = 20) -> list[tuple[str, str, str, str]]:
+        """The newest notes as (time, kind, subject, text), newest first."""
+        where = "WHERE kind = ? " if kind else ""
+        arguments: tuple[Any, ...] = (kind, limit) if kind else (limit,)
+        query = f"SELECT time, kind, subject, text FROM notes {where}ORDER BY rowid DESC LIMIT ?"  # noqa: S608 (constant)
+        return self.db.execute(query, arguments).fetchall()
+
+    def _note(self, kind: str, subject: str, text: str) -> None:
+        self.db.execute("INSERT INTO notes VALUES (?, ?, ?, ?)", (_stamp(None), kind, subject, text[:2000]))
+
+    # small facts
+
+    def get(self, name: str) -> Any:
+        """A value kept by name (JSON), None when there is none."""
+        rows = self.notes("value:" + name, 1)
+        return json.loads(rows[0][3]) if rows else None
+
+    def put(self, name: str, value: Any) -> None:
+        """Keep a small JSON value by name."""
+        with self.transaction():
+            self.db.execute("DELETE FROM notes WHERE kind = ?", ("value:" + name,))
+            self._note("value:" + name, "", json.dumps(value))
+
+
+def _stamp(when: datetime | None) -> str:
+    return (when or clock.now()).isoformat(timespec="seconds")
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    db = sqlite3.connect(path, timeout=30, isolation_level=None)
+    try:
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = NORMAL")
+        version = db.execute("PRAGMA user_version").fetchone()[0]
+        for step in range(version, len(MIGRATIONS)):
+            db.executescript(f"BEGIN IMMEDIATE; {MIGRATIONS[step]} PRAGMA user_version = {step + 1}; COMMIT;")
+        db.execute("SELECT count(*) FROM entries").fetchone()
+    except BaseException:
+        db.close()
+        raise
+    return db

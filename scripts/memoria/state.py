@@ -1,0 +1,86 @@
+"""State: the runtime folder, who owns it, and which version of memoria wrote it.
+
+Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memoria.paths import Paths
+
+VERSION = 1
+
+
+class StateError(Exception):
+    """The state folder cannot be used as it is; the message says why and what to do."""
+
+
+README = """This folder is memoria's runtime state. It is yours; nothing in it is sent anywhere.
+
+  spool/new      conversation waiting to be summarised (one file a job; `ls` is the status page)
+  spool/cur      being summarised now        spool/failed  given up after several tries, kept for you (see .why)
+  spool/tmp      being written by a hook
+  cursors/       how far each session's transcript has been copied
+  ledger.db      which turns stand in which entry, model calls and what they cost
+  index.db       search index (a cache)      page/         prepared text for new sessions (a cache)
+  archive/       the kept turns, redacted and compressed
+  log/           what hooks and worker did   version       which state format this is
+
+Caches and the ledger's list of turns are rebuilt from daily/ and knowledge/ when deleted. Do not delete spool/:
+what lies there is not yet in a daily log. `memoria status` says how things stand.
+"""
+
+
+def open_state(paths: Paths) -> None:
+    """Make the state folder (0700) when it is missing and check its version; StateError when it is not ours to use."""
+    try:
+        with open(paths.version, "rb") as file:
+            found = file.read(20).strip()
+    except FileNotFoundError:
+        _make(paths)
+        return
+    except OSError as error:
+        raise StateError(f"cannot read {paths.version}: {error}") from error
+    if found == b"%d" % VERSION:
+        return
+    if not found.isdigit():
+        raise StateError(f"{paths.version} should hold a number; restore it to {VERSION} or move {paths.state} away")
+    if int(found) > VERSION:
+        raise StateError(
+            f"{paths.state} was written by a newer memoria (state {int(found)}, this one knows {VERSION}): "
+            "update memoria, or point MEMORIA_STATE elsewhere"
+        )
+    _migrate(paths, int(found))
+
+
+def _make(paths: Paths) -> None:
+    for folder in (paths.state, paths.cursors, paths.page, paths.archive, paths.log, paths.spool):
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+    for box in ("tmp", "new", "cur", "failed"):
+        os.makedirs(os.path.join(paths.spool, box), mode=0o700, exist_ok=True)
+    _write(os.path.join(paths.state, ".gitignore"), "*\n")
+    _write(os.path.join(paths.state, "README"), README)
+    _write(paths.version, f"{VERSION}\n")  # last: until it stands, the next caller makes what is missing
+
+
+# From version N to N + 1, in order. Each step may be killed and run again.
+_MIGRATIONS: tuple[object, ...] = ()
+
+
+def _migrate(paths: Paths, found: int) -> None:
+    for step in range(found, VERSION):
+        _MIGRATIONS[step](paths)  # type: ignore[operator]
+        _write(paths.version, f"{step + 1}\n")
+
+
+def _write(path: str, text: str) -> None:
+    temporary = f"{path}.{os.getpid()}.tmp"
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        os.write(descriptor, text.encode())
+    finally:
+        os.close(descriptor)
+    os.replace(temporary, path)

@@ -1,0 +1,120 @@
+"""Transcript: finding the client's file and reading the bytes after a position, never the whole of it.
+
+Bytes, not meaning: what a line says is ``turn``'s business. A slice ends at the last whole line, because the client
+may be in the middle of writing the next.
+
+Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+COPY_BYTES = 8 * 1024 * 1024  # what a hook copies at most; an older remainder is named by range
+MARK_BYTES = 32  # enough of the line before a position to notice that the file was rewritten
+
+
+class Slice:
+    """The whole lines of a transcript from ``start`` to ``end`` (byte offsets).
+
+    ``data`` holds the newest part, from ``copied_from`` on; what lies before is left to the worker, by range.
+    ``open_tail`` says that bytes without a final newline follow ``end``. ``mark`` is what stands right before ``end``.
+    """
+
+    __slots__ = ("copied_from", "data", "end", "mark", "open_tail", "start")
+
+    def __init__(self, start: int, copied_from: int, end: int, data: bytes, mark: bytes, open_tail: bool) -> None:
+        self.start = start
+        self.copied_from = copied_from
+        self.end = end
+        self.data = data
+        self.mark = mark
+        self.open_tail = open_tail
+
+
+def locate(named: str, session: str, cwd: str) -> str:
+    """The transcript's path: as the hook was told, else looked up from session id and folder; ``""`` if neither.
+
+    The client keeps transcripts at ``<config>/projects/<cwd with every other character as ->/<session>.jsonl``
+    (seen in Claude Code 1.0 to 2.1.329).
+    """
+    if named:
+        return os.path.expanduser(named)
+    if not session or os.sep in session or session in (".", ".."):
+        return ""
+    config = os.environ.get("CLAUDE_CONFIG_DIR") or os.path.join(os.path.expanduser("~"), ".claude")
+    projects = os.path.join(config, "projects")
+    slug = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in cwd)
+    likely = os.path.join(projects, slug, session + ".jsonl")
+    if os.path.isfile(likely):
+        return likely
+    try:
+        folders = os.listdir(projects)
+    except OSError:
+        return ""
+    for folder in folders:  # the session may have begun in another folder than it is in now
+        path = os.path.join(projects, folder, session + ".jsonl")
+        if os.path.isfile(path):
+            return path
+    return ""
+
+
+def read_after(path: str, start: int, mark: bytes) -> Slice | None:
+    """The whole lines after ``start``; None when there are none.
+
+    Starts over at 0 when the file is shorter than ``start`` or ``mark`` no longer stands before it: the transcript
+    was truncated or rewritten, and turns are told apart by uuid later. FileNotFoundError when it is not there (yet);
+    OSError when it is no regular file.
+    """
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(f"{path} is no regular file")
+        size = status.st_size
+        if start and (start > size or (mark and _before(descriptor, start, len(mark)) != mark)):
+            start = 0
+        return _cut(descriptor, start, size)
+    finally:
+        os.close(descriptor)
+
+
+def _cut(descriptor: int, start: int, size: int) -> Slice | None:
+    if size <= start:
+        return None
+    copied_from = max(start, size - COPY_BYTES)
+    data = _read(descriptor, copied_from, size - copied_from)
+    last = data.rfind(b"\n") + 1
+    open_tail = last < len(data)
+    if copied_from > start:  # begin at a whole line
+        first = data.find(b"\n") + 1
+        if first == 0:
+            # One line of more than 8 MiB is being written: its range is named, and ``end`` stays where it was so
+            # that the next hook reads the line when it is whole.
+            return Slice(start, size, start, b"", _before(descriptor, start, MARK_BYTES), True)
+        data = data[first:last]
+        copied_from += first
+    else:
+        data = data[:last]
+        if not data:
+            return Slice(start, start, start, b"", _before(descriptor, start, MARK_BYTES), True)
+    end = copied_from + len(data)
+    return Slice(start, copied_from, end, data, _before(descriptor, end, MARK_BYTES), open_tail)
+
+
+def _before(descriptor: int, position: int, length: int) -> bytes:
+    begin = max(0, position - length)
+    return _read(descriptor, begin, position - begin)
+
+
+def _read(descriptor: int, position: int, length: int) -> bytes:
+    os.lseek(descriptor, position, os.SEEK_SET)
+    parts = []
+    while length > 0:
+        part = os.read(descriptor, length)
+        if not part:
+            break
+        parts.append(part)
+        length -= len(part)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
