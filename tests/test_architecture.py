@@ -28,7 +28,7 @@ PACKAGE = ROOT / "scripts" / "memoria"
 # A package stands on one floor with all its rooms.
 FLOORS = {
     "doors": "__main__ cli",
-    "verbs": "capture compile demo flush install recall show status uninstall",
+    "verbs": "capture compile demo flush install recall search show status uninstall",
     "models": "models",
     "nouns": """
         archive article catalog client_settings cursor daily documents draft evidence find gate hook index intake
