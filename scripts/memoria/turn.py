@@ -7,11 +7,27 @@ Knows the transcript's schema; does not know files, jobs or models.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal, TypeGuard
+
+from memoria import clock, prompt
+from memoria.line import may_hold_words, objects
+from memoria.queued import Queue, Queued
+from memoria.tooluse import describe
 
 Role = Literal["user", "assistant", "error", "note"]
+
+_REMEMBERED = 50_000  # keys a reader keeps to drop a line it met before; the ledger does the same for good
+_ERROR_CHARS, _ERROR_HEAD, _ERROR_TAIL = 800, 6, 3
+_EXIT = re.compile(r"(?:Error:\s*)?Exit code:? (\d+)\s*")
+_STATUS = re.compile(r"<exit_code>\s*(-?[1-9]\d*)\s*</exit_code>")
+_TAGS = re.compile(r"</?(?:tool_use_error|error)>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +35,8 @@ class Turn:
     """One kept transcript line.
 
     ``role``: ``user`` (typed by the person), ``assistant`` (text and/or tool lines), ``error`` (a tool's failure, first
-    lines), ``note`` (a summary the client itself wrote). ``tools``: one line per tool use with what identifies it.
-    ``time`` is UTC, None when the line carries none.
+    lines), ``note`` (what the client itself wrote: a summary, an interruption, an approval without words). ``tools``:
+    one line per tool use with what identifies it. ``time`` is UTC, None when the line carries none.
     """
 
     key: str
@@ -38,3 +54,333 @@ class Exchange:
     """A user turn and what answered it; the first of a session may begin without a user turn."""
 
     turns: tuple[Turn, ...]
+
+    @property
+    def time(self) -> datetime | None:
+        """The first known time of its turns, UTC."""
+        return next((turn.time for turn in self.turns if turn.time), None)
+
+    @property
+    def size(self) -> int:
+        """Characters of ``text()``."""
+        return sum(_size(turn) for turn in self.turns)
+
+    def texts(self, role: Role) -> list[str]:
+        """The texts of one role, in order."""
+        return [turn.text for turn in self.turns if turn.role == role and turn.text]
+
+    def material(self) -> dict[str, Any]:
+        """The exchange as models get it: ``user`` and ``assistant`` text, ``tools``, ``errors`` and ``notes`` lists."""
+        return {
+            "user": "\n\n".join(self.texts("user")),
+            "assistant": "\n\n".join(self.texts("assistant")),
+            "tools": [line for turn in self.turns for line in turn.tools],
+            "errors": self.texts("error"),
+            "notes": self.texts("note"),
+        }
+
+    def text(self) -> str:
+        """The exchange as compact readable text, in the order it happened."""
+        return "".join(map(_written, self.turns))
+
+
+_LABELS: dict[Role, str] = {"user": "User", "assistant": "Assistant", "error": "Error", "note": "Note"}
+
+
+def _written(turn: Turn) -> str:
+    said = f"{_LABELS[turn.role]}: {turn.text}\n" if turn.text else ""
+    return said + "".join(f"Tool: {line}\n" for line in turn.tools)
+
+
+def _size(turn: Turn) -> int:
+    said = len(_LABELS[turn.role]) + 3 + len(turn.text) if turn.text else 0
+    return said + sum(len(line) + 7 for line in turn.tools)
+
+
+def exchanges(turns: Iterable[Turn]) -> list[Exchange]:
+    """Group turns: a user turn opens an exchange unless only user turns and notes came since the last one opened."""
+    groups: list[list[Turn]] = []
+    answered = True
+    for turn in turns:
+        if not groups or (turn.role == "user" and answered):
+            groups.append([])
+            answered = False
+        groups[-1].append(turn)
+        answered = answered or turn.role in ("assistant", "error")
+    return [Exchange(tuple(group)) for group in groups]
+
+
+def split(parts: Iterable[Exchange], limit: int) -> list[list[Exchange]]:
+    """Deal exchanges into calls of at most ``limit`` characters each, in order, none left out or cut off.
+
+    An exchange over the limit is divided between its turns, a turn over it into pieces that carry the same key.
+    """
+    calls: list[list[Exchange]] = []
+    room = 0
+    for part in parts:
+        for piece in _divided(part, limit):
+            if not calls or piece.size > room:
+                calls.append([])
+                room = limit
+            calls[-1].append(piece)
+            room -= piece.size
+    return calls
+
+
+def _divided(part: Exchange, limit: int) -> Iterator[Exchange]:
+    if part.size <= limit:
+        yield part
+        return
+    group: list[Turn] = []
+    room = limit
+    for turn in (piece for whole in part.turns for piece in _pieces(whole, limit)):
+        if group and _size(turn) > room:
+            yield Exchange(tuple(group))
+            group, room = [], limit
+        group.append(turn)
+        room -= _size(turn)
+    yield Exchange(tuple(group))
+
+
+def _pieces(turn: Turn, limit: int) -> Iterator[Turn]:
+    if _size(turn) <= limit:
+        yield turn
+        return
+    width = max(1, limit - 12)  # the label's room
+    for text in _cuts(turn.text, width):
+        yield replace(turn, text=text, tools=())
+    for line in turn.tools:
+        for text in _cuts(line, width):
+            yield replace(turn, text="", tools=(text,))
+
+
+def _cuts(text: str, width: int) -> Iterator[str]:
+    """The text in pieces of at most ``width``, cut after a line or a word where one ends in the second half."""
+    at = 0
+    while at < len(text):
+        end = at + width
+        if end < len(text):
+            soft = max(text.rfind("\n", at + width // 2, end), text.rfind(" ", at + width // 2, end)) + 1
+            end = soft or end
+        yield text[at:end]
+        at = end
+
+
+class Reader:
+    """Reads one session's slices, in order, into turns; streams, and never raises on what a line holds.
+
+    Prompts that were queued while Claude worked are held back until it is certain that the transcript does not repeat
+    them: ``pending`` shows them, ``settle`` gives them out when the session is over. A later reader goes on where this
+    one stopped when it is made with this one's ``carry``; without it such prompts come again, under the same keys.
+    """
+
+    def __init__(self, *, keep_sidechains: bool = False, carry: str = "") -> None:
+        """``keep_sidechains``: also give out sub-agents' lines. ``carry``: a former reader's, '' for a fresh start."""
+        self._keep_sidechains = keep_sidechains
+        self._queue = _queue(carry)
+        self._seen: dict[str, None] = {}
+
+    def read(self, lines: Iterable[bytes]) -> Iterator[Turn]:
+        """The turns of these lines, each key once."""
+        for line in lines:
+            if may_hold_words(line):
+                for value in objects(line):
+                    yield from self._fresh(self._turns(value))
+
+    @property
+    def pending(self) -> tuple[Turn, ...]:
+        """Queued prompts that so far stand nowhere else; they may still be repeated or taken back."""
+        return tuple(map(_queued_turn, self._queue.open))
+
+    @property
+    def carry(self) -> str:
+        """What a later reader of the same session has to know (JSON), '' when nothing is queued."""
+        return json.dumps(self._queue.dump()) if self._queue.entries else ""
+
+    def settle(self) -> list[Turn]:
+        """The session is over: the pending prompts, which are then pending no more."""
+        return list(self._fresh(map(_queued_turn, self._queue.settle())))
+
+    def _fresh(self, turns: Iterable[Turn]) -> Iterator[Turn]:
+        for turn in turns:
+            if turn.key not in self._seen:
+                self._seen[turn.key] = None
+                if len(self._seen) > _REMEMBERED:
+                    del self._seen[next(iter(self._seen))]
+                yield turn
+
+    def _turns(self, value: dict[str, Any]) -> Iterator[Turn]:
+        kind = value.get("type")
+        if value.get("isSidechain") is True and not self._keep_sidechains:
+            return
+        if kind == "queue-operation":
+            yield from map(_queued_turn, self._queue_operation(value))
+        elif kind == "assistant":
+            yield from map(_queued_turn, self._queue.certain(_string(value, "timestamp")))
+            yield from _assistant(value)
+        elif kind in ("user", "attachment"):
+            for turn in _user(value) if kind == "user" else _queued_command(value):
+                if turn.role == "user":
+                    self._queue.seen(turn.text)
+                yield turn
+
+    def _queue_operation(self, value: dict[str, Any]) -> list[Queued]:
+        operation, time = value.get("operation"), _string(value, "timestamp")
+        content = value.get("content")
+        text = prompt.clean(prompt.plain(content)).strip()
+        if operation == "enqueue":
+            words = "" if _is_notice(text) else prompt.clean(prompt.spoken(content)).strip()
+            where = (_string(value, "sessionId"), time, _string(value, "cwd"), _string(value, "gitBranch"))
+            return self._queue.enqueue(Queued(words or text, *where, said=not words))
+        if operation in ("remove", "dequeue"):
+            self._queue.close(text, time)
+        elif operation == "popAll":
+            self._queue.take_back(text)
+        return []
+
+
+def _queue(carry: str) -> Queue:
+    """A carry that cannot be read is no reason to lose a session: its prompts come from their lines again."""
+    try:
+        return Queue.load(json.loads(carry)) if carry else Queue()
+    except (ValueError, KeyError, TypeError):
+        return Queue()
+
+
+def _is_notice(text: str) -> bool:
+    """Background tasks queue their notices as JSON among the user's prompts."""
+    return text.startswith('{"task_id":')
+
+
+def _queued_turn(entry: Queued) -> Turn:
+    key = _digest("\n".join((entry.session, entry.time, entry.text)))
+    return Turn(key, "user", entry.text, time=clock.parse(entry.time), cwd=entry.cwd, branch=entry.branch)
+
+
+def _assistant(value: dict[str, Any]) -> Iterator[Turn]:
+    message = value.get("message")
+    if value.get("isApiErrorMessage") is True or (isinstance(message, dict) and message.get("model") == "<synthetic>"):
+        return  # the client's own words: an error of the service, "No response requested."
+    content = message.get("content") if isinstance(message, dict) else message
+    if isinstance(content, str):
+        content = [{"type": "text", "text": content}]
+    if not isinstance(content, list):
+        return
+    blocks = [block for block in content if isinstance(block, dict)]
+    texts = [block.get("text") for block in blocks if block.get("type") == "text"]
+    uses = [block for block in blocks if block.get("type") == "tool_use"]
+    texts += [use["input"]["plan"] for use in uses if _holds_plan(use)]
+    text = "\n\n".join(text for text in texts if isinstance(text, str) and text.strip())
+    tools = tuple(prompt.clean(describe(str(use.get("name", "tool")), use.get("input"))) for use in uses)
+    if text or tools:
+        yield _turn(value, "assistant", text, tools)
+
+
+def _holds_plan(use: dict[str, Any]) -> bool:
+    """A plan put before the user is text, and the whole of it matters."""
+    given = use.get("input")
+    return use.get("name") in ("ExitPlanMode", "exit_plan_mode") and isinstance(given, dict) and bool(given.get("plan"))
+
+
+def _user(value: dict[str, Any]) -> Iterator[Turn]:
+    message = value.get("message")
+    content = message.get("content") if isinstance(message, dict) else message
+    blocks = content if isinstance(content, list) else [content]
+    results = [block for block in blocks if _is_result(block)]
+    replies = [prompt.reply(prompt.plain(block.get("content"))) for block in results]
+    words = [said for said, _ in filter(None, replies)]
+    marks = [mark for _, mark in filter(None, replies)]
+    if _is_typed(value):
+        stops = [block for block in blocks if prompt.is_interruption(prompt.plain([block]))]
+        words.append(prompt.spoken([block for block in blocks if not _is_result(block) and block not in stops]))
+        marks += [prompt.INTERRUPTED] * bool(stops)
+    failures = [_failure(block) for block, reply in zip(results, replies, strict=True) if reply is None]
+    user, note, error = _joined(words), _joined(marks), _joined(failures)
+    if user and "planContent" in value:  # the client's "Implement the following plan", not typed
+        user, note = "", _joined((prompt.APPROVED, user, note))
+    roles: tuple[tuple[Role, str], ...] = (("user", user), ("note", note), ("error", error))
+    for number, (role, text) in enumerate((role, text) for role, text in roles if text):
+        yield _turn(value, role, text, part=role if number else "")
+
+
+def _joined(parts: Iterable[str]) -> str:
+    return "\n".join(dict.fromkeys(part for part in parts if part))
+
+
+def _is_result(block: object) -> TypeGuard[dict[str, Any]]:
+    return isinstance(block, dict) and block.get("type") == "tool_result"
+
+
+def _is_typed(value: dict[str, Any]) -> bool:
+    """Whether a person's words can stand on this line: not the client's own messages, summaries and notices."""
+    if any(value.get(flag) is True for flag in ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly")):
+        return False
+    origin = value.get("origin")
+    kind = origin.get("kind") if isinstance(origin, dict) else None
+    return kind == "human" or (kind is None and value.get("promptSource") != "system")
+
+
+def _queued_command(value: dict[str, Any]) -> Iterator[Turn]:
+    """A prompt typed while Claude worked, as newer clients repeat it once it was handed over."""
+    attachment = value.get("attachment")
+    if not isinstance(attachment, dict) or attachment.get("type") != "queued_command" or value.get("isMeta") is True:
+        return
+    if attachment.get("commandMode") in ("task-notification", "system") or not _is_typed(attachment):
+        return
+    text = prompt.spoken(attachment.get("prompt"))
+    if text and not _is_notice(text):
+        yield _turn(value, "user", text)
+
+
+def _failure(block: dict[str, Any]) -> str:
+    """The first and last lines of a failed tool's output after its exit status; '' when it did not fail."""
+    output = prompt.plain(block.get("content"))
+    status = _STATUS.search(output)
+    if block.get("is_error") is not True and status is None:
+        return ""
+    output = _TAGS.sub("", output).strip()
+    code = _EXIT.match(output)
+    lines = [line.rstrip() for line in output[code.end() if code else 0 :].splitlines() if line.strip()]
+    if len(lines) > _ERROR_HEAD + _ERROR_TAIL:
+        lines = [*lines[:_ERROR_HEAD], "…", *lines[-_ERROR_TAIL:]]
+    width = _ERROR_CHARS // max(1, len(lines))
+    short = "\n".join(line if len(line) <= max(width, 160) else line[: max(width, 160)] + "…" for line in lines)
+    number = code[1] if code else status[1] if status else ""
+    return ": ".join(part for part in (f"exit {number}" if number else "", short) if part) or "failed without a word"
+
+
+def _turn(value: dict[str, Any], role: Role, text: str, tools: tuple[str, ...] = (), *, part: str = "") -> Turn:
+    message = value.get("message")
+    return Turn(
+        key=_key(value, part),
+        role=role,
+        text=prompt.clean(text).strip(),
+        tools=tools,
+        time=clock.parse(value.get("timestamp")),
+        message_id=_string(message, "id") if isinstance(message, dict) else "",
+        cwd=_string(value, "cwd"),
+        branch=_string(value, "gitBranch"),
+    )
+
+
+def _key(value: dict[str, Any], part: str) -> str:
+    """``part`` tells further turns of one line from its first."""
+    uuid = value.get("uuid")
+    if isinstance(uuid, str) and uuid:
+        return _digest(f"{uuid}#{part}" if part else uuid)
+    body = json.dumps([value.get(name) for name in ("type", "timestamp", "message", "attachment")], sort_keys=True)
+    return _digest(f"{body}#{part}")
+
+
+def _digest(text: str) -> str:
+    """Ten characters of base32: 50 bits, a chance of one in two million that any two of 30,000 turns collide."""
+    return (
+        base64.b32encode(hashlib.sha1(text.encode("utf-8", "replace"), usedforsecurity=False).digest())[:10]
+        .decode()
+        .lower()
+    )
+
+
+def _string(value: dict[str, Any], name: str) -> str:
+    found = value.get(name)
+    return prompt.clean(found) if isinstance(found, str) else ""

@@ -1,0 +1,120 @@
+"""Queued prompts: what the user typed while Claude was working.
+
+The client logs a queue: ``enqueue`` with the text, closed by exactly one of ``remove`` (handed to the model in the
+middle of its turn), ``dequeue`` (becomes the next prompt) or ``popAll`` (the user took it back). A prompt usually
+appears again on a line of its own; of those typed in older clients 57 % never do, and the ``enqueue`` is the only
+record. Here is kept which ones are still open. Knows the queue's rules; does not know turns or lines.
+
+A prompt is *lost* for certain, and given out, once it was handed over and a later answer began without a line of its
+own: the client writes a handed-over prompt before the answer to it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+_MOST = 1_000  # entries remembered; machine notices may stay open for a whole session
+
+
+@dataclass(slots=True)
+class Queued:
+    """One enqueued text. ``left``: when it left the queue, '' while it waits; ``said``: seen on a line of its own."""
+
+    text: str
+    session: str
+    time: str
+    cwd: str = ""
+    branch: str = ""
+    said: bool = False
+    left: str = ""
+
+
+@dataclass(slots=True)
+class Queue:
+    """The client's prompt queue as its log tells it. ``unnamed`` counts closings that do not say whose they are."""
+
+    entries: list[Queued] = field(default_factory=list)
+    unnamed: int = 0
+    closed: str = ""  # when the last unnamed closing happened
+
+    def dump(self) -> dict[str, Any]:
+        """The state as JSON values; ``Queue.load`` brings it back."""
+        return {"entries": [asdict(entry) for entry in self.entries], "unnamed": self.unnamed, "closed": self.closed}
+
+    @classmethod
+    def load(cls, state: dict[str, Any]) -> Queue:
+        """The queue as ``dump`` saw it; TypeError or KeyError when the state is not one of ours."""
+        return cls([Queued(**entry) for entry in state["entries"]], int(state["unnamed"]), str(state["closed"]))
+
+    @property
+    def open(self) -> list[Queued]:
+        """Prompts that so far exist nowhere else."""
+        return [entry for entry in self.entries if not entry.said]
+
+    def enqueue(self, entry: Queued) -> list[Queued]:
+        """Add an entry; returns prompts pushed out because the queue's memory is bounded."""
+        self.entries.append(entry)
+        surplus, self.entries = self.entries[:-_MOST], self.entries[-_MOST:]
+        return [old for old in surplus if not old.said]
+
+    def close(self, text: str, time: str) -> None:
+        """A ``remove`` or ``dequeue``: the named entry left, or one that the log does not name (text '')."""
+        waiting = [entry for entry in self.entries if not entry.left]
+        named = (
+            [entry for entry in waiting if entry.text == text] if text else [e for e in waiting if e.said and e.text]
+        )
+        if named:
+            named[0].left = time
+        elif waiting:
+            self.unnamed, self.closed = self.unnamed + 1, time
+        self._forget()
+
+    def take_back(self, text: str) -> None:
+        """A ``popAll``: the user has the text in the input line again; without a text, all that still waits."""
+        waiting = [entry for entry in self.entries if not entry.left]
+        if not text:
+            taken = waiting[self.unnamed :]
+        else:
+            taken = [entry for entry in waiting if entry.text == text][:1]
+            taken = taken or [entry for entry in waiting if entry.text and entry.text in text]
+        for entry in taken:
+            entry.said, entry.left = True, "taken back"
+        self._forget()
+
+    def seen(self, text: str) -> None:
+        """A user line or queued command said this; several prompts may have been joined in it."""
+        unsaid = self.open
+        match = [entry for entry in unsaid if entry.text == text][:1]
+        if not match and unsaid:
+            lines = f"\n{text}\n"
+            match = [entry for entry in unsaid if f"\n{entry.text}\n" in lines]
+        for entry in match:
+            entry.said = True
+            if not entry.left and self.unnamed:
+                entry.left, self.unnamed = "seen", self.unnamed - 1
+        self._forget()
+
+    def certain(self, time: str) -> list[Queued]:
+        """An answer was written at ``time``: prompts that had left before it are lost; they are given out, once."""
+        lost = [entry for entry in self.entries if entry.left and not entry.said and entry.left < time]
+        for entry in lost:
+            entry.said = True
+        if lost:
+            self._forget()
+        return lost
+
+    def settle(self) -> list[Queued]:
+        """The session is over: everything that exists nowhere else is given out and the queue is empty."""
+        lost = self.open
+        self.entries, self.unnamed = [], 0
+        return lost
+
+    def _forget(self) -> None:
+        """Drop what is done with; once as many closings came as entries wait, every entry has left."""
+        waiting = [entry for entry in self.entries if not entry.left]
+        if self.unnamed >= len(waiting):
+            for entry in waiting:
+                entry.left = self.closed
+            self.unnamed = 0
+        self.entries = [entry for entry in self.entries if not (entry.said and entry.left)]
