@@ -196,15 +196,15 @@ class Keeper:
     def delete(self, ident: str) -> Event:
         """Forget a fact: its lines, its row, what waits about it; the server is told. What it had ended stays ended."""
         event = self.known(ident)
-        self.forget(ident)
-        self._tell("delete", ident)
+        self.to_server.forget(event.id)
+        self._tell("delete", event.id)  # first: a server that is never told would bring the fact back
+        self.forget(event.id)
         return event
 
     def forget(self, ident: str) -> None:
-        """Take a fact out of log, store and outboxes without telling the server."""
+        """Take a fact out of log and store without telling the server."""
         day = self.store.day(ident)
         self.outbox.forget(ident)
-        self.to_server.forget(ident)
         if day:
             self.lines.remove(ident, day)
         self.store.remove(ident)
