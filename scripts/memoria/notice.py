@@ -18,8 +18,7 @@ from memoria.memory.event import Checked, Material, Stamp, check, sentences
 Exchange = Mapping[str, Any]
 
 TRIVIAL_CHARS: Final = 40  # a shorter prompt without a cue is not even counted towards the next extraction
-LONGEST: Final = 4_000  # characters of a prompt looked at; what is longer was pasted
-_WORDS_NEEDED = 4
+LONGEST: Final = 1_500  # characters of a prompt looked at; most of what is longer was pasted
 
 _PASTED = re.compile(r"```.*?(?:```|\Z)|^[ \t]*>.*$|<[a-z_-]+>.*?</[a-z_-]+>", re.DOTALL | re.MULTILINE)
 _SPLIT = re.compile(r"(?<=[.!?])\s+(?=\S)|\n+")
@@ -52,16 +51,6 @@ _THIS = re.compile(
     re.IGNORECASE,
 )
 
-_STEER = (
-    r"(?:please |bitte |ever )*(?:do not|don't|dont|never|stop|avoid|always|only ever|niemals|nie|immer|keine[nr]?|"
-    r"vermeide|hör auf)\b"
-)
-_NO_STEER = (
-    r"(?!(?:do not|don't|dont|never) (?:worry|mind|think|know|understand|see|care|bother|get|have|want|like|need|"
-    r"really|even|believe|remember|feel|find)\b)(?!stop (?:here|now|it|the)\b)(?!(?:immer|nie) (?:wieder|noch|"
-    r"mehr)\b)"
-)
-
 
 @dataclass(frozen=True, slots=True)
 class _Cue:
@@ -70,124 +59,115 @@ class _Cue:
     kind: str
     importance: float
     pattern: re.Pattern[str]
-    words: int = _WORDS_NEEDED
+    words: int
 
 
-def _cue(kind: str, importance: float, pattern: str, words: int = _WORDS_NEEDED) -> _Cue:
-    return _Cue(kind, importance, re.compile(pattern, re.IGNORECASE), words)
+def _cue(kind: str, importance: float, words: int, *patterns: str) -> _Cue:
+    return _Cue(kind, importance, re.compile("|".join(patterns), re.IGNORECASE), words)
 
 
-# Tried in order on each sentence that is no question; the first that fits decides.
+_ASIDE = (  # what follows "don't" in a person's speech without being a rule
+    r"worry|mind|think|know|understand|see|care|get|have|want|like|need|feel|find|believe|forget"
+)
+# Tried in order on each sentence that is no question; the first that fits decides. A standing rule is told from a step
+# of the task at hand by its words: "never", "always", "we … here", plural things in general; not "don't set it".
 _CUES: Final = (
     _cue(
-        "correction",
-        0.9,
-        r"\b(?:as i (?:already )?said|i (?:already )?(?:told|asked) you(?: already| before| to| not)|you keep \w+ing|"
-        r"how (?:often|many times)|once again,|wie gesagt|ich (?:habe|hab) (?:es )?(?:dir )?(?:schon|bereits|doch) )",
-        6,
+        "correction", 0.9, 6,
+        r"\bas i (?:already )?said\b",
+        r"\bi (?:already )?(?:told|asked) you(?: already| before| to| not)",
+        r"\byou keep \w+ing\b",
+        r"^wie gesagt\b",
+        r"\bich (?:habe|hab) (?:es )?dir (?:schon|bereits|doch)\b",
     ),
     _cue(
-        "correction",
-        0.85,
-        r"^(?:(?:ok|sorry|hm+),? )?(?:no|nope|nein)[,:]\s+(?!(?:thanks|thank|danke|problem|worries|the other|"
-        r"it's fine|"
-        r"das reicht|passt)\b).*\b(?:don't|do not|not|never|always|must|we|use|instead|nicht|nie|immer|wir|"
-        r"kein\w*|statt)\b",
-        6,
+        "correction", 0.85, 6,
+        r"^(?:(?:ok|sorry|hm+),? )?(?:no|nope|nein)[,:]\s+(?!(?:thanks|thank|danke|problem|worries|the other)\b)"
+        r".*\b(?:we (?:use|run|do|don't|never|always)|wir|instead|always|never|immer|nie|niemals|statt|sondern)\b",
+        r"^(?:(?:ok|sorry|hm+),? )?(?:no|nope|nein)[,:]\s+(?:(?:do not|don't) use|nicht)\b",
     ),
     _cue(
-        "correction",
-        0.85,
-        r"\b(?:that'?s|that is|this is|you(?:'re| are)|das ist|das war) (?:wrong|incorrect|not (?:right|true|"
-        r"correct|how)|"
-        r"mistaken|falsch|nicht (?:richtig|wahr|so))\b|\bdas stimmt nicht\b",
-        8,
-    ),
-    _cue("correction", 0.8, r"^" + _NO_STEER + _STEER),
-    _cue(
-        "correction",
-        0.8,
-        r"\b(?:never|niemals)\b(?! mind).*\b(?:because|since|otherwise|weil|sonst|da)\b|\b(?:use|verwende|nutze|"
-        r"nimm)\b.*"
-        r"\b(?:never|niemals|nie)\b",
-        6,
+        "correction", 0.85, 8,
+        r"\b(?:that'?s|that is) not how (?:we|i|it)\b",
+        r"\bso (?:machen|nennen|schreiben) wir das (?:hier )?nicht\b",
+        r"\b(?:that'?s|that is|you(?:'re| are)|das ist) (?:wrong|incorrect|not (?:right|true|correct)|mistaken|falsch|"
+        r"nicht (?:richtig|wahr))\b.*(?:, not\b|\binstead of\b|\b(?:und|and) nicht\b|\bsondern\b)",
+        r"\bdas stimmt nicht\b.*(?:\bnicht\b.*\bnicht\b|\bsondern\b)",
     ),
     _cue(
-        "preference",
-        0.8,
-        r"\b(?:from now on|going forward|in (?:the )?future|as a rule|by default,? (?:use|i|we)|ab jetzt|"
-        r"ab sofort|künftig|"
-        r"in zukunft|grundsätzlich)\b",
+        "correction", 0.8, 4,
+        r"^(?:never(?! mind\b)|ever use|avoid|only ever|stop \w+ing|niemals|vermeide|keine[nr]?)\b(?! ahnung\b)",
+        r"^(?:do not|don't|dont) (?:ever\b|(?!" + _ASIDE + r")\w+(?: (?!it|this|that|them|these|those|anything|the|any|"
+        r"a|an|my|your|us|me)\w+){0,2} (?!this|is|was)\w{3,}s\b)",
+        r"\bnever\b.*\b(?:because|since|otherwise)\b",
+        r"^(?:verwende|nutze|nimm|schreib\w*|mach)\b.*\b(?:niemals|nie)\b",
     ),
     _cue(
-        "preference",
-        0.75,
-        r"\b(?:i (?:really |strongly |much |generally |usually )?prefer|i'?d (?:much )?prefer|"
-        r"i (?:always )?want you to|"
-        r"my preference|ich bevorzuge|ich (?:möchte|will|hätte gerne?),? dass du|mir ist lieber)\b",
-        5,
+        "preference", 0.8, 4,
+        r"\b(?:from now on|going forward|ab jetzt|ab sofort|künftig|in zukunft|grundsätzlich)\b",
+        r"^in (?:the )?future,|^as a rule\b",
     ),
     _cue(
-        "preference",
-        0.75,
-        r"^(?:please |bitte )?(?:always|immer)\b|^(?:please |bitte )?\w+ .*\b(?:immer|always)\b.*"
-        r"\b(?:before|after|when|with|in|auf|in|mit|vor|nach)\b",
-        5,
+        "preference", 0.75, 5,
+        r"\bi (?:really |strongly |much |generally |usually )?prefer\b",
+        r"\bi'?d (?:much )?prefer\b",
+        r"\bi always want\b|\bmy preference\b|\bich bevorzuge\b|\bmir ist lieber\b",
     ),
     _cue(
-        "decision",
-        0.7,
-        r"\b(?:we|i)(?:'ve| have)? (?:decided|agreed|settled|opted|chose|chosen|went with)\b|"
-        r"\bthe decision (?:is|was)\b|"
-        r"\bwir (?:haben uns|bleiben bei)\b.*\b(?:entschieden|geeinigt|bleiben)\b|\bsource of truth\b",
-        5,
+        "preference", 0.75, 5,
+        r"^(?:always|immer)\b(?! (?:works?|fails?|returns?|happens?|wieder|noch|mehr)\b)",
+        r"^make sure (?:to |that you |you )?always\b",
+        r"^(?:schreib\w*|nutze|verwende|nimm|antworte|teste)\b.*\bimmer\b",
     ),
     _cue(
-        "decision",
-        0.65,
-        r"^let'?s (?:use|go with|stick (?:to|with)|keep|switch to|settle on) (?!option|(?:number )?\d|that|this|"
-        r"it\b).*"
-        r"(?:\bnot\b|\binstead\b|\bover\b|\brather\b|\bbecause\b|\bsince\b|,| for )|^lass uns .*\b(?:statt|weil|"
-        r"nicht)\b",
-        5,
+        "decision", 0.7, 5,
+        r"\b(?:we|i)(?:'ve| have)? (?:decided|agreed|settled|opted|chosen|went with)\b",
+        r"\bthe decision (?:is|was)\b",
+        r"\bwir haben uns\b.*\b(?:entschieden|geeinigt)\b|\bwir bleiben bei\b",
+        r"\bshould be (?:the )?(?:single )?source of truth\b",
     ),
     _cue(
-        "preference",
-        0.7,
-        r"\b(?:we|wir) (?:always |only |don't |do not |never |all )?(?:use|run|write|keep|put|test|do|deploy|"
-        r"name|nutzen|"
-        r"verwenden|nehmen|schreiben|testen|arbeiten)\b.*\b(?:here|in this \w+|everything|because|never|not|"
-        r"instead|hier|"
-        r"immer|nicht|statt|keine\w*|in diesem)\b",
-        5,
+        "decision", 0.65, 5,
+        r"^let'?s (?:use|go with|stick (?:to|with)|switch to|settle on) (?!option|\d|that|this|it\b).*"
+        r"(?:\bnot\b|\binstead\b|\bover\b|\brather\b|\bbecause\b|\bsince\b|, (?:it|they|we)\b)",
+        r"^lass uns .*\b(?:statt|weil)\b",
     ),
     _cue(
-        "preference",
-        0.7,
-        r"^(?:use|write|put|name|inject|prefer|verwende|nutze|schreib\w*) .*(?:\binstead of\b|\brather than\b|"
-        r", not\b|"
-        r"\bbreak|\bbecause\b|\bin (?:all|every|this)\b|\bstatt\b|\bin diesem\b)|^instead of \w+.*\bin (?:all|"
-        r"every|new)\b",
-        5,
+        "preference", 0.7, 5,
+        r"\bwe (?:always |only |never |all )?(?:use|run|write|keep|put|test|name)\b.*\b(?:here|in (?:this|our) \w+|"
+        r"everything|explicitly|on purpose)\b",
+        r"\bwe (?:don't|do not|never) (?:use|run|write|keep|put|test|name)\b.*\b(?:here|because|since)\b",
+        r"\bwir (?:nutzen|verwenden|nehmen|schreiben|testen|arbeiten)\b.*\b(?:hier|immer|nicht|statt|keine\w*|"
+        r"diesem)\b",
     ),
     _cue(
-        "operational",
-        0.7,
-        r"\b(?:remember(?: that|:)|remember this|keep in mind|note that|for the record|memori[sz]e|merk(?:e)? dir|"
-        r"nicht vergessen|zur info|belongs? in)\b",
-        6,
+        "preference", 0.7, 5,
+        r"^(?:use|write|put|name|verwende|nutze|schreib\w*) .*(?:\bbreaks? (?:it|them)\b|\bin (?:all|every) \w+|"
+        r"\bin diesem projekt\b)",
+        r"^instead of \w+.*\bin (?:all|every|new)\b",
     ),
     _cue(
-        "fact",
-        0.6,
-        r"^(?:the|our|my|die|der|das|unser\w*|deploys?|releases?)\b.*\b(?:database|server|host|deploy\w*|"
-        r"staging|production|"
-        r"pipeline|cluster|bucket|queue|datenbank\w*|produktion\w*|service|api|docs?|"
-        r"workflow)\b.*\b(?:is called|is deployed|"
-        r"is hosted|lives|runs on|runs in|go out|goes out|listens|points to|läuft|liegt|heißt|hängt)\b|"
-        r"^(?:my name is|i'm responsible for|i am responsible for|i work on|deploys? (?:go|goes|happen|run)s?)\b",
-        5,
+        "operational", 0.7, 6,
+        r"\bremember(?: that\b|:|,)|\bremember this\b|,? remember that$",
+        r"\bkeep in mind\b|\bfor the record\b|\bmemori[sz]e\b.*:|\bmerke? dir\b|\bzur info\b",
     ),
+    _cue(
+        "fact", 0.6, 5,
+        r"^(?:the|our|my|die|der|das|unser\w*)\b.*\b(?:database|server|host|staging|production|pipeline|cluster|bucket|"
+        r"queue|service|docs?|datenbank\w*|produktion\w*)\b.*\b(?:is called|is deployed|is hosted|lives (?:on|in)|"
+        r"runs on|listens on|läuft auf|liegt auf|heißt|hängt an)\b",
+        r"^(?:my name is|i'm responsible for|i am responsible for|deploys? (?:go|happen|run))\b",
+    ),
+)  # fmt: skip
+
+# Looser: worth a model's look, not enough for a pattern to speak.
+_HINT = re.compile(
+    r"\b(?:don'?t|do not|never|always|instead of|rather than|that'?s (?:wrong|not)|not what i|i (?:said|meant|told)|"
+    r"why did you|you should(?:n'?t)?|you keep|stop \w+ing|prefer|i (?:don'?t )?like|remember|memorize|"
+    r"in (?:the )?future|from now on|next time|we (?:should|decided|always|never|use|agreed)|let'?s use|on purpose|convention|"
+    r"source of truth|make sure|note that|trade-?off|nicht|kein\w*|niemals|immer|lieber|statt|bevorzug\w*|merk dir|ab jetzt|künftig|"
+    r"entschieden|falsch|eigentlich|wir (?:nutzen|nehmen|verwenden))\b",
+    re.IGNORECASE,
 )
 
 _TROUBLE = re.compile(
@@ -218,24 +198,42 @@ _WORKAROUND = re.compile(r"\b(?:workaround|avoids|umgehung)\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What the local check saw: the ``kinds`` its cues speak for; ``trivial``: nothing to learn from in a batch."""
+    """What the local check saw.
+
+    ``kinds``: what the patterns found; ``hinted``: words that often go with something worth keeping, or an error that
+    was resolved; ``trivial``: nothing to learn from even in a batch.
+    """
 
     kinds: tuple[str, ...] = ()
+    hinted: bool = False
     trivial: bool = False
 
     @property
     def flagged(self) -> bool:
         """Whether the exchange is worth a model call of its own."""
-        return bool(self.kinds)
+        return bool(self.kinds) or self.hinted
 
 
 def notice(exchange: Exchange) -> Notice:
     """Look at one exchange, microseconds to a few milliseconds, no model call."""
-    found = [claim["kind"] for claim in _found(exchange)]
     user = str(exchange.get("user", ""))
-    resolved = bool(exchange.get("errors")) and bool(_FIX.search(str(exchange.get("assistant", ""))))
-    trivial = not found and not resolved and (_is_command(user) or len(user.strip()) < TRIVIAL_CHARS)
-    return Notice(tuple(dict.fromkeys(found)), trivial)
+    kinds = tuple(dict.fromkeys(claim["kind"] for claim in _found(exchange)))
+    hinted = _is_hint(user) or _is_resolved(exchange)
+    short = _is_command(user) or len(user.strip()) < TRIVIAL_CHARS
+    return Notice(kinds, hinted, trivial=short and not kinds and not hinted)
+
+
+def _is_hint(user: str) -> bool:
+    if _is_command(user) or len(user) > LONGEST:
+        return False
+    own = _sentences(_PASTED.sub("\n", user))
+    return any(_HINT.search(part) and len(part.split()) >= 5 and not _QUESTION.search(part) for part in own)
+
+
+def _is_resolved(exchange: Exchange) -> bool:
+    """A tool failed, and the assistant says why and what helped."""
+    told = str(exchange.get("assistant", ""))
+    return bool(exchange.get("errors") and _FIX.search(told) and _CAUSE.search(told))
 
 
 def claims(exchanges: Sequence[Exchange]) -> list[dict[str, Any]]:

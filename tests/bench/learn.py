@@ -219,6 +219,11 @@ def main() -> int:
                 f"{name:9} {half:5} {len(chosen):3}  {score.wanted:5}  {score.precision:9.2f}  {score.recall:6.2f}"
                 f"   ({score.right}/{score.made} right, {score.found}/{score.wanted} found)"
             )
+    facts = [case for case in cases() if case.expected]
+    empty = [case for case in cases() if not case.expected]
+    for name, chosen in (("with", facts), ("without", empty)):
+        flagged = sum(notice.notice(case.exchange).flagged for case in chosen)
+        print(f"local check: {flagged}/{len(chosen)} exchanges {name} a fact are flagged for a call of their own")
     shared = Path(os.environ.get("MEMORIA_SHARED") or REPOSITORY.parent / "shared") / "transcripts"
     if shared.is_dir():
         counts = free_turns(shared, 5)
