@@ -27,7 +27,6 @@ from memoria.remote import Server
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """``memoria learned [list|top|edit|delete|promote|counts|sync|retry]``; a list when nothing is said."""
-    parser.set_defaults(action="list", words=[], project="", kind="", since="", ended=False)
     parser.add_argument("--json", action="store_true", help="print JSON")
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
     show = actions.add_parser("list", help="the facts, newest last (the default)")
@@ -48,6 +47,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     actions.add_parser("counts", help="facts by kind and by state of the exchange with the memory server")
     actions.add_parser("sync", help="exchange facts with the memory server now, in full")
     actions.add_parser("retry", help="try again what the memory server refused too often")
+    parser.set_defaults(action="list", words=[], project="", kind="", since="", ended=False)
     for action in actions.choices.values():
         action.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
 
