@@ -108,3 +108,24 @@ class UnknownEntryError(ExpectedError):
 
 class TurnsGoneError(ExpectedError):
     """The entry is known, and its turns are no longer (or were never) in the archive."""
+
+
+class MemoryStoreError(ExpectedError):
+    """Learned facts could not be written to log or store; they wait in the outbox."""
+
+
+class RemoteError(ExpectedError):
+    """The memory server gave no usable answer to one operation; ``status`` is its HTTP status, 0 when unreadable."""
+
+    def __init__(self, message: str, status: int = 0) -> None:
+        """``status``: as the server answered."""
+        super().__init__(message)
+        self.status = status
+
+
+class RemoteUnavailableError(RemoteError):
+    """The memory server cannot be had now (unreachable, overloaded, too slow, cut off); nothing is to blame."""
+
+
+class RemoteDeniedError(RemoteError):
+    """The memory server refuses the key (401, 403)."""
