@@ -79,8 +79,12 @@ class BadScopeError(WorkingMemoryError):
 class CheckpointNotFoundError(WorkingMemoryError):
     """There is no such checkpoint in this scope."""
 
-    def __init__(self, checkpoint_id: str) -> None:
-        super().__init__(f"there is no checkpoint {checkpoint_id!r} here; list the checkpoints to see which there are")
+    def __init__(self, checkpoint_id: str, known: list[str] | None = None) -> None:
+        """``known``: the checkpoints there are, for the message."""
+        there = "list the checkpoints to see which there are"
+        if known is not None:
+            there = f"there are {', '.join(known)}" if known else "none was made"
+        super().__init__(f"there is no checkpoint {checkpoint_id!r} here; {there}")
         self.checkpoint_id = checkpoint_id
 
 
@@ -98,3 +102,13 @@ class StoreUnreachableError(WorkingStoreError):
 
 class StoreTooNewError(WorkingStoreError):
     """The store was written by a newer memoria."""
+
+
+class PageNotFoundError(ExpectedError):
+    """There is no such page below knowledge/ or daily/."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"there is no page {name[:200]!r} below knowledge/ or daily/; search, and give the path as search shows it"
+        )
+        self.name = name

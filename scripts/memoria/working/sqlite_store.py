@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from memoria import files, locks
-from memoria.errors import StoreTooNewError, StoreBusyError, WorkingStoreError
+from memoria.errors import StoreBusyError, StoreTooNewError, WorkingStoreError
 from memoria.working import changes
 from memoria.working.store import Change, Put, Record, ScopeSeen, StoreStats, deadline, is_internal, next_version
 
