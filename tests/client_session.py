@@ -94,6 +94,8 @@ class Session:
         """End the client as a crash does."""
         self._process.kill()
         self._process.wait()
+        for reader in self._readers:  # the pipes end with the client, unless a child of a hook holds them
+            reader.join(5)
 
     @property
     def id(self) -> str:
