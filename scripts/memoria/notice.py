@@ -163,10 +163,10 @@ _CUES: Final = (
 # Looser: worth a model's look, not enough for a pattern to speak.
 _HINT = re.compile(
     r"\b(?:don'?t|do not|never|always|instead of|rather than|that'?s (?:wrong|not)|not what i|i (?:said|meant|told)|"
-    r"why did you|you should(?:n'?t)?|you keep|stop \w+ing|prefer|i (?:don'?t )?like|remember|memorize|"
-    r"in (?:the )?future|from now on|next time|we (?:should|decided|always|never|use|agreed)|let'?s use|on purpose|convention|"
-    r"source of truth|make sure|note that|trade-?off|nicht|kein\w*|niemals|immer|lieber|statt|bevorzug\w*|merk dir|ab jetzt|künftig|"
-    r"entschieden|falsch|eigentlich|wir (?:nutzen|nehmen|verwenden))\b",
+    r"why did you|you should(?:n'?t)?|you keep|stop \w+ing|prefer|i (?:don'?t )?like|remember|memorize|make sure|"
+    r"in (?:the )?future|from now on|next time|we (?:should|decided|always|never|use|agreed)|let'?s use|on purpose|"
+    r"convention|source of truth|note that|trade-?off|nicht|kein\w*|niemals|immer|lieber|statt|bevorzug\w*|merk dir|"
+    r"ab jetzt|künftig|entschieden|falsch|eigentlich|wir (?:nutzen|nehmen|verwenden))\b",
     re.IGNORECASE,
 )
 

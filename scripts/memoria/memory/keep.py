@@ -170,13 +170,14 @@ class Keeper:
 
     # -- a person's word
 
-    def write(self, event: Event) -> None:
-        """Write a changed fact to its lines, its row and, when there is one, towards the server."""
+    def write(self, event: Event, *, tell: bool = True) -> None:
+        """Write a changed fact to its lines, its row and, with ``tell``, towards the server when there is one."""
         day = self.store.day(event.id)
         if day is None or not self.lines.change(event, day):
             raise ExpectedError(f"{event.id} stands in no daily log; run `memoria learned` to see what there is.")
         self.store.put(event, day)
-        self._tell("put", event.id)
+        if tell:
+            self._tell("put", event.id)
 
     def edit(self, ident: str, content: str) -> Event:
         """Give a fact another wording. ExpectedError when there is no such fact or nothing is left of the text."""
@@ -221,6 +222,12 @@ class Keeper:
         """Facts that returned in a second project and could hold everywhere."""
         return [event for event in self.store.facts() if event.also and event.project != GLOBAL]
 
+    def adopt(self, event: Event, heading: str) -> None:
+        """Keep a fact that another machine learned, as it is: judged there, so neither compared nor counted here."""
+        day = self.zone.day(event.time)
+        self.lines.add(event, day, f"{self.zone.local(event.time):%H:%M}", plain(heading) or "everywhere")
+        self.store.put(event, day)
+
     def _tell(self, operation: str, ident: str) -> None:
         if self.server:
             self.to_server.put({"op": operation, "id": ident, "server": self._server_number(ident)})
@@ -228,13 +235,6 @@ class Keeper:
     def _server_number(self, ident: str) -> int:
         link = self.store.links().get(ident)
         return link.server if link else 0
-
-
-def add_foreign(keeper: Keeper, event: Event, heading: str) -> None:
-    """Keep a fact that another machine learned, as it is: already judged there, so not counted and not compared."""
-    day = keeper.zone.day(event.time)
-    keeper.lines.add(event, day, f"{keeper.zone.local(event.time):%H:%M}", plain(heading) or "everywhere")
-    keeper.store.put(event, day)
 
 
 def _may_replace(event: Event, old: Event) -> bool:

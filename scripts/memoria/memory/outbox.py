@@ -57,6 +57,10 @@ class Outbox:
         """What failed too often, oldest first."""
         return self._read(self.aside)
 
+    def update(self, item: Item, body: Mapping[str, Any]) -> None:
+        """Write down how far the work has come."""
+        self._write(self.folder / item.name, Item(item.name, dict(body), item.attempts, item.reason))
+
     def done(self, item: Item) -> None:
         """The work is done: its file goes."""
         (self.folder / item.name).unlink(missing_ok=True)

@@ -7,7 +7,6 @@ which exchanges have been judged, and for a memory server which number it gave a
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import math
@@ -65,12 +64,6 @@ class Changes:
     added: tuple[Event, ...]
     changed: tuple[Event, ...]
     gone: tuple[Event, ...]
-
-
-def digest(event: Event) -> str:
-    """A short text that differs when what a server keeps of a fact differs."""
-    shown = json.dumps(event.to_dict(), sort_keys=True, ensure_ascii=False)
-    return hashlib.sha256(shown.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 class Store:
