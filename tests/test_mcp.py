@@ -119,7 +119,7 @@ def test_every_tool_says_what_it_takes_and_refuses_the_rest_in_words(tmp_path: P
 
     async def scenario(client: Client) -> None:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert WORKING_TOOLS | {"read"} <= set(tools)
+        assert set(tools) == WORKING_TOOLS | {"search", "read", "remember", "forget"}
         for tool in tools.values():
             assert tool.description
             assert tool.input_schema["additionalProperties"] is False
@@ -179,6 +179,56 @@ def test_what_is_shown_cannot_leave_its_fence(tmp_path: Path) -> None:
             label = shown[shown.index("<") + 1 :].split(">")[0]
             assert shown.count(f"</{label}>") == 1
             assert shown.rstrip().endswith(f"</{label}>")
+
+    drive(tmp_path, scenario)
+
+
+def test_what_is_remembered_is_found_and_what_is_forgotten_is_gone(tmp_path: Path) -> None:
+    top = home(tmp_path)
+    day = top / "daily"
+
+    async def scenario(client: Client) -> None:
+        told = await call(client, "remember", content="The flush worker takes the day lock before it appends.")
+        ident = told.split()[-1].rstrip(".")
+        assert ident.startswith("l-")
+        assert ident in "".join(path.read_text() for path in day.glob("*.md"))
+        found = await call(client, "search", query="flush worker lock", kinds=["fact"])
+        assert "takes the day lock" in found
+        assert found.startswith("<memory-")
+        assert "Known already" in await call(
+            client, "remember", content="The flush worker takes the day lock before it appends."
+        )
+        assert "takes the day lock" in await call(client, "forget", id=ident)
+        assert "takes the day lock" not in "".join(path.read_text() for path in day.glob("*.md"))
+        assert "Nothing found" in await call(client, "search", query="flush worker lock", kinds=["fact"])
+        assert "no learned fact" in await refused(client, "forget", id=ident)
+
+    drive(tmp_path, scenario)
+
+
+def test_a_secret_and_a_preference_are_not_remembered_as_the_assistant_has_them(tmp_path: Path) -> None:
+    top = home(tmp_path)
+    key = "sk-ant-api03-" + "Ab1" * 31 + "AA"
+
+    async def scenario(client: Client) -> None:
+        await call(client, "remember", content=f"The staging key of the service is {key} until Monday.")
+        assert "'preference' is not one of" in await refused(
+            client, "remember", content="The user prefers tabs.", kind="preference"
+        )
+        assert key not in "".join(path.read_text() for path in (top / "daily").glob("*.md"))
+
+    drive(tmp_path, scenario)
+
+
+def test_search_finds_articles_and_says_where_to_read_them(tmp_path: Path) -> None:
+    home(tmp_path)
+
+    async def scenario(client: Client) -> None:
+        found = await call(client, "search", query="claim by rename")
+        path = found.splitlines()[1].split(" · ")[0]
+        assert path == "knowledge/concepts/spool.md"
+        assert "a rename is the claim" in await call(client, "read", path=path)
+        assert "Nothing found" in await call(client, "search", query="zyzzyva")
 
     drive(tmp_path, scenario)
 

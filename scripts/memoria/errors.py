@@ -133,3 +133,15 @@ class RemoteUnavailableError(RemoteError):
 
 class RemoteDeniedError(RemoteError):
     """The memory server refuses the key (401, 403)."""
+
+
+class ArchiveError(ExpectedError):
+    """A kept file of turns is there and cannot be read."""
+
+
+class UnknownEntryError(ExpectedError):
+    """No daily log and no archive knows the entry that was asked for."""
+
+
+class TurnsGoneError(ExpectedError):
+    """The entry is known, and its turns are no longer (or were never) in the archive."""

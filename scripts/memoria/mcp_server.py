@@ -22,6 +22,7 @@ from memoria import __version__, project
 from memoria.errors import ExpectedError
 from memoria.home import Home
 from memoria.library import Library
+from memoria.mcp_rooms import IndexSearch, KeptFacts
 from memoria.mcp_tools import Tool, Toolbox
 from memoria.working import WorkingMemory
 from memoria.working.opening import open_store
@@ -49,11 +50,12 @@ def command(args: argparse.Namespace, home: Home) -> int:
 async def serve(home: Home, session: str = "") -> None:
     """Serve one client on stdin and stdout."""
     folder = os.environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()  # noqa: PTH109 (project takes text)
-    key = project.of(folder, home.settings.split_worktrees).key
-    session = session or os.environ.get("CLAUDE_CODE_SESSION_ID", "") or f"client of {key}"
+    here = project.of(folder, home.settings.split_worktrees)
+    session = session or os.environ.get("CLAUDE_CODE_SESSION_ID", "") or f"client of {here.key}"
     store = open_store(home.settings, home.paths)
-    async with await WorkingMemory.for_session(session, key, store=store) as memory:
-        server = build(Toolbox(memory, Library(home.paths)).tools())
+    async with await WorkingMemory.for_session(session, here.key, store=store) as memory:
+        rooms = IndexSearch(home, here), KeptFacts(home, here, session)
+        server = build(Toolbox(memory, Library(home.paths), *rooms).tools())
         async with stdio_server() as (reading, writing):
             await server.run(reading, writing, server.create_initialization_options())
 

@@ -123,6 +123,14 @@ class Settings:
     compile_interval_min = setting(60, "Minutes between automatic compiles of the wiki.")
     page_chars = setting(9_500, "Most characters given to a new session (the client cuts at 10,000).")
     redis_url = setting("", "Redis server that shares working memory between machines. Empty: the embedded store.")
+    exclude = setting((), "Folders never captured: globs such as `~/work/secret`, `**/clients/**` or a folder's name.")
+    redact_extra = setting(
+        (), "Regular expressions of your own to redact, beside the built-in ones (in config.json, as a list)."
+    )
+    archive_mb = setting(200, "Megabytes of redacted, compressed turns kept for `memoria show`; 0 keeps none.")
+    daily_budget_usd = setting(1.0, "Dollars a day for models; what would exceed it waits for tomorrow. 0: no limit.")
+    call_budget_usd = setting(0.25, "Dollars one call may cost at most, by estimate. 0: no limit.")
+    spawns_per_min = setting(6, "Workers that hooks may start in a minute; the next hook starts what was left.")
     log_bytes = setting(1_000_000, "Size at which a log file is rotated; one old file is kept.")
 
     @classmethod
