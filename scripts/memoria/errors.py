@@ -77,8 +77,12 @@ class BadScopeError(WorkingMemoryError):
 class CheckpointNotFoundError(WorkingMemoryError):
     """There is no such checkpoint in this scope."""
 
-    def __init__(self, checkpoint_id: str) -> None:
-        super().__init__(f"there is no checkpoint {checkpoint_id!r} here; list the checkpoints to see which there are")
+    def __init__(self, checkpoint_id: str, known: list[str] | None = None) -> None:
+        """``known``: the checkpoints there are, for the message."""
+        there = "list the checkpoints to see which there are"
+        if known is not None:
+            there = f"there are {', '.join(known)}" if known else "none was made"
+        super().__init__(f"there is no checkpoint {checkpoint_id!r} here; {there}")
         self.checkpoint_id = checkpoint_id
 
 
@@ -98,16 +102,14 @@ class StoreTooNewError(WorkingStoreError):
     """The store was written by a newer memoria."""
 
 
-class ArchiveError(ExpectedError):
-    """A kept file of turns is there and cannot be read."""
+class PageNotFoundError(ExpectedError):
+    """There is no such page below knowledge/ or daily/."""
 
-
-class UnknownEntryError(ExpectedError):
-    """No daily log and no archive knows the entry that was asked for."""
-
-
-class TurnsGoneError(ExpectedError):
-    """The entry is known, and its turns are no longer (or were never) in the archive."""
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"there is no page {name[:200]!r} below knowledge/ or daily/; search, and give the path as search shows it"
+        )
+        self.name = name
 
 
 class MemoryStoreError(ExpectedError):
@@ -129,3 +131,15 @@ class RemoteUnavailableError(RemoteError):
 
 class RemoteDeniedError(RemoteError):
     """The memory server refuses the key (401, 403)."""
+
+
+class ArchiveError(ExpectedError):
+    """A kept file of turns is there and cannot be read."""
+
+
+class UnknownEntryError(ExpectedError):
+    """No daily log and no archive knows the entry that was asked for."""
+
+
+class TurnsGoneError(ExpectedError):
+    """The entry is known, and its turns are no longer (or were never) in the archive."""

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Final
 
 from memoria import files
-from memoria.errors import StateError
 from memoria.memory import likeness
 from memoria.memory.event import GLOBAL, Event
 from memoria.memory.lines import Lines
+from memoria.state import StateError
 
 log = logging.getLogger(__name__)
 
