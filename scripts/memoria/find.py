@@ -82,7 +82,7 @@ class Finder:
             return []
         try:
             return self._search(words, limit, project, prefer, kinds)
-        except _faults() as error:
+        except _sqlite().Error as error:
             raise UnreadableError(str(error)) from None
 
     def _search(self, words: list[str], limit: int, project: str, prefer: str, kinds: Collection[str]) -> list[Hit]:
@@ -241,23 +241,26 @@ def _unpacked(lengths: bytes) -> Sequence[int]:
     return array("H", lengths)
 
 
-def _faults() -> tuple[type[Exception], ...]:
-    import sqlite3  # noqa: PLC0415 (10 ms that a hook with nothing to search does not pay)
+def _sqlite() -> Any:
+    """CPython's C module without the package around it, which imports ``datetime`` and ``collections`` (4 of 6 ms)."""
+    try:
+        import _sqlite3  # noqa: PLC0415 (a hook with nothing to search does not pay for it)
+    except ImportError:  # pragma: no cover (PyPy and friends)
+        import sqlite3  # noqa: PLC0415
 
-    return (sqlite3.Error,)
+        return sqlite3
+    return _sqlite3
 
 
 def _opened(path: str) -> sqlite3.Connection:
-    import sqlite3  # noqa: PLC0415
-
+    sqlite = _sqlite()
+    connection: sqlite3.Connection | None = None
     try:
-        connection = sqlite3.connect("file:" + _quoted(path) + "?mode=ro", uri=True, timeout=1.0)
-    except sqlite3.Error as error:
-        raise UnreadableError(f"{path}: {error}") from None
-    try:
+        connection = sqlite.connect("file:" + _quoted(path) + "?mode=ro", uri=True, timeout=1.0)
         version = connection.execute("PRAGMA user_version").fetchone()[0]
-    except sqlite3.Error as error:
-        connection.close()
+    except sqlite.Error as error:
+        if connection is not None:
+            connection.close()
         raise UnreadableError(f"{path}: {error}") from None
     if version != VERSION:
         connection.close()

@@ -16,11 +16,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    Found = Sequence[tuple["Word", Mapping[int, float]]]  # the query's words with their counts by passage
+
 K1 = 1.2  # saturation of repeated words and strength of length normalisation: Robertson's values
 B = 0.75
 HEAD = (3.0, 2.0)  # what a word counts in the title (passage 0) and among the names (passage 1), as against the text
 OWN = 1.2  # what a passage in the user's own words counts, as against anyone else's
-NEIGHBOURS = (0.5, 0.25)  # what a word counts in the passage beside its own, and in the next but one
+WINDOW = ((0, 1.0), (-1, 0.5), (1, 0.5), (-2, 0.25), (2, 0.25))  # a passage, and what its neighbours' words count
+_WINDOW_SHARES = sum(share for _, share in WINDOW)
 CENTRES = 5  # passages of a document whose neighbours are looked at
 BEST = (1.0, 0.5, 0.25)  # what the best passages count; further ones count nothing
 PAIRS = 0.3  # what closeness counts, as against the words themselves
@@ -105,24 +108,31 @@ def attainable(words: Sequence[Word]) -> float:
 def score(words: Sequence[Word], text: Text, scope: Scope) -> tuple[float, dict[int, float]]:
     """The document's score, and the score of each of its passages that holds a word of the query."""
     places = [text.positions(word.pattern) for word in words]
-    counts = [text.counts(positions) for positions in places]
-    norm = _norm(sum(text.lengths) / scope.document_length)
-    whole = sum(
-        word.in_documents * _saturated(sum(counted.values()), norm) for word, counted in zip(words, counts) if counted
-    )
+    found = [(word, text.counts(positions)) for word, positions in zip(words, places) if positions]
     norms = _Norms(text.lengths, scope.passage_length)
-    alone: dict[int, float] = {}
-    for word, counted in zip(words, counts):
-        for passage, count in counted.items():
-            gain = word.in_passages * count * (K1 + 1) / (count + norms[passage])
-            alone[passage] = alone.get(passage, 0.0) + gain
+    alone = _passages(found, norms)
     for passage in alone:
         if text.own[passage]:
             alone[passage] *= OWN
-    centres = sorted(alone, key=lambda passage: -alone[passage])[:CENTRES]
-    around = {centre: _around(centre, words, counts, text.lengths, scope.passage_length) for centre in centres}
+    best = sorted(alone, key=lambda passage: (-alone[passage], passage))[:CENTRES]
+    around = max((_around(centre, found, text.lengths, scope) for centre in best), default=0.0)
     close = _closeness(words, places, text, norms)
-    return whole + _best(alone) + max(around.values(), default=0.0) + PAIRS * _best(close), alone
+    return _whole(found, text, scope) + _best(alone) + around + PAIRS * _best(close), alone
+
+
+def _whole(found: Found, text: Text, scope: Scope) -> float:
+    """BM25 of the whole document."""
+    norm = _norm(sum(text.lengths) / scope.document_length)
+    return sum(word.in_documents * _saturated(sum(counted.values()), norm) for word, counted in found)
+
+
+def _passages(found: Found, norms: _Norms) -> dict[int, float]:
+    """BM25 of each passage that holds a word of the query."""
+    scored: dict[int, float] = {}
+    for word, counted in found:
+        for passage, count in counted.items():
+            scored[passage] = scored.get(passage, 0.0) + word.in_passages * _saturated(count, norms[passage])
+    return scored
 
 
 class _Norms(dict):  # type: ignore[type-arg]
@@ -150,22 +160,19 @@ def _best(scored: Mapping[int, float]) -> float:
     return sum(share * value for share, value in zip(BEST, sorted(scored.values(), reverse=True)))
 
 
-def _around(
-    centre: int, words: Sequence[Word], counts: Sequence[Mapping[int, float]], lengths: Sequence[int], average: float
-) -> float:
+def _around(centre: int, found: Found, lengths: Sequence[int], scope: Scope) -> float:
     """BM25 of a passage together with its neighbours, which count the less the further away they are."""
-    window = [(p, share) for p, share in _window(centre) if 0 <= p < len(lengths)]
-    norm = _norm(sum(lengths[p] * share for p, share in window) / (average * (1 + 2 * sum(NEIGHBOURS))))
+    window = [(centre + step, share) for step, share in WINDOW if 0 <= centre + step < len(lengths)]
+    length = sum([lengths[passage] * share for passage, share in window])
+    norm = _norm(length / (scope.passage_length * _WINDOW_SHARES))
     total = 0.0
-    for word, counted in zip(words, counts):
-        count = sum(counted[p] * share for p, share in window if p in counted)
-        total += word.in_passages * count * (K1 + 1) / (count + norm)
+    for word, counted in found:
+        count = 0.0
+        for passage, share in window:
+            if passage in counted:
+                count += counted[passage] * share
+        total += word.in_passages * _saturated(count, norm)
     return total
-
-
-def _window(centre: int) -> list[tuple[int, float]]:
-    beside = [(centre + side * distance, share) for distance, share in enumerate(NEIGHBOURS, 1) for side in (-1, 1)]
-    return [(centre, 1.0), *beside]
 
 
 def _closeness(words: Sequence[Word], places: Sequence[Sequence[int]], text: Text, norms: _Norms) -> dict[int, float]:
