@@ -70,6 +70,12 @@ def test_the_words_around_a_secret_stay() -> None:
     assert redact('{"password": "hunter2!"}') == '{"password": "[redacted:password]"}'
 
 
+@pytest.mark.parametrize("at", range(4, len(KEY) - 4))
+def test_a_key_that_a_line_break_cuts_is_gone_with_both_its_pieces(at: int) -> None:
+    assert redact(f"use\n{KEY[:at]}\n{KEY[at:]}\nfor CI") == "use\n[redacted:github-token]\nfor CI"
+    assert redact(f"use {KEY[:at]}\\\n   {KEY[at:]} for CI") == "use [redacted:github-token] for CI"
+
+
 def test_findings_are_counted_by_kind() -> None:
     redactor = Redactor()
     redactor.redact(f"{KEY} and {KEY}")

@@ -38,7 +38,9 @@ _FLAG = re.compile(r"(?:^|\s)-[^\s=]{0,40}$")
 _NETRC = re.compile(r"\blogin \S{1,40} $")
 _TAG = re.compile(r"<[\w:.-]{0,40}$")
 _SPACE = re.compile(r"[ \t]{1,4}(?![-&|<>;)])")
-_SAID = re.compile(r"""[ \t]{1,3}(?:is|was|to|ist|=)[ \t]{0,2}:?[ \t]{1,3}""")
+_SAID = re.compile(
+    r"[ \t]{1,3}(?:(?:is|was|ist|has been)(?:[ \t](?:now|changed to|set to|reset to))?|to|=)[ \t]{0,2}:?[ \t]{1,3}"
+)
 _BESIDE = re.compile(r"""[ \t]{1,2}(?=["'`])""")
 _BESIDE_PASSWORD = re.compile(r"""[ \t]{1,2}(?=["'`]?[^\s"'`]{0,30}\d)""")
 _OPENING = re.compile(r"""(?:[bru]{0,2}(?=["']))?\\{0,2}["'`]""")
