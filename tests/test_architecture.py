@@ -28,14 +28,19 @@ PACKAGE = ROOT / "scripts" / "memoria"
 # A package stands on one floor with all its rooms.
 FLOORS = {
     "doors": "__main__ cli",
-    "verbs": "capture compile demo flush install recall show status uninstall",
+    "verbs": """
+        capture compile demo flush install learn learned mcp_server recall search show show_working status uninstall
+    """,
     "models": "models",
-    "nouns": (
-        "archive article assigned catalog client_settings cursor daily documents draft evidence exclude find gate hook "
-        "index intake keyshapes ledger line page project prompt queued ranking redact spool terms tooluse transaction "
-        "transcript turn wiki working"
-    ),
-    "ground": "backoff clock detach errors fence files home locks markdown paths quickjson settings state usage",
+    "nouns": """
+        archive article catalog client_settings cursor daily documents draft evidence find gate hook index intake
+        ledger library line mcp_rooms mcp_tools memory notice page project prompt queued ranking remote spool terms
+        tooluse transaction transcript turn wiki working
+    """,
+    "ground": """
+        assigned backoff clock detach errors exclude fence files home keyshapes locks markdown paths quickjson redact
+        settings state usage
+    """,
 }
 ORDER = list(FLOORS)
 FLOOR = {name: floor for floor, names in FLOORS.items() for name in names.split()}
@@ -44,7 +49,10 @@ ALONE = {"verbs"}  # floors whose rooms do not know each other
 # What costs the hook more than the interpreter itself (measured: docs/decisions/0003-hook-floor.md).
 SLOW = {"asyncio", "contextlib", "dataclasses", "json", "logging", "pathlib", "re", "subprocess", "typing"}
 BROAD = {"hook": "run", "flush": "the worker's job loop", "cli": "the door"}  # one broad except each
-SHARED = {"yaml": {"documents", "markdown"}}  # one writes frontmatter exactly, the other reads any of it fast
+SHARED = {  # package -> the rooms that may know it, when more than one does
+    "yaml": {"documents", "markdown"},  # one writes frontmatter exactly, the other reads any of it fast
+    "jsonschema": {"mcp_server", "models.answer"},  # both hold what a model said against a schema
+}
 FLOOR_PATTERN = re.compile(r"scripts/memoria/\{(.+)\}\.py")
 LONGEST, MEDIAN = 50, 10  # lines of a function without its docstring
 

@@ -21,7 +21,7 @@ Span = tuple[int, int, str]
 # Read on the lower-cased text (same offsets): case-insensitive matching would cost ten times as much. Plain literals
 # first: what stands before ``key`` and ``sig`` is looked at only where one was found.
 _WORD = re.compile(
-    r"(passw(?:or)?d|passwort|passphrase|passcode|pwd|secret|token|key|credential|auth|sig(?:nature)?(?=[=\"]))"
+    r"(passw(?:or)?d|passwort|passphrase|passcode|pwd|secret|token|key|credential|auth|sig(?:nature)?(?==))"
     r"([a-z0-9_-]{0,40})"
 )
 _WHOSE_KEY = re.compile(
@@ -276,7 +276,7 @@ _BEARER = re.compile(r"bearer[ \t]{1,4}([a-z0-9._~+/=-]{16,})")
 _BASIC = re.compile(r"basic[ \t]{1,4}([a-z0-9+/]{8,}={0,2})(?![\w/+])")
 _COOKIE = re.compile(r"""cookie\\{0,2}["']?[ \t]{0,2}:[ \t]{0,2}\\{0,2}["']?([^\s=;,"']{1,60}=[^"'\r\n\\]{6,})""")
 _PART_OF_NAME = re.compile(r"[\w.]$")  # ``document.cookie``, ``csrf_cookie``
-_USER = re.compile(r"""[ \t]-{1,2}u(?:ser)?[ \t=]{1,2}["']?([^\s:"'$<{]{1,60}):([^\s"'$<{][^\s"']{2,100})""")
+_USER = re.compile(r"""-u(?:ser)?[ \t=]{1,2}["']?([^\s:"'$<{]{1,60}):([^\s"'$<{][^\s"']{2,100})""")
 _AUTHORITY = re.compile(
     r"://([^\s:/@\"'`<>\[\]{}()]{0,60}):([^\s/@\"'`<>]{1,200}(?:/[^\s/@\"'`<>]{1,60})?)@(?=[\w\[$%{.-])"
 )
@@ -309,9 +309,10 @@ _COMMAND = re.compile(
 
 def commands(text: str, lowered: str) -> Iterator[Span]:
     """Passwords after the short options of commands that take one."""
-    if "curl" in lowered or "wget" in lowered or "http" in lowered:
+    if "-u" in text and ("curl" in lowered or "wget" in lowered or "http" in lowered):
         for match in _USER.finditer(text):
-            if not match.group(2).isdigit() and not _NO_PASSWORD.match(match.group(2)):
+            alone = text[match.start() - 1 : match.start()] in " \t-"  # and no end of a longer option
+            if alone and not match.group(2).isdigit() and not _NO_PASSWORD.match(match.group(2)):
                 yield match.start(2), match.end(2), "password"
     if "sshpass" in lowered or "redis-cli" in lowered or "mysql" in lowered:
         for match in _COMMAND.finditer(text):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 
-from memoria import cursor, detach, hook, quickjson, transcript
+from memoria import cursor, detach, exclude, hook, quickjson, transcript
 from memoria.spool import Spool, safe_name
 
 TYPE_CHECKING = False
@@ -26,6 +26,10 @@ def capture(event: hook.Event, settings: Settings, paths: Paths) -> None:
     """Spool what is new since the last hook of this session."""
     if not event.session:
         hook.log(paths, f"{event.name or 'unknown event'} without a session id: nothing to capture")
+        return
+    reason = exclude.reason(event.cwd, settings, paths)
+    if reason:
+        hook.log(paths, f"{event.name} {event.session} left alone: {reason}")
         return
     spool = Spool(paths.spool)
     waiting = [job for job in spool.jobs() if job.session == safe_name(event.session)]

@@ -77,8 +77,12 @@ class BadScopeError(WorkingMemoryError):
 class CheckpointNotFoundError(WorkingMemoryError):
     """There is no such checkpoint in this scope."""
 
-    def __init__(self, checkpoint_id: str) -> None:
-        super().__init__(f"there is no checkpoint {checkpoint_id!r} here; list the checkpoints to see which there are")
+    def __init__(self, checkpoint_id: str, known: list[str] | None = None) -> None:
+        """``known``: the checkpoints there are, for the message."""
+        there = "list the checkpoints to see which there are"
+        if known is not None:
+            there = f"there are {', '.join(known)}" if known else "none was made"
+        super().__init__(f"there is no checkpoint {checkpoint_id!r} here; {there}")
         self.checkpoint_id = checkpoint_id
 
 
@@ -96,6 +100,37 @@ class StoreUnreachableError(WorkingStoreError):
 
 class StoreTooNewError(WorkingStoreError):
     """The store was written by a newer memoria."""
+
+
+class PageNotFoundError(ExpectedError):
+    """There is no such page below knowledge/ or daily/."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"there is no page {name[:200]!r} below knowledge/ or daily/; search, and give the path as search shows it"
+        )
+        self.name = name
+
+
+class MemoryStoreError(ExpectedError):
+    """Learned facts could not be written to log or store; they wait in the outbox."""
+
+
+class RemoteError(ExpectedError):
+    """The memory server gave no usable answer to one operation; ``status`` is its HTTP status, 0 when unreadable."""
+
+    def __init__(self, message: str, status: int = 0) -> None:
+        """``status``: as the server answered."""
+        super().__init__(message)
+        self.status = status
+
+
+class RemoteUnavailableError(RemoteError):
+    """The memory server cannot be had now (unreachable, overloaded, too slow, cut off); nothing is to blame."""
+
+
+class RemoteDeniedError(RemoteError):
+    """The memory server refuses the key (401, 403)."""
 
 
 class ArchiveError(ExpectedError):

@@ -167,7 +167,9 @@ SHAPES = (
     Shape("artifactory-key", "AKCp", r"AKCp[A-Za-z0-9]{69}" + _END, "gitleaks artifactory-api-key"),
     Shape("airtable-token", "pat", r"pat[A-Za-z0-9]{14}\.[a-f0-9]{64}", "gitleaks airtable-personnal-access-token"),
     Shape("alibaba-key", "LTAI", r"LTAI[A-Za-z0-9]{17,21}" + _END, "gitleaks alibaba-access-key-id"),
-    Shape("facebook-token", "EAA", r"EAA[A-Za-z][A-Za-z0-9]{80,}", "gitleaks facebook-page-access-token"),
+    Shape(
+        "facebook-token", "EAA", r"(?<![+/])EAA[A-Za-z][A-Za-z0-9]{80,}" + _END, "gitleaks facebook-page-access-token"
+    ),
     Shape("tavily-key", "tvly-", r"tvly-[A-Za-z0-9-]{28,}", "docs: Tavily"),
     Shape(
         "jwt", "eyJ", r"(?:(?<![\w-])|(?<=\\[nrt]))eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*){0,3}", "RFC 7519; gitleaks jwt"

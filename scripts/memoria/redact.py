@@ -213,6 +213,7 @@ def _key_start(text: str, end: int, floor: int) -> int:
 # ── runs: the keys of services, and random strings ─────────────────────────────────────────────────────────────────
 
 _RUN = re.compile(r"[A-Za-z0-9_+/=.~:%-]{16,}")
+_TELLING = re.compile(r"[A-Z0-9]")  # no key is of small letters alone; most paths and names are
 _NEXT_PIECE = re.compile(r"[ \t]*\\?\r?\n[ \t>|]{0,40}([A-Za-z0-9_+/=.~-]{4,})")
 _LINE_START = re.compile(r"\n[ \t>|]{0,40}$")
 _LONE_PIECE = re.compile(r"""[ \t]*\\?\r?\n[ \t>|]{0,40}([A-Za-z0-9+/_.~=-]{6,})(?=[\\"'`,;)\]}]*[ \t]*(?:\r?\n|\Z))""")
@@ -220,9 +221,9 @@ _LONE_PIECE = re.compile(r"""[ \t]*\\?\r?\n[ \t>|]{0,40}([A-Za-z0-9+/_.~=-]{6,})
 
 def _keys(text: str, runs: list[tuple[int, int]]) -> Iterator[Span]:
     """The keys of services in the long runs of key characters, also when line breaks cut them."""
-    begins = keyshapes.BEGINS.search
+    telling, begins = _TELLING.search, keyshapes.BEGINS.search
     for start, end in runs:
-        if not begins(text, start, end):
+        if not telling(text, start, end) or not begins(text, start, end):
             continue
         found = False
         for key_start, key_end, kind in keyshapes.keys(text, start, end):
@@ -272,7 +273,9 @@ _NOT_SECRET_BEFORE = re.compile(
     r"|(?:integrity|fingerprint|etag)[\"':= ]{1,5})$",
     re.IGNORECASE,
 )
-_NOT_SECRET = re.compile(r"sha\d{1,3}-|eyJ(?:hbGci|0eXAi)|[a-z]{2,12}[-_][A-Za-z0-9]{1,31}$")  # hash, JWT header, id
+_NOT_SECRET = re.compile(
+    r"sha\d{1,3}-|eyJ(?:hbGci|0eXAi)|(?:[a-z]{2,12}[-_]){1,3}[A-Za-z0-9]{1,31}$"
+)  # hash, JWT header, id
 
 
 def _random(text: str, runs: list[tuple[int, int]]) -> Iterator[Span]:
