@@ -20,7 +20,7 @@ import pytest
 
 from client_screen import Screen
 from client_session import Probe, Session, probe_plugin, wait_until
-from memoria import paths
+from memoria import detach, paths
 from messages_api import MessagesApi
 from real_client import clean_env
 
@@ -278,3 +278,19 @@ def test_our_hooks_end_well_and_say_nothing_but_at_the_start(world: World, tmp_p
     (report,) = session.compactions
     assert re.findall(r"^(\w+) \[.*\] completed successfully$", report, re.MULTILINE) == ["PreCompact", "PostCompact"]
     assert len(report.splitlines()) == 2
+
+
+def test_the_worker_inherits_nothing_that_the_client_says_about_its_session(world: World) -> None:
+    """A client that finds these takes itself for a child of the session, or writes into its notes."""
+    source = """
+import json
+with open(os.path.join(folder, "env.part"), "w") as out:
+    json.dump(dict(os.environ), out)
+os.rename(os.path.join(folder, "env.part"), os.path.join(folder, "env"))
+"""
+    with world.probing({"SessionEnd": Probe(source, {})}) as session:
+        session.ask("hello")
+        session.end()
+    told = set(json.loads((world.found / "env").read_text())) - set(world.env)
+    assert "CLAUDE_CODE_SESSION_ID" in told
+    assert {name for name in told if "CLAUDE" in name or "AGENT" in name} - set(detach.SESSION_VARIABLES) == set()
