@@ -21,8 +21,12 @@ if TYPE_CHECKING:
 # What the client puts into a hook's environment about its own session; a worker of ours must not inherit it, while
 # keys, proxies and the client's configuration folder must reach the model call.
 SESSION_VARIABLES = (
+    "AI_AGENT",
     "CLAUDECODE",
+    "CLAUDE_CODE_CHILD_NOTES_DIR",
+    "CLAUDE_CODE_CHILD_SESSION",
     "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_SESSION_ATTENDED",
     "CLAUDE_CODE_SESSION_ID",
     "CLAUDE_CODE_SSE_PORT",
     "CLAUDE_ENV_FILE",
