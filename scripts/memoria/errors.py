@@ -143,3 +143,18 @@ class UnknownEntryError(ExpectedError):
 
 class TurnsGoneError(ExpectedError):
     """The entry is known, and its turns are no longer (or were never) in the archive."""
+
+
+class CannotLockError(ExpectedError):
+    """The file system refuses locks, without which two workers would write at once."""
+
+    def __init__(self, path: object) -> None:
+        super().__init__(f"{path} cannot be locked here; set MEMORIA_STATE to a folder on a local disk")
+
+
+class LedgerError(ExpectedError):
+    """The ledger cannot be read or written now (disk full, locked, no access); the work is not to blame."""
+
+
+class LedgerDamagedError(LedgerError):
+    """The ledger's file is damaged: set it aside and begin anew."""
