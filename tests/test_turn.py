@@ -3,20 +3,459 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from random import Random
 from typing import Any
 
-from memoria.turn import Reader, Turn
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import memoria
+from memoria.line import may_hold_words, objects
+from memoria.tooluse import LINE, describe
+from memoria.turn import Exchange, Reader, Turn, exchanges, split
+
+HERE = Path(__file__).parent
+SHARED = Path(os.environ.get("MEMORIA_SHARED") or HERE.parents[1] / "shared") / "transcripts"
+OWN = sorted((HERE / "transcripts").rglob("*.jsonl"))
+DEMO = sorted((Path(memoria.__file__).parent / "demo_transcripts").glob("*.jsonl"))
+REAL = sorted(SHARED.glob("*.jsonl")) if SHARED.is_dir() else []
+every_transcript = pytest.mark.parametrize("path", [*OWN, *DEMO, *REAL], ids=lambda path: path.stem[:60])
 
 
 def line(**value: Any) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode() + b"\n"
 
 
-def read(*lines: bytes) -> list[Turn]:
-    reader = Reader()
+def user(content: Any, uuid: str = "u", **more: Any) -> bytes:
+    return line(type="user", uuid=uuid, sessionId="s", message={"role": "user", "content": content}, **more)
+
+
+def assistant(text: str, uuid: str, time: str = "") -> bytes:
+    message = {"id": "m", "role": "assistant", "content": [{"type": "text", "text": text}]}
+    return line(type="assistant", uuid=uuid, timestamp=time, message=message)
+
+
+def queue(operation: str, time: str, **content: str) -> bytes:
+    return line(
+        type="queue-operation", operation=operation, timestamp=f"2026-03-01T09:00:{time}Z", sessionId="s", **content
+    )
+
+
+def result(content: Any, **more: Any) -> bytes:
+    return user([{"type": "tool_result", "tool_use_id": "t", "content": content, **more}])
+
+
+def read(lines: Iterable[bytes], *, keep_sidechains: bool = False) -> list[Turn]:
+    reader = Reader(keep_sidechains=keep_sidechains)
     return [*reader.read(lines), *reader.settle()]
 
 
-def test_a_typed_prompt_is_a_user_turn() -> None:
-    [turn] = read(line(type="user", uuid="u1", message={"role": "user", "content": "hello"}))
-    assert (turn.role, turn.text, len(turn.key)) == ("user", "hello", 10)
+def lines_of(path: Path) -> list[bytes]:
+    return path.read_bytes().splitlines(keepends=True)
+
+
+def said(name: str, role: str = "user") -> list[str]:
+    return [turn.text for turn in read(lines_of(HERE / "transcripts" / name)) if turn.role == role]
+
+
+def test_what_people_typed_in_the_first_clients_is_kept_and_nothing_else() -> None:
+    assert said("client-1.0.jsonl") == [
+        "Spaced out, as the first clients wrote it",
+        "a message that is just a string",
+        "/model opus",
+        "four hundred is too few",
+    ]
+
+
+def test_a_prompt_that_stands_only_in_the_queue_is_kept_where_it_was_answered() -> None:
+    assert said("client-2.0.jsonl") == [
+        "why is the build red?",
+        "does it fail on your side too?",
+        "now look at the docs",
+        "!git status",
+        "/review PR 12, only the C files",
+        "one more: bump the version",
+    ]
+
+
+def test_answers_refusals_and_pasted_pictures_are_the_users_words() -> None:
+    assert said("client-2.1.jsonl") == [
+        "let us plan the export",
+        '"Which format?"="CSV, because the accountants open it in a spreadsheet"',
+        "keep the Parquet branch, legal wants it",
+        "semicolons as separators, this is for Austria\n[image]",
+        "and a header row",
+    ]
+    notes = ["(the user approved the plan)", "(the user rejected this tool use)", "(the user interrupted Claude here)"]
+    assert said("client-2.1.jsonl", "note") == notes
+
+
+def test_the_big_lines_of_a_new_client_are_passed_over_unparsed() -> None:
+    lines = lines_of(HERE / "transcripts" / "client-2.1.329.jsonl")
+    assert [turn.text for turn in read(lines)] == ["what is in warp.toml?", "", "One setting: `threads = 800`."]
+    assert sum(map(may_hold_words, lines)) == 3
+
+
+def test_a_compaction_summary_is_not_taken_for_the_users_words() -> None:
+    expected = ["Rename the shuttle module and make the retry configurable", "go on with the changelog"]
+    assert said("compaction.jsonl") == expected
+
+
+def test_glued_torn_and_broken_lines_lose_nothing_that_can_be_read() -> None:
+    assert said("broken.jsonl") == [
+        "first",
+        "glued behind a progress line",
+        "with carriage return",
+        "broken \ufffd\ufffd utf-8",
+        "after a hole of NULs",
+        "said twice",
+        "a bare string",
+        "neither uuid nor time",
+        "behind a torn line",
+        "half a pair ? and a  NUL",
+        "the last line is torn",
+    ]
+
+
+def test_sub_agents_are_left_out_unless_asked_for() -> None:
+    lines = lines_of(HERE / "transcripts" / "subagents" / "agent-a1b2c3.jsonl")
+    assert read(lines) == []
+    assert [turn.role for turn in read(lines, keep_sidechains=True)] == ["user", "assistant"]
+
+
+def test_the_same_uuid_is_the_same_key_in_whatever_file() -> None:
+    [one] = read([user("hello", "u-1", cwd="/a")])
+    [other] = read([user("hello", "u-1", cwd="/b", parentUuid="x")])
+    assert one.key == other.key
+    assert len(one.key) == 10
+    assert read([user("hello", "u-2")])[0].key != one.key
+
+
+def test_a_turn_is_kept_once_however_often_it_is_read() -> None:
+    lines = lines_of(DEMO[0])
+    assert read([*lines, *lines]) == read(lines)
+
+
+def test_one_line_can_hold_a_failure_and_the_users_words_under_different_keys() -> None:
+    content = [
+        {"type": "tool_result", "content": "Exit code 1\nno", "is_error": True},
+        {"type": "text", "text": "try harder"},
+    ]
+    words, failure = read([user(content)])
+    assert (words.role, words.text, failure.role, failure.text) == ("user", "try harder", "error", "exit 1: no")
+    assert words.key != failure.key
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        result('User has answered your questions: "q"="yes". You can now continue with the user\'s answers in mind.'),
+        result('Your questions have been answered: "q"="yes". You can now continue with these answers in mind.'),
+        result("The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\nyes"),
+        user([{"type": "tool_result", "content": "a long file"}, {"type": "text", "text": "yes"}]),
+        user([{"type": "text", "text": "yes"}, {"type": "tool_result", "content": "a long file"}]),
+        user("<system-reminder>be good</system-reminder>yes"),
+        line(
+            type="attachment", uuid="a", attachment={"type": "queued_command", "prompt": "yes", "commandMode": "prompt"}
+        ),
+        line(
+            type="attachment",
+            uuid="a",
+            attachment={"type": "queued_command", "prompt": [{"type": "text", "text": "yes"}]},
+        ),
+        line(type="progress", sessionId="s", data={"message": {"type": "user"}}).strip() + user("yes"),
+    ],
+)
+def test_the_cheap_test_never_loses_the_users_words(words: bytes) -> None:
+    assert may_hold_words(words)
+    [turn] = [turn for turn in read([words]) if turn.role == "user"]
+    assert turn.text.endswith(("yes", '"yes"'))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        user("typed by nobody", isMeta=True),
+        user("typed by nobody", isCompactSummary=True),
+        user("This session is being continued from a previous conversation that ran out of context."),
+        user(
+            "<task-notification>\n<task-id>1</task-id></task-notification>\n"
+            "Read the output file to retrieve the result: /x"
+        ),
+        user("<local-command-stdout>out</local-command-stdout>"),
+        user("noticed", origin={"kind": "task-notification"}),
+        result("the output of a tool"),
+        assistant("API Error: 500", "a").replace(b'"message"', b'"isApiErrorMessage":true,"message"'),
+        queue("enqueue", "01", content='{"task_id":"b1","description":"build"}'),
+    ],
+)
+def test_what_nobody_typed_is_no_turn(words: bytes) -> None:
+    assert read([words]) == []
+
+
+def test_a_queued_prompt_waits_until_it_is_certain() -> None:
+    reader = Reader()
+    assert list(reader.read([queue("enqueue", "01", content="and then?")])) == []
+    assert [turn.text for turn in reader.pending] == ["and then?"]
+    assert list(reader.read([queue("remove", "02"), user("a tool ran", "u2", isMeta=True)])) == []
+    given_out = list(reader.read([assistant("then this", "a1", "2026-03-01T09:00:03Z")]))
+    assert [(turn.role, turn.text) for turn in given_out] == [("user", "and then?"), ("assistant", "then this")]
+    assert reader.pending == ()
+    assert reader.settle() == []
+
+
+def test_a_queued_prompt_that_is_repeated_or_taken_back_is_not_said_twice() -> None:
+    repeated = [queue("enqueue", "01", content="go on"), queue("dequeue", "02"), user("go on", "u1")]
+    assert [turn.text for turn in read(repeated)] == ["go on"]
+    joined = [queue("enqueue", "01", content="one"), queue("enqueue", "02", content="two"), user("one\ntwo", "u1")]
+    assert [turn.text for turn in read(joined)] == ["one\ntwo"]
+    assert read([queue("enqueue", "01", content="oops"), queue("popAll", "02", content="oops")]) == []
+    assert read([queue("enqueue", "01", content="oops"), queue("popAll", "02")]) == []
+
+
+def test_a_closing_that_names_nobody_is_not_guessed_while_others_wait() -> None:
+    notice = '{"task_id":"b1"}'
+    lines = [queue("enqueue", "01", content=notice), queue("enqueue", "02", content="mine"), queue("remove", "03")]
+    lines += [assistant("working", "a1", "2026-03-01T09:00:04Z"), user("mine", "u1")]
+    assert [turn.text for turn in read(lines)] == ["working", "mine"]
+
+
+def by_key(turns: Iterable[Turn]) -> dict[str, Turn]:
+    return {turn.key: turn for turn in turns}
+
+
+def in_slices(lines: list[bytes], cuts: list[int], fresh: Callable[[str], Reader]) -> list[Turn]:
+    turns: list[Turn] = []
+    reader, start = fresh(""), 0
+    for end in [*cuts, len(lines)]:
+        turns += reader.read(lines[start:end])
+        start, reader = end, fresh(reader.carry) if end < len(lines) else reader
+    return [*turns, *reader.settle()]
+
+
+@every_transcript
+def test_whole_or_in_random_slices_gives_the_same_turns(path: Path) -> None:
+    lines = lines_of(path)
+    whole = read(lines)
+    chance = Random(path.name)
+    for _ in range(3):
+        cuts = sorted(chance.sample(range(len(lines) + 1), min(len(lines), 6)))
+        new_readers = in_slices(lines, cuts, lambda carry: Reader(carry=carry))
+        assert list(by_key(new_readers)) == [turn.key for turn in whole]
+        same = Reader()
+        parts = [
+            turn
+            for start, end in zip([0, *cuts], [*cuts, len(lines)], strict=True)
+            for turn in same.read(lines[start:end])
+        ]
+        assert [*parts, *same.settle()] == whole
+
+
+@every_transcript
+def test_a_random_prefix_gives_the_first_turns_of_the_whole(path: Path) -> None:
+    data, whole = path.read_bytes(), read(lines_of(path))
+    chance = Random(path.name)
+    for _ in range(3):
+        prefix = data[: chance.randrange(len(data) + 1)]
+        found = list(Reader().read(prefix.splitlines(keepends=True)))
+        assert [turn.key for turn in found] == [turn.key for turn in whole][: len(found)]
+
+
+@every_transcript
+def test_a_line_passed_over_unparsed_holds_no_turn(path: Path) -> None:
+    for raw in lines_of(path):
+        if not may_hold_words(raw):
+            kinds = {value.get("type") for value in objects(raw)}
+            assert "queue-operation" not in kinds
+            spaced = b"".join(json.dumps(value).encode() + b"\n" for value in objects(raw))
+            assert read([spaced], keep_sidechains=True) == []
+
+
+QUEUE_EVENTS = st.sampled_from(("enqueue", "remove", "dequeue", "popAll", "user", "attachment", "assistant"))
+
+
+@settings(max_examples=150, deadline=None)
+@given(events=st.lists(st.tuples(QUEUE_EVENTS, st.sampled_from("abc"), st.booleans()), max_size=14), data=st.data())
+def test_any_order_of_queue_lines_gives_the_same_turns_in_slices(
+    events: list[tuple[str, str, bool]], data: st.DataObject
+) -> None:
+    lines = []
+    for number, (kind, text, named) in enumerate(events):
+        time = f"{number:02d}"
+        if kind == "user":
+            lines.append(user(text, f"u{number}"))
+        elif kind == "attachment":
+            command = {"type": "queued_command", "prompt": text}
+            lines.append(line(type="attachment", uuid=f"q{number}", attachment=command))
+        elif kind == "assistant":
+            lines.append(assistant("ok", f"a{number}", f"2026-03-01T09:00:{time}Z"))
+        else:
+            lines.append(queue(kind, time, **({"content": text} if named or kind == "enqueue" else {})))
+    whole = read(lines)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(lines)), max_size=4)))
+    assert in_slices(lines, cuts, lambda carry: Reader(carry=carry)) == whole
+    enqueued = {text for kind, text, _ in events if kind in ("enqueue", "user", "attachment")}
+    assert {turn.text for turn in whole if turn.role == "user"} <= enqueued
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(("type", "text", "input", "name", "content")), inner)
+    ),
+    max_leaves=8,
+)
+KEYS = (
+    "type",
+    "uuid",
+    "timestamp",
+    "message",
+    "attachment",
+    "operation",
+    "content",
+    "isSidechain",
+    "origin",
+    "sessionId",
+)
+TYPES = ("user", "assistant", "attachment", "queue-operation", "system")
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    kind=st.sampled_from(TYPES), value=st.dictionaries(st.sampled_from(KEYS), JSON), blocks=st.lists(JSON, max_size=3)
+)
+def test_no_line_makes_the_reader_raise(kind: str, value: dict[str, Any], blocks: list[Any]) -> None:
+    shaped = {**value, "type": kind, "message": {"role": kind, "content": blocks}}
+    for turn in read([line(**{**value, "type": kind}), line(**shaped), line(type=kind, attachment=value)]):
+        assert turn.text or turn.tools
+        assert json.dumps(turn.text).encode()
+
+
+@settings(max_examples=200, deadline=None)
+@given(junk=st.binary(max_size=200))
+def test_junk_before_and_after_costs_no_other_line(junk: bytes) -> None:
+    torn = junk.replace(b"\n", b" ")
+    assert user("kept", "u1") in (lines := [torn + b"\n", user("kept", "u1"), torn])
+    assert [turn.text for turn in read(lines)] == ["kept"]
+
+
+def test_deep_nesting_and_a_line_of_two_megabytes_are_survived() -> None:
+    deep = b'{"type":"user","uuid":"d","message":' + b'{"a":' * 60_000 + b"1" + b"}" * 60_001
+    big = user([{"type": "text", "text": "look"}, {"type": "image", "source": {"data": "A" * 2_000_000}}], "u1")
+    assert [turn.text for turn in read([deep, big])] == ["look\n[image]"]
+
+
+def test_a_failing_tool_leaves_its_status_and_its_first_and_last_lines() -> None:
+    output = "Exit code 2\n" + "\n".join(f"line {number}" for number in range(100))
+    [turn] = read([result(output, is_error=True)])
+    assert turn.role == "error"
+    assert turn.text.startswith("exit 2: line 0\nline 1\n")
+    assert turn.text.endswith("line 99")
+    assert len(turn.text) < 1_000
+    [turn] = read([result("y" * 1_000_000, is_error=True)])
+    assert len(turn.text) < 2_000
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "expected"),
+    [
+        ("Bash", {"command": "make  -j2\n test", "description": "Test"}, "Bash make -j2 test"),
+        ("Read", {"file_path": "/a.py", "offset": 10, "limit": 5}, "Read /a.py from 10 (5 lines)"),
+        ("Grep", {"pattern": "x+", "path": "src", "glob": "*.py"}, "Grep x+ in src in *.py"),
+        ("WebFetch", {"url": "https://example.org", "prompt": "the date"}, "WebFetch https://example.org · the date"),
+        ("Task", {"subagent_type": "Explore", "description": "Look", "prompt": "at it"}, "Task Explore · Look · at it"),
+        ("TodoWrite", {"todos": [{"content": "Test", "status": "pending"}]}, "TodoWrite [pending] Test"),
+        ("mcp__jira__get", {"key": "AB-1", "empty": None}, "mcp__jira__get key=AB-1"),
+        ("Edit", {"file_path": "a.py", "old_string": "x = 1", "new_string": "x = MAX_SIZE"}, "Edit a.py: MAX_SIZE"),
+        ("Edit", {"file_path": "a.py", "old_string": None, "new_string": 3}, "Edit a.py"),
+        (
+            "Write",
+            {"file_path": "a.py", "content": "class Loom:\n    def wind(self): ..."},
+            "Write a.py: Loom wind(self)",
+        ),
+        ("Anything", "not a mapping", "Anything"),
+    ],
+)
+def test_a_tool_use_is_one_line_with_what_identifies_it(name: str, given: object, expected: str) -> None:
+    assert describe(name, given) == expected
+
+
+def test_a_tool_line_is_bounded_and_names_what_it_left_out() -> None:
+    command = "echo " + "x " * 2_000 + "&& run_the_tests --fail-fast"
+    shown = describe("Bash", {"command": command})
+    assert shown.endswith("run_the_tests --fail-fast")
+    assert len(shown) < 800
+    every = {"content": " ".join(f"name_{number}" for number in range(10_000)), "file_path": "a"}
+    assert len(describe("Write", every)) <= LINE
+
+
+def turn(role: Any, text: str, number: int, *tools: str) -> Turn:
+    return Turn(f"k{number}", role, text, tools)
+
+
+def test_an_exchange_is_a_user_turn_and_what_answered_it() -> None:
+    turns = [
+        turn("assistant", "before", 0),
+        turn("user", "one", 1),
+        turn("note", "stopped", 2),
+        turn("user", "one more", 3),
+        turn("assistant", "answer", 4, "Bash ls"),
+        turn("error", "exit 1", 5),
+        turn("user", "two", 6),
+    ]
+    found = exchanges(turns)
+    assert [[turn.key for turn in part.turns] for part in found] == [["k0"], ["k1", "k2", "k3", "k4", "k5"], ["k6"]]
+    assert found[1].material() == {
+        "user": "one\n\none more",
+        "assistant": "answer",
+        "tools": ["Bash ls"],
+        "errors": ["exit 1"],
+        "notes": ["stopped"],
+    }
+    assert (
+        found[1].text() == "User: one\nNote: stopped\nUser: one more\nAssistant: answer\nTool: Bash ls\nError: exit 1\n"
+    )
+    assert exchanges([]) == []
+
+
+ROLES = st.sampled_from(("user", "assistant", "error", "note"))
+TURNS = st.builds(
+    lambda role, text, tools, number: turn(role, text, number, *tools),
+    ROLES,
+    st.text(alphabet="ab \n", max_size=300),
+    st.lists(st.text(alphabet="xy ", min_size=1, max_size=80), max_size=3),
+    st.integers(0, 99),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(turns=st.lists(TURNS, max_size=8), limit=st.integers(40, 400))
+def test_splitting_leaves_nothing_out_and_keeps_to_the_limit(turns: list[Turn], limit: int) -> None:
+    parts = exchanges(turns)
+    calls = split(parts, limit)
+    dealt = [turn for call in calls for part in call for turn in part.turns]
+    assert "".join(turn.text + "".join(turn.tools) for turn in dealt) == "".join(
+        t.text + "".join(t.tools) for t in turns
+    )
+    assert {turn.key for turn in dealt} == {turn.key for turn in turns}
+    for call in calls:
+        assert sum(part.size for part in call) <= limit
+        assert all(part.size == len(part.text()) for part in call)
+
+
+def test_short_exchanges_share_a_call_and_are_never_divided() -> None:
+    parts = [Exchange((turn("user", "u" * 30, number), turn("assistant", "a" * 30, number))) for number in range(4)]
+    assert split(parts, 200) == [parts[:2], parts[2:]]
+
+
+@pytest.mark.parametrize("path", DEMO, ids=lambda path: path.stem)
+def test_the_demo_holds_conversations_worth_reading(path: Path) -> None:
+    parts = exchanges(read(lines_of(path)))
+    assert 8 <= len(parts) <= 15
+    assert all(part.material()["user"] and part.time for part in parts)
+    assert sum(bool(part.material()["tools"]) for part in parts) >= 4

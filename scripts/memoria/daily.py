@@ -14,6 +14,7 @@ from pathlib import Path
 
 from memoria import files, locks, markdown
 from memoria.ledger import Booked, Ledger
+from memoria.paths import Paths
 
 _NAME = re.compile(r"\d{4}-\d{2}-\d{2}\.md")
 _HEADING = re.compile(r"^### Session \((\d\d:\d\d)\) · (.*?) · (.*)$", re.MULTILINE)
@@ -160,6 +161,11 @@ class DailyLog:
         """``lock`` is the file whose lock every writer of daily logs holds."""
         self.folder = folder
         self.lock = lock
+
+    @classmethod
+    def of(cls, paths: Paths) -> DailyLog:
+        """The daily logs of these paths."""
+        return cls(Path(paths.daily), Path(paths.state, "daily.lock"))
 
     def path(self, day: date) -> Path:
         """The file of a day."""

@@ -2,31 +2,47 @@
 
 ``ExpectedError`` and its children end a command with one line and exit status 1; anything else is a bug (status 3).
 Callers branch on classes and fields, never on words in a message.
-
-Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
 """
 
 from __future__ import annotations
+
+from memoria.usage import Usage
 
 
 class ExpectedError(Exception):
     """Something a person can act on; the message says what happened and what to do."""
 
 
-class StateError(ExpectedError):
-    """The state folder cannot be used as it is."""
-
-
 class ModelError(ExpectedError):
-    """A model call brought no usable answer."""
+    """A model call brought no usable answer.
+
+    ``model`` is the name it is booked under and ``usage`` what it took all the same. When a chain of models failed,
+    ``failures`` holds the error of each; then book those, their sum is this error's own ``usage``.
+    """
+
+    def __init__(
+        self, message: str, *, model: str = "", usage: Usage | None = None, failures: tuple[ModelError, ...] = ()
+    ) -> None:
+        super().__init__(message)
+        self.model = model
+        self.usage = usage or Usage()
+        self.failures = failures
 
 
 class ModelUnavailableError(ModelError):
     """The model cannot be had now (not logged in, unreachable, overloaded, over time); the work is not to blame."""
 
-    def __init__(self, message: str, *, retry_now: bool = True) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        retry_now: bool = True,
+        model: str = "",
+        usage: Usage | None = None,
+        failures: tuple[ModelError, ...] = (),
+    ) -> None:
         """``retry_now``: a fault that may pass within seconds, as against one that needs a person."""
-        super().__init__(message)
+        super().__init__(message, model=model, usage=usage, failures=failures)
         self.retry_now = retry_now
 
 
@@ -35,7 +51,7 @@ class BadAnswerError(ModelError):
 
 
 class MemoryStoreError(ExpectedError):
-    """Learned facts could not be written to log or store; they wait in the outbox."""
+    """Log or store of learned facts cannot be used; what was to be written waits in the outbox."""
 
 
 class RemoteError(ExpectedError):
@@ -53,3 +69,63 @@ class RemoteUnavailableError(RemoteError):
 
 class RemoteDeniedError(RemoteError):
     """The memory server refuses the key (401, 403)."""
+
+
+class ClientSettingsError(ExpectedError):
+    """A settings file of the client is not what it must be; nothing was changed."""
+
+
+class TranscriptMissingError(ExpectedError):
+    """A hook named a transcript that is not there (yet)."""
+
+
+class WorkingMemoryError(ExpectedError):
+    """Working memory refused something; the message says what to do."""
+
+
+class BadKeyError(WorkingMemoryError):
+    """A key that working memory does not take."""
+
+
+class BadValueError(WorkingMemoryError):
+    """A value, time to live or status that working memory does not take."""
+
+
+class BadScopeError(WorkingMemoryError):
+    """A scope without an id, or one inside the wrong kind."""
+
+
+class CheckpointNotFoundError(WorkingMemoryError):
+    """There is no such checkpoint in this scope."""
+
+    def __init__(self, checkpoint_id: str) -> None:
+        super().__init__(f"there is no checkpoint {checkpoint_id!r} here; list the checkpoints to see which there are")
+        self.checkpoint_id = checkpoint_id
+
+
+class WorkingStoreError(WorkingMemoryError):
+    """A store of working memory failed."""
+
+
+class StoreBusyError(WorkingStoreError):
+    """Other processes kept the store locked for longer than we wait."""
+
+
+class StoreUnreachableError(WorkingStoreError):
+    """The store cannot be reached or takes no writes now; another may stand in."""
+
+
+class StoreTooNewError(WorkingStoreError):
+    """The store was written by a newer memoria."""
+
+
+class ArchiveError(ExpectedError):
+    """A kept file of turns is there and cannot be read."""
+
+
+class UnknownEntryError(ExpectedError):
+    """No daily log and no archive knows the entry that was asked for."""
+
+
+class TurnsGoneError(ExpectedError):
+    """The entry is known, and its turns are no longer (or were never) in the archive."""

@@ -29,6 +29,8 @@ class Home:
         paths = Paths.of(settings)
         try:
             state.open_state(paths)
+        except state.StateError as error:
+            raise ExpectedError(str(error)) from error
         except OSError as error:
             raise ExpectedError(
                 f"cannot use {paths.state}: {error.strerror or error}. Make it writable or set MEMORIA_STATE."

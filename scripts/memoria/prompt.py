@@ -18,7 +18,8 @@ APPROVED = "(the user approved the plan)"
 # Text the client itself puts among the user's; whole elements go. Not anchored: IDE notices stand beside typed words.
 _NOISE = re.compile(
     r"<(system-reminder|ide_\w+|local-command-caveat|local-command-stdout|local-command-stderr|bash-stdout|bash-stderr"
-    r"|task-notification|teammate-message|user-prompt-submit-hook|user-memory-input|command-contents)\b[^>]*>.*?</\1>\s*",
+    r"|task-notification|teammate-message|user-prompt-submit-hook|user-memory-input|command-contents)\b[^>]*>.*?</\1>\s*"
+    r"(?:Read the output file to retrieve the result: \S+\s*)?",
     re.DOTALL,
 )
 _UNTYPED = (

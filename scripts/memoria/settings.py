@@ -95,6 +95,10 @@ class Settings:
         "Models tried in order, e.g. `claude:haiku,ollama:qwen2.5:3b`; `offline` uses no model at all.",
     )
     ollama_url = setting("http://127.0.0.1:11434", "Where the ollama server listens.")
+    ollama_models = setting(
+        ("qwen2.5:7b", "qwen2.5:3b", "llama3.1:8b", "llama3.2:3b", "gemma3:4b", "mistral:7b", "phi4-mini"),
+        "Models that `ollama` without a name looks for, best first; the first installed one is used.",
+    )
     model_timeout_s = setting(180.0, "Seconds after which a model call is given up and retried later.")
     call_chars = setting(60_000, "Most characters of conversation in one model call; longer sessions take several.")
     retry_s = setting(("2", "4"), "Seconds to wait before the second and third try of a call within one run.")
@@ -104,6 +108,7 @@ class Settings:
     flush_turns_end = setting(1, "Fewer new turns than this at a session's end wait for the next event.")
     flush_turns_stop = setting(30, "New turns after which a long session is summarised while it goes on.")
     flush_idle_min = setting(120, "Minutes without news after which a session that never ended is summarised.")
+    transcript_wait_s = setting(10.0, "Seconds the worker waits for a transcript that the client has not written yet.")
     keep_sidechains = setting(False, "Also keep what sub-agents said.")
     split_worktrees = setting(False, "Treat each git worktree as a project of its own.")
 
@@ -117,6 +122,15 @@ class Settings:
 
     compile_interval_min = setting(60, "Minutes between automatic compiles of the wiki.")
     page_chars = setting(9_500, "Most characters given to a new session (the client cuts at 10,000).")
+    redis_url = setting("", "Redis server that shares working memory between machines. Empty: the embedded store.")
+    exclude = setting((), "Folders never captured: globs such as `~/work/secret`, `**/clients/**` or a folder's name.")
+    redact_extra = setting(
+        (), "Regular expressions of your own to redact, beside the built-in ones (in config.json, as a list)."
+    )
+    archive_mb = setting(200, "Megabytes of redacted, compressed turns kept for `memoria show`; 0 keeps none.")
+    daily_budget_usd = setting(1.0, "Dollars a day for models; what would exceed it waits for tomorrow. 0: no limit.")
+    call_budget_usd = setting(0.25, "Dollars one call may cost at most, by estimate. 0: no limit.")
+    spawns_per_min = setting(6, "Workers that hooks may start in a minute; the next hook starts what was left.")
     log_bytes = setting(1_000_000, "Size at which a log file is rotated; one old file is kept.")
 
     @classmethod

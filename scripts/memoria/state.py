@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import os
 
-from memoria.errors import StateError
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memoria.paths import Paths
 
 VERSION = 1
+
+
+class StateError(Exception):
+    """The state folder cannot be used as it is; the message says why and what to do."""
+
 
 README = """This folder is memoria's runtime state. It is yours; nothing in it is sent anywhere.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 COMMAND = 600  # characters kept of a command, a query, a prompt's start
@@ -17,12 +18,12 @@ NAMES = 1_500  # characters of identifiers in it
 
 Input = Mapping[str, Any]
 
-_TOKEN = re.compile(r"[A-Za-z_$~.@/-][\w.~@$/-]*(?:\([^()\n]{0,40}\))?")
+# A word and, looked at but not taken, the arguments it is called with here.
+_TOKEN = re.compile(r"([A-Za-z_$~.@/-][\w.~@$/-]*)(?=(\([^()\n]{0,40}\))?)")
 _CODE = re.compile(r"`([^`\n]{2,60})`")
-# An inner capital, underscore or dot; a path, an option, a variable; a call of a name with a capital.
-_TELLING = re.compile(
-    r"[a-z0-9][A-Z]|[A-Z][A-Z][a-z]|[A-Za-z0-9]_[A-Za-z0-9]|\w\.\w|/\w|^--\w|^\$[A-Z]|^[A-Z]\w*\(", re.ASCII
-)
+_DEFINED = re.compile(r"\b(?:class|def|enum|fn|func|function|interface|struct|trait|type)\s+([A-Za-z_]\w{2,})")
+# An inner capital, underscore or dot; a path, an option, a variable.
+_TELLING = re.compile(r"[a-z0-9][A-Z]|[A-Z][A-Z][a-z]|[A-Za-z0-9]_[A-Za-z0-9]|\w\.\w|/\w|^--\w|^\$[A-Z]", re.ASCII)
 _SPACE = re.compile(r"\s+")
 
 
@@ -43,17 +44,26 @@ def one_line(text: object, limit: int = COMMAND) -> str:
 
 
 def identifiers(texts: Iterable[str]) -> list[str]:
-    """Distinct paths, options, variables, ``snake_case``, ``CamelCase`` and dotted names, in order of appearance.
+    """Distinct paths, options, variables, ``snake_case``, ``CamelCase`` and dotted names, and what is defined.
 
-    A called name keeps the arguments it was first seen with: summaries write ``load(path)``.
+    A called name keeps the arguments of a call: summaries write ``load(path)``.
     """
     found: dict[str, str] = {}
     for text in texts:
-        for token in dict.fromkeys((*_TOKEN.findall(text), *_CODE.findall(text))):
-            if _TELLING.search(token):
-                form = token.rstrip("./-@")
-                found.setdefault(form.partition("(")[0], form)
+        tokens = _TOKEN.findall(text)
+        calls = {word: arguments for word, arguments in tokens if arguments}
+        defined = set(_DEFINED.findall(text))
+        for token in (*dict(tokens), *_CODE.findall(text)):
+            arguments = calls.get(token, "")
+            if _is_telling(token) or token in defined or (arguments and token[0].isupper()):
+                word = token.rstrip("./-@")
+                found.setdefault(word, word + arguments)
     return [form for form in found.values() if 3 <= len(form) <= 160]
+
+
+@lru_cache(maxsize=20_000)  # the same names come up in every edit of a session
+def _is_telling(token: str) -> bool:
+    return _TELLING.search(token.rstrip("./-@")) is not None
 
 
 def _fitting(words: Iterable[str], limit: int) -> str:

@@ -11,6 +11,7 @@ import base64
 import hashlib
 import json
 import re
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -27,7 +28,7 @@ _REMEMBERED = 50_000  # keys a reader keeps to drop a line it met before; the le
 _ERROR_CHARS, _ERROR_HEAD, _ERROR_TAIL = 800, 6, 3
 _EXIT = re.compile(r"(?:Error:\s*)?Exit code:? (\d+)\s*")
 _STATUS = re.compile(r"<exit_code>\s*(-?[1-9]\d*)\s*</exit_code>")
-_TAGS = re.compile(r"</?(?:tool_use_error|error)>")
+_TAGS = re.compile(r"<(status|exit_code|task_\w+)>[^<]*</\1>|</?(?:tool_use_error|error|stdout|stderr|output)>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,12 @@ class Turn:
     cwd: str = ""
     branch: str = ""
 
+    @property
+    def size(self) -> int:
+        """Characters the turn takes in ``Exchange.text()``."""
+        said = len(_LABELS[self.role]) + 3 + len(self.text) if self.text else 0
+        return said + sum(len(line) + 7 for line in self.tools)
+
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
@@ -63,7 +70,7 @@ class Exchange:
     @property
     def size(self) -> int:
         """Characters of ``text()``."""
-        return sum(_size(turn) for turn in self.turns)
+        return sum(turn.size for turn in self.turns)
 
     def texts(self, role: Role) -> list[str]:
         """The texts of one role, in order."""
@@ -90,11 +97,6 @@ _LABELS: dict[Role, str] = {"user": "User", "assistant": "Assistant", "error": "
 def _written(turn: Turn) -> str:
     said = f"{_LABELS[turn.role]}: {turn.text}\n" if turn.text else ""
     return said + "".join(f"Tool: {line}\n" for line in turn.tools)
-
-
-def _size(turn: Turn) -> int:
-    said = len(_LABELS[turn.role]) + 3 + len(turn.text) if turn.text else 0
-    return said + sum(len(line) + 7 for line in turn.tools)
 
 
 def exchanges(turns: Iterable[Turn]) -> list[Exchange]:
@@ -134,16 +136,16 @@ def _divided(part: Exchange, limit: int) -> Iterator[Exchange]:
     group: list[Turn] = []
     room = limit
     for turn in (piece for whole in part.turns for piece in _pieces(whole, limit)):
-        if group and _size(turn) > room:
+        if group and turn.size > room:
             yield Exchange(tuple(group))
             group, room = [], limit
         group.append(turn)
-        room -= _size(turn)
+        room -= turn.size
     yield Exchange(tuple(group))
 
 
 def _pieces(turn: Turn, limit: int) -> Iterator[Turn]:
-    if _size(turn) <= limit:
+    if turn.size <= limit:
         yield turn
         return
     width = max(1, limit - 12)  # the label's room
@@ -178,7 +180,7 @@ class Reader:
         """``keep_sidechains``: also give out sub-agents' lines. ``carry``: a former reader's, '' for a fresh start."""
         self._keep_sidechains = keep_sidechains
         self._queue = _queue(carry)
-        self._seen: dict[str, None] = {}
+        self._seen: OrderedDict[str, None] = OrderedDict()
 
     def read(self, lines: Iterable[bytes]) -> Iterator[Turn]:
         """The turns of these lines, each key once."""
@@ -206,14 +208,16 @@ class Reader:
             if turn.key not in self._seen:
                 self._seen[turn.key] = None
                 if len(self._seen) > _REMEMBERED:
-                    del self._seen[next(iter(self._seen))]
+                    self._seen.popitem(last=False)
                 yield turn
 
     def _turns(self, value: dict[str, Any]) -> Iterator[Turn]:
         kind = value.get("type")
         if value.get("isSidechain") is True and not self._keep_sidechains:
             return
-        if kind == "queue-operation":
+        if kind == "memoria-note":  # capture's own line: the summary that PostCompact brought
+            yield _turn(value, "note", _string(value, "text"))
+        elif kind == "queue-operation":
             yield from map(_queued_turn, self._queue_operation(value))
         elif kind == "assistant":
             yield from map(_queued_turn, self._queue.certain(_string(value, "timestamp")))
@@ -373,12 +377,9 @@ def _key(value: dict[str, Any], part: str) -> str:
 
 
 def _digest(text: str) -> str:
-    """Ten characters of base32: 50 bits, a chance of one in two million that any two of 30,000 turns collide."""
-    return (
-        base64.b32encode(hashlib.sha1(text.encode("utf-8", "replace"), usedforsecurity=False).digest())[:10]
-        .decode()
-        .lower()
-    )
+    """Ten characters of base32: 50 bits; that any two of 30,000 turns collide has a chance of one in two million."""
+    digest = hashlib.sha1(text.encode("utf-8", "replace"), usedforsecurity=False).digest()
+    return base64.b32encode(digest[:10])[:10].decode().lower()
 
 
 def _string(value: dict[str, Any], name: str) -> str:

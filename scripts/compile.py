@@ -1,0 +1,5 @@
+"""``uv run python scripts/compile.py``: the same as ``memoria compile``."""
+
+from memoria.cli import script
+
+raise SystemExit(script("compile"))

@@ -1,0 +1,5 @@
+"""``python -m memoria``."""
+
+from memoria.cli import main
+
+raise SystemExit(main())

@@ -1,0 +1,101 @@
+"""The door: ``memoria <verb>``. Parses, opens the home, runs the verb, turns errors into one line.
+
+Exit status: 0 done, 1 an expected error (one line says what to do), 2 wrong usage, 3 a bug (the traceback is in
+``log/memoria.log``), 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import logging
+import logging.handlers
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from memoria import __version__
+from memoria.errors import ExpectedError
+from memoria.home import Home
+
+# Verb -> (its module, one line of help). A verb's module has ``arguments(parser)`` and ``command(args, home)``.
+VERBS = {
+    "status": ("memoria.status", "is it working? what waits, what failed, what it cost"),
+    "demo": ("memoria.demo", "run the main job on a bundled transcript, without account or network"),
+    "install": ("memoria.install", "put the hooks into Claude Code's settings (for a clone)"),
+    "uninstall": ("memoria.uninstall", "take exactly our hooks out again"),
+    "flush": ("memoria.flush", "summarise now what waits in the spool"),
+    "compile": ("memoria.compile", "turn new daily entries into articles now"),
+    "show": ("memoria.show", "print the conversation behind an entry, as the archive kept it"),
+    "learned": ("memoria.learned", "list, edit, delete and promote what was learned from your turns"),
+    "search": ("memoria.search", "find articles, entries, facts and turns"),
+}
+
+log = logging.getLogger(__name__)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one verb; returns the exit status."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    parser = argparse.ArgumentParser(prog="memoria", description="A memory for Claude Code that compiles itself.")
+    parser.add_argument("--version", action="version", version=f"memoria {__version__}")
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    for verb, (module, line) in VERBS.items():
+        sub = verbs.add_parser(verb, help=line, description=line[0].upper() + line[1:] + ".")
+        if words[:1] == [verb]:  # only the verb that runs is imported
+            importlib.import_module(module).arguments(sub)
+    args = parser.parse_args(words)
+    return run(VERBS[args.verb][0], args)
+
+
+def run(module: str, args: argparse.Namespace) -> int:
+    """Run a verb's command; errors become one line and a status."""
+    try:
+        home = Home.open()
+        _log_to(home)
+        for problem in home.settings.problems:
+            print(f"memoria: {problem}", file=sys.stderr)
+        status: int = importlib.import_module(module).command(args, home)
+    except ExpectedError as error:
+        log.warning("%s", error)
+        print(f"memoria: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("memoria: interrupted; what is done is kept", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader (head, less) has seen enough
+        sys.stderr.close()
+        return 0
+    except OSError as error:
+        log.exception("the system refused")
+        print(f"memoria: {error.strerror or error}: {error.filename or ''}".rstrip(": "), file=sys.stderr)
+        return 1
+    except Exception as error:
+        log.exception("a bug")
+        print(f"memoria: a bug: {type(error).__name__}: {error}. The traceback is in the log; please report it.",
+              file=sys.stderr)  # fmt: skip
+        return 3
+    return status
+
+
+def script(verb: str) -> int:
+    """What ``scripts/<verb>.py`` runs."""
+    return main([verb, *sys.argv[1:]])
+
+
+def _log_to(home: Home) -> None:
+    """Log to a file that rotates; a log that cannot be written is no reason to fail."""
+    try:
+        handler = logging.handlers.RotatingFileHandler(
+            Path(home.paths.log, "memoria.log"), maxBytes=home.settings.log_bytes, backupCount=1, encoding="utf-8"
+        )
+    except OSError:
+        return
+    handler.setFormatter(logging.Formatter("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
+    root = logging.getLogger("memoria")
+    root.handlers[:] = [handler]
+    root.setLevel(logging.INFO)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,303 @@
+"""Compile: turn new entries of the daily logs into linked articles.
+
+Only entries that no compile has taken in go to the model, with the few articles that the search index finds near them;
+what comes back is a proposal that ``draft`` checks and code renders. Each batch is one transaction: killed anywhere,
+the wiki is the old one or, after recovery, the new one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+
+from tqdm import tqdm
+
+from memoria import catalog, clock, gate, locks
+from memoria.article import Article
+from memoria.daily import DailyLog, Entry, render
+from memoria.draft import Draft
+from memoria.errors import ExpectedError, ModelError
+from memoria.home import Home
+from memoria.index import Index
+from memoria.ledger import Ledger
+from memoria.models import tasks
+from memoria.models.base import JsonObject
+from memoria.models.metered import Metered
+from memoria.page import Pages
+from memoria.transaction import ChangedError, Transactions, digest
+from memoria.wiki import INDEX, LOG, Wiki
+
+log = logging.getLogger(__name__)
+
+NEAR_ARTICLES = 8  # articles whose full text goes along; with the rows below, the prompt does not grow with the wiki
+NEAR_ROWS = 40  # further articles that are shown by title and summary
+REDRAFTS = 5  # how often a draft is made again because a person saved a page meanwhile
+
+
+@dataclass(slots=True)
+class Report:
+    """What a compile did."""
+
+    entries: int = 0
+    created: list[str] = field(default_factory=list)
+    updated: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Compile:
+    """The verb with its nouns."""
+
+    home: Home
+    daily: DailyLog
+    ledger: Ledger
+    wiki: Wiki
+    transactions: Transactions
+    index: Index
+    model: Metered
+
+    @classmethod
+    def of(cls, home: Home) -> Compile:
+        """Build the nouns from a home."""
+        paths = home.paths
+        ledger = Ledger(Path(paths.ledger))
+        return cls(
+            home,
+            DailyLog.of(paths),
+            ledger,
+            Wiki.of(paths),
+            Transactions(Path(paths.knowledge), Path(paths.state, "undo")),
+            Index(paths.index),
+            Metered.of(home.settings, paths, ledger),
+        )
+
+    def prepare(self) -> None:
+        """Finish what a killed run left and bring ledger and index up to date; the caller holds the compile lock."""
+        self.transactions.recover()
+        self.daily.refresh(self.ledger)
+        if self.ledger.get("log_read") is None:  # a new or rebuilt ledger: the wiki's own log knows what is in it
+            self.ledger.mark_compiled(catalog.compiled_entries(self._text(LOG)))
+            self.ledger.put("log_read", True)
+        self.index.sync(self.home.paths.home)
+
+    def waiting(self, *, everything: bool = False, day: str = "") -> list[Entry]:
+        """The entries to take in, oldest first."""
+        return self.daily.find(self.ledger.entries(compiled=None if everything else False, day=day))
+
+    def batches(self, entries: Sequence[Entry]) -> Iterator[list[Entry]]:
+        """Entries for one call each, at most ``call_chars`` characters."""
+        held: list[Entry] = []
+        size = 0
+        for entry in entries:
+            length = len(render(entry))
+            if held and size + length > self.home.settings.call_chars:
+                yield held
+                held, size = [], 0
+            held.append(entry)
+            size += length
+        if held:
+            yield held
+
+    def take(self, entries: Sequence[Entry], report: Report) -> None:
+        """One batch: ask, check, swap in, book. ModelError leaves the entries waiting."""
+        near = self._near(entries)
+        projects = {entry.project_key for entry in entries}
+        completion = self.model.complete(
+            tasks.compile_(self._material(entries, near)), projects.pop() if len(projects) == 1 else ""
+        )
+        for _ in range(REDRAFTS):
+            draft = Draft(self.wiki, entries)
+            draft.take(completion.data, near)
+            try:
+                self._commit(draft, entries)
+                break
+            except ChangedError as error:
+                log.info("%s; drafting again", error)
+        else:
+            raise ExpectedError("Pages keep changing while they are compiled; the entries wait for the next compile.")
+        self.ledger.mark_compiled(entry.id for entry in entries)
+        for reason in draft.refused:
+            self.ledger.note("refused", ",".join(entry.id for entry in entries), reason)
+        self.index.sync(self.home.paths.home)
+        report.entries += len(entries)
+        report.created += draft.created
+        report.updated += sorted(name.removesuffix(".md") for name in draft.read if name in draft.changes())
+        report.refused += draft.refused
+
+    def _near(self, entries: Sequence[Entry]) -> list[str]:
+        """Slugs of the articles that the index finds closest to these entries, best first."""
+        scores: dict[str, float] = {}
+        for entry in entries:
+            words = " ".join((entry.title, entry.context, *entry.decisions, *entry.lessons))
+            hits = self.index.finder.search(words, limit=NEAR_ROWS, prefer=entry.project_key, kinds=("article",))
+            for hit in hits:
+                slug = hit.path.removeprefix("knowledge/").removesuffix(".md")
+                scores[slug] = scores.get(slug, 0.0) + hit.score
+        known = set(self.wiki.slugs())
+        ranked = sorted((slug for slug in scores if slug in known), key=lambda slug: (-scores[slug], slug))
+        return ranked[: NEAR_ARTICLES + NEAR_ROWS]
+
+    def _material(self, entries: Sequence[Entry], near: Sequence[str]) -> JsonObject:
+        articles = [article for slug in near if (article := self._readable(slug))]
+        return {
+            "today": max(entry.day for entry in entries).isoformat(),
+            "entries": [_entry_material(entry) for entry in entries],
+            "articles": [
+                {
+                    "slug": article.name,
+                    "kind": article.slug.split("/")[0].removesuffix("s"),
+                    "title": article.title,
+                    "aliases": article.aliases,
+                    "tags": article.tags,
+                    "summary": article.summary,
+                    "claims": [{"text": claim.text, "sources": list(claim.sources)} for claim in article.claims],
+                }
+                for article in articles[:NEAR_ARTICLES]
+            ],
+            "index": [
+                {"slug": article.name, "title": article.title, "summary": article.summary}
+                for article in articles[NEAR_ARTICLES:]
+            ],
+        }
+
+    def _readable(self, slug: str) -> Article | None:
+        try:
+            return self.wiki.get(slug)
+        except ValueError:
+            return None
+
+    def _commit(self, draft: Draft, entries: Sequence[Entry]) -> None:
+        pages = draft.changes()
+        rows = {article.slug: catalog.Row.of(article) for article in self.wiki.articles()}
+        rows |= {slug: catalog.Row.of(article) for slug, article in draft.articles.items()}
+        updated = sorted(name.removesuffix(".md") for name in pages if name in draft.read)
+        moment = self.home.zone.local(clock.now())
+        took = catalog.log_block(moment, entries, draft.created, updated)
+        changes: dict[str, bytes | None] = dict(pages)
+        changes[INDEX] = catalog.index(rows.values()).encode()
+        changes[LOG] = ((self._text(LOG) or catalog.LOG_INTRO) + took).encode()
+        read = dict(draft.read)
+        for name in (INDEX, LOG):
+            read[name] = digest(self._bytes(name))
+        self.transactions.commit(changes, read, f"compile of {len(entries)} entries")
+
+    def _text(self, name: str) -> str:
+        return (self._bytes(name) or b"").decode("utf-8", "replace")
+
+    def _bytes(self, name: str) -> bytes | None:
+        path = self.wiki.folder / name
+        return path.read_bytes() if path.exists() else None
+
+
+def _entry_material(entry: Entry) -> JsonObject:
+    return {
+        "id": entry.id,
+        "day": entry.day.isoformat(),
+        "project": entry.project,
+        "title": entry.title,
+        "context": entry.context,
+        "key_exchanges": list(entry.key_exchanges),
+        "decisions": list(entry.decisions),
+        "lessons": list(entry.lessons),
+        "action_items": list(entry.action_items),
+        "learned": [{"kind": event.kind, "content": event.text} for event in entry.learned],
+    }
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What the command line takes."""
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--all", action="store_true", help="take in every entry again, also compiled ones")
+    which.add_argument("--file", metavar="DAILY", help="only the entries of one daily log, e.g. daily/2026-11-21.md")
+    parser.add_argument("--dry-run", action="store_true", help="say what would go in and stop")
+    parser.add_argument("--force", action="store_true", help="with --file: also entries that are compiled already")
+    parser.add_argument("--due", action="store_true", help="only if the interval has passed (as the worker asks)")
+
+
+def command(args: argparse.Namespace, home: Home) -> int:
+    """Compile by hand or, with ``--due``, on the worker's behalf; 0 when everything that waited is in the wiki."""
+    with locks.held(Path(home.paths.state, "compile.lock")) as mine:
+        if not mine:
+            if args.due:
+                return 0
+            raise ExpectedError("Another compile is running; try again when it is done.")
+        compile_ = Compile.of(home)
+        try:
+            compile_.prepare()
+            if args.due and not _is_due(compile_):
+                return 0
+            entries = compile_.waiting(everything=args.all or (args.force and bool(args.file)), day=_day(args.file))
+            if args.dry_run:
+                _preview(compile_, entries)
+                return 0
+            return _run(compile_, entries, quiet=args.due)
+        finally:
+            compile_.index.close()
+            compile_.ledger.close()
+
+
+def _is_due(compile_: Compile) -> bool:
+    last = clock.parse(compile_.ledger.get("last_compile"))
+    waiting = compile_.ledger.counts()["uncompiled"]
+    return gate.compile_due(waiting, last, clock.now(), compile_.home.settings.compile_interval_min)
+
+
+def _day(name: str | None) -> str:
+    if not name:
+        return ""
+    stem = Path(name).stem
+    try:
+        return date.fromisoformat(stem).isoformat()
+    except ValueError:
+        raise ExpectedError(f"{name} is no daily log; name one like daily/2026-11-21.md.") from None
+
+
+def _preview(compile_: Compile, entries: Sequence[Entry]) -> None:
+    batches = list(compile_.batches(entries))
+    print(f"{len(entries)} entries would go in, in {len(batches)} model calls ({compile_.model.model.name}).")
+    for batch in batches:
+        size = len(tasks.compile_(compile_._material(batch, compile_._near(batch))).text)  # noqa: SLF001 (same room)
+        print(f"- {batch[0].day} to {batch[-1].day}: {len(batch)} entries, a prompt of {size:,} characters")
+
+
+def _run(compile_: Compile, entries: Sequence[Entry], *, quiet: bool) -> int:
+    # Booked before the calls: a compile that fails is not tried again by every worker, but after the interval.
+    compile_.ledger.put("last_compile", clock.now().isoformat())
+    report = Report()
+    failure: ModelError | None = None
+    with tqdm(total=len(entries), unit="entry", disable=quiet or not sys.stderr.isatty(), desc="compile") as bar:
+        for batch in compile_.batches(entries):
+            try:
+                compile_.take(batch, report)
+            except ModelError as error:
+                failure = error
+                break
+            bar.update(len(batch))
+    settings = compile_.home.settings
+    Pages.of(compile_.home.paths).prepare(settings.page_chars, compile_.ledger, compile_.daily)
+    _say(compile_, report, len(entries), quiet=quiet)
+    if failure:
+        waiting = len(entries) - report.entries
+        compile_.ledger.note("compile-failed", "", str(failure))
+        raise ExpectedError(f"{failure} ({waiting} entries wait for the next compile; nothing is lost)")
+    return 0
+
+
+def _say(compile_: Compile, report: Report, total: int, *, quiet: bool) -> None:
+    spent = compile_.model.spent
+    tokens = spent.input_tokens + spent.output_tokens
+    line = (
+        f"{report.entries} of {total} entries compiled: {len(report.created)} articles created, "
+        f"{len(set(report.updated))} updated; {tokens:,} tokens, ${spent.cost_usd:.4f}"
+    )
+    log.info("%s", line)
+    if quiet:
+        return
+    print(line)
+    for reason in report.refused:
+        print(f"  not written: {reason}")

@@ -1,0 +1,314 @@
+"""Flush: turn what the hooks spooled into entries of the daily log.
+
+One worker at a time; all waiting jobs of a session together. A job goes only after its entry is on disk, and turns are
+told apart by key, so that a worker killed anywhere is made good by the next. Starts the compile when it is due.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import hashlib
+import logging
+import os
+import random
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from memoria import backoff, clock, detach, exclude, gate, locks, project
+from memoria.archive import Archive
+from memoria.daily import DailyLog, Entry, Learned
+from memoria.errors import BadAnswerError, ExpectedError, ModelUnavailableError, TranscriptMissingError
+from memoria.home import Home
+from memoria.intake import Intake, Stretch, UnreadableJobError, stretches
+from memoria.ledger import Ledger
+from memoria.models import tasks
+from memoria.models.base import JsonObject
+from memoria.models.metered import Metered
+from memoria.page import Pages
+from memoria.redact import Redactor
+from memoria.spool import Job, Spool
+from memoria.turn import Exchange
+
+log = logging.getLogger(__name__)
+
+STALE_TMP_S = 24 * 3600  # a hook writes its job within milliseconds; what is this old belongs to one that died
+MISSING_S = 24 * 3600  # a transcript that has not appeared by then will not
+OUTSIDE = (ModelUnavailableError, TranscriptMissingError, OSError)  # faults that are none of the job's own
+
+
+@dataclass(slots=True)
+class Report:
+    """What a run did. ``seen``: every job it looked at; ``entries``: ids written; ``failures``: one a session."""
+
+    seen: set[str] = field(default_factory=set)
+    entries: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Flush:
+    """The verb with its nouns."""
+
+    home: Home
+    spool: Spool
+    daily: DailyLog
+    ledger: Ledger
+    model: Metered
+    archive: Archive
+    insist: bool = False  # do not wait for more turns, a person asked
+    now: Callable[[], float] = time.time
+    roll: Callable[[], float] = random.random
+
+    @classmethod
+    def of(cls, home: Home, *, insist: bool = False) -> Flush:
+        """Build the nouns from a home."""
+        paths, settings = home.paths, home.settings
+        ledger = Ledger(Path(paths.ledger))
+        redactor = Redactor(settings.redact_extra)
+        return cls(
+            home,
+            Spool(paths.spool),
+            DailyLog.of(paths),
+            ledger,
+            Metered.of(settings, paths, ledger),
+            Archive(Path(paths.archive), settings.archive_mb * 1_000_000, redactor),
+            insist,
+        )
+
+    def run(self) -> Report:
+        """Go once through everything that waits; the caller holds the worker lock."""
+        report = Report()
+        self._clean_tmp()
+        self.daily.refresh(self.ledger)
+        for job in self.spool.jobs(self.spool.cur):  # left by a worker that died: the lock is ours, so it is gone
+            self.spool.release(job)
+        for jobs in self._sessions():
+            report.seen.update(job.name for job in jobs)
+            self._session(jobs, report)
+        return report
+
+    def _sessions(self) -> list[list[Job]]:
+        """Waiting jobs by session, the session that waits longest first."""
+        groups: dict[str, list[Job]] = {}
+        for job in self.spool.jobs(self.spool.new):
+            groups.setdefault(job.session, []).append(job)
+        return list(groups.values())
+
+    def _session(self, jobs: list[Job], report: Report) -> None:
+        if any(self.ledger.tries(job.name)[1] > self.now() for job in jobs):
+            return  # it failed a short while ago
+        try:
+            intake = Intake(self.spool, jobs, self.home.settings.keep_sidechains)
+        except UnreadableJobError as error:
+            self.spool.claim(error.job)
+            self.spool.fail(error.job, str(error))
+            report.failures.append(f"{error}; set aside in {self.spool.failed}")
+            return
+        try:
+            self._take(intake, report)
+        except Exception as error:  # noqa: BLE001 (one of three: one session's fault must not stop the others)
+            log.warning("session %s: %s: %s", intake.session, type(error).__name__, error, exc_info=_is_bug(error))
+            self._failed(intake, error, report)
+
+    def _take(self, intake: Intake, report: Report) -> None:
+        settings, paths = self.home.settings, self.home.paths
+        excluded = exclude.reason(intake.cwd, settings, paths)
+        if excluded:  # since the hook ran: what waits is not kept
+            keys = [turn.key for turn in intake.turns(lambda _: False, settle=True)]
+            self.ledger.record_nothing(keys, intake.session, excluded)
+            self._done(intake)
+            return
+        age = self.now() - intake.newest
+        if age < MISSING_S and not intake.wait_for_transcripts(settings.transcript_wait_s):
+            raise TranscriptMissingError(f"the transcript of session {intake.session} is not there yet")
+        over = self.insist or intake.ended or age >= settings.flush_idle_min * 60
+        turns = intake.turns(lambda key: self.ledger.entry_of(key) is not None, settle=over)
+        rest = stretches(turns, settings.call_chars, self.home.zone)
+        stretch = next(rest, None)
+        if not self._is_enough(stretch.spoken if stretch else 0, intake, over):
+            return
+        for job in intake.jobs:
+            self.spool.claim(job)
+        faults: list[BadAnswerError] = []
+        while stretch:
+            try:
+                self._write(stretch, intake, report)
+            except BadAnswerError as error:  # the next stretch may well be answered
+                faults.append(error)
+            stretch = next(rest, None)
+        for gap in intake.missing:
+            self.ledger.note("missing", intake.session, gap)
+        if faults:
+            raise faults[0]
+        self._done(intake)
+
+    def _is_enough(self, count: int, intake: Intake, over: bool) -> bool:
+        """Whether there is enough to be worth a call; what is too little waits for the session's next event."""
+        settings = self.home.settings
+        if over:
+            return count >= settings.flush_turns_end or count == 0
+        if any(job.event == "PreCompact" for job in intake.jobs) and count >= settings.flush_turns_compact:
+            return True
+        return count >= settings.flush_turns_stop
+
+    def _write(self, stretch: Stretch, intake: Intake, report: Report) -> None:
+        if not stretch.spoken:
+            self.ledger.record_nothing(stretch.keys, intake.session, "nothing was said")
+            return
+        stretch = _redacted(stretch, self.archive.redactor)
+        owner = project.of(intake.cwd, self.home.settings.split_worktrees)
+        material = {"project": owner.name, "exchanges": [exchange.material() for exchange in stretch.exchanges]}
+        completion = self.model.complete(tasks.flush(material), owner.key)
+        if not completion.data["worth_saving"]:
+            self.ledger.record_nothing(stretch.keys, intake.session, f"{completion.model}: nothing worth saving")
+            return
+        entry = self._entry(completion.data, completion.model, stretch, intake.session, owner)
+        # First, so that an entry in the log can always be traced; one whose writer dies here is kept again.
+        self.archive.keep(entry.id, entry.day, (turn for part in stretch.exchanges for turn in part.turns))
+        self.daily.append(entry)
+        self.ledger.record(entry.booked)
+        report.entries.append(entry.id)
+        log.info("entry %s: %s", entry.id, entry.title)
+
+    def _entry(self, data: JsonObject, model: str, stretch: Stretch, session: str, owner: project.Project) -> Entry:
+        identity = _short_id(f"{session} {stretch.identity}", 8)
+        moment = next((part.time for part in stretch.exchanges if part.time), None) or clock.now()
+        return Entry(
+            id=identity,
+            day=self.home.zone.day(moment),
+            time=f"{self.home.zone.local(moment):%H:%M}",
+            session=session,
+            project=owner.name,
+            project_key=owner.key,
+            title=data["title"],
+            context=data["context"],
+            key_exchanges=tuple(data["key_exchanges"]),
+            decisions=tuple(data["decisions"]),
+            lessons=tuple(data["lessons"]),
+            action_items=tuple(data["action_items"]),
+            learned=tuple(
+                Learned(event["kind"], event["content"], "l-" + _short_id(identity + event["content"], 5))
+                for event in data["learned"]
+            ),
+            turns=stretch.keys,
+            model=model,
+        )
+
+    def _done(self, intake: Intake) -> None:
+        """Everything of these jobs is recorded: they go, but for those with prompts that may yet be taken back."""
+        for job in intake.jobs:
+            self.spool.claim(job)
+            if job.name in intake.unresolved:
+                self.spool.release(job)
+            else:
+                self.spool.acknowledge(job)
+        self.ledger.forget_tries(job.name for job in intake.jobs)
+
+    def _failed(self, intake: Intake, error: Exception, report: Report) -> None:
+        counted = not isinstance(error, OUTSIDE)
+        names = [job.name for job in intake.jobs]
+        worst = max(self.ledger.tries(name)[0] for name in names) + 1
+        wait = backoff.delay(worst, self.roll())
+        self.ledger.failed(names, counted=counted, not_before=self.now() + wait, reason=str(error))
+        report.failures.append(f"session {intake.session}: {error}")
+        for job in intake.jobs:
+            self.spool.claim(job)
+            if counted and self.ledger.tries(job.name)[0] >= self.home.settings.max_attempts:
+                self.spool.fail(job, f"{type(error).__name__}: {error}")
+            else:
+                self.spool.release(job)
+
+    def _clean_tmp(self) -> None:
+        for path in Path(self.spool.tmp).iterdir():
+            if self.now() - path.stat().st_mtime > STALE_TMP_S:
+                path.unlink(missing_ok=True)
+
+
+def _redacted(stretch: Stretch, redactor: Redactor) -> Stretch:
+    """The stretch without secrets: nothing below sees them, neither model nor daily log nor archive."""
+    parts = (
+        Exchange(tuple(replace(turn, text=redactor.redact(turn.text), tools=tuple(map(redactor.redact, turn.tools)))
+                       for turn in part.turns))
+        for part in stretch.exchanges
+    )  # fmt: skip
+    return replace(stretch, exchanges=tuple(parts))
+
+
+def work(home: Home, *, insist: bool = False) -> int:
+    """The worker: flush until nothing new waits, then prepare pages and start the compile if it is due."""
+    entries = 0
+    while True:
+        with locks.held(Path(home.paths.worker_lock)) as mine:
+            if not mine:
+                log.info("another worker is at work; it will look again")
+                return 0
+            detach.worker_looks(home.paths)
+            report = _run_locked(home, insist=insist)
+            entries += len(report.entries)
+        # A hook that came while the lock was held relied on this second look.
+        if all(job.name in report.seen for job in Spool(home.paths.spool).jobs()):
+            return entries
+
+
+def _run_locked(home: Home, *, insist: bool) -> Report:
+    _be_modest()
+    flush = Flush.of(home, insist=insist)
+    try:
+        report = flush.run()
+        if report.entries:
+            Pages.of(home.paths).prepare(home.settings.page_chars, flush.ledger, flush.daily)
+        if report.failures:
+            _tell_user(home, report)
+        last = flush.ledger.get("last_compile")
+        moment = clock.parse(last) if last else None
+        waiting = flush.ledger.counts()["uncompiled"]
+        flush.ledger.put("last_flush", clock.now().isoformat())
+    finally:
+        flush.ledger.close()
+    if gate.compile_due(waiting, moment, clock.now(), home.settings.compile_interval_min):
+        ways = [[*way, "--due"] for way in detach.commands("compile.py", home.settings)]
+        if ways:
+            detach.start(ways, home.paths)
+    return report
+
+
+def _tell_user(home: Home, report: Report) -> None:
+    """Leave one line for the next session's start."""
+    text = f"memoria: {report.failures[0]}. Nothing is lost; it is tried again later. `memoria status` shows details."
+    Path(home.paths.state, "notice").write_text(text + "\n", encoding="utf-8")
+
+
+def _be_modest() -> None:
+    """Take the lowest priority: a memory must not be felt."""
+    if hasattr(os, "nice"):
+        os.nice(max(0, 10 - os.nice(0)))
+
+
+def _is_bug(error: Exception) -> bool:
+    return not isinstance(error, (ExpectedError, OSError))
+
+
+def _short_id(text: str, length: int) -> str:
+    return base64.b32encode(hashlib.sha1(text.encode("utf-8", "replace")).digest()).decode().lower()[:length]  # noqa: S324
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What the command line takes."""
+    parser.add_argument("--now", action="store_true", help="do not wait for more: summarise whatever is in the spool")
+    parser.add_argument("--retry-failed", action="store_true", help="let jobs that were set aside wait again first")
+
+
+def command(args: argparse.Namespace, home: Home) -> int:
+    """Run the worker; as hooks start it, or by hand."""
+    spool = Spool(home.paths.spool)
+    if args.retry_failed:
+        for job in spool.jobs(spool.failed):
+            spool.retry(job)
+    entries = work(home, insist=args.now)
+    if sys.stdout.isatty():
+        print(f"{entries} entries written; {len(spool.jobs())} jobs wait.")
+    return 0

@@ -1,0 +1,79 @@
+"""Chain: the table of model names, and models tried one after the other."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from dataclasses import replace
+
+from memoria.errors import BadAnswerError, ExpectedError, ModelError, ModelUnavailableError
+from memoria.models.base import Completion, Model, Prompt, Usage
+from memoria.paths import Paths
+from memoria.settings import Settings
+
+# A name before the colon -> the module whose ``make(argument, settings, paths)`` builds the model; imported on demand.
+BACKENDS = {
+    "claude": "memoria.models.claude",
+    "ollama": "memoria.models.ollama",
+    "offline": "memoria.models.offline",
+    "scripted": "memoria.models.scripted",
+}
+
+
+class Chain:
+    """Models in order of preference; the next is asked when one cannot be had or answers badly."""
+
+    def __init__(self, models: Sequence[Model]) -> None:
+        """``models`` must not be empty."""
+        self.models = tuple(models)
+        self.name = ",".join(model.name for model in models)
+
+    def complete(self, prompt: Prompt) -> Completion:
+        """The first good answer; when there is none, the most hopeful error with all reasons."""
+        failures: list[ModelError] = []
+        for model in self.models:
+            try:
+                completion = model.complete(prompt)
+            except (ModelUnavailableError, BadAnswerError) as error:
+                error.model = error.model or model.name
+                failures.append(error)
+            else:
+                return replace(completion, failures=(*failures, *completion.failures))
+        raise _most_hopeful(tuple(failures))
+
+
+def from_settings(settings: Settings, paths: Paths) -> Model:
+    """The model or chain that ``settings.model`` names; ExpectedError when a name is unknown."""
+    names = [name.strip() for name in settings.model.split(",") if name.strip()]
+    if not names:
+        raise ExpectedError(f"The setting `model` names no model; known are {_known()}.")
+    models = [_make(name, settings, paths) for name in names]
+    return models[0] if len(models) == 1 else Chain(models)
+
+
+def _make(name: str, settings: Settings, paths: Paths) -> Model:
+    backend, _, argument = name.partition(":")
+    module = BACKENDS.get(backend.strip())
+    if module is None:
+        raise ExpectedError(f"There is no model {name!r}; the setting `model` knows {_known()}.")
+    model: Model = importlib.import_module(module).make(argument.strip(), settings, paths)
+    return model
+
+
+def _known() -> str:
+    return ", ".join(BACKENDS)
+
+
+def _most_hopeful(failures: tuple[ModelError, ...]) -> ModelError:
+    """One error for all.
+
+    A fault that passes by itself comes first: try again soon. Then a bad answer, before a model that needs a person:
+    work that was answered and paid for must count its attempts, or it would be paid for without end.
+    """
+    message = " Then ".join(f"{error.model}: {error}" for error in failures)
+    usage = sum((error.usage for error in failures), Usage())
+    absent = [error for error in failures if isinstance(error, ModelUnavailableError)]
+    passing = any(error.retry_now for error in absent)
+    if passing or len(absent) == len(failures):
+        return ModelUnavailableError(message, retry_now=passing, usage=usage, failures=failures)
+    return BadAnswerError(message, usage=usage, failures=failures)

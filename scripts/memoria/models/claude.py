@@ -1,0 +1,176 @@
+"""Claude through the Agent SDK: the only room that knows the SDK.
+
+The client is started bare: no tools, no settings, no servers, no transcript, one turn, in an empty folder; the prompt
+is taken as written, so that an ``@path`` or a ``/command`` inside a conversation stays text. Measured in
+tests/test_models.py; what was seen: docs/decisions/0004-plain-json-answers.md.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from memoria.errors import BadAnswerError, ModelUnavailableError
+from memoria.models import answer
+from memoria.models.base import SYSTEM, Completion, Model, Prompt, Usage
+from memoria.paths import Paths
+from memoria.settings import Settings
+
+if TYPE_CHECKING:
+    from claude_agent_sdk import ClaudeAgentOptions, ResultMessage
+
+# What a client leaves in the environment of its hooks and so of our worker; the new client must not take itself for it.
+INHERITED = (
+    "CLAUDECODE",
+    "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_CODE_SSE_PORT",
+    "CLAUDE_ENV_FILE",
+    "CLAUDE_PID",
+    "CLAUDE_PLUGIN_DATA",
+    "CLAUDE_PLUGIN_ROOT",
+    "CLAUDE_PROJECT_DIR",
+)
+RETRIES = "1"  # the client's own tries after the first; its default goes on for minutes, and the worker retries too
+_NEEDS_A_PERSON = frozenset({401, 402, 403, 404})
+_REFUSES_THE_WORK = frozenset({400, 413, 422})
+_LOGIN = "not logged in: run `claude` and `/login` once, or set ANTHROPIC_API_KEY"
+
+
+@dataclass(slots=True)
+class _Heard:
+    """What came back from the client until now."""
+
+    texts: list[str] = field(default_factory=list)
+    error: str = ""
+    stop_reason: str = ""
+    result: ResultMessage | None = None
+
+
+class Claude:
+    """One model of the Claude family, by alias (``haiku``) or full name; empty means the client's own choice."""
+
+    def __init__(self, alias: str, *, cwd: Path, timeout_s: float) -> None:
+        """``cwd``: an empty folder of ours, made when it is missing. ``timeout_s``: our own deadline for a call."""
+        self.alias = alias
+        self.cwd = cwd
+        self.timeout_s = timeout_s
+        self.name = f"claude:{alias}" if alias else "claude"
+
+    def complete(self, prompt: Prompt) -> Completion:
+        """Ask once; the client's process is gone when this returns or raises."""
+        import anyio  # noqa: PLC0415 (with the SDK half a second, paid only when a model is called)
+        from claude_agent_sdk import ClaudeSDKError, CLINotFoundError, ProcessError  # noqa: PLC0415
+
+        self.cwd.mkdir(parents=True, exist_ok=True, mode=0o700)
+        heard = _Heard()
+        started = time.monotonic()
+        try:
+            anyio.run(self._listen, prompt, heard)
+        except TimeoutError:
+            self._fail(heard, started, f"gave no answer within {self.timeout_s:g} s")
+        except CLINotFoundError as error:
+            message = "the client's program is missing; reinstall claude-agent-sdk"
+            raise ModelUnavailableError(f"{self.name}: {message}.", retry_now=False, model=self.name) from error
+        except ProcessError as error:  # the result that was heard says more than the exit status
+            if heard.result is None:
+                self._fail(heard, started, f"the client stopped with exit status {error.exit_code}")
+        except ClaudeSDKError as error:
+            self._fail(heard, started, f"the client could not be talked to ({type(error).__name__})")
+        return self._judge(prompt, heard, _usage(heard, started))
+
+    async def _listen(self, prompt: Prompt, heard: _Heard) -> None:
+        """Run the client to its end; TimeoutError at the deadline, when the SDK has closed or killed it.
+
+        The scope is anyio's on purpose: the SDK shields its own cleaning up (end of input, SIGTERM, SIGKILL) from
+        anyio's cancellation, and from no other.
+        """
+        import anyio  # noqa: PLC0415
+        from claude_agent_sdk import AssistantMessage, ResultMessage, TextBlock, query  # noqa: PLC0415
+
+        with anyio.fail_after(self.timeout_s):
+            messages = query(prompt=prompt.text, options=self._options())
+            try:
+                async for message in messages:
+                    if isinstance(message, AssistantMessage):
+                        heard.texts += [block.text for block in message.content if isinstance(block, TextBlock)]
+                        heard.error = message.error or heard.error
+                        heard.stop_reason = message.stop_reason or heard.stop_reason
+                    elif isinstance(message, ResultMessage):
+                        heard.result = message
+            finally:
+                await messages.aclose()  # type: ignore[attr-defined]  # an async generator, declared as an iterator
+
+    def _options(self) -> ClaudeAgentOptions:
+        from claude_agent_sdk import ClaudeAgentOptions  # noqa: PLC0415
+
+        blank = {name: "" for name in INHERITED if name in os.environ}
+        return ClaudeAgentOptions(
+            model=self.alias or None,
+            system_prompt=SYSTEM,
+            tools=[],
+            setting_sources=[],
+            skills=[],
+            strict_mcp_config=True,
+            max_turns=1,
+            verbatim_prompts=True,
+            cwd=self.cwd,
+            env={**blank, "CLAUDE_INVOKED_BY": "memoria", "CLAUDE_CODE_MAX_RETRIES": RETRIES},
+            extra_args={"no-session-persistence": None},
+            stderr=lambda _: None,  # not into the worker's log: it may quote the conversation
+        )
+
+    def _judge(self, prompt: Prompt, heard: _Heard, usage: Usage) -> Completion:
+        """An answer, or the error that fits."""
+        result = heard.result
+        stop = heard.stop_reason or (result.stop_reason if result else "")
+        if stop == "refusal":
+            raise BadAnswerError(f"{self.name} refused to answer.", model=self.name, usage=usage)
+        if stop == "max_tokens" or heard.error == "max_output_tokens":
+            raise BadAnswerError(f"{self.name}'s answer was cut at its greatest length.", model=self.name, usage=usage)
+        if result is None or result.is_error or heard.error:
+            self._explain(heard, usage)
+        try:
+            data = answer.read(result.result or "".join(heard.texts), prompt.schema)
+        except BadAnswerError as error:
+            raise BadAnswerError(str(error), model=self.name, usage=usage) from None
+        return Completion(data, self.name, usage)
+
+    def _explain(self, heard: _Heard, usage: Usage) -> NoReturn:
+        """Raise what a failed result means: by the client's own error names and HTTP statuses, never by its prose."""
+        status = heard.result.api_error_status if heard.result else None
+        if heard.error == "authentication_failed" or status in (401, 403):
+            raise ModelUnavailableError(f"{self.name}: {_LOGIN}.", retry_now=False, model=self.name, usage=usage)
+        fault = f"HTTP {status}" if status else heard.error or (heard.result.subtype if heard.result else "no result")
+        if status in _REFUSES_THE_WORK and heard.error != "billing_error":
+            raise BadAnswerError(
+                f"{self.name}: the service refused this request ({fault}).", model=self.name, usage=usage
+            )
+        person = status in _NEEDS_A_PERSON or heard.error == "billing_error"
+        message = f"{self.name}: the service gave no answer ({fault})."
+        raise ModelUnavailableError(message, retry_now=not person, model=self.name, usage=usage)
+
+    def _fail(self, heard: _Heard, started: float, what: str) -> NoReturn:
+        raise ModelUnavailableError(f"{self.name} {what}.", model=self.name, usage=_usage(heard, started))
+
+
+def make(argument: str, settings: Settings, paths: Paths) -> Model:
+    """``claude:<alias>``; its folder is ``claude/`` in the state folder."""
+    return Claude(argument, cwd=Path(paths.state) / "claude", timeout_s=settings.model_timeout_s)
+
+
+def _usage(heard: _Heard, started: float) -> Usage:
+    """Tokens (those read from and written to the cache are input too), the client's own price, and the wall clock."""
+    seconds = time.monotonic() - started
+    if heard.result is None:
+        return Usage(seconds=seconds)
+    counts: dict[str, Any] = heard.result.usage or {}
+    sent = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    return Usage(
+        input_tokens=sum(counts.get(name) or 0 for name in sent),
+        output_tokens=counts.get("output_tokens") or 0,
+        cost_usd=heard.result.total_cost_usd or 0.0,
+        seconds=seconds,
+    )

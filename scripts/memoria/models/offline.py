@@ -1,0 +1,39 @@
+"""Offline: answers without any model, from the prompt's material; deterministic, no network, no cost.
+
+Answers only when it is named in the setting ``model`` (or in the demo): a fault that passes must be retried, not
+papered over with a poorer note.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from memoria.errors import BadAnswerError
+from memoria.models import answer, extract, group
+from memoria.models.base import Completion, JsonObject, Model, Prompt, Usage
+from memoria.paths import Paths
+from memoria.settings import Settings
+
+TASKS: dict[str, Callable[[JsonObject], JsonObject]] = {"flush": extract.note, "compile": group.articles}
+
+
+class Offline:
+    """The model that is none."""
+
+    name = "offline"
+
+    def complete(self, prompt: Prompt) -> Completion:
+        """Answer the tasks it knows; BadAnswerError for the others, which take a language model."""
+        if prompt.task not in TASKS:
+            raise BadAnswerError(
+                f"offline cannot answer {prompt.task!r}; that takes a language model.", model=self.name
+            )
+        started = time.monotonic()
+        data = answer.check(TASKS[prompt.task](prompt.material), prompt.schema)
+        return Completion(data, self.name, Usage(seconds=time.monotonic() - started))
+
+
+def make(argument: str, settings: Settings, paths: Paths) -> Model:  # noqa: ARG001 (every backend is made alike)
+    """``offline``; it has no kinds and no settings."""
+    return Offline()

@@ -1,0 +1,162 @@
+"""Ollama: a local model over HTTP (https://github.com/ollama/ollama/blob/main/docs/api.md), no cost, no SDK.
+
+``/api/tags`` says what is installed, ``/api/chat`` answers under a grammar made from the schema.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Sequence
+from typing import Any
+
+from memoria.errors import BadAnswerError, ModelUnavailableError
+from memoria.models import answer
+from memoria.models.base import SYSTEM, Completion, JsonObject, Model, Prompt, Usage
+from memoria.paths import Paths
+from memoria.settings import Settings
+
+TAGS_TIMEOUT_S = 5.0
+CHARS_PER_TOKEN = 3  # code and non-English text take more tokens than prose: rather too large a window than a cut text
+ANSWER_TOKENS = 4_096
+CONTEXT_STEP = 2_048  # ollama reloads a model whenever the window changes: few sizes, few reloads
+CONTEXT_MOST = 131_072
+_LIMITS = frozenset({"maxLength", "minLength", "maxItems", "minItems", "pattern", "default", "minimum", "maximum"})
+
+
+class Ollama:
+    """A model of an ollama server; without a name the first installed one of a list of preferences."""
+
+    def __init__(self, model: str, *, url: str, preferred: Sequence[str], timeout_s: float) -> None:
+        """``timeout_s``: the deadline of a whole call, listing and loading included."""
+        self.model = model
+        self.url = url.rstrip("/")
+        self.preferred = tuple(preferred)
+        self.timeout_s = timeout_s
+
+    @property
+    def name(self) -> str:
+        """``ollama:<model>`` once the model is known."""
+        return f"ollama:{self.model}" if self.model else "ollama"
+
+    def complete(self, prompt: Prompt) -> Completion:
+        """Ask once."""
+        started = time.monotonic()
+        self.model = self.model or self._choose(self._installed())
+        reply = self._request("/api/chat", self.timeout_s - (time.monotonic() - started), self._body(prompt))
+        usage = Usage(
+            input_tokens=_count(reply.get("prompt_eval_count")),
+            output_tokens=_count(reply.get("eval_count")),
+            seconds=time.monotonic() - started,
+        )
+        if reply.get("done_reason") == "length":
+            raise BadAnswerError(f"{self.name}'s answer was cut at its greatest length.", model=self.name, usage=usage)
+        message = reply.get("message")
+        said = message.get("content") if isinstance(message, dict) else None
+        try:
+            data = answer.read(said if isinstance(said, str) else "", prompt.schema)
+        except BadAnswerError as error:
+            raise BadAnswerError(str(error), model=self.name, usage=usage) from None
+        return Completion(data, self.name, usage)
+
+    def _body(self, prompt: Prompt) -> JsonObject:
+        return {
+            "model": self.model,
+            "stream": False,
+            "format": grammar(prompt.schema),
+            "options": {"temperature": 0, "num_ctx": window(prompt.text)},
+            "messages": [{"role": "system", "content": SYSTEM}, {"role": "user", "content": prompt.text}],
+        }
+
+    def _installed(self) -> list[str]:
+        models = self._request("/api/tags", min(TAGS_TIMEOUT_S, self.timeout_s)).get("models")
+        names = [model.get("name") for model in models if isinstance(model, dict)] if isinstance(models, list) else []
+        return [name for name in names if isinstance(name, str)]
+
+    def _choose(self, installed: list[str]) -> str:
+        """The first of the preferences that is there; ``qwen2.5`` also means ``qwen2.5:latest`` and ``qwen2.5:3b``."""
+        for wanted in self.preferred:
+            for name in installed:
+                if name in (wanted, f"{wanted}:latest") or name.startswith(f"{wanted}:"):
+                    return name
+        wanted = ", ".join(self.preferred)
+        message = f"ollama has none of {wanted}: run `ollama pull {self.preferred[0]}`" if wanted else "no model named"
+        raise ModelUnavailableError(f"{message}, or name one with `ollama:<model>`.", retry_now=False, model=self.name)
+
+    def _request(self, path: str, timeout_s: float, body: JsonObject | None = None) -> JsonObject:
+        """One HTTP exchange; every way in which it can fail becomes ModelUnavailableError."""
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.url + path, data, {"Content-Type": "application/json"})  # noqa: S310
+        try:
+            raw = _read(request, timeout_s)
+            reply: Any = json.loads(raw)
+        except urllib.error.HTTPError as error:
+            error.close()  # it is an open response as well
+            raise self._refused(error.code) from error
+        except (TimeoutError, urllib.error.URLError, OSError, ValueError) as error:
+            raise self._unreachable(error) from error
+        if not isinstance(reply, dict):
+            raise ModelUnavailableError(f"{self.url} is no ollama server.", retry_now=False, model=self.name)
+        return reply
+
+    def _refused(self, status: int) -> ModelUnavailableError:
+        if status == 404:
+            remedy = f"ollama has no model {self.model!r}: run `ollama pull {self.model}`."
+            return ModelUnavailableError(remedy, retry_now=False, model=self.name)
+        passing = status in (408, 429) or status >= 500
+        return ModelUnavailableError(f"ollama answered HTTP {status}.", retry_now=passing, model=self.name)
+
+    def _unreachable(self, error: Exception) -> ModelUnavailableError:
+        reason = getattr(error, "reason", error)
+        if isinstance(reason, TimeoutError | socket.timeout):
+            message = f"{self.name} gave no answer within {self.timeout_s:g} s."
+            return ModelUnavailableError(message, model=self.name, usage=Usage(seconds=self.timeout_s))
+        if isinstance(reason, ConnectionRefusedError):
+            message = f"nothing listens at {self.url}: start it with `ollama serve`."
+            return ModelUnavailableError(message, retry_now=False, model=self.name)
+        return ModelUnavailableError(f"ollama at {self.url} cannot be used ({reason}).", model=self.name)
+
+
+def make(argument: str, settings: Settings, paths: Paths) -> Model:  # noqa: ARG001 (every backend is made alike)
+    """``ollama:<model>``, or ``ollama`` for the first installed one of the setting ``ollama_models``."""
+    return Ollama(
+        argument, url=settings.ollama_url, preferred=settings.ollama_models, timeout_s=settings.model_timeout_s
+    )
+
+
+def grammar(schema: Any) -> Any:
+    """The schema without lengths (they make grammars explode) and with every field asked for (small models skip)."""
+    if isinstance(schema, list):
+        return [grammar(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept = {key: part for key, part in schema.items() if key not in _LIMITS}
+    if "properties" not in kept:
+        return {key: grammar(part) for key, part in kept.items()}
+    properties = {name: grammar(part) for name, part in kept["properties"].items()}
+    return {**kept, "properties": properties, "required": list(properties)}
+
+
+def window(text: str) -> int:
+    """The context size that holds ``text`` and an answer; ollama's own default cuts the text without a word."""
+    tokens = len(text.encode()) // CHARS_PER_TOKEN + ANSWER_TOKENS
+    return min(-(-tokens // CONTEXT_STEP) * CONTEXT_STEP, CONTEXT_MOST)
+
+
+def _count(value: Any) -> int:
+    return value if isinstance(value, int) and value > 0 else 0
+
+
+def _read(request: urllib.request.Request, timeout_s: float) -> bytes:
+    """The body, or TimeoutError when the whole of it is not there in time (a socket's timeout is per piece only)."""
+    deadline = time.monotonic() + timeout_s
+    pieces = []
+    with urllib.request.urlopen(request, timeout=max(0.01, timeout_s)) as response:  # noqa: S310 (the user's own URL)
+        while piece := response.read1(65_536):
+            pieces.append(piece)
+            if time.monotonic() > deadline:
+                raise TimeoutError
+    return b"".join(pieces)

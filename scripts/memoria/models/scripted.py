@@ -1,0 +1,128 @@
+"""Scripted: a model that says what a test told it to. Ships, so that other people's tests can use it too.
+
+In one process: ``Scripted([answer, ...])`` or ``Scripted(lambda prompt: answer)``. Across processes, by the setting
+``scripted:<path>``: the file holds ``{"flush": [item, ...], "compile": [item, ...]}``, is read anew on each call, and
+the last item of a task repeats. Beside it, ``<path>.calls`` gets one JSON line per call: what was asked, and the count
+by which the next process knows where it stands.
+
+An item is the answer's object; a string (what a model wrote, to be parsed); ``{"answer": item, "usage": {...}}``;
+``{"error": "unavailable" | "bad", "message": str, "retry_now": bool}``; or ``{"wait_for": path, "answer": item}``,
+which hangs until that file exists. ``"$1"`` among a claim's sources stands for the id of the first entry asked about.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from memoria.errors import BadAnswerError, ExpectedError, ModelUnavailableError
+from memoria.models import answer
+from memoria.models.base import Completion, JsonObject, Model, ModelError, Prompt, Usage
+from memoria.paths import Paths
+from memoria.settings import Settings
+
+Item = JsonObject | str | ModelError
+
+
+class Scripted:
+    """A model with its answers written down; ``prompts`` holds what it was asked.
+
+    ``release`` is set at first; clear it to make calls hang until it is set again.
+    """
+
+    def __init__(self, answers: Sequence[Item] | Callable[[Prompt], Item], name: str = "scripted") -> None:
+        """A list is used up in order and its last answer repeats."""
+        self.answers = answers
+        self.name = name
+        self.prompts: list[Prompt] = []
+        self.release = threading.Event()
+        self.release.set()
+
+    def complete(self, prompt: Prompt) -> Completion:
+        """Answer as scripted or raise as scripted."""
+        self.prompts.append(prompt)
+        self.release.wait()
+        if callable(self.answers):
+            return _play(self.answers(prompt), prompt, self.name)
+        return _play(self.answers[min(len(self.prompts), len(self.answers)) - 1], prompt, self.name)
+
+
+class ScriptedFile:
+    """The same from a file that several processes share."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.calls = path.with_name(path.name + ".calls")
+        self.name = f"scripted:{path}"
+
+    def complete(self, prompt: Prompt) -> Completion:
+        """Answer with the task's next item."""
+        try:
+            items = json.loads(self.path.read_text(encoding="utf-8"))[prompt.task]
+        except (OSError, ValueError, KeyError) as error:
+            raise ExpectedError(f"{self.path} holds no scripted answers for {prompt.task!r} ({error}).") from error
+        count = self._book(prompt)
+        return _play(items[min(count, len(items)) - 1], prompt, self.name)
+
+    def _book(self, prompt: Prompt) -> int:
+        """Write down the call; how many there were of its task, this one included."""
+        with self.calls.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"task": prompt.task, "text": prompt.text, "material": prompt.material}) + "\n")
+        lines = self.calls.read_text(encoding="utf-8").splitlines()
+        return sum(json.loads(line)["task"] == prompt.task for line in lines)
+
+
+def make(argument: str, settings: Settings, paths: Paths) -> Model:  # noqa: ARG001 (every backend is made alike)
+    """``scripted:<path to a JSON file>``."""
+    if not argument:
+        raise ExpectedError("scripted needs the path of a JSON file with answers: scripted:<path>.")
+    return ScriptedFile(Path(argument))
+
+
+def _play(item: Item, prompt: Prompt, name: str, usage: Usage | None = None) -> Completion:
+    usage = usage or Usage(input_tokens=len(prompt.text) // 4, output_tokens=1)
+    if isinstance(item, ModelError):
+        raise item
+    if isinstance(item, str):
+        return Completion(_named(answer.read, item, prompt, name, usage), name, usage)
+    if "error" in item:
+        raise _error(item, name, usage)
+    if "wait_for" in item:
+        while not Path(item["wait_for"]).exists():
+            time.sleep(0.02)
+    if "answer" in item:
+        return _play(item["answer"], prompt, name, replace(usage, **item.get("usage", {})))
+    data = _with_ids(item, [entry["id"] for entry in prompt.material.get("entries", ())])
+    return Completion(_named(answer.check, data, prompt, name, usage), name, usage)
+
+
+def _named(
+    read: Callable[[Any, JsonObject], JsonObject], said: Any, prompt: Prompt, name: str, usage: Usage
+) -> JsonObject:
+    try:
+        return read(said, prompt.schema)
+    except BadAnswerError as error:
+        raise BadAnswerError(str(error), model=name, usage=usage) from None
+
+
+def _error(item: JsonObject, name: str, usage: Usage) -> ModelError:
+    message = item.get("message", "a scripted failure")
+    if item["error"] == "bad":
+        return BadAnswerError(message, model=name, usage=usage)
+    return ModelUnavailableError(message, model=name, usage=Usage(), retry_now=item.get("retry_now", True))
+
+
+def _with_ids(value: Any, ids: list[str]) -> Any:
+    """``$1`` becomes the first id, ``$2`` the second; one beyond the last becomes the last."""
+    if isinstance(value, str) and value[:1] == "$" and value[1:].isdigit() and ids:
+        return ids[min(int(value[1:]), len(ids)) - 1]
+    if isinstance(value, list):
+        return [_with_ids(item, ids) for item in value]
+    if isinstance(value, dict):
+        return {key: _with_ids(item, ids) for key, item in value.items()}
+    return value

@@ -1,0 +1,181 @@
+"""Tasks: what models are asked, and the shape of a good answer.
+
+Each function turns material into a Prompt: instructions from ``prompts/``, the answer's shape, the material fenced as
+data. Limits live in the schema: an answer beyond them is bad, not cut. Knows no model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from memoria.fence import fenced
+from memoria.models.base import JsonObject, Prompt
+
+PROMPTS = Path(__file__).parent / "prompts"
+
+KINDS = ("correction", "preference", "decision", "fact", "debugging", "workaround", "operational")
+ORIGINS = ("user", "assistant", "tool")
+ARTICLE_KINDS = ("concept", "connection")
+
+
+def _text(limit: int) -> JsonObject:
+    return {"type": "string", "maxLength": limit, "default": ""}
+
+
+def _must(limit: int) -> JsonObject:
+    return {"type": "string", "minLength": 1, "maxLength": limit}
+
+
+def _many(item: JsonObject, limit: int) -> JsonObject:
+    return {"type": "array", "items": item, "maxItems": limit, "default": []}
+
+
+def _object(required: Iterable[str], **properties: JsonObject) -> JsonObject:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+FLUSH_SCHEMA = _object(
+    ["worth_saving"],
+    worth_saving={"type": "boolean"},
+    title=_text(200),
+    context=_text(2_000),
+    key_exchanges=_many(_must(1_500), 40),
+    decisions=_many(_must(1_500), 40),
+    lessons=_many(_must(1_500), 40),
+    action_items=_many(_must(1_500), 40),
+    learned=_many(
+        _object(
+            ["kind", "content"],
+            kind={"type": "string", "enum": list(KINDS)},
+            content=_must(1_500),
+            importance={"type": "number", "minimum": 0, "maximum": 1, "default": 0.5},
+            tags=_many(_must(80), 20),
+            keywords=_many(_must(120), 30),
+            quote=_text(2_000),
+            origin={"type": "string", "enum": list(ORIGINS), "default": "assistant"},
+            supersedes=_text(1_500),
+        ),
+        40,
+    ),
+)
+
+# With or without its folder: ``concepts/flush-race``. Nothing that climbs out of the wiki has this shape.
+SLUG = {"type": "string", "pattern": "^([a-z]+/)?[a-z0-9]+(-[a-z0-9]+)*$", "maxLength": 120}
+
+COMPILE_SCHEMA = _object(
+    ["articles"],
+    articles={
+        "type": "array",
+        "maxItems": 100,
+        "items": _object(
+            ["slug", "title"],
+            slug=SLUG,
+            kind={"type": "string", "enum": list(ARTICLE_KINDS), "default": "concept"},
+            title=_must(160),
+            aliases=_many(_must(160), 20),
+            tags=_many(_must(60), 20),
+            summary=_text(2_000),
+            claims=_many(
+                _object(
+                    ["text", "sources"],
+                    text=_must(1_500),
+                    sources={"type": "array", "items": _must(80), "minItems": 1, "maxItems": 40},
+                    supersedes=_text(1_500),
+                ),
+                100,
+            ),
+            related=_many(_object(["slug"], slug=SLUG, why=_text(400)), 40),
+        ),
+    },
+)
+
+
+def flush(material: JsonObject) -> Prompt:
+    """Ask for the note on a stretch of conversation.
+
+    ``material``: ``{"project": str, "exchanges": [{"user", "assistant": str, "tools", "errors", "notes": [str]}]}``.
+    """
+    blocks = [_exchange(number, exchange) for number, exchange in enumerate(material["exchanges"], 1)]
+    carried = "\n".join([f"project: {material['project']}", *blocks])
+    return _prompt("flush", FLUSH_SCHEMA, [("conversation", carried)], material)
+
+
+def compile_(material: JsonObject) -> Prompt:
+    """Ask for what new entries add to the wiki.
+
+    ``material``: ``{"today": str, "entries": [...], "articles": [...], "index": [...]}`` with the fields that
+    ``_entry``, ``_article`` and ``_row`` read.
+    """
+    parts = [("entries", "\n\n".join(map(_entry, material["entries"])))]
+    if material["articles"]:
+        parts.append(("articles", "\n\n".join(map(_article, material["articles"]))))
+    if material["index"]:
+        parts.append(("index", "\n".join(map(_row, material["index"]))))
+    return _prompt("compile", COMPILE_SCHEMA, parts, material)
+
+
+def _prompt(task: str, schema: JsonObject, parts: list[tuple[str, str]], material: JsonObject) -> Prompt:
+    instructions = (PROMPTS / f"{task}.md").read_text(encoding="utf-8").strip()
+    text = "\n\n".join(
+        [
+            instructions,
+            f"Shape of the answer:\n{outline(schema)}",
+            *(fenced(label, carried) for label, carried in parts),
+            "Answer now with the JSON object alone.",
+        ]
+    )
+    return Prompt(task=task, text=text, schema=schema, material=material)
+
+
+def outline(schema: Mapping[str, Any]) -> str:
+    """A schema as a short sketch that models read as well as the schema itself, at a fifth of the bytes."""
+    if "enum" in schema:
+        return "|".join(schema["enum"])
+    if schema["type"] == "object":
+        inside = ", ".join(f'"{name}": {outline(part)}' for name, part in schema["properties"].items())
+        return "{" + inside + "}"
+    if schema["type"] == "array":
+        return f"[{outline(schema['items'])}]"
+    return {"string": "str", "boolean": "bool", "number": "0..1"}[schema["type"]]
+
+
+def _exchange(number: int, exchange: JsonObject) -> str:
+    lines = [f"{speaker}: {exchange[speaker]}" for speaker in ("user", "assistant") if exchange.get(speaker)]
+    labels = (("tool", "tools"), ("error", "errors"), ("note", "notes"))
+    lines += [f"{label}: {line}" for label, key in labels for line in exchange.get(key, ())]
+    return f"[{number}] " + "\n".join(lines)
+
+
+def _entry(entry: JsonObject) -> str:
+    lines = [f"entry {entry['id']} · {entry['day']} · project {entry['project']} · {entry['title']}"]
+    if entry.get("context"):
+        lines.append(f"context: {entry['context']}")
+    for label, key in (
+        ("exchange", "key_exchanges"),
+        ("decision", "decisions"),
+        ("lesson", "lessons"),
+        ("to do", "action_items"),
+    ):
+        lines += [f"{label}: {line}" for line in entry.get(key, ())]
+    lines += [f"learned ({fact['kind']}): {fact['content']}" for fact in entry.get("learned", ())]
+    return "\n".join(lines)
+
+
+def _article(article: JsonObject) -> str:
+    lines = [f"article {article['slug']} · {article['kind']} · {article['title']}"]
+    lines += [f"{label}: {', '.join(article[label])}" for label in ("aliases", "tags") if article.get(label)]
+    if article.get("summary"):
+        lines.append(f"summary: {article['summary']}")
+    lines += [f"claim: {claim['text']} ({', '.join(claim['sources'])})" for claim in article.get("claims", ())]
+    return "\n".join(lines)
+
+
+def _row(row: JsonObject) -> str:
+    return f"{row['slug']} · {row['title']} · {row['summary']}"

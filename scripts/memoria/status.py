@@ -1,0 +1,144 @@
+"""Status: is it working? What the hooks, the worker and the compile did last, what waits, what failed, what it cost.
+
+Reads only; safe at any time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import defaultdict
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from memoria import clock
+from memoria.home import Home
+from memoria.ledger import Ledger
+from memoria.spool import Spool
+from memoria.wiki import Wiki
+
+DAYS = 7  # of calls and costs that are shown
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What the command line takes."""
+    parser.add_argument("--json", action="store_true", help="the same as one JSON object")
+
+
+def command(args: argparse.Namespace, home: Home) -> int:
+    """Print how things stand; 0 always, a person judges."""
+    facts = gather(home)
+    if args.json:
+        print(json.dumps(facts, indent=2, ensure_ascii=False))
+    else:
+        print("\n".join(_lines(facts)))
+    return 0
+
+
+def gather(home: Home) -> dict[str, Any]:
+    """All facts, JSON-able; times are ISO 8601 UTC, None where something never happened."""
+    paths = home.paths
+    ledger = Ledger(Path(paths.ledger))
+    try:
+        spool = Spool(paths.spool)
+        waiting, failed = spool.jobs(), spool.jobs(spool.failed)
+        return {
+            "home": paths.home,
+            "state": paths.state,
+            "disabled": home.settings.disabled,
+            "model": home.settings.model,
+            "last_hook": _last_hook(Path(paths.log, "hook.log")),
+            "last_flush": ledger.get("last_flush"),
+            "last_compile": ledger.get("last_compile"),
+            "waiting": [
+                {"job": job.name, "session": job.session, "event": job.event, "since": _iso(job.stamp / 1e9)}
+                | _trouble(ledger, job.name)
+                for job in waiting
+            ],
+            "failed": [{"job": job.name, "reason": _why(spool, job.name)} for job in failed],
+            **ledger.counts(),
+            "articles": len(Wiki.of(paths).slugs()),
+            "calls": _calls_by_day(home, ledger),
+            "notes": [
+                {"time": time, "kind": kind, "subject": subject, "text": text}
+                for time, kind, subject, text in ledger.notes(limit=50)
+                if kind in ("missing", "refused", "compile-failed")
+            ][:10],
+            "problems": list(home.settings.problems),
+        }
+    finally:
+        ledger.close()
+
+
+def _last_hook(path: Path) -> dict[str, str] | None:
+    """The last line that a hook wrote."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - 4096))
+            rows = file.read().decode("utf-8", "replace").splitlines()
+    except FileNotFoundError:
+        return None
+    time, _, text = rows[-1].partition(" ") if rows else ("", "", "")
+    return {"time": time, "what": text}
+
+
+def _trouble(ledger: Ledger, job: str) -> dict[str, Any]:
+    count, not_before, reason = ledger.tries(job)
+    return {"tries": count, "next_try": _iso(not_before), "reason": reason} if reason else {}
+
+
+def _why(spool: Spool, job: str) -> str:
+    try:
+        return Path(spool.failed, job + ".why").read_text(encoding="utf-8").strip()
+    except FileNotFoundError:
+        return ""
+
+
+def _calls_by_day(home: Home, ledger: Ledger) -> list[dict[str, Any]]:
+    """Calls, failures, tokens and dollars by the user's day, latest first."""
+    days: dict[str, dict[str, Any]] = defaultdict(
+        lambda: {"calls": 0, "failed": 0, "input_tokens": 0, "output_tokens": 0, "cost_usd": 0.0}
+    )
+    for when, call in ledger.calls_since(clock.now() - timedelta(days=DAYS)):
+        day = days[home.zone.day(when).isoformat()]
+        day["calls"] += 1
+        day["failed"] += call.outcome != "ok"
+        day["input_tokens"] += call.input_tokens
+        day["output_tokens"] += call.output_tokens
+        day["cost_usd"] = round(day["cost_usd"] + call.cost_usd, 6)
+    return [{"day": day, **sums} for day, sums in sorted(days.items(), reverse=True)]
+
+
+def _lines(facts: dict[str, Any]) -> list[str]:
+    rows = [f"memoria in {facts['home']}" + (" (switched off by MEMORIA_DISABLED)" if facts["disabled"] else "")]
+    hook = facts["last_hook"]
+    rows.append(f"last hook     {hook['time']}  {hook['what']}" if hook else "last hook     never: is it installed?")
+    rows.append(f"last flush    {facts['last_flush'] or 'never'}")
+    rows.append(f"last compile  {facts['last_compile'] or 'never'}")
+    rows.append(
+        f"knowledge     {facts['entries']} entries ({facts['uncompiled']} not compiled), {facts['articles']} articles"
+    )
+    rows.append(f"model         {facts['model']}")
+    rows.append(f"waiting       {len(facts['waiting'])} jobs")
+    rows += [f"  {job['event']} of {job['session']} since {job['since']}{_retry(job)}" for job in facts["waiting"][:10]]
+    rows.append(
+        f"failed        {len(facts['failed'])} jobs" + (" (memoria flush --retry-failed)" if facts["failed"] else "")
+    )
+    rows += [f"  {job['job']}: {job['reason']}" for job in facts["failed"][:10]]
+    rows += [
+        f"{day['day']}    {day['calls']} calls ({day['failed']} failed), "
+        f"{day['input_tokens'] + day['output_tokens']:,} tokens, ${day['cost_usd']:.4f}"
+        for day in facts["calls"]
+    ]
+    rows += [f"note          {note['time']} {note['kind']}: {note['text']}" for note in facts["notes"]]
+    rows += [f"settings      {problem}" for problem in facts["problems"]]
+    return rows
+
+
+def _retry(job: dict[str, Any]) -> str:
+    return f": failed {job['tries']} times, next try {job['next_try']}: {job['reason']}" if "reason" in job else ""
+
+
+def _iso(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

@@ -1,0 +1,62 @@
+"""The real client in tests: the ``claude`` program inside the Agent SDK's wheel, with nothing of the developer's.
+
+Its environment is built from nothing: a fresh HOME and configuration folder, a dummy key, a loopback API.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+DUMMY_KEY = "sk-ant-dummy-for-tests-00000000000000000000"
+
+
+def bundled_claude() -> Path:
+    """The program that the installed claude_agent_sdk brings along (found without importing the SDK)."""
+    spec = importlib.util.find_spec("claude_agent_sdk")
+    assert spec is not None
+    assert spec.origin is not None
+    program = Path(spec.origin).parent / "_bundled" / ("claude.exe" if os.name == "nt" else "claude")
+    assert program.is_file(), f"the SDK's wheel holds no client at {program}"
+    return program
+
+
+def clean_env(home: Path, api_url: str, **more: str) -> dict[str, str]:
+    """An environment for the client with nothing inherited; ``more`` adds to it. Makes ``home`` when it is missing."""
+    config = home / ".claude"
+    config.mkdir(parents=True, exist_ok=True)
+    tools = [str(Path(sys.executable).parent), "/usr/local/bin", "/usr/bin", "/bin"]
+    return {
+        "HOME": str(home),
+        "CLAUDE_CONFIG_DIR": str(config),
+        "XDG_CONFIG_HOME": str(home / ".config"),
+        "PATH": os.pathsep.join(tools),
+        "LANG": "C.UTF-8",
+        "TERM": "dumb",
+        "ANTHROPIC_BASE_URL": api_url,
+        "ANTHROPIC_API_KEY": DUMMY_KEY,
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "DISABLE_AUTOUPDATER": "1",
+        **more,
+    }
+
+
+def run_claude(
+    args: Sequence[str], env: Mapping[str, str], cwd: Path, timeout: float = 60
+) -> subprocess.CompletedProcess[str]:
+    """Run the bundled client to its end with exactly this environment; stdin is empty."""
+    return subprocess.run(
+        [str(bundled_claude()), *args],
+        env=dict(env),
+        cwd=cwd,
+        timeout=timeout,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )

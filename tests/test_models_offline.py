@@ -1,0 +1,201 @@
+"""Offline: what it finds in a conversation, what it makes of entries, and that it invents nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memoria.errors import BadAnswerError
+from memoria.models import tasks
+from memoria.models.base import JsonObject, Prompt
+from memoria.models.offline import Offline
+
+
+def exchange(user: str = "", assistant: str = "", **more: list[str]) -> JsonObject:
+    return {"user": user, "assistant": assistant, "tools": [], "errors": [], "notes": [], **more}
+
+
+def flushed(*exchanges: JsonObject) -> JsonObject:
+    return Offline().complete(tasks.flush({"project": "shop", "exchanges": list(exchanges)})).data
+
+
+def entry(number: int, **more: Any) -> JsonObject:
+    return {
+        "id": f"e{number}",
+        "day": f"2026-11-{number:02d}",
+        "project": "shop",
+        "title": f"Work on day {number}",
+        "context": "",
+        "key_exchanges": [],
+        "decisions": [],
+        "lessons": [],
+        "action_items": [],
+        "learned": [],
+        **more,
+    }
+
+
+def compiled(*entries: JsonObject, articles: tuple[JsonObject, ...] = ()) -> dict[str, JsonObject]:
+    material = {"today": "2026-11-21", "entries": list(entries), "articles": list(articles), "index": list(articles)}
+    data = Offline().complete(tasks.compile_(material)).data
+    return {article["slug"]: article for article in data["articles"]}
+
+
+def kinds(data: JsonObject) -> dict[str, str]:
+    return {fact["content"]: fact["kind"] for fact in data["learned"]}
+
+
+LONG = "I looked at the code and changed the handler so that it closes the file. "
+
+
+def test_small_talk_is_not_worth_saving() -> None:
+    data = flushed(
+        exchange("hello", "Hello! How can I help you with your project today?"), exchange("thanks!", "Sure.")
+    )
+    assert data["worth_saving"] is False
+
+
+def test_the_title_is_the_first_real_request_without_its_politeness() -> None:
+    data = flushed(exchange("hi", "Hello!"), exchange("Can you please fix the race in flush.py?", LONG))
+    assert data["title"] == "Fix the race in flush.py"
+
+
+def test_a_request_is_kept_with_how_it_ended() -> None:
+    said = "Let me look.\n\nI'll edit the lock now.\n\nFixed the race: `flush.py` now takes the lock before the header."
+    line = flushed(exchange("Fix the race in flush.py", said))["key_exchanges"][0]
+    assert line == "Fix the race in flush.py → Fixed the race: `flush.py` now takes the lock before the header."
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ("No, use `uv` instead of pip here.", "correction"),
+        ("Always run the formatter before a commit.", "preference"),
+        ("From now on keep functions under fifty lines.", "preference"),
+        ("We decided to keep SQLite because it needs no server.", "decision"),
+        ("The cause was a missing index on `orders`.", "debugging"),
+        ("Our staging database lives in `db-2.internal`, not in the cluster.", "fact"),
+    ],
+)
+def test_what_the_user_says_is_learned_word_for_word(said: str, kind: str) -> None:
+    data = flushed(exchange(f"Please update the importer. {said}", LONG))
+    assert kinds(data).get(said) == kind
+    fact = next(fact for fact in data["learned"] if fact["content"] == said)
+    assert (fact["quote"], fact["origin"]) == (said, "user")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I always get an error when I open the page.",
+        "No problem, go on with the importer then.",
+        "Should we always use uv for this?",
+        "Maybe the cause is the cache.",
+    ],
+)
+def test_what_only_sounds_like_a_rule_is_not_learned(said: str) -> None:
+    assert said not in kinds(flushed(exchange(f"Please update the importer. {said}", LONG)))
+
+
+def test_an_error_is_kept_with_the_fix_that_followed() -> None:
+    lessons = flushed(
+        exchange(
+            "Run the importer", "Fixed it by passing `--encoding utf-8`.", errors=["Exit code 1\nUnicodeDecodeError: x"]
+        )
+    )["lessons"]
+    assert lessons == ["`UnicodeDecodeError: x` → Fixed it by passing `--encoding utf-8`."]
+
+
+def test_open_work_is_an_action_item_and_a_proposal_is_not() -> None:
+    data = flushed(exchange("Add the export", f"{LONG}We still need to update the docs. Shall I do that next?"))
+    assert data["action_items"] == ["We still need to update the docs."]
+
+
+def test_code_blocks_and_client_tags_are_not_read_as_speech() -> None:
+    said = "Done with the export.\n```python\n# We decided to always use tabs because of the linter\n```"
+    data = flushed(exchange("<ide_opened_file>always use tabs</ide_opened_file>Add the export of orders", said))
+    assert data["learned"] == []
+    assert data["decisions"] == []
+
+
+def test_preferences_of_a_project_have_their_article() -> None:
+    rule = {"kind": "preference", "content": "Always run the formatter before a commit."}
+    article = compiled(entry(1, learned=[rule]))["shop-preferences-and-conventions"]
+    assert article["claims"] == [{"text": rule["content"], "sources": ["e1"], "supersedes": ""}]
+
+
+def test_a_name_that_recurs_becomes_an_article_with_every_claim_sourced() -> None:
+    articles = compiled(
+        entry(1, decisions=["We chose `InvoiceWriter` to render bills because it needs no browser."]),
+        entry(2, lessons=["`InvoiceWriter` fails when the locale is missing."]),
+    )
+    article = articles["invoice-writer"]
+    assert article["title"] == "InvoiceWriter"
+    assert [claim["sources"] for claim in article["claims"]] == [["e1"], ["e2"]]
+    assert all(claim["sources"] for other in articles.values() for claim in other["claims"])
+
+
+def test_no_article_stands_alone_when_there_are_others() -> None:
+    other = entry(3, project="garden", decisions=["We chose `drip-hose` because of the wind."])
+    articles = compiled(entry(1, lessons=["The cause was a missing index."]), other)
+    assert len(articles) > 2
+    assert all(len(article["related"]) >= 2 for article in articles.values())
+    assert all(link["slug"] in articles for article in articles.values() for link in article["related"])
+
+
+def known(slug: str, *claims: str, title: str = "", aliases: tuple[str, ...] = ()) -> JsonObject:
+    return {
+        "slug": slug,
+        "kind": "concept",
+        "title": title or slug,
+        "aliases": list(aliases),
+        "tags": [],
+        "summary": "What it is.",
+        "claims": [{"text": claim, "sources": ["e0"]} for claim in claims],
+    }
+
+
+def test_a_known_article_is_continued_under_its_slug_and_not_founded_twice() -> None:
+    article = known("bill-rendering", "Bills are rendered to PDF.", aliases=("InvoiceWriter",))
+    articles = compiled(entry(1, lessons=["`InvoiceWriter` fails when the locale is missing."]), articles=(article,))
+    assert "invoice-writer" not in articles
+    assert [claim["text"] for claim in articles["bill-rendering"]["claims"]] == [
+        "`InvoiceWriter` fails when the locale is missing."
+    ]
+
+
+def test_what_an_article_says_already_is_not_said_again() -> None:
+    article = known("invoice-writer", "`InvoiceWriter` needs a locale.")
+    articles = compiled(entry(1, lessons=["`InvoiceWriter` needs a locale."]), articles=(article,))
+    assert "invoice-writer" not in articles
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Orders are stored in MySQL on `db-1`.", "We switched from MySQL to Postgres for orders, on `db-1`."),
+        ("The timeout of `InvoiceWriter` is 30 seconds.", "The timeout of `InvoiceWriter` is 60 seconds."),
+    ],
+)
+def test_a_changed_fact_names_the_claim_it_replaces(old: str, new: str) -> None:
+    articles = compiled(entry(1, decisions=[old]), entry(2, decisions=[new]))
+    replaced = {claim["text"]: claim["supersedes"] for article in articles.values() for claim in article["claims"]}
+    assert replaced[new] == old
+    assert replaced[old] == ""
+
+
+def test_two_different_facts_of_one_subject_stand_side_by_side() -> None:
+    one, other = "`InvoiceWriter` fails when the locale is missing.", "`InvoiceWriter` needs 200 MB of memory per bill."
+    claims = compiled(entry(1, lessons=[one]), entry(2, lessons=[other]))["invoice-writer"]["claims"]
+    assert [claim["supersedes"] for claim in claims] == ["", ""]
+
+
+def test_it_answers_the_same_each_time() -> None:
+    material = [entry(1, lessons=["`A_b` fails."]), entry(2, decisions=["We chose `A_b` because of `CcDd`."])]
+    assert compiled(*material) == compiled(*material)
+
+
+def test_a_task_that_takes_a_language_model_is_refused() -> None:
+    with pytest.raises(BadAnswerError, match="language model"):
+        Offline().complete(Prompt(task="contradictions", text="", schema={}))

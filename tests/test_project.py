@@ -1,0 +1,157 @@
+"""The project's own files: the plugin, its icon, the lock, and what may not stand in any of them."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import re
+import runpy
+import shutil
+import struct
+import subprocess
+import tomllib
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+import memoria
+from memoria import paths
+from messages_api import MessagesApi
+from real_client import clean_env, run_claude
+
+ROOT = Path(paths.ROOT)
+PLUGIN = ROOT / ".claude-plugin"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+LOCK = (ROOT / "requirements.lock").read_text("utf-8")
+HOOKS = json.loads((ROOT / "hooks" / "hooks.json").read_text("utf-8"))["hooks"]
+
+
+def locked() -> dict[str, str]:
+    """Name -> version, as requirements.lock says."""
+    return dict(re.findall(r"^([a-z0-9-]+)==(\S+)", LOCK, re.MULTILINE))
+
+
+def committed() -> list[Path]:
+    """The files that are in git, or would be with the next commit."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        check=False,
+    )
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    return [path for path in (ROOT / name for name in listed.stdout.decode().split("\0") if name) if path.is_file()]
+
+
+def test_the_store_finds_nothing_to_report_about_the_plugin(tmp_path: Path) -> None:
+    with MessagesApi(lambda _: "") as api:
+        done = run_claude(
+            ["plugin", "validate", str(ROOT), "--profile", "directory", "--strict", "--json"],
+            clean_env(tmp_path / "user", api.url),
+            tmp_path,
+        )
+    report = json.loads(done.stdout)
+    manifest, directory = report["manifest"], report["directory"]
+    assert (manifest["errors"], manifest["warnings"], directory["findings"], directory["undecided"]) == ([], [], [], [])
+    assert report["contents"] == []
+    assert (report["success"], done.returncode) == (True, 0)
+    assert {hook["event"] for hook in report["provides"]["hooks"]} == set(HOOKS)
+
+
+def test_the_repository_is_its_own_marketplace(tmp_path: Path) -> None:
+    root = tmp_path / "a clöne"
+    root.mkdir()
+    for name in (".claude-plugin", "hooks"):
+        shutil.copytree(ROOT / name, root / name)
+    with MessagesApi(lambda _: "") as api:
+        env = clean_env(tmp_path / "user", api.url)
+        for words in (["marketplace", "add", str(root)], ["install", "memoria@memoria"]):
+            done = run_claude(["plugin", *words], env, tmp_path)
+            assert done.returncode == 0, done.stdout + done.stderr
+        listed = run_claude(["plugin", "list", "--json"], env, tmp_path)
+    assert [(plugin["id"], plugin["version"]) for plugin in json.loads(listed.stdout)] == [
+        ("memoria@memoria", memoria.__version__)
+    ]
+
+
+def test_one_version_everywhere() -> None:
+    plugin = json.loads((PLUGIN / "plugin.json").read_text("utf-8"))
+    assert {PROJECT["version"], memoria.__version__, plugin["version"]} == {memoria.__version__}
+
+
+def handlers() -> list[tuple[str, dict[str, Any]]]:
+    return [(event, handler) for event, groups in HOOKS.items() for group in groups for handler in group["hooks"]]
+
+
+@pytest.mark.parametrize(("event", "handler"), handlers(), ids=[event for event, _ in handlers()])
+def test_every_hook_is_started_without_a_shell_and_its_script_is_there(event: str, handler: dict[str, Any]) -> None:
+    command, (*flags, script) = handler["command"], handler["args"]
+    assert (handler["type"], command, flags) == ("command", "python3", ["-S", "-I"])
+    assert Path(script.replace("${CLAUDE_PLUGIN_ROOT}", str(ROOT))).is_file()
+    assert handler.get("async", False) is (event == "Stop")
+
+
+def pixels(png: bytes) -> bytes:
+    """The raw lines of a PNG: compressors differ, what they compressed does not."""
+    assert png.startswith(b"\x89PNG\r\n\x1a\n")
+    place, data = 8, b""
+    while place < len(png):
+        (length,) = struct.unpack_from(">I", png, place)
+        if png[place + 4 : place + 8] == b"IDAT":
+            data += png[place + 8 : place + 8 + length]
+        place += length + 12
+    return zlib.decompress(data)
+
+
+def test_the_icon_is_what_the_code_draws() -> None:
+    icon = (PLUGIN / "icon.png").read_bytes()
+    assert struct.unpack_from(">II", icon, 16) == (512, 512)
+    assert pixels(icon) == runpy.run_path(str(ROOT / "docs" / "icon.py"))["rows"]()
+
+
+def test_the_lock_holds_a_version_that_fits_for_all_that_memoria_needs() -> None:
+    """When it fails, run .ci/lock."""
+    seen: set[str] = set()
+    wanted = [Requirement(line) for line in PROJECT["dependencies"]]
+    while wanted:
+        requirement = wanted.pop()
+        name = canonicalize_name(requirement.name)
+        extras = requirement.extras or {""}
+        if requirement.marker and not any(requirement.marker.evaluate({"extra": extra}) for extra in extras):
+            continue
+        assert name in locked(), f"{name} is missing"
+        assert requirement.specifier.contains(locked()[name], prereleases=True), (
+            f"{requirement} is not {locked()[name]}"
+        )
+        if name not in seen:
+            seen.add(name)
+            lines = importlib.metadata.requires(name) or []
+            wanted += [inner for inner in map(Requirement, lines) if "extra" not in str(inner.marker)]
+
+
+def test_the_lock_holds_a_hash_for_every_version_and_no_address() -> None:
+    entries = re.split(r"^(?=[a-z0-9-]+==)", LOCK, flags=re.MULTILINE)[1:]
+    assert entries
+    assert all("--hash=sha256:" in entry for entry in entries)
+    assert not re.search(r"://|--index|--find-links|file:| @ ", LOCK)
+
+
+def test_no_committed_file_names_a_package_registry_or_this_machine() -> None:
+    """Addresses of registries go stale and leak where somebody works; so do absolute paths of a checkout."""
+    address = re.compile(r"https?://[^\s/]*(?:pypi|pythonhosted|devpi|artifactory|nexus)", re.IGNORECASE)
+    for path in committed():
+        text = path.read_bytes().decode("utf-8", "replace")
+        assert not address.search(text), path
+        assert str(ROOT) + "/" not in text, path
+
+
+def test_the_check_is_a_script_that_bash_reads() -> None:
+    for name in ("run", "lock"):
+        script = ROOT / ".ci" / name
+        assert script.stat().st_mode & 0o111
+        subprocess.run(["bash", "-n", str(script)], check=True)

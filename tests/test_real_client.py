@@ -1,0 +1,240 @@
+"""The real client: what it tells hooks, what of a hook's children it lets live, and our hooks inside it.
+
+The measured table that capture stands on: when one of these fails after the SDK's pin has moved, the client has
+changed, and docs/decisions/ and the hooks must be looked at again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from client_session import Probe, Session, probe_plugin, wait_until
+from memoria import paths
+from messages_api import MessagesApi
+from real_client import clean_env
+
+ROOT = Path(paths.ROOT)
+PAYLOADS = Path(__file__).parent / "payloads"
+EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "PostCompact", "SubagentStop", "SessionEnd")
+RECORDING = bool(os.environ.get("MEMORIA_RECORD_PAYLOADS"))  # read before conftest clears the environment
+# what memoria reads; the client may say more, and more from version to version
+FIELDS = {"session_id", "transcript_path", "cwd", "hook_event_name", "source", "prompt", "trigger", "reason"}
+FIELDS |= {"compact_summary", "last_assistant_message", "agent_transcript_path"}
+RECORD = """
+name = os.path.join(folder, str(time.time_ns()))
+with open(name + '.part', 'wb') as out:
+    out.write(payload)
+os.rename(name + '.part', name + '.json')
+"""
+
+
+class World:
+    """A person's machine: a home, a project folder, a scripted model, and a folder for what probes leave."""
+
+    def __init__(self, base: Path, api: MessagesApi) -> None:
+        self.api = api
+        self.env = clean_env(base / "user", api.url)
+        self.work = base / "my prôject"
+        self.found = base / "found"
+        self.plugin = base / "plugin"
+        self.work.mkdir()
+        self.found.mkdir()
+
+    def session(self, *options: str) -> Session:
+        return Session(self.env, self.work, *options)
+
+    def probing(self, probes: dict[str, Probe]) -> Session:
+        return self.session("--plugin-dir", str(probe_plugin(self.plugin, self.found, probes)))
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with MessagesApi(lambda _: "scripted answer") as api:
+        yield World(tmp_path, api)
+
+
+def recorded(world: World) -> list[dict[str, Any]]:
+    return [json.loads(path.read_bytes()) for path in sorted(world.found.glob("*.json"))]
+
+
+def scrubbed(payload: dict[str, Any], world: World) -> dict[str, Any]:
+    """The payload without this machine's paths and this run's ids."""
+    text = json.dumps(payload, ensure_ascii=False)
+    text = re.sub(r"/projects/[^/]*/", "/projects/-home-ada-my-pr-ject/", text)
+    text = text.replace(world.env["HOME"], "/home/ada").replace(str(world.work), "/home/ada/my prôject")
+    text = text.replace(payload["session_id"], "5e551014-0000-4000-8000-000000000001")
+    plain: dict[str, Any] = json.loads(text)
+    if "prompt_id" in plain:
+        plain["prompt_id"] = "b0a7b1d0-0000-4000-8000-000000000002"
+    if "agent_id" in plain:
+        plain = json.loads(json.dumps(plain, ensure_ascii=False).replace(plain["agent_id"], "a0000000000000001"))
+    return plain
+
+
+def read_of(payloads: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {name: {key: payload[key] for key in FIELDS if key in payload} for name, payload in payloads.items()}
+
+
+def test_the_recorded_payloads_are_what_the_client_says_today(world: World) -> None:
+    """Set MEMORIA_RECORD_PAYLOADS=1 to write them anew."""
+    everything = {event: Probe(RECORD, {}) for event in EVENTS}
+    with world.probing(everything) as session:
+        assert [session.ask("fix the flush race"), session.ask("and now the tests")] == ["scripted answer"] * 2
+        session.compact()
+        session.ask("where were we?")
+        assert session.end() == 0
+    said: dict[str, dict[str, Any]] = {}
+    for payload in recorded(world):
+        name = payload["hook_event_name"] + (f"-{payload['source']}" if "source" in payload else "")
+        said.setdefault(name, scrubbed(payload, world))
+    if RECORDING:
+        PAYLOADS.mkdir(exist_ok=True)
+        for name, payload in said.items():
+            (PAYLOADS / f"{name}.json").write_text(json.dumps(payload, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    known = {path.stem: json.loads(path.read_text("utf-8")) for path in PAYLOADS.glob("*.json")}
+    assert read_of(said) == read_of(known)
+
+
+# A child waits for the gate, which the test opens only after the client has gone, and then says that it lives.
+CHILD = """
+import os, sys, time
+folder = sys.argv[1]
+with open(os.path.join(folder, "pid.part"), "w") as out:
+    out.write(str(os.getpid()))
+os.rename(os.path.join(folder, "pid.part"), os.path.join(folder, "pid"))
+while not os.path.exists(os.path.join(folder, "gate")):
+    time.sleep(0.01)
+open(os.path.join(folder, "lives"), "w").close()
+"""
+STARTS = {
+    "fork": "own_session = False",
+    "setsid": "own_session = True",
+    "double fork": "own_session = None",
+}
+START = """
+child = os.path.join(folder, "child.py")
+command = [sys.executable, "-S", "-I", child, folder]
+if own_session is None:
+    sys.path.insert(0, {scripts!r})
+    from memoria import detach, state
+    from memoria.paths import Paths
+    paths = Paths(os.path.join(folder, "home"))
+    state.open_state(paths)
+    detach.start([command], paths)
+elif os.fork() == 0:
+    if own_session:
+        os.setsid()
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(null, descriptor)
+    os.execv(sys.executable, command)
+"""
+WAIT = "time.sleep(60)"  # until the client cancels the hook
+
+
+def is_alive(pid: int) -> bool:
+    """Whether the process runs; one that has ended and waits to be reaped does not."""
+    try:
+        os.kill(pid, 0)
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (ProcessLookupError, FileNotFoundError):
+        return False
+    return state != "Z"
+
+
+def child_of_a_hook(world: World, event: str, start: str, *, hook_waits: bool) -> int:
+    """Run a session whose ``event`` hook starts a child; returns the child's pid after the client has gone."""
+    (world.found / "child.py").write_text(CHILD)
+    source = STARTS[start] + "\n" + START.format(scripts=str(ROOT / "scripts")) + (WAIT if hook_waits else "")
+    with world.probing({event: Probe(source, {"async": True} if event == "Stop" else {})}) as session:
+        session.ask("hello")
+        if event == "Stop":
+            wait_until((world.found / "pid").exists, "the hook started its child")
+        assert session.end() == 0
+    wait_until((world.found / "pid").exists, "the hook started its child")
+    return int((world.found / "pid").read_text())
+
+
+@pytest.fixture
+def gate(world: World) -> Iterator[Path]:
+    """The file that lets a waiting child go on; opened at the end at the latest, so that none is left behind."""
+    yield world.found / "gate"
+    (world.found / "gate").touch()
+
+
+@pytest.mark.parametrize("hook_waits", [False, True], ids=["hook returns at once", "hook is cancelled"])
+@pytest.mark.parametrize("event", ["Stop", "SessionEnd"])
+def test_a_worker_started_by_detach_lives_on_when_the_client_is_done(
+    world: World, gate: Path, event: str, hook_waits: bool
+) -> None:
+    child_of_a_hook(world, event, "double fork", hook_waits=hook_waits)
+    gate.touch()
+    wait_until((world.found / "lives").exists, "the child lives after the client has gone")
+
+
+@pytest.mark.parametrize(
+    ("event", "start", "hook_waits"),
+    [
+        ("SessionEnd", "fork", True),
+        ("SessionEnd", "setsid", True),
+        ("Stop", "fork", True),  # when the hook has gone already, it is a matter of milliseconds
+        ("Stop", "setsid", True),
+    ],
+)
+def test_nothing_less_than_a_double_fork_survives(
+    world: World, gate: Path, event: str, start: str, hook_waits: bool
+) -> None:
+    """Why detach is what it is. When this fails, a simpler detach may do: measure the whole table again."""
+    pid = child_of_a_hook(world, event, start, hook_waits=hook_waits)
+    wait_until(lambda: not is_alive(pid), "the client ended the child")
+    assert not (world.found / "lives").exists()
+
+
+def test_the_client_lets_a_plugins_session_end_hook_run_for_less_than_its_timeout(world: World) -> None:
+    """1.5 s for all of them together, whatever a plugin's hooks.json says: SessionEnd must be quick."""
+    source = 'open(os.path.join(folder, "began"), "w").close()\ntime.sleep(10)\nopen(folder + "/ended", "w").close()\n'
+    with world.probing({"SessionEnd": Probe(source, {"timeout": 20})}) as session:
+        session.ask("hello")
+        began = time.monotonic()
+        assert session.end() == 0
+    assert (world.found / "began").exists()
+    assert not (world.found / "ended").exists()
+    assert time.monotonic() - began < 9
+
+
+def test_the_client_reports_what_a_hook_around_a_compaction_prints(world: World) -> None:
+    """So that the test below can fail."""
+    with world.probing({"PreCompact": Probe('print("noise")', {}), "PostCompact": Probe("", {})}) as session:
+        session.ask("hello")
+        session.compact()
+        session.end()
+    (report,) = session.compactions
+    assert ["noise" in line for line in report.splitlines()] == [True, False]
+
+
+def test_our_hooks_end_well_and_say_nothing_but_at_the_start(world: World, tmp_path: Path) -> None:
+    """Older clients take any output of Stop and PreCompact for an error, each time."""
+    nobody = shutil.which("true") or "true"  # a worker that does nothing: this is about the hooks alone
+    world.env |= {"MEMORIA_HOME": str(tmp_path / "mémoria"), "MEMORIA_PYTHON": nobody}
+    with world.session("--plugin-dir", str(ROOT)) as session:
+        session.ask("hello")
+        session.compact()
+        session.ask("and on")
+        session.settle()
+        session.end()
+    assert session.failed_hooks == []
+    assert {run.event for run in session.hooks} >= {"SessionStart", "Stop"}
+    assert {run.stdout + run.stderr for run in session.hooks if run.event != "SessionStart"} == {""}
+    assert {run.stderr for run in session.hooks} == {""}
+    (report,) = session.compactions
+    assert re.findall(r"^(\w+) \[.*\] completed successfully$", report, re.MULTILINE) == ["PreCompact", "PostCompact"]
+    assert len(report.splitlines()) == 2
