@@ -116,6 +116,8 @@ def likeness(one: Words, other: Words) -> float:
 
 def opposed(one: Words, other: Words) -> bool:
     """Whether both speak about the same thing, and one for what the other is against, or gives it another number."""
+    if same(one, other):
+        return False
     if one.numbers and other.numbers and one.numbers != other.numbers:
         return _jaccard(one.stems - one.numbers, other.stems - other.numbers) >= REVISED
     conflict = (one.against & (other.stems - other.against)) | (other.against & (one.stems - one.against))
