@@ -38,8 +38,8 @@ FLOORS = {
         tooluse transaction transcript turn wiki working
     """,
     "ground": """
-        assigned backoff clock detach errors exclude fence files home keyshapes locks markdown paths quickjson redact
-        settings state usage
+        assigned backoff budget clock detach errors exclude fence files home keyshapes locks markdown paths quickjson redact
+        settings spawnrate state steps usage
     """,
 }
 ORDER = list(FLOORS)

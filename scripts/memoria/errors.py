@@ -50,6 +50,27 @@ class BadAnswerError(ModelError):
     """The model answered, and the answer does not hold what was asked for; counts against the job."""
 
 
+class MemoryStoreError(ExpectedError):
+    """Log or store of learned facts cannot be used; what was to be written waits in the outbox."""
+
+
+class RemoteError(ExpectedError):
+    """The memory server gave no usable answer to one operation; ``status`` is its HTTP status, 0 when unreadable."""
+
+    def __init__(self, message: str, status: int = 0) -> None:
+        """``status``: as the server answered."""
+        super().__init__(message)
+        self.status = status
+
+
+class RemoteUnavailableError(RemoteError):
+    """The memory server cannot be had now (unreachable, overloaded, too slow, cut off); nothing is to blame."""
+
+
+class RemoteDeniedError(RemoteError):
+    """The memory server refuses the key (401, 403)."""
+
+
 class ClientSettingsError(ExpectedError):
     """A settings file of the client is not what it must be; nothing was changed."""
 
@@ -110,27 +131,6 @@ class PageNotFoundError(ExpectedError):
             f"there is no page {name[:200]!r} below knowledge/ or daily/; search, and give the path as search shows it"
         )
         self.name = name
-
-
-class MemoryStoreError(ExpectedError):
-    """Learned facts could not be written to log or store; they wait in the outbox."""
-
-
-class RemoteError(ExpectedError):
-    """The memory server gave no usable answer to one operation; ``status`` is its HTTP status, 0 when unreadable."""
-
-    def __init__(self, message: str, status: int = 0) -> None:
-        """``status``: as the server answered."""
-        super().__init__(message)
-        self.status = status
-
-
-class RemoteUnavailableError(RemoteError):
-    """The memory server cannot be had now (unreachable, overloaded, too slow, cut off); nothing is to blame."""
-
-
-class RemoteDeniedError(RemoteError):
-    """The memory server refuses the key (401, 403)."""
 
 
 class ArchiveError(ExpectedError):

@@ -33,12 +33,17 @@ from memoria.turn import Exchange
 log = logging.getLogger(__name__)
 
 PROMPT: Final = Path(__file__).parent / "models" / "prompts" / "learn.md"
-# Loose on purpose: one bad event must not cost the good ones beside it. ``memory.event.check`` is the judge of each.
-SCHEMA: Final[JsonObject] = {
-    "type": "object",
-    "properties": {"learned": {"type": "array", "items": {"type": "object", "properties": {}, "required": []}}},
-    "required": ["learned"],
+# Loose on purpose: one bad event must not cost the good ones beside it. ``memory.event.check`` judges each.
+EVENTS: Final[JsonObject] = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "properties": {
+            name: {} for name in ("kind", "content", "importance", "tags", "keywords", "quote", "origin", "supersedes")
+        },
+    },
 }
+SCHEMA: Final[JsonObject] = {"type": "object", "properties": {"learned": EVENTS}, "required": ["learned"]}
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -32,6 +33,7 @@ _NEGATIONS = _set(
 )
 _CONTRASTS = _set("instead over than statt anstatt anstelle")
 _TURNS = _set("but only rather sondern nur")  # end a negation within a clause
+_PLACES = _set("in to on for from at with by im in auf fur bei mit von zu zum zur")  # so do these after what is negated
 _LIGHT = _set(
     "a an the this that these those it its is are was were be been being am do does did done have has had will would "
     "can could should shall may might must of in on at to from for with by as and or if then so we you i he she they "
@@ -68,17 +70,25 @@ def words(text: str) -> Words:
     stems: set[str] = set()
     against: set[str] = set()
     for clause in _CLAUSE.split(_folded(text)):
-        negated = False
-        for word in re.findall(r"[^\s,()\"`]+", clause):
-            bare = word.strip(".'*")
-            if bare in _NEGATIONS or bare in _CONTRASTS:
-                negated = True
-                continue
-            negated = negated and bare not in _TURNS
-            for part in _WORD.findall(bare):
-                if part not in _LIGHT:
-                    (against if negated else stems).add(stem(part))
+        for part, negated in _parts(clause):
+            (against if negated else stems).add(stem(part))
     return Words(frozenset(stems | against), frozenset(against - stems), frozenset(_NUMBER.findall(text)))
+
+
+def _parts(clause: str) -> Iterator[tuple[str, bool]]:
+    """The words of weight in a clause, and whether each stands under a negation or contrast."""
+    negated = reached = False
+    for word in re.findall(r"[^\s,()\"`]+", clause):
+        bare = word.strip(".'*")
+        if bare in _NEGATIONS or bare in _CONTRASTS:
+            negated, reached = True, False
+            continue
+        if bare in _TURNS or (reached and bare in _PLACES):
+            negated = False
+        for part in _WORD.findall(bare):
+            if part not in _LIGHT:
+                reached = True
+                yield part, negated
 
 
 def stem(word: str) -> str:
@@ -106,6 +116,8 @@ def likeness(one: Words, other: Words) -> float:
 
 def opposed(one: Words, other: Words) -> bool:
     """Whether both speak about the same thing, and one for what the other is against, or gives it another number."""
+    if same(one, other):
+        return False
     if one.numbers and other.numbers and one.numbers != other.numbers:
         return _jaccard(one.stems - one.numbers, other.stems - other.numbers) >= REVISED
     conflict = (one.against & (other.stems - other.against)) | (other.against & (one.stems - one.against))

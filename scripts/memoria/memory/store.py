@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Final
 
 from memoria import files
+from memoria.errors import MemoryStoreError
 from memoria.memory import likeness
 from memoria.memory.event import GLOBAL, Event
 from memoria.memory.lines import Lines
-from memoria.state import StateError
 
 log = logging.getLogger(__name__)
 
@@ -91,7 +91,7 @@ class Store:
         self.db.execute("PRAGMA synchronous=NORMAL")
         version = self.db.execute("PRAGMA user_version").fetchone()[0]
         if version > len(MIGRATIONS):
-            raise StateError(f"{self.path} was written by a newer memoria; update memoria.")
+            raise MemoryStoreError(f"{self.path} was written by a newer memoria; update memoria.")
         if version == len(MIGRATIONS):
             found = self.db.execute("PRAGMA quick_check(1)").fetchone()[0]
             if found != "ok":
