@@ -24,7 +24,7 @@ def shown(label: str) -> str:
 
 def written(default: object) -> str:
     if isinstance(default, tuple):
-        return ",".join(default)
+        return ",".join(map(str, default))
     return str(default).lower() if isinstance(default, bool) else str(default)
 
 
