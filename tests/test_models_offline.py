@@ -98,15 +98,6 @@ def test_what_only_sounds_like_a_rule_is_not_learned(said: str) -> None:
     assert said not in kinds(flushed(exchange(f"Please update the importer. {said}", LONG)))
 
 
-def test_what_the_user_said_while_refusing_a_tool_is_a_correction() -> None:
-    refused = (
-        "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\n"
-        "Don't touch the migrations, write a new one."
-    )
-    data = flushed(exchange("Add a column to the orders table", LONG, errors=[refused]))
-    assert kinds(data) == {"Don't touch the migrations, write a new one.": "preference"}
-
-
 def test_an_error_is_kept_with_the_fix_that_followed() -> None:
     lessons = flushed(
         exchange(

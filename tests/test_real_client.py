@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -208,3 +209,32 @@ def test_the_client_lets_a_plugins_session_end_hook_run_for_less_than_its_timeou
     assert (world.found / "began").exists()
     assert not (world.found / "ended").exists()
     assert time.monotonic() - began < 9
+
+
+def test_the_client_reports_what_a_hook_around_a_compaction_prints(world: World) -> None:
+    """So that the test below can fail."""
+    with world.probing({"PreCompact": Probe('print("noise")', {}), "PostCompact": Probe("", {})}) as session:
+        session.ask("hello")
+        session.compact()
+        session.end()
+    (report,) = session.compactions
+    assert ["noise" in line for line in report.splitlines()] == [True, False]
+
+
+def test_our_hooks_end_well_and_say_nothing_but_at_the_start(world: World, tmp_path: Path) -> None:
+    """Older clients take any output of Stop and PreCompact for an error, each time."""
+    nobody = shutil.which("true") or "true"  # a worker that does nothing: this is about the hooks alone
+    world.env |= {"MEMORIA_HOME": str(tmp_path / "mémoria"), "MEMORIA_PYTHON": nobody}
+    with world.session("--plugin-dir", str(ROOT)) as session:
+        session.ask("hello")
+        session.compact()
+        session.ask("and on")
+        session.settle()
+        session.end()
+    assert session.failed_hooks == []
+    assert {run.event for run in session.hooks} >= {"SessionStart", "Stop"}
+    assert {run.stdout + run.stderr for run in session.hooks if run.event != "SessionStart"} == {""}
+    assert {run.stderr for run in session.hooks} == {""}
+    (report,) = session.compactions
+    assert re.findall(r"^(\w+) \[.*\] completed successfully$", report, re.MULTILINE) == ["PreCompact", "PostCompact"]
+    assert len(report.splitlines()) == 2

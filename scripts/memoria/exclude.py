@@ -24,6 +24,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from memoria.paths import Paths
+    from memoria.settings import Settings
+
 MARKER = ".memoria-off"
 
 
@@ -131,3 +134,12 @@ def _name_fits(name: str, wanted: str) -> bool:
         else:
             return False
     return wanted[want:].strip("*") == ""
+
+
+def reason(cwd: str, settings: Settings, paths: Paths) -> str:
+    """Why a session in this folder is left alone: excluded by the user, or memoria's own; ``""`` when it is not."""
+    own = os.path.join(paths.state, "")
+    if os.path.join(cwd, "").startswith(own):
+        return "memoria's own"
+    found = Excluder(settings.exclude).reason(cwd)
+    return f"excluded by {found}" if found else ""

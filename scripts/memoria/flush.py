@@ -15,10 +15,11 @@ import random
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from memoria import backoff, clock, detach, gate, locks, project
+from memoria import backoff, clock, detach, exclude, gate, locks, project
+from memoria.archive import Archive
 from memoria.daily import DailyLog, Entry, Learned
 from memoria.errors import BadAnswerError, ExpectedError, ModelUnavailableError, TranscriptMissingError
 from memoria.home import Home
@@ -28,7 +29,9 @@ from memoria.models import tasks
 from memoria.models.base import JsonObject
 from memoria.models.metered import Metered
 from memoria.page import Pages
+from memoria.redact import Redactor
 from memoria.spool import Job, Spool
+from memoria.turn import Exchange
 
 log = logging.getLogger(__name__)
 
@@ -55,6 +58,7 @@ class Flush:
     daily: DailyLog
     ledger: Ledger
     model: Metered
+    archive: Archive
     insist: bool = False  # do not wait for more turns, a person asked
     now: Callable[[], float] = time.time
     roll: Callable[[], float] = random.random
@@ -64,7 +68,16 @@ class Flush:
         """Build the nouns from a home."""
         paths, settings = home.paths, home.settings
         ledger = Ledger(Path(paths.ledger))
-        return cls(home, Spool(paths.spool), DailyLog.of(paths), ledger, Metered.of(settings, paths, ledger), insist)
+        redactor = Redactor(settings.redact_extra)
+        return cls(
+            home,
+            Spool(paths.spool),
+            DailyLog.of(paths),
+            ledger,
+            Metered.of(settings, paths, ledger),
+            Archive(Path(paths.archive), settings.archive_mb * 1_000_000, redactor),
+            insist,
+        )
 
     def run(self) -> Report:
         """Go once through everything that waits; the caller holds the worker lock."""
@@ -102,7 +115,13 @@ class Flush:
             self._failed(intake, error, report)
 
     def _take(self, intake: Intake, report: Report) -> None:
-        settings = self.home.settings
+        settings, paths = self.home.settings, self.home.paths
+        excluded = exclude.reason(intake.cwd, settings, paths)
+        if excluded:  # since the hook ran: what waits is not kept
+            keys = [turn.key for turn in intake.turns(lambda _: False, settle=True)]
+            self.ledger.record_nothing(keys, intake.session, excluded)
+            self._done(intake)
+            return
         age = self.now() - intake.newest
         if age < MISSING_S and not intake.wait_for_transcripts(settings.transcript_wait_s):
             raise TranscriptMissingError(f"the transcript of session {intake.session} is not there yet")
@@ -140,6 +159,7 @@ class Flush:
         if not stretch.spoken:
             self.ledger.record_nothing(stretch.keys, intake.session, "nothing was said")
             return
+        stretch = _redacted(stretch, self.archive.redactor)
         owner = project.of(intake.cwd, self.home.settings.split_worktrees)
         material = {"project": owner.name, "exchanges": [exchange.material() for exchange in stretch.exchanges]}
         completion = self.model.complete(tasks.flush(material), owner.key)
@@ -147,6 +167,8 @@ class Flush:
             self.ledger.record_nothing(stretch.keys, intake.session, f"{completion.model}: nothing worth saving")
             return
         entry = self._entry(completion.data, completion.model, stretch, intake.session, owner)
+        # First, so that an entry in the log can always be traced; one whose writer dies here is kept again.
+        self.archive.keep(entry.id, entry.day, (turn for part in stretch.exchanges for turn in part.turns))
         self.daily.append(entry)
         self.ledger.record(entry.booked)
         report.entries.append(entry.id)
@@ -204,6 +226,16 @@ class Flush:
         for path in Path(self.spool.tmp).iterdir():
             if self.now() - path.stat().st_mtime > STALE_TMP_S:
                 path.unlink(missing_ok=True)
+
+
+def _redacted(stretch: Stretch, redactor: Redactor) -> Stretch:
+    """The stretch without secrets: nothing below sees them, neither model nor daily log nor archive."""
+    parts = (
+        Exchange(tuple(replace(turn, text=redactor.redact(turn.text), tools=tuple(map(redactor.redact, turn.tools)))
+                       for turn in part.turns))
+        for part in stretch.exchanges
+    )  # fmt: skip
+    return replace(stretch, exchanges=tuple(parts))
 
 
 def work(home: Home, *, insist: bool = False) -> int:

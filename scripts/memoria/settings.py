@@ -24,12 +24,13 @@ if TYPE_CHECKING:
 class Field:
     """One setting: its name, default (whose type is the setting's type) and one sentence for people."""
 
-    __slots__ = ("default", "name", "sentence")
+    __slots__ = ("default", "given_variable", "name", "sentence")
 
-    def __init__(self, default: object, sentence: str) -> None:
+    def __init__(self, default: object, sentence: str, variable: str = "") -> None:
         self.name = ""
         self.default = default
         self.sentence = sentence
+        self.given_variable = variable
 
     def __set_name__(self, owner: type, name: str) -> None:
         """Take the attribute's name as the setting's name."""
@@ -38,7 +39,7 @@ class Field:
     @property
     def variable(self) -> str:
         """The environment variable, e.g. ``MEMORIA_COMPILE_INTERVAL_MIN``."""
-        return "MEMORIA_" + self.name.upper()
+        return self.given_variable or "MEMORIA_" + self.name.upper()
 
     def parse(self, raw: object) -> object:
         """Turn a JSON value or an environment string into this field's type; ValueError says what was expected."""
@@ -70,9 +71,12 @@ def _parse_bool(raw: object) -> bool:
     raise ValueError("true or false")
 
 
-def setting(default: T, sentence: str) -> T:
-    """Declare a setting; type checkers see the default's type, the class body sees a Field."""
-    return Field(default, sentence)  # type: ignore[return-value]
+def setting(default: T, sentence: str, variable: str = "") -> T:
+    """Declare a setting; type checkers see the default's type, the class body sees a Field.
+
+    ``variable``: its environment variable, where another program has named it already.
+    """
+    return Field(default, sentence, variable)  # type: ignore[return-value]
 
 
 class Settings:
@@ -108,8 +112,17 @@ class Settings:
     keep_sidechains = setting(False, "Also keep what sub-agents said.")
     split_worktrees = setting(False, "Treat each git worktree as a project of its own.")
 
+    learn_every = setting(
+        5, "Turns without a cue of something worth keeping that are judged together for learned facts."
+    )
+    memory_api_url = setting(
+        "", "Address of a memory server (claude-memory-mcp) to share learned facts with.", "MEMORY_API_URL"
+    )
+    memory_api_key = setting("", "The memory server's key.", "MEMORY_API_KEY")
+
     compile_interval_min = setting(60, "Minutes between automatic compiles of the wiki.")
     page_chars = setting(9_500, "Most characters given to a new session (the client cuts at 10,000).")
+    redis_url = setting("", "Redis server that shares working memory between machines. Empty: the embedded store.")
     exclude = setting((), "Folders never captured: globs such as `~/work/secret`, `**/clients/**` or a folder's name.")
     redact_extra = setting(
         (), "Regular expressions of your own to redact, beside the built-in ones (in config.json, as a list)."

@@ -38,7 +38,7 @@ _INTENT = _cue(
     r"(?:(?:now|next|then)\b,?\s+)?"
     r"(?:let me|let's|let us|i'll|i will|i'm going to|i am going to|i need to|now (?:i|let|we)|i have\b|"
     r"here'?s (?:what|where|how|the)|i (?:can )?see\b|i understand|i found|i notice|looking at|you'?re right|"
-    r"good (?:idea|question|point)|great point|that'?s a|sure|yes\b|want me to|shall i|would you)"
+    r"i can\b|ready to|good (?:idea|question|point)|great point|that'?s a|sure|yes\b|want me to|shall i|would you)"
 )
 _OUTCOME = _cue(
     r"\b(?:done|fixed|added|updated|created|removed|implemented|replaced|renamed|moved|merged|pushed|resolved|"
@@ -68,7 +68,7 @@ _WORKAROUND = _cue(r"\b(?:work-?around|as a stopgap|for now,? (?:use|we|run|set)
 _OPERATE = _cue(
     r"(?:\b(?:to|you can|how to)\b.{0,60}\b(?:run|build|deploy|start|release|install|lint|format|profile|test|migrate|"
     r"debug)\b.{0,80}`[^`]+`|"
-    r"`[^`]+`.{0,40}\bto (?:run|build|deploy|start|release|install|profile|migrate|debug)\b)"
+    r"`[^` ]+ [^`]+`.{0,40}\bto (?:run|build|deploy|start|release|install|profile|migrate|debug)\b)"
 )
 _TODO = _cue(
     r"(?:(?-i:\b(?:TODO|FIXME)\b)(?! app| list| item| comment|s\b)|\bstill (?:need|have|needs|has) to\b|"
@@ -97,14 +97,17 @@ _FACT = _cue(  # a statement about a thing, not about the speaker
     r"(?:is|are|lives?|runs?|uses?|listens?|requires?|depends|expects|supports?|defaults?|means|has|have)\b"
 )
 _SPEAKER = _cue(r"^(?:i|i'm|i've|we|we've|we're|you|it|that|there|here|can|could|how|what|why|any|if|where|when)\b")
-_SAID = re.compile(r"the user said:\s*(.+?)(?:\n\n|\Z)", re.DOTALL)
 _REPLACED = _cue(
     r"\b(?:instead of|rather than|switched from|migrated from|moved from|changed from|no longer)\s+"
-    r"(.{2,60}?)(?= to |[,.;!?]|$)"
+    r"(\S+(?: \S+){0,3}?)(?= to | for | on | in |[,.;!?](?:\s|$)|$)"
 )
 _COMMAND = re.compile(
-    r"(?:^|[:`&;] ?)((?:uv run|npm|pnpm|yarn|npx|bun|go|cargo|make|mise|just|pytest|tox|nox|docker|gradle|mvn|bundle|"
-    r"rake|python3? -m|terraform|kubectl) (?:[^`;&|<>\n→\d]|\d(?!>)){2,60})"
+    r"(?:^Bash |[:`&;] ?)((?:uv run|npm|pnpm|yarn|npx|bun|go|cargo|make|mise|just|pytest|tox|nox|docker|gradle|mvn|"
+    r"bundle|rake|python3? -m|terraform|kubectl) (?:[^`;&|<>\n→\d]|\d(?!>)){2,60})"
+)
+_CLIENT_COMMAND = re.compile(  # what speaks to the client, not to the assistant
+    r"^(?:/(?:clear|compact|config|context|cost|exit|help|login|logout|mcp|model|remote-env|resume|status|usage)\b|!).*$",
+    re.MULTILINE,
 )
 _PASTE = 2_000  # characters; a longer prompt holds pasted text, and the user's own words stand at its ends
 
@@ -158,7 +161,8 @@ def _has_substance(exchange: JsonObject) -> bool:
 
 def _request(exchange: JsonObject) -> str:
     """What the user asked, as one sentence; the next one is taken along while it is still very short."""
-    found = prose.sentences(exchange.get("user", ""))
+    text = exchange.get("user", "")
+    found = prose.sentences(_CLIENT_COMMAND.sub("", text)) or prose.sentences(text)
     request = ""
     for sentence in found:
         request = f"{request} {sentence}".strip()
@@ -171,11 +175,11 @@ def _outcome(exchange: JsonObject) -> str:
     """The assistant's sentence that best says how it ended; a list item only when there is no other."""
     text = exchange.get("assistant", "")
     for found in (prose.statements(text), prose.sentences(text)):
-        usable = [sentence for sentence in found if 15 <= len(sentence) <= MAX_SENTENCE]
+        usable = [said for said in found if 15 <= len(said) <= MAX_SENTENCE and not said.endswith((":", "?"))]
         ranked = [(_ending(sentence, place / len(usable)), place) for place, sentence in enumerate(usable)]
         score, place = max(ranked, default=(0.0, 0))
         if score > 1:
-            return usable[place].rstrip(":")
+            return usable[place]
     return ""
 
 
@@ -183,11 +187,7 @@ def _ending(sentence: str, place: float) -> float:
     """How much a sentence reads like a result; ``place`` is 0 at the start of the answer and 1 at its end."""
     names = prose.identifiers(sentence)
     score = 2 * place + 2 * bool(_OUTCOME.search(sentence)) + 0.5 * bool(names)
-    score -= (
-        4 * bool(_INTENT.match(sentence))
-        + 2 * sentence.endswith((":", "?", "because"))
-        + bool(_HYPOTHESIS.search(sentence))
-    )
+    score -= 4 * bool(_INTENT.match(sentence)) + bool(_HYPOTHESIS.search(sentence))
     return score - 2.5 * (len(sentence) < 40 and not names)
 
 
@@ -248,12 +248,17 @@ def _find(exchanges: list[JsonObject]) -> Iterator[Found]:
             if kind:
                 yield Found(kind, sentence, "user", number)
         found = []
-        for sentence in prose.sentences(exchange.get("assistant", "")):
+        for sentence in prose.sentences(_written(exchange)):
             kind = _kind_of_assistant(sentence) if 25 <= len(sentence) <= MAX_SENTENCE else ""
             if kind:
                 found.append(Found(kind, sentence, "assistant", number))
         yield from _surest(found)
     yield from _commands(exchanges)
+
+
+def _written(exchange: JsonObject) -> str:
+    """What the client (in its summaries) and the assistant wrote."""
+    return "\n\n".join([*exchange.get("notes", ()), exchange.get("assistant", "")])
 
 
 def _own_words(exchange: JsonObject) -> list[str]:
@@ -262,7 +267,7 @@ def _own_words(exchange: JsonObject) -> list[str]:
     found = prose.sentences(text)
     if len(text) > _PASTE:
         found = found[:3] + found[3:][-2:]
-    return found + [sentence for told in _told_by_refusal(exchange) for sentence in prose.sentences(told)]
+    return found
 
 
 def _surest(found: list[Found]) -> list[Found]:
@@ -280,14 +285,6 @@ def _commands(exchanges: list[JsonObject]) -> Iterator[Found]:
     for command, count in runs.most_common(2):
         if count >= 2:
             yield Found("operational", f"Often run: `{command}`", "tool", len(exchanges) - 1)
-
-
-def _told_by_refusal(exchange: JsonObject) -> Iterator[str]:
-    """What the user said while refusing a tool: the client files it under errors."""
-    for error in exchange.get("errors", ()):
-        said = _SAID.search(error)
-        if said:
-            yield said.group(1)
 
 
 def _kind_of_user(sentence: str) -> str:

@@ -66,8 +66,13 @@ class Draft:
     @property
     def entries(self) -> frozenset[str]:
         """The entries its claims come from, the known ones included."""
-        old = (source for claim in self.known.get("claims", ()) for source in claim["sources"])
-        return frozenset([item.entry for item in self.items]) | frozenset(old)
+        return frozenset([item.entry for item in self.items]) | _sources(self.known)
+
+
+def _sources(article: JsonObject) -> frozenset[str]:
+    """The ids of the entries that an article's claims come from (``daily/2026-11-21#^e-<id>`` or the id alone)."""
+    sources = (source for claim in article.get("claims", ()) for source in claim["sources"])
+    return frozenset(source.rsplit("^e-", 1)[-1] for source in sources)
 
 
 def articles(material: JsonObject) -> JsonObject:
@@ -98,7 +103,7 @@ class Wiki:
         self.index = {row["slug"]: row for row in material["index"]} | self.articles
         self._names: dict[str, str] = {}
         for slug, row in self.index.items():
-            for name in (slug, row["title"], *row.get("aliases", ())):
+            for name in (slug.rsplit("/", 1)[-1], row["title"], *row.get("aliases", ())):
                 self._names.setdefault(_key(name), slug)
 
     def slug(self, name: str) -> str:
@@ -156,12 +161,18 @@ def _terms(text: str) -> dict[str, str]:
 
 # ---- where statements belong
 
-_SHELVES = {"decision": "decisions", "debugging": "problems-and-fixes", "workaround": "problems-and-fixes"}
+_SHELVES = {
+    "decision": "decisions",
+    "debugging": "problems-and-fixes",
+    "workaround": "problems-and-fixes",
+    "operational": "building-and-running",
+}
 _SHELF_TITLES = {
     "": "{}",
     "preferences-and-conventions": "{}: preferences and conventions",
     "decisions": "{}: decisions",
     "problems-and-fixes": "{}: problems and fixes",
+    "building-and-running": "{}: building and running",
 }
 
 
@@ -218,6 +229,8 @@ def _weight(term: str, about: list[Item], wiki: Wiki) -> float:
     entries = len({item.entry for item in about})
     known = bool(wiki.slug(term) or wiki.slug(written))
     plain_words = written.islower() and " " in written
+    if plain_words and len({item.project for item in about}) > 1:
+        return 0.0  # the same everyday words in two projects are two things
     if not known and entries < 2 and len(about) < MIN_CLAIMS + plain_words:
         return 0.0
     return (len(about) + entries + 3 * known) * (1.0 if plain_words else 1.6)
@@ -262,7 +275,7 @@ def _write(draft: Draft, drafts: dict[str, Draft], wiki: Wiki) -> JsonObject:
     claims = _claims(draft)
     return {
         "slug": draft.slug,
-        "kind": draft.known.get("kind", draft.kind),
+        "kind": draft.kind,
         "title": draft.title,
         "aliases": draft.aliases,
         "tags": list(dict.fromkeys([*draft.known.get("tags", ()), *draft.tags])),
@@ -321,6 +334,7 @@ _SHELF_SUMMARIES = {
     "preferences-and-conventions": "How things are to be done in {}, as the user said it.",
     "decisions": "What was decided in {}, and why.",
     "problems-and-fixes": "What went wrong in {}, why, and what helped.",
+    "building-and-running": "How {} is built, checked and run.",
 }
 
 
@@ -345,9 +359,8 @@ def _related(draft: Draft, drafts: dict[str, Draft], wiki: Wiki) -> list[JsonObj
     for slug, row in wiki.index.items():
         if slug == draft.slug or slug in scored:
             continue
-        named = bool(terms & {slug, prose.slug(row["title"])})
-        sources = {source for claim in row.get("claims", ()) for source in claim["sources"]}
-        shared = len(draft.entries & sources)
+        named = bool(terms & {slug.rsplit("/", 1)[-1], prose.slug(row["title"])})
+        shared = len(draft.entries & _sources(row))
         if named or shared:
             scored[slug] = (3.0 * named + shared, "named here" if named else "from the same sessions")
     ranked = sorted(scored, key=lambda slug: (-scored[slug][0], slug))

@@ -1,0 +1,194 @@
+"""The walk, whole and on real parts: the client, our plugin, the worker, the Agent SDK; only the model is scripted."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from client_session import HookRun, Session, transcripts, wait_until
+from memoria import paths as places
+from memoria.daily import DailyLog, Entry
+from memoria.ledger import Ledger
+from memoria.paths import Paths
+from memoria.spool import Spool
+from memoria.wiki import Wiki
+from messages_api import MessagesApi
+from real_client import clean_env
+
+ROOT = Path(places.ROOT)
+FLUSH = {
+    "worth_saving": True,
+    "title": "Fix the flush race",
+    "context": "Two workers flushed the same session.",
+    "key_exchanges": ["The user asked why entries stood twice; the lock was taken too late."],
+    "decisions": ["Hold `worker.lock` before reading the spool, because a hook may come in between."],
+    "lessons": ["A lock file that merely exists is stale after a crash; `flock` is not."],
+    "action_items": ["Add a test with two workers."],
+    "learned": [
+        {
+            "kind": "preference",
+            "content": "Use tabs in Makefiles.",
+            "importance": 0.8,
+            "tags": ["make"],
+            "keywords": ["tabs"],
+            "quote": "use tabs in Makefiles",
+            "origin": "user",
+            "supersedes": "",
+        }
+    ],
+}
+
+
+def text_of(request: dict[str, Any]) -> str:
+    return json.dumps(request, ensure_ascii=False)
+
+
+def is_ours(request: dict[str, Any]) -> bool:
+    return "You turn records of work into notes" in text_of(request)
+
+
+def compiled(request: dict[str, Any]) -> dict[str, Any]:
+    """Two articles about the first entry that the prompt names."""
+    source = re.findall(r"\b[a-z2-7]{8}\b(?=[^a-z2-7])", text_of(request).split("entries", 1)[1])
+    known = [name for name in source if name in ENTRY_IDS()]
+    claim = {"text": "Hold `worker.lock` before reading the spool.", "sources": known[:1], "supersedes": ""}
+    other = {"text": "`flock` is not stale after a crash.", "sources": known[:1], "supersedes": ""}
+    shared = {"kind": "concept", "aliases": [], "tags": ["locks"]}
+    return {
+        "articles": [
+            {"slug": "worker-lock", "title": "Worker lock", "summary": "One worker at a time.", "claims": [claim],
+             "related": [{"slug": "stale-locks", "why": "why it is a lease"}], **shared},
+            {"slug": "stale-locks", "title": "Stale locks", "summary": "What a crash leaves.", "claims": [other],
+             "related": [{"slug": "worker-lock", "why": "where it matters"}], **shared},
+        ]
+    }  # fmt: skip
+
+
+def ENTRY_IDS() -> set[str]:  # noqa: N802 (set by the world below)
+    return set()
+
+
+def troubled(session: Session) -> list[HookRun]:
+    """Hooks that failed. The last Stop is asynchronous: a client that exits at once may cancel it, and says so."""
+    return [run for run in session.failed_hooks if (run.event, run.outcome) != ("Stop", "cancelled")]
+
+
+class World:
+    """A person with our plugin from this clone."""
+
+    def __init__(self, base: Path) -> None:
+        self.paths = Paths(str(base / "mémoria home"))
+        self.work = base / "my prôject"
+        self.work.mkdir()
+        self.base = base
+        self.env: dict[str, str] = {}
+
+    def answer(self, request: dict[str, Any]) -> str:
+        if not is_ours(request):
+            return "scripted answer"
+        if "new-entries" in text_of(request) or "new entries" in text_of(request):
+            return json.dumps(compiled(request))
+        return json.dumps(FLUSH)
+
+    def start(self, api: MessagesApi) -> None:
+        self.env = clean_env(
+            self.base / "user",
+            api.url,
+            MEMORIA_HOME=self.paths.home,
+            MEMORIA_PYTHON=sys.executable,
+            MEMORIA_RETRY_S="0,0",
+            MEMORIA_COMPILE_INTERVAL_MIN="0",
+        )
+
+    def session(self, *options: str) -> Session:
+        return Session(self.env, self.work, "--plugin-dir", str(ROOT), *options)
+
+    def entries(self) -> list[Entry]:
+        daily = DailyLog.of(self.paths)
+        return [entry for day in daily.days() for entry in daily.entries(day)]
+
+    def is_quiet(self) -> bool:
+        """Nothing waits and everything written is compiled."""
+        if Spool(self.paths.spool).jobs() or not Path(self.paths.ledger).exists():
+            return False
+        ledger = Ledger(Path(self.paths.ledger))
+        try:
+            return ledger.counts()["uncompiled"] == 0
+        finally:
+            ledger.close()
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[World, MessagesApi]]:
+    world = World(tmp_path)
+    monkeypatch.setattr(sys.modules[__name__], "ENTRY_IDS", lambda: {entry.id for entry in world.entries()})
+    with MessagesApi(world.answer) as api:
+        world.start(api)
+        yield world, api
+
+
+def test_a_real_session_becomes_a_wiki_and_the_next_session_starts_with_it(
+    world: tuple[World, MessagesApi],
+) -> None:
+    person, api = world
+    with person.session() as session:
+        for prompt in ("why do entries stand twice?", "use tabs in Makefiles", "then fix it", "and test it"):
+            assert session.ask(prompt) == "scripted answer"
+        session.compact()
+        wait_until(lambda: len(person.entries()) == 1, "the worker that PreCompact started has written", 60)
+        session.ask("where were we?")
+        assert session.end() == 0
+    assert troubled(session) == []
+    quiet = [run for run in session.hooks if run.event in ("Stop", "PreCompact", "PostCompact")]
+    assert quiet
+    assert {run.stdout for run in quiet} == {""}
+    wait_until(person.is_quiet, "the session is in the daily log and in the wiki", 60)
+
+    entries = person.entries()
+    flushes = [r for r in api.requests if r.body and is_ours(r.body) and "conversation" in text_of(r.body)]
+    assert len(entries) == len([r for r in flushes if "new entries" not in text_of(r.body)]) == 2  # compaction, end
+    assert {entry.title for entry in entries} == {"Fix the flush race"}
+    assert entries[0].learned[0].text == "Use tabs in Makefiles."
+    keys = [key for entry in entries for key in entry.turns]
+    assert len(keys) == len(set(keys))
+
+    wiki = Wiki.of(person.paths)
+    assert wiki.slugs() == ["concepts/stale-locks", "concepts/worker-lock"]
+    lock = wiki.get("concepts/worker-lock")
+    assert lock
+    assert lock.claims[0].sources[0] in {entry.source for entry in entries}
+    assert "concepts/stale-locks" in {link.target for link in lock.links}
+
+    # our own calls left nothing in the client's list of sessions
+    assert [path.stem for path in transcripts(person.env)] == [session.id]
+
+    before = len(api.requests)
+    with person.session() as following:
+        following.ask("hello again")
+        following.end()
+    page = Path(person.paths.page, "global.md").read_text(encoding="utf-8")
+    own = next(path for path in Path(person.paths.page).glob("my-pr*.md")).read_text(encoding="utf-8")
+    assert "Use tabs in Makefiles." in own
+    assert page
+    asked = [text_of(r.body) for r in api.requests[before:] if r.body and not is_ours(r.body)]
+    assert any(json.dumps(own, ensure_ascii=False)[1:-1] in text for text in asked)
+    assert troubled(following) == []
+
+
+def test_a_session_that_is_killed_is_taken_up_by_the_next_one(world: tuple[World, MessagesApi]) -> None:
+    person, _ = world
+    person.env["MEMORIA_FLUSH_IDLE_MIN"] = "0"
+    with person.session() as session:
+        session.ask("remember that the harbour gauge is off by 3 cm")
+        session.kill()
+    assert person.entries() == []
+    with person.session() as following:
+        following.ask("hello")
+        following.end()
+    wait_until(lambda: {entry.session for entry in person.entries()} == {session.id, following.id}, "both entries", 60)
