@@ -21,7 +21,7 @@ Span = tuple[int, int, str]
 # Read on the lower-cased text (same offsets): case-insensitive matching would cost ten times as much. Plain literals
 # first: what stands before ``key`` and ``sig`` is looked at only where one was found.
 _WORD = re.compile(
-    r"(passw(?:or)?d|passwort|passphrase|passcode|pwd|secret|token|key|credential|auth|sig(?:nature)?(?==))"
+    r"(passw(?:or)?d|passwort|passphrase|passcode|pass|pwd|pw|secret|token|key|credential|auth|seed|sig(?:nature)?(?==))"
     r"([a-z0-9_-]{0,40})"
 )
 _WHOSE_KEY = re.compile(
@@ -38,10 +38,12 @@ _FLAG = re.compile(r"(?:^|\s)-[^\s=]{0,40}$")
 _NETRC = re.compile(r"\blogin \S{1,40} $")
 _TAG = re.compile(r"<[\w:.-]{0,40}$")
 _SPACE = re.compile(r"[ \t]{1,4}(?![-&|<>;)])")
-_SAID = re.compile(r"""[ \t]{1,3}(?:is|was|to|ist|=)[ \t]{0,2}:?[ \t]{1,3}""")
+_SAID = re.compile(
+    r"[ \t]{1,3}(?:(?:is|was|ist|has been)(?:[ \t](?:now|changed to|set to|reset to))?|to|=)[ \t]{0,2}:?[ \t]{1,3}"
+)
 _BESIDE = re.compile(r"""[ \t]{1,2}(?=["'`])""")
 _BESIDE_PASSWORD = re.compile(r"""[ \t]{1,2}(?=["'`]?[^\s"'`]{0,30}\d)""")
-_OPENING = re.compile(r"""\\{0,2}["'`]""")
+_OPENING = re.compile(r"""(?:[bru]{0,2}(?=["']))?\\{0,2}["'`]""")
 _SCHEME = re.compile(r"(?:bearer|basic|token|digest|apikey|api-key)[ \t]+", re.IGNORECASE)
 _BARE = re.compile(r"""(?:\\(?![nrt"'`\\])|[^\s"'`<>,;&\\]){1,160}""")
 _BARE_ENV = re.compile(r"""(?:\\(?![nrt"'`\\])|[^\s"'`\\]){1,160}""")
@@ -73,12 +75,14 @@ _PATHLIKE = re.compile(r"(?:\.{0,2}/|~|[A-Za-z]:[\\/]|[a-z]+://)")
 _IDENTIFIER = re.compile(r"[A-Za-z_$][a-z_$A-Z-]*$")
 _TYPE = re.compile(r"(?:[A-Z][a-z]+)+\d{0,3}(?:[A-Z][a-z]+)*(?:[\[<].*)?$")
 _TAILS = ("s", "key", "token", "secret", "value", "string", "text", "keys", "tokens", "orization")
-_VAGUE = ("auth", "credential", "sig", "signature")
+_SHORT = ("pass", "pw", "pwd", "sig", "auth", "seed")  # also the end of other words
+_VAGUE = ("auth", "credential", "seed", "sig", "signature")
 _DIGIT = re.compile(r"\d")
 _LETTER = re.compile(r"[^\W\d_]")
 _SYMBOL = re.compile(r"[!@#$%^&*+=~?]")
 _PLURALS = ("s", "_keys", "keys", "_tokens", "tokens")
-_PASSWORDS = ("passw", "passp", "passc", "pwd")
+_SNAKE = re.compile(r"[a-z]+(?:_[a-z]+)+\d{0,3}$")
+_PASSWORDS = ("pass", "pw")
 
 
 def assignments(text: str, lowered: str) -> Iterator[Span]:
@@ -136,7 +140,7 @@ def _fits(text: str, lowered: str, word: re.Match[str]) -> bool:
     start = word.start()
     if core == "key" and not _WHOSE_KEY.search(lowered, max(0, start - 11), start):
         return False
-    if core in ("pwd", "sig", "auth") and lowered[max(0, start - 1) : start].isalnum():
+    if core in _SHORT and lowered[max(0, start - 1) : start].isalnum():
         return False
     if not tail or tail in _TAILS:
         return True
@@ -173,7 +177,7 @@ def _extent(text: str, start: int, *, environment: bool) -> tuple[int, int, bool
     """Where the value at ``start`` begins and ends, and whether it is quoted."""
     opening = _OPENING.match(text, start)
     if opening:
-        close = text.find(opening.group(), opening.end(), opening.end() + 512)
+        close = text.find(opening.group().lstrip("bru"), opening.end(), opening.end() + 512)
         line = text.find("\n", opening.end(), opening.end() + 512)
         if close >= 0 and not 0 <= line < close:
             return opening.end(), close, True
@@ -214,7 +218,7 @@ class _Judged:
         if self.quoted and self.form != "said":
             return self.digit or self.symbol or not _LABEL.search(self.value.replace("_", " ").replace("-", " "))
         strong = (self.digit and (self.letter or len(self.value) > 5)) or (self.symbol and self.letter)
-        return len(self.value) >= 6 and strong and not _TYPE.match(self.value)
+        return len(self.value) >= 6 and strong and not (_TYPE.match(self.value) or _SNAKE.match(self.value))
 
     def _is_key(self) -> bool:
         value = self.value
@@ -274,7 +278,10 @@ def _class_of(character: str) -> int:
 
 _BEARER = re.compile(r"bearer[ \t]{1,4}([a-z0-9._~+/=-]{16,})")
 _BASIC = re.compile(r"basic[ \t]{1,4}([a-z0-9+/]{8,}={0,2})(?![\w/+])")
-_COOKIE = re.compile(r"""cookie\\{0,2}["']?[ \t]{0,2}:[ \t]{0,2}\\{0,2}["']?([^\s=;,"']{1,60}=[^"'\r\n\\]{6,})""")
+_COOKIE = re.compile(
+    r"""cookie\\{0,2}["']?[ \t]{0,2}:[ \t]{0,2}\\{0,2}["']?"""
+    r"""((?!samesite|secure|path|domain|expires|max-age)[^\s=;,"']{1,60}=[^"'\r\n\\]{6,})"""
+)
 _PART_OF_NAME = re.compile(r"[\w.]$")  # ``document.cookie``, ``csrf_cookie``
 _USER = re.compile(r"""-u(?:ser)?[ \t=]{1,2}["']?([^\s:"'$<{]{1,60}):([^\s"'$<{][^\s"']{2,100})""")
 _AUTHORITY = re.compile(
@@ -303,7 +310,8 @@ def headers(text: str, lowered: str) -> Iterator[Span]:
 
 _COMMAND = re.compile(
     r"(?:sshpass[ \t]{1,4}-p[ \t]{0,4}|redis-cli[ \t](?:[^\n|;]{0,60}[ \t])?-a[ \t]{1,4}"
-    r"|mysql[a-z]{0,8}[ \t](?:[^\n|;]{0,60}[ \t])?-p)[\"']?([^\s\"'$<]{4,100})"
+    r"|mysql[a-z]{0,8}[ \t](?:[^\n|;]{0,60}[ \t])?-p"
+    r"|echo[ \t]{1,4}(?=[^\n|]{4,100}\|[ \t]{0,4}sudo[ \t]{1,4}-S))[\"']?([^\s\"'$<]{4,100})"
 )
 
 
@@ -314,7 +322,7 @@ def commands(text: str, lowered: str) -> Iterator[Span]:
             alone = text[match.start() - 1 : match.start()] in " \t-"  # and no end of a longer option
             if alone and not match.group(2).isdigit() and not _NO_PASSWORD.match(match.group(2)):
                 yield match.start(2), match.end(2), "password"
-    if "sshpass" in lowered or "redis-cli" in lowered or "mysql" in lowered:
+    if "sudo" in lowered or "sshpass" in lowered or "redis-cli" in lowered or "mysql" in lowered:
         for match in _COMMAND.finditer(text):
             yield match.start(1), match.end(1), "password"
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+MOST_S = 6 * 3600.0  # seconds; no wait is longer
 
-def delay(attempt: int, roll: float, *, first_s: float = 60.0, most_s: float = 6 * 3600.0) -> float:
+
+def delay(attempt: int, roll: float, *, first_s: float = 60.0, most_s: float = MOST_S) -> float:
     """Seconds to wait after the ``attempt``-th failure (1, 2, ...): doubling, at most ``most_s``, with jitter.
 
     ``roll`` in [0, 1) spreads the wait over its upper half, so that many jobs do not come back at once (equal jitter,

@@ -7,6 +7,7 @@ Part of the hook floor: standard library only, Python 3.9, nothing slow at impor
 
 from __future__ import annotations
 
+import binascii
 import os
 import time
 
@@ -53,24 +54,48 @@ def _spool_tail(event: hook.Event, spool: Spool, paths: Paths, waiting: list[Job
     if not path:
         return "no transcript: neither named nor found by session id and folder"
     name = safe_name(event.session)
-    position = cursor.read(paths.cursors, name, path)
-    furthest = max((job.end for job in waiting if job.event != "PostCompact"), default=0)
-    start, mark = (position.end, position.mark) if position.end >= furthest else (furthest, b"")
+    path = os.path.abspath(path)
+    position = _furthest(cursor.read(paths.cursors, name, path), waiting, spool)
+    start, trouble = position.end, ""
     try:
-        piece = transcript.read_after(path, start, mark)
+        piece = transcript.read_after(path, start, position.mark)
     except FileNotFoundError:
         spool.add(_header(event, path, start, start, start), b"")
         return "spooled a transcript that is not there yet"
+    except (OSError, ValueError) as error:
+        piece, trouble = None, f" ({error})"
     if piece is None or not _is_news(piece, event.name):
         # An end or a compaction is spooled even without news: it tells the worker to wait for no more.
         if event.name not in CLOSING or not waiting:
-            return "nothing new"
-        piece = transcript.Slice(start, start, start, b"", mark, False)
+            return "nothing new" + trouble
+        piece = transcript.Slice(start, start, start, b"", position.mark, False)
     header = _header(event, path, piece.start, piece.copied_from, piece.end)
     header["open_tail"] = piece.open_tail
+    header["mark"] = piece.mark.hex()
     spool.add(header, piece.data)
-    cursor.write(paths.cursors, name, cursor.Cursor(path, piece.end, piece.mark))
-    return f"spooled {piece.end - piece.start} bytes from {piece.start}"
+    try:
+        cursor.write(paths.cursors, name, cursor.Cursor(path, piece.end, piece.mark))
+    except OSError as error:  # the job is safe, and the next hook finds its end in it
+        trouble += f" (cursor: {error})"
+    return f"spooled {piece.end - piece.start} bytes from {piece.start}{trouble}"
+
+
+def _furthest(position: cursor.Cursor, waiting: list[Job], spool: Spool) -> cursor.Cursor:
+    """The cursor, or the end of the last spooled job where a hook died before it moved the cursor.
+
+    A job of another transcript, or from before the transcript was rewritten, says nothing: its mark tells.
+    """
+    ahead = [job for job in waiting if job.event != "PostCompact" and job.end > position.end]
+    if not ahead:
+        return position
+    job = max(ahead, key=lambda job: job.end)
+    try:
+        header = spool.header(job)
+        if header["transcript"] == position.transcript and header["mark"]:
+            return cursor.Cursor(position.transcript, job.end, bytes.fromhex(str(header["mark"])))
+    except (OSError, ValueError, KeyError):
+        pass
+    return position
 
 
 def _is_news(piece: transcript.Slice, event: str) -> bool:
@@ -83,7 +108,8 @@ def _spool_note(event: hook.Event, spool: Spool) -> str:
     summary = event.text("compact_summary")
     if not summary:
         return "no summary"
-    uuid = f"note-{event.session}-{time.time_ns()}"
+    # Hooks installed twice (as a plugin and in the settings) bring it twice: the same text is the same note.
+    uuid = f"note-{event.session}-{binascii.crc32(summary.encode('utf-8', 'replace')):08x}"
     line = {"type": "memoria-note", "uuid": uuid, "text": summary, "timestamp": _now(), "sessionId": event.session}
     spool.add(_header(event, event.transcript, 0, 0, 0), quickjson.dumps(line).encode() + b"\n")
     return "spooled the client's summary"

@@ -46,7 +46,10 @@ class Zone:
 
     def local(self, moment: datetime) -> datetime:
         """The moment as the user's wall clock shows it."""
-        return moment.astimezone(self.zone)
+        try:
+            return moment.astimezone(self.zone)
+        except OverflowError:  # a forged time at the calendar's edge
+            return moment
 
     def day(self, moment: datetime) -> date:
         """The user's calendar day at this moment."""

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from memoria import catalog, clock, gate, locks
+from memoria import catalog, clock, gate, locks, steps
 from memoria.article import Article
 from memoria.daily import DailyLog, Entry, render
 from memoria.draft import Draft
@@ -80,9 +80,8 @@ class Compile:
         """Finish what a killed run left and bring ledger and index up to date; the caller holds the compile lock."""
         self.transactions.recover()
         self.daily.refresh(self.ledger)
-        if self.ledger.get("log_read") is None:  # a new or rebuilt ledger: the wiki's own log knows what is in it
-            self.ledger.mark_compiled(catalog.compiled_entries(self._text(LOG)))
-            self.ledger.put("log_read", True)
+        # The wiki's own log knows what is in it, also when the ledger is new or its writer was killed before it booked.
+        self.ledger.mark_compiled(catalog.compiled_entries(self._text(LOG)))
         self.index.sync(self.home.paths.home)
 
     def waiting(self, *, everything: bool = False, day: str = "") -> list[Entry]:
@@ -110,6 +109,7 @@ class Compile:
         completion = self.model.complete(
             tasks.compile_(self._material(entries, near)), projects.pop() if len(projects) == 1 else ""
         )
+        steps.reached("compile.answered")
         for _ in range(REDRAFTS):
             draft = Draft(self.wiki, entries)
             draft.take(completion.data, near)
@@ -121,6 +121,7 @@ class Compile:
         else:
             raise ExpectedError("Pages keep changing while they are compiled; the entries wait for the next compile.")
         self.ledger.mark_compiled(entry.id for entry in entries)
+        steps.reached("compile.booked")
         for reason in draft.refused:
             self.ledger.note("refused", ",".join(entry.id for entry in entries), reason)
         self.index.sync(self.home.paths.home)
@@ -226,6 +227,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
             if args.due:
                 return 0
             raise ExpectedError("Another compile is running; try again when it is done.")
+        steps.reached("compile.locked")
         compile_ = Compile.of(home)
         try:
             compile_.prepare()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 
-from memoria import quickjson
+from memoria import quickjson, steps
 
 
 class Cursor:
@@ -28,7 +28,7 @@ def read(folder: str, session: str, transcript: str) -> Cursor:
     """The session's cursor; at 0 when there is none, it cannot be read, or it belongs to another transcript."""
     try:
         with open(os.path.join(folder, session), "rb") as file:
-            stored = quickjson.loads(file.read(8192).decode("utf-8", "replace"))
+            stored = quickjson.loads(file.read(65536).decode("utf-8", "replace"))
         if isinstance(stored, dict) and stored["transcript"] == transcript:
             return Cursor(transcript, max(0, int(stored["end"])), bytes.fromhex(stored["mark"]))
     except (OSError, ValueError, KeyError, TypeError):
@@ -46,4 +46,6 @@ def write(folder: str, session: str, cursor: Cursor) -> None:
         os.write(descriptor, text.encode("utf-8", "replace"))
     finally:
         os.close(descriptor)
+    steps.reached("cursor.written")
     os.replace(temporary, path)
+    steps.reached("cursor.moved")

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from memoria import files, locks, markdown
+from memoria import files, locks, markdown, steps
 from memoria.ledger import Booked, Ledger
 from memoria.paths import Paths
 
 _NAME = re.compile(r"\d{4}-\d{2}-\d{2}\.md")
 _HEADING = re.compile(r"^### Session \((\d\d:\d\d)\) · (.*?) · (.*)$", re.MULTILINE)
 _MARKER = re.compile(
-    r"^<!-- memoria entry=(\S+) session=(\S+) turns=(\S*) project=(\S+) model=(\S+) -->$", re.MULTILINE
+    r"^<!-- memoria entry=(\S+) session=(\S+) turns=(\S*) project=(\S+) model=(\S+) -->[ \t\r]*$", re.MULTILINE
 )
 _LABEL = re.compile(r"^\*\*(?P<label>[A-Z][A-Za-z ]+):\*\*[ \t]*(?P<rest>.*)$", re.MULTILINE)
 _LEARNED = re.compile(r"^- \[(?P<kind>[a-z]+)\] (?P<text>.*?)(?: \^(?P<id>l-[0-9a-z]+))?$")
@@ -193,13 +193,20 @@ class DailyLog:
         with locks.waiting(self.lock):
             while True:
                 before = _change_mark(path)
-                text = path.read_text(encoding="utf-8", errors="surrogateescape") if before else _header(entry.day)
+                # bytes, because reading as text would turn the line ends of a person's editor into ours
+                text = path.read_bytes().decode("utf-8", "surrogateescape") if before else _header(entry.day)
                 if any(match[1] == entry.id for match in _MARKER.finditer(text)):
                     return False
-                whole = text.rstrip("\n") + "\n\n" + render(entry)
+                whole = text.rstrip("\r\n") + "\n\n" + render(entry)
                 if _change_mark(path) == before:  # a person saving at this very moment is not overwritten
                     files.replace(path, whole.encode("utf-8", "surrogateescape"))
+                    steps.reached("daily.appended")
                     return True
+
+    def sweep(self) -> None:
+        """Remove half-written files of writers that were killed."""
+        with locks.waiting(self.lock):
+            files.sweep(self.folder)
 
     def refresh(self, ledger: Ledger) -> None:
         """Read into the ledger whatever changed on disk, by anyone, since it was last read."""

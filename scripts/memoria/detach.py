@@ -12,6 +12,7 @@ import os
 import time
 
 from memoria import paths as places
+from memoria import steps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +22,12 @@ if TYPE_CHECKING:
 # What the client puts into a hook's environment about its own session; a worker of ours must not inherit it, while
 # keys, proxies and the client's configuration folder must reach the model call.
 SESSION_VARIABLES = (
+    "AI_AGENT",
     "CLAUDECODE",
+    "CLAUDE_CODE_CHILD_NOTES_DIR",
+    "CLAUDE_CODE_CHILD_SESSION",
     "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_SESSION_ATTENDED",
     "CLAUDE_CODE_SESSION_ID",
     "CLAUDE_CODE_SSE_PORT",
     "CLAUDE_ENV_FILE",
@@ -78,34 +83,54 @@ def start_worker(settings: Settings, paths: Paths) -> str:
     """Start the flush worker unless one is at work or about to look; returns a word for the log.
 
     The caller has put its job on disk before. A worker that holds the lock looks again after letting go; one that was
-    started and has not got its lock yet will look too. Otherwise a new one is started.
+    started and has not tried for its lock yet will look too. Otherwise a new one is started.
     """
     starting = os.path.join(paths.state, "worker.starting")
-    try:
-        if 0 <= time.time() - os.stat(starting).st_mtime < STARTING_S:
-            return "worker starting"
-    except OSError:
-        pass
+    if _is_starting(starting):
+        return "worker starting"
     if _is_locked(paths.worker_lock):
         return "worker busy"
     ways = commands("flush.py", settings)
     if not ways:
         return "NO WORKER: neither uv nor a .venv was found; install uv or set MEMORIA_PYTHON"
-    os.close(os.open(starting, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
-    start(ways, paths)
+    _sign(starting, os.O_CREAT)  # until the worker's own id stands there, this hook answers for it
+    steps.reached("worker.announced")
+    start(ways, paths, starting)
+    steps.reached("worker.forked")
     return "worker started"
 
 
+def _is_starting(path: str) -> bool:
+    """Whether a worker was started a moment ago, lives, and has not tried for its lock yet."""
+    try:
+        if not 0 <= time.time() - os.stat(path).st_mtime < STARTING_S:
+            return False
+        with open(path, "rb") as file:
+            pid = file.read(20)
+        if os.name != "nt":  # where 0 is a signal like others
+            os.kill(int(pid), 0)  # no signal, only the question: ProcessLookupError when it is gone
+    except (OSError, ValueError, OverflowError):
+        return False
+    return True
+
+
 def worker_looks(paths: Paths) -> None:
-    """Said by the worker when it holds the lock and before it reads the spool."""
+    """Said by a worker right before it tries for the lock.
+
+    Before, not after: a hook that relied on this worker has its job on disk by now, so that whoever holds the lock sees
+    it in its next look, also when that is another worker.
+    """
     try:
         os.unlink(os.path.join(paths.state, "worker.starting"))
     except OSError:
         pass
 
 
-def start(ways: list[list[str]], paths: Paths) -> None:
-    """Run the first of these commands that can be executed, detached; returns at once."""
+def start(ways: list[list[str]], paths: Paths, note: str = "") -> None:
+    """Run the first of these commands that can be executed, detached; returns at once.
+
+    The process writes its id into the file ``note``, if it is there.
+    """
     environment = worker_environment()
     if not places.is_checkout():  # an update replaces a plugin's folder, and with it a .venv inside
         environment.setdefault("UV_PROJECT_ENVIRONMENT", os.path.join(paths.state, "venv"))
@@ -120,14 +145,31 @@ def start(ways: list[list[str]], paths: Paths) -> None:
     try:
         os.setsid()
         if os.fork() == 0:
+            _sign(note)
             _become(ways, environment, output, paths.state)
     finally:
         os._exit(0)
 
 
+def _sign(note: str, flags: int = 0) -> None:
+    try:
+        descriptor = os.open(note, os.O_WRONLY | os.O_TRUNC | flags, 0o600)
+    except OSError:
+        return
+    try:
+        os.write(descriptor, b"%d" % os.getpid())
+    except OSError:
+        pass
+    finally:
+        os.close(descriptor)
+
+
 def _become(ways: list[list[str]], environment: dict[str, str], output: str, cwd: str) -> None:
     null = os.open(os.devnull, os.O_RDWR)
-    log = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        log = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    except OSError:  # a log that cannot be written is no reason not to work
+        log = null
     os.dup2(null, 0)
     os.dup2(log, 1)
     os.dup2(log, 2)

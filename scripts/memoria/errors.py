@@ -98,8 +98,12 @@ class BadScopeError(WorkingMemoryError):
 class CheckpointNotFoundError(WorkingMemoryError):
     """There is no such checkpoint in this scope."""
 
-    def __init__(self, checkpoint_id: str) -> None:
-        super().__init__(f"there is no checkpoint {checkpoint_id!r} here; list the checkpoints to see which there are")
+    def __init__(self, checkpoint_id: str, known: list[str] | None = None) -> None:
+        """``known``: the checkpoints there are, for the message."""
+        there = "list the checkpoints to see which there are"
+        if known is not None:
+            there = f"there are {', '.join(known)}" if known else "none was made"
+        super().__init__(f"there is no checkpoint {checkpoint_id!r} here; {there}")
         self.checkpoint_id = checkpoint_id
 
 
@@ -119,6 +123,16 @@ class StoreTooNewError(WorkingStoreError):
     """The store was written by a newer memoria."""
 
 
+class PageNotFoundError(ExpectedError):
+    """There is no such page below knowledge/ or daily/."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"there is no page {name[:200]!r} below knowledge/ or daily/; search, and give the path as search shows it"
+        )
+        self.name = name
+
+
 class ArchiveError(ExpectedError):
     """A kept file of turns is there and cannot be read."""
 
@@ -129,3 +143,18 @@ class UnknownEntryError(ExpectedError):
 
 class TurnsGoneError(ExpectedError):
     """The entry is known, and its turns are no longer (or were never) in the archive."""
+
+
+class CannotLockError(ExpectedError):
+    """The file system refuses locks, without which two workers would write at once."""
+
+    def __init__(self, path: object) -> None:
+        super().__init__(f"{path} cannot be locked here; set MEMORIA_STATE to a folder on a local disk")
+
+
+class LedgerError(ExpectedError):
+    """The ledger cannot be read or written now (disk full, locked, no access); the work is not to blame."""
+
+
+class LedgerDamagedError(LedgerError):
+    """The ledger's file is damaged: set it aside and begin anew."""

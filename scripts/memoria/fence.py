@@ -12,9 +12,8 @@ import re
 
 # Zero-width, bidirectional and tag characters: nothing a person meant to say, and a way to hide text from one.
 _INVISIBLE = re.compile("[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\U000e0000-\U000e007f]")
-_CONTROL = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]"
-)  # and halves of characters: no file holds them
+# With the lone halves of surrogate pairs, which no file can hold.
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _FORGED = re.compile(
     r"<(?=\s*/?\s*(?:system-reminder|system|user-prompt-submit-hook|function_calls|memoria)\b)", re.IGNORECASE
 )

@@ -9,7 +9,7 @@ import logging
 import os
 from pathlib import Path
 
-from memoria import clock
+from memoria import clock, steps
 
 log = logging.getLogger(__name__)
 
@@ -48,11 +48,20 @@ def replace(path: Path, data: str | bytes, *, mode: int | None = None) -> None:
             file.write(payload)
             file.flush()
             os.fsync(file.fileno())
+        steps.reached("files.written")
         temporary.replace(path)
+        steps.reached("files.replaced")
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
     sync_folder(path.parent)
+
+
+def sweep(folder: Path) -> None:
+    """Remove what killed writers of ``replace`` left in ``folder``; the caller holds the lock of its writers."""
+    for path in folder.glob(".*.tmp"):
+        if path.name.split(".")[-2].isdigit():
+            path.unlink(missing_ok=True)
 
 
 def set_aside(path: Path) -> Path:

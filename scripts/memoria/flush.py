@@ -9,19 +9,27 @@ from __future__ import annotations
 import argparse
 import base64
 import hashlib
+import itertools
 import logging
 import os
 import random
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from memoria import backoff, clock, detach, exclude, gate, locks, project
+from memoria import backoff, clock, detach, exclude, gate, locks, project, state, steps
 from memoria.archive import Archive
 from memoria.daily import DailyLog, Entry, Learned
-from memoria.errors import BadAnswerError, ExpectedError, ModelUnavailableError, TranscriptMissingError
+from memoria.errors import (
+    BadAnswerError,
+    ExpectedError,
+    LedgerDamagedError,
+    LedgerError,
+    ModelUnavailableError,
+    TranscriptMissingError,
+)
 from memoria.home import Home
 from memoria.intake import Intake, Stretch, UnreadableJobError, stretches
 from memoria.ledger import Ledger
@@ -37,7 +45,7 @@ log = logging.getLogger(__name__)
 
 STALE_TMP_S = 24 * 3600  # a hook writes its job within milliseconds; what is this old belongs to one that died
 MISSING_S = 24 * 3600  # a transcript that has not appeared by then will not
-OUTSIDE = (ModelUnavailableError, TranscriptMissingError, OSError)  # faults that are none of the job's own
+OUTSIDE = (ModelUnavailableError, TranscriptMissingError, LedgerError, OSError)  # faults that are none of the job's own
 
 
 @dataclass(slots=True)
@@ -82,7 +90,9 @@ class Flush:
     def run(self) -> Report:
         """Go once through everything that waits; the caller holds the worker lock."""
         report = Report()
+        state.make_folders(self.home.paths)
         self._clean_tmp()
+        self.daily.sweep()
         self.daily.refresh(self.ledger)
         for job in self.spool.jobs(self.spool.cur):  # left by a worker that died: the lock is ours, so it is gone
             self.spool.release(job)
@@ -99,7 +109,7 @@ class Flush:
         return list(groups.values())
 
     def _session(self, jobs: list[Job], report: Report) -> None:
-        if any(self.ledger.tries(job.name)[1] > self.now() for job in jobs):
+        if any(self._must_wait(job) for job in jobs):
             return  # it failed a short while ago
         try:
             intake = Intake(self.spool, jobs, self.home.settings.keep_sidechains)
@@ -107,12 +117,22 @@ class Flush:
             self.spool.claim(error.job)
             self.spool.fail(error.job, str(error))
             report.failures.append(f"{error}; set aside in {self.spool.failed}")
+            rest = [job for job in jobs if job is not error.job]
+            if rest:
+                self._session(rest, report)
+            return
+        except FileNotFoundError as error:  # somebody took a job away by hand
+            report.failures.append(f"{error.filename} is gone")
             return
         try:
             self._take(intake, report)
         except Exception as error:  # noqa: BLE001 (one of three: one session's fault must not stop the others)
             log.warning("session %s: %s: %s", intake.session, type(error).__name__, error, exc_info=_is_bug(error))
             self._failed(intake, error, report)
+
+    def _must_wait(self, job: Job) -> bool:
+        """Whether a failed job's next try is yet to come; one later than any backoff was set by a wrong clock."""
+        return 0 < self.ledger.tries(job.name)[1] - self.now() <= backoff.MOST_S
 
     def _take(self, intake: Intake, report: Report) -> None:
         settings, paths = self.home.settings, self.home.paths
@@ -122,29 +142,51 @@ class Flush:
             self.ledger.record_nothing(keys, intake.session, excluded)
             self._done(intake)
             return
-        age = self.now() - intake.newest
+        age = abs(self.now() - intake.newest)  # a job from the future was written before the clock was set back
         if age < MISSING_S and not intake.wait_for_transcripts(settings.transcript_wait_s):
             raise TranscriptMissingError(f"the transcript of session {intake.session} is not there yet")
         over = self.insist or intake.ended or age >= settings.flush_idle_min * 60
         turns = intake.turns(lambda key: self.ledger.entry_of(key) is not None, settle=over)
         rest = stretches(turns, settings.call_chars, self.home.zone)
-        stretch = next(rest, None)
-        if not self._is_enough(stretch.spoken if stretch else 0, intake, over):
+        ahead = self._look_ahead(rest)
+        if not self._is_enough(sum(stretch.spoken for stretch in ahead), intake, over):
             return
         for job in intake.jobs:
             self.spool.claim(job)
-        faults: list[BadAnswerError] = []
-        while stretch:
-            try:
-                self._write(stretch, intake, report)
-            except BadAnswerError as error:  # the next stretch may well be answered
-                faults.append(error)
-            stretch = next(rest, None)
+        faults = self._write_all(itertools.chain(ahead, rest), intake, report)
         for gap in intake.missing:
             self.ledger.note("missing", intake.session, gap)
         if faults:
             raise faults[0]
         self._done(intake)
+
+    def _look_ahead(self, rest: Iterator[Stretch]) -> list[Stretch]:
+        """As many stretches as it takes to know that there is enough."""
+        settings = self.home.settings
+        most = max(settings.flush_turns_end, settings.flush_turns_compact, settings.flush_turns_stop, 1)
+        ahead: list[Stretch] = []
+        for stretch in rest:
+            ahead.append(stretch)
+            if sum(known.spoken for known in ahead) >= most:
+                break
+        return ahead
+
+    def _write_all(self, rest: Iterable[Stretch], intake: Intake, report: Report) -> list[BadAnswerError]:
+        """Write every stretch that the model answers well; the faults of the others.
+
+        When a piece of a long turn fails, its further pieces wait with it: the last one records the turn as kept.
+        """
+        faults: list[BadAnswerError] = []
+        broken = False
+        for stretch in rest:
+            if not broken:
+                try:
+                    self._write(stretch, intake, report)
+                except BadAnswerError as error:  # the next stretch may well be answered
+                    faults.append(error)
+                    broken = True
+            broken = broken and stretch.continued
+        return faults
 
     def _is_enough(self, count: int, intake: Intake, over: bool) -> bool:
         """Whether there is enough to be worth a call; what is too little waits for the session's next event."""
@@ -163,6 +205,7 @@ class Flush:
         owner = project.of(intake.cwd, self.home.settings.split_worktrees)
         material = {"project": owner.name, "exchanges": [exchange.material() for exchange in stretch.exchanges]}
         completion = self.model.complete(tasks.flush(material), owner.key)
+        steps.reached("flush.answered")
         if not completion.data["worth_saving"]:
             self.ledger.record_nothing(stretch.keys, intake.session, f"{completion.model}: nothing worth saving")
             return
@@ -214,7 +257,8 @@ class Flush:
         worst = max(self.ledger.tries(name)[0] for name in names) + 1
         wait = backoff.delay(worst, self.roll())
         self.ledger.failed(names, counted=counted, not_before=self.now() + wait, reason=str(error))
-        report.failures.append(f"session {intake.session}: {error}")
+        if not isinstance(error, TranscriptMissingError):  # a session opened and left without a word is no failure
+            report.failures.append(f"session {intake.session}: {error}")
         for job in intake.jobs:
             self.spool.claim(job)
             if counted and self.ledger.tries(job.name)[0] >= self.home.settings.max_attempts:
@@ -223,9 +267,13 @@ class Flush:
                 self.spool.release(job)
 
     def _clean_tmp(self) -> None:
-        for path in Path(self.spool.tmp).iterdir():
-            if self.now() - path.stat().st_mtime > STALE_TMP_S:
-                path.unlink(missing_ok=True)
+        for folder, pattern in ((self.spool.tmp, "*"), (self.home.paths.cursors, "*.tmp")):
+            for path in Path(folder).glob(pattern):
+                try:
+                    if abs(self.now() - path.stat().st_mtime) > STALE_TMP_S:
+                        path.unlink()
+                except FileNotFoundError:  # the hook has just moved it
+                    continue
 
 
 def _redacted(stretch: Stretch, redactor: Redactor) -> Stretch:
@@ -242,13 +290,20 @@ def work(home: Home, *, insist: bool = False) -> int:
     """The worker: flush until nothing new waits, then prepare pages and start the compile if it is due."""
     entries = 0
     while True:
+        detach.worker_looks(home.paths)
         with locks.held(Path(home.paths.worker_lock)) as mine:
             if not mine:
                 log.info("another worker is at work; it will look again")
-                return 0
-            detach.worker_looks(home.paths)
-            report = _run_locked(home, insist=insist)
+                return entries
+            steps.reached("worker.locked")
+            try:
+                report = _run_locked(home, insist=insist)
+            except LedgerDamagedError as error:
+                log.warning("%s", error)
+                Ledger.set_aside(Path(home.paths.ledger))
+                continue
             entries += len(report.entries)
+        steps.reached("flush.unlocked")
         # A hook that came while the lock was held relied on this second look.
         if all(job.name in report.seen for job in Spool(home.paths.spool).jobs()):
             return entries

@@ -12,6 +12,11 @@ import os
 import sys
 import time
 
+try:
+    import _signal  # type: ignore[import-not-found]  # ``signal`` itself pulls in ``enum``
+except ImportError:  # pragma: no cover (another Python)
+    _signal = None
+
 from memoria import quickjson, state
 from memoria.paths import Paths
 from memoria.settings import Settings
@@ -48,6 +53,8 @@ def run(handler: Handler) -> None:
     """Run ``handler`` on the event on stdin and print the object it returns; exits with 0, always."""
     if os.environ.get("CLAUDE_INVOKED_BY"):  # a model call of ours (or of another tool): nothing to remember
         return
+    if _signal is not None:
+        _signal.signal(_signal.SIGINT, _signal.SIG_IGN)  # Ctrl-C is meant for the client; what it said is kept
     settings = Settings.load()
     if settings.disabled:
         return
@@ -76,9 +83,14 @@ def read_payload(raw: bytes) -> dict[str, object]:
         payload = quickjson.loads(_escape_backslashes(text))
     if not isinstance(payload, dict):
         raise ValueError("the hook's input is no JSON object")
-    if any(_has_control(payload.get(name)) for name in ("transcript_path", "cwd")):
-        payload = quickjson.loads(_escape_backslashes(text))
-    return payload  # type: ignore[return-value]
+    if any(_is_mangled(payload.get(name)) for name in ("transcript_path", "cwd")):
+        try:
+            repaired = quickjson.loads(_escape_backslashes(text))
+        except ValueError:
+            return payload
+        if isinstance(repaired, dict):
+            return repaired
+    return payload
 
 
 def _escape_backslashes(text: str) -> str:
@@ -99,8 +111,11 @@ def _closes(part: str) -> bool:
     return rest[:1] in (",", "}") and (rest[:1] == "}" or rest[1:].lstrip().startswith('"'))
 
 
-def _has_control(value: object) -> bool:
-    return isinstance(value, str) and any(letter < " " for letter in value)
+def _is_mangled(value: object) -> bool:
+    """Whether a Windows path holds control characters, made of its single backslashes (a POSIX path may hold them)."""
+    if not isinstance(value, str) or not (value[1:2] == ":" or value[:1] == "\\"):
+        return False
+    return any(letter < " " for letter in value)
 
 
 def log(paths: Paths, message: str) -> None:

@@ -7,11 +7,15 @@ of the turns.
 
 from __future__ import annotations
 
+import errno
 import logging
+import os
+import stat
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 from memoria import clock
 from memoria.spool import Job, Spool
@@ -20,6 +24,7 @@ from memoria.turn import Exchange, Reader, Turn, exchanges, split
 log = logging.getLogger(__name__)
 
 FINAL = frozenset({"SessionEnd"})
+MOST_LINE = 32 * 1024 * 1024  # bytes; a longer line is passed over, so that memory stays flat
 
 
 @dataclass(slots=True)
@@ -108,23 +113,38 @@ class Intake:
 
     def _range(self, transcript: str, start: int, end: int | None) -> Iterator[bytes]:
         """The transcript's lines from ``start``; ``end`` None means what was written after the hook looked."""
+        position = start
         try:
-            with Path(transcript).open("rb") as file:
+            with _regular(transcript) as file:
                 file.seek(start)
-                position = start
                 while end is None or position < end:
-                    line = file.readline()
+                    line = file.readline(MOST_LINE)
                     if not line:
                         break
-                    position += len(line)
-                    yield line
-        except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
+                    begin, position = position, position + len(line)
+                    if line.endswith(b"\n") or len(line) < MOST_LINE:
+                        yield line
+                        continue
+                    while line and not line.endswith(b"\n"):  # nothing a person said is that long
+                        line = file.readline(MOST_LINE)
+                        position += len(line)
+                    self.missing.append(f"bytes {begin} to {position} of {transcript}: a single line")
+        except (FileNotFoundError, PermissionError) as error:
             if end is None:
                 return  # the slice is in the job; that nothing can be added to it is no loss
             self.missing.append(f"bytes {start} to {end} of {transcript}: {error.strerror}")
         else:
             if end is not None and position < end:
                 self.missing.append(f"bytes {position} to {end} of {transcript}: the file is shorter now")
+
+
+def _regular(path: str) -> BinaryIO:
+    """Open a regular file; a FIFO that took its place would be waited on for ever."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise FileNotFoundError(errno.ENOENT, "no regular file stands there", path)
+    return os.fdopen(descriptor, "rb")
 
 
 class UnreadableJobError(ValueError):
@@ -146,6 +166,11 @@ class Stretch:
     exchanges: tuple[Exchange, ...]
     keys: tuple[str, ...]
     identity: str
+
+    @property
+    def continued(self) -> bool:
+        """Whether further pieces of the same turn follow."""
+        return not self.keys
 
     @property
     def spoken(self) -> int:

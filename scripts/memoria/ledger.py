@@ -8,6 +8,7 @@ Attempts and costs live only here. A file that is no database is set aside and b
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -16,7 +17,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from memoria import clock, files
+from memoria import clock, files, steps
+from memoria.errors import LedgerDamagedError, LedgerError
 
 # Step n brings a database from user_version n to n + 1. Never change one that has shipped; add another.
 MIGRATIONS = (
@@ -75,14 +77,18 @@ class Ledger:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             self.db = _open(path)
-        except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
-                raise
-            files.set_aside(path)
-            for companion in ("-wal", "-shm"):
-                path.with_name(path.name + companion).unlink(missing_ok=True)
+        except LedgerDamagedError:
+            self.set_aside(path)
             self.db = _open(path)
         path.chmod(0o600)
+
+    @staticmethod
+    def set_aside(path: Path) -> None:
+        """Move a damaged ledger out of the way; the next one is filled from the daily logs and the wiki's log."""
+        if path.exists():
+            files.set_aside(path)
+        for companion in ("-wal", "-shm"):
+            path.with_name(path.name + companion).unlink(missing_ok=True)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -94,10 +100,11 @@ class Ledger:
         self.db.execute("BEGIN IMMEDIATE")
         try:
             yield
+            self.db.execute("COMMIT")
         except BaseException:
-            self.db.execute("ROLLBACK")
+            if self.db.in_transaction:  # some errors (disk full) have rolled back already
+                self.db.execute("ROLLBACK")
             raise
-        self.db.execute("COMMIT")
 
     # turns and entries
 
@@ -110,12 +117,14 @@ class Ledger:
         """An entry stands in its daily log, and with it these turns."""
         with self.transaction():
             self._record(entry)
+        steps.reached("ledger.recorded")
 
     def record_nothing(self, keys: Iterable[str], session: str, reason: str) -> None:
         """These turns were read and need no entry."""
         with self.transaction():
             self.db.executemany("INSERT OR IGNORE INTO turns VALUES (?, '')", [(key,) for key in keys])
             self._note("no-entry", session, reason)
+        steps.reached("ledger.recorded")
 
     def stale_logs(self, stamps: dict[str, str]) -> list[str]:
         """The names of daily logs that changed since they were last read; ``stamps`` maps name to a change mark."""
@@ -244,16 +253,67 @@ def _stamp(when: datetime | None) -> str:
     return (when or clock.now()).isoformat(timespec="seconds")
 
 
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_BUGS = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_MISUSE)
+_TABLES = re.compile(r"CREATE TABLE (\w+)")
+
+
+class _Connection(sqlite3.Connection):
+    """A connection whose errors say whether the file is damaged or only cannot be had now."""
+
+    def execute(self, *arguments: Any) -> sqlite3.Cursor:
+        with _translated():
+            return super().execute(*arguments)
+
+    def executemany(self, *arguments: Any) -> sqlite3.Cursor:
+        with _translated():
+            return super().executemany(*arguments)
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        if error.sqlite_errorcode & 0xFF in _DAMAGED:
+            raise LedgerDamagedError(f"The ledger is damaged ({error}).") from error
+        if error.sqlite_errorcode & 0xFF in _BUGS:
+            raise
+        raise LedgerError(f"The ledger cannot be used now ({error}); nothing is lost, it is tried again.") from error
+
+
 def _open(path: Path) -> sqlite3.Connection:
-    db = sqlite3.connect(path, timeout=30, isolation_level=None)
+    with _translated():
+        db = sqlite3.connect(path, timeout=30, isolation_level=None, factory=_Connection)
     try:
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = NORMAL")
-        version = db.execute("PRAGMA user_version").fetchone()[0]
-        for step in range(version, len(MIGRATIONS)):
-            db.executescript(f"BEGIN IMMEDIATE; {MIGRATIONS[step]} PRAGMA user_version = {step + 1}; COMMIT;")
-        db.execute("SELECT count(*) FROM entries").fetchone()
+        if _version(db) < len(MIGRATIONS):
+            _migrate(db)
+        missing = set(_TABLES.findall("".join(MIGRATIONS))) - {name for (name,) in db.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table'")}  # fmt: skip
+        if missing:
+            raise LedgerDamagedError(f"The ledger lacks {', '.join(sorted(missing))}.")
     except BaseException:
         db.close()
         raise
     return db
+
+
+def _version(db: sqlite3.Connection) -> int:
+    return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _migrate(db: sqlite3.Connection) -> None:
+    """Bring the database up to date; of several processes that open it at once, one does."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        for step in range(_version(db), len(MIGRATIONS)):
+            for statement in MIGRATIONS[step].split(";"):
+                db.execute(statement)
+            db.execute(f"PRAGMA user_version = {step + 1}")
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import portalocker
 
+from memoria.errors import CannotLockError
+
 
 @contextmanager
 def held(path: Path) -> Iterator[bool]:
@@ -19,9 +21,11 @@ def held(path: Path) -> Iterator[bool]:
     with path.open("a") as file:
         try:
             portalocker.lock(file, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING)
-        except portalocker.exceptions.LockException:
+        except portalocker.exceptions.AlreadyLocked:
             yield False
             return
+        except portalocker.exceptions.LockException as error:
+            raise CannotLockError(path) from error
         try:
             yield True
         finally:
@@ -33,7 +37,10 @@ def waiting(path: Path) -> Iterator[None]:
     """Hold ``path``'s lock, waiting for it as long as it takes (holders keep it for milliseconds)."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:
-        portalocker.lock(file, portalocker.LockFlags.EXCLUSIVE)
+        try:
+            portalocker.lock(file, portalocker.LockFlags.EXCLUSIVE)
+        except portalocker.exceptions.LockException as error:
+            raise CannotLockError(path) from error
         try:
             yield
         finally:

@@ -17,19 +17,21 @@ try:
         strict = False  # a raw control character inside a string is accepted: the hook input must be read
         object_hook = None
         object_pairs_hook = None
+        array_hook = None  # asked for from Python 3.15 on
         parse_float = float
         parse_int = int
         parse_constant = float
         memo: dict[str, str] = {}  # part of the scanner's protocol
 
     _scan = _make_scanner(_Context())  # type: ignore[arg-type]
-except ImportError:  # pragma: no cover (PyPy and friends)
+except (ImportError, AttributeError, TypeError):  # pragma: no cover (PyPy and friends, a scanner that asks for more)
     import json
 
     _quote = json.dumps
     _scan = json.JSONDecoder(strict=False).raw_decode  # type: ignore[assignment]
 
 _WHITESPACE = " \t\n\r"
+_INFINITE = float("inf")
 
 
 def loads(text: str) -> object:
@@ -56,6 +58,8 @@ def dumps(value: object) -> str:
         return "false"
     if isinstance(value, str):
         return _quote(value)
+    if isinstance(value, float) and not -_INFINITE < value < _INFINITE:
+        return "Infinity" if value > 0 else "-Infinity" if value < 0 else "NaN"  # as ``loads`` reads them
     if isinstance(value, (int, float)):
         return repr(value)
     if isinstance(value, dict):

@@ -215,7 +215,7 @@ def _key_start(text: str, end: int, floor: int) -> int:
 _RUN = re.compile(r"[A-Za-z0-9_+/=.~:%-]{16,}")
 _TELLING = re.compile(r"[A-Z0-9]")  # no key is of small letters alone; most paths and names are
 _NEXT_PIECE = re.compile(r"[ \t]*\\?\r?\n[ \t>|]{0,40}([A-Za-z0-9_+/=.~-]{4,})")
-_LINE_START = re.compile(r"\n[ \t>|]{0,40}$")
+_SHORT_PIECE = re.compile(r"(?<![A-Za-z0-9_+/.~-])([A-Za-z0-9_+/=.~:%-]{3,15})[ \t]?\\?\r?$")
 _LONE_PIECE = re.compile(r"""[ \t]*\\?\r?\n[ \t>|]{0,40}([A-Za-z0-9+/_.~=-]{6,})(?=[\\"'`,;)\]}]*[ \t]*(?:\r?\n|\Z))""")
 
 
@@ -223,7 +223,11 @@ def _keys(text: str, runs: list[tuple[int, int]]) -> Iterator[Span]:
     """The keys of services in the long runs of key characters, also when line breaks cut them."""
     telling, begins = _TELLING.search, keyshapes.BEGINS.search
     for start, end in runs:
-        if not telling(text, start, end) or not begins(text, start, end):
+        if not telling(text, start, end):
+            continue
+        if text[start - 1 : start] in " \t\n" and start:
+            yield from _cut_before(text, start)
+        if not begins(text, start, end):
             continue
         found = False
         for key_start, key_end, kind in keyshapes.keys(text, start, end):
@@ -231,6 +235,16 @@ def _keys(text: str, runs: list[tuple[int, int]]) -> Iterator[Span]:
             yield key_start, _continued(text, key_start, key_end) if key_end == end else key_end, kind
         if not found:
             yield from _cut(text, start, end)
+
+
+def _cut_before(text: str, start: int) -> Iterator[Span]:
+    """A key whose first piece, at the end of the line before, is too short to be a run itself."""
+    line = text.rfind("\n", max(0, start - 40), start)
+    if line < 0 or text[line:start].strip():
+        return
+    first = _SHORT_PIECE.search(text, max(0, line - 18), line)
+    if first and keyshapes.BEGINS.search(text, first.start(1), first.end(1)):
+        yield from _cut(text, first.start(1), first.end(1))
 
 
 def _cut(text: str, start: int, end: int) -> Iterator[Span]:

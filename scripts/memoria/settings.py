@@ -18,19 +18,20 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import TypeVar
 
-    T = TypeVar("T", str, int, float, bool, tuple[str, ...])
+    T = TypeVar("T", str, int, float, bool, tuple[str, ...], tuple[float, ...])
 
 
 class Field:
     """One setting: its name, default (whose type is the setting's type) and one sentence for people."""
 
-    __slots__ = ("default", "given_variable", "name", "sentence")
+    __slots__ = ("default", "given_variable", "is_path", "name", "sentence")
 
-    def __init__(self, default: object, sentence: str, variable: str = "") -> None:
+    def __init__(self, default: object, sentence: str, variable: str = "", is_path: bool = False) -> None:
         self.name = ""
         self.default = default
         self.sentence = sentence
         self.given_variable = variable
+        self.is_path = is_path
 
     def __set_name__(self, owner: type, name: str) -> None:
         """Take the attribute's name as the setting's name."""
@@ -47,19 +48,43 @@ class Field:
         if kind is bool:
             return _parse_bool(raw)
         if kind is tuple:
-            parts = raw if isinstance(raw, list) else str(raw).split(",")
-            return tuple(str(part).strip() for part in parts if str(part).strip())
+            return self._parse_several(raw)
         if kind is str:
-            return str(raw).strip()
-        if isinstance(raw, (bool, list, dict)):
-            raise ValueError("a number")
-        try:
-            number = float(raw) if kind is float else int(str(raw).strip())  # type: ignore[arg-type]
-        except (TypeError, ValueError):
-            raise ValueError("a number" if kind is float else "a whole number") from None
-        if not 0 <= number < 1e15:  # also refuses nan and inf: no setting is negative or unbounded
-            raise ValueError("a number that is not negative")
-        return number
+            return self._parse_text(raw)
+        return _parse_number(raw, kind)
+
+    def _parse_several(self, raw: object) -> tuple[object, ...]:
+        parts = raw if isinstance(raw, list) else raw.split(",") if isinstance(raw, str) else [raw]
+        if isinstance(raw, dict) or any(isinstance(part, (bool, list, dict)) for part in parts):
+            raise ValueError("a list")
+        words = [str(part).strip() for part in parts]
+        words = [word for word in words if word]
+        if isinstance(self.default, tuple) and isinstance(self.default[0], float):
+            return tuple(_parse_number(word, float) for word in words)
+        return tuple(words)
+
+    def _parse_text(self, raw: object) -> str:
+        if not isinstance(raw, str):
+            raise ValueError("a text")
+        text = raw.strip()
+        if "\0" in text:
+            raise ValueError("a text without NUL")
+        # A hook runs in the user's folder and the worker in another: to both a path must mean the same place.
+        if self.is_path and text and not os.path.isabs(os.path.expanduser(text)):
+            raise ValueError("an absolute path or one that begins with ~")
+        return text
+
+
+def _parse_number(raw: object, kind: type) -> float:
+    if isinstance(raw, (bool, list, dict)):
+        raise ValueError("a number")
+    try:
+        number = float(raw) if kind is float else int(str(raw).strip())  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise ValueError("a number" if kind is float else "a whole number") from None
+    if not 0 <= number < 1e15:  # also refuses nan and inf: no setting is negative or unbounded
+        raise ValueError("a number that is not negative")
+    return number
 
 
 def _parse_bool(raw: object) -> bool:
@@ -71,12 +96,13 @@ def _parse_bool(raw: object) -> bool:
     raise ValueError("true or false")
 
 
-def setting(default: T, sentence: str, variable: str = "") -> T:
+def setting(default: T, sentence: str, variable: str = "", is_path: bool = False) -> T:
     """Declare a setting; type checkers see the default's type, the class body sees a Field.
 
-    ``variable``: its environment variable, where another program has named it already.
+    ``variable``: its environment variable, where another program has named it already. ``is_path``: a path as the
+    user writes it.
     """
-    return Field(default, sentence, variable)  # type: ignore[return-value]
+    return Field(default, sentence, variable, is_path)  # type: ignore[return-value]
 
 
 class Settings:
@@ -85,10 +111,14 @@ class Settings:
     problems: tuple[str, ...] = ()
 
     disabled = setting(False, "Switch everything off: hooks return at once and nothing is captured.")
-    home = setting("", "Where daily logs and the wiki live. Empty: the clone, or ~/memoria for a plugin.")
-    state = setting("", "Where spool, cursors, ledger and indexes live. Empty: `.memoria` inside the home.")
+    home = setting("", "Where daily logs and the wiki live. Empty: the clone, or ~/memoria for a plugin.", is_path=True)
+    state = setting(
+        "", "Where spool, cursors, ledger and indexes live. Empty: `.memoria` inside the home.", is_path=True
+    )
     tz = setting("", "Time zone of the daily logs, an IANA name such as Europe/Vienna. Empty: the system's.")
-    python = setting("", "Interpreter for the background worker. Empty: the clone's .venv, else `uv run`.")
+    python = setting(
+        "", "Interpreter for the background worker. Empty: the clone's .venv, else `uv run`.", is_path=True
+    )
 
     model = setting(
         "claude:haiku",
@@ -101,7 +131,7 @@ class Settings:
     )
     model_timeout_s = setting(180.0, "Seconds after which a model call is given up and retried later.")
     call_chars = setting(60_000, "Most characters of conversation in one model call; longer sessions take several.")
-    retry_s = setting(("2", "4"), "Seconds to wait before the second and third try of a call within one run.")
+    retry_s = setting((2.0, 4.0), "Seconds to wait before the second and third try of a call within one run.")
     max_attempts = setting(5, "Runs that may fail on the same job before it is set aside in spool/failed.")
 
     flush_turns_compact = setting(5, "Fewer new turns than this at a compaction wait for the next event.")
@@ -148,7 +178,7 @@ class Settings:
         for field in cls.fields():
             value = field.default
             for source, values, key in ((path, stored, field.name), (field.variable, env, field.variable)):
-                if key in values:
+                if values.get(key) is not None:  # null in the file: not set
                     try:
                         value = field.parse(values[key])
                     except ValueError as error:

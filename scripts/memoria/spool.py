@@ -13,7 +13,7 @@ import binascii
 import os
 import time
 
-from memoria import quickjson
+from memoria import quickjson, steps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,16 +62,25 @@ class Spool:
         session, event = safe_name(str(header["session"])), safe_name(str(header["event"]))
         name = f"{time.time_ns():020d}.{os.getpid()}.{event}.{session}.{header['start']}-{header['end']}.job"
         temporary = os.path.join(self.tmp, name)
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+        try:
+            descriptor = _create(temporary)
+        except FileNotFoundError:  # someone cleaned up too well
+            for box in (self.tmp, self.new, self.cur, self.failed):
+                os.makedirs(box, mode=0o700, exist_ok=True)
+            descriptor = _create(temporary)
+        steps.reached("spool.opened")
         try:
             _write_all(descriptor, quickjson.dumps(header).encode() + b"\n" + data)
+            steps.reached("spool.written")
             os.fsync(descriptor)
+            steps.reached("spool.synced")
         except BaseException:
             os.close(descriptor)
             os.unlink(temporary)
             raise
         os.close(descriptor)
         self._move(name, self.tmp, self.new)
+        steps.reached("spool.renamed")
         return name
 
     def jobs(self, *boxes: str) -> list[Job]:
@@ -102,6 +111,7 @@ class Spool:
         """Take a job for work. Only the holder of the worker lock claims."""
         if not os.path.exists(os.path.join(self.cur, job.name)):
             self._move(job.name, self.new, self.cur)
+            steps.reached("spool.claimed")
 
     def release(self, job: Job) -> None:
         """Give a claimed job back to wait."""
@@ -111,6 +121,7 @@ class Spool:
         """The job's turns stand in a daily log (or need no entry): it goes."""
         os.unlink(os.path.join(self.cur, job.name))
         _sync(self.cur)
+        steps.reached("spool.acknowledged")
 
     def fail(self, job: Job, reason: str) -> None:
         """Set a claimed job aside for a person, with the reason beside it; it is never deleted by memoria."""
@@ -151,6 +162,10 @@ def _header(line: bytes) -> dict[str, object]:
     if not isinstance(header, dict):
         raise ValueError("a job's first line must be a JSON object")
     return header
+
+
+def _create(path: str) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
 
 
 def _write_all(descriptor: int, data: bytes) -> None:

@@ -9,6 +9,8 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from memoria.paths import Paths
 
 VERSION = 1
@@ -46,6 +48,9 @@ def open_state(paths: Paths) -> None:
         raise StateError(f"cannot read {paths.version}: {error}") from error
     if found == b"%d" % VERSION:
         return
+    if not found:  # a power cut can leave a file that was never written through
+        _make(paths)
+        return
     if not found.isdigit():
         raise StateError(f"{paths.version} should hold a number; restore it to {VERSION} or move {paths.state} away")
     if int(found) > VERSION:
@@ -56,23 +61,30 @@ def open_state(paths: Paths) -> None:
     _migrate(paths, int(found))
 
 
-def _make(paths: Paths) -> None:
+def make_folders(paths: Paths) -> None:
+    """Make whatever folder of the state is missing, 0700."""
     for folder in (paths.state, paths.cursors, paths.page, paths.archive, paths.log, paths.spool):
         os.makedirs(folder, mode=0o700, exist_ok=True)
     for box in ("tmp", "new", "cur", "failed"):
         os.makedirs(os.path.join(paths.spool, box), mode=0o700, exist_ok=True)
+
+
+def _make(paths: Paths) -> None:
+    make_folders(paths)
     _write(os.path.join(paths.state, ".gitignore"), "*\n")
     _write(os.path.join(paths.state, "README"), README)
     _write(paths.version, f"{VERSION}\n")  # last: until it stands, the next caller makes what is missing
 
 
-# From version N to N + 1, in order. Each step may be killed and run again.
-_MIGRATIONS: tuple[object, ...] = ()
+# N: the step from version N to N + 1. Each may be killed and run again.
+_MIGRATIONS: dict[int, Callable[[Paths], None]] = {}
 
 
 def _migrate(paths: Paths, found: int) -> None:
     for step in range(found, VERSION):
-        _MIGRATIONS[step](paths)  # type: ignore[operator]
+        if step not in _MIGRATIONS:
+            raise StateError(f"{paths.version} says state {found}, which no memoria wrote; move {paths.state} away")
+        _MIGRATIONS[step](paths)
         _write(paths.version, f"{step + 1}\n")
 
 

@@ -14,7 +14,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from memoria import clock, files
+from memoria import clock, files, steps
 
 log = logging.getLogger(__name__)
 
@@ -78,7 +78,9 @@ class Transactions:
             rows.append({"path": path, "number": number, "before": digest(before), "after": digest(data)})
         plan = {"name": name, "label": label, "files": rows}
         files.replace(step / "step.json", json.dumps(plan, indent=1), mode=0o600)
+        steps.reached("transaction.staged")
         files.replace(self.journal, json.dumps(plan), mode=0o600)
+        steps.reached("transaction.journaled")
         self._swap(step, rows)
         self._trim()
         return name
@@ -88,10 +90,12 @@ class Transactions:
             path = str(row["path"])
             if digest(self._content(path)) == row["before"]:
                 self._put(path, _optional(step / f"{row['number']}.new"))
+                steps.reached("transaction.swapped")
             elif digest(self._content(path)) != row["after"]:
                 log.warning("%s was changed by hand during a compile; the hand's version stands", path)
         self.journal.unlink(missing_ok=True)
         files.sync_folder(self.folder)
+        steps.reached("transaction.closed")
 
     def steps(self) -> list[dict[str, object]]:
         """The steps that can be undone, newest first: name, label, files."""

@@ -12,7 +12,7 @@ import os
 import stat
 
 COPY_BYTES = 8 * 1024 * 1024  # what a hook copies at most; an older remainder is named by range
-MARK_BYTES = 32  # enough of the line before a position to notice that the file was rewritten
+MARK_BYTES = 256  # what stands before a position: long enough to hold a line's own time or uuid, not only its usual end
 
 
 class Slice:

@@ -26,7 +26,7 @@ def _cue(pattern: str) -> re.Pattern[str]:
 _POLITE = _cue(
     r"^(?:(?:hi|hey|hello|ok(?:ay)?|so|and|now|well|then|also|hmm+|great|fair enough|thanks|thank you|yes|please|"
     r"claude|(?:can|could|would|will) (?:you|we)(?: also| just| now)?|i(?:'d| would) like (?:you )?to|"
-    r"i(?:'d| would) like|i (?:want|need) (?:you )?to|let'?s|we(?: should| need to)?(?= \w)|go ahead and|"
+    r"i(?:'d| would) like|i (?:want|need) (?:you )?to|let'?s|we (?:should|need to)|go ahead and|"
     r"i think (?:that )?(?:we have)?|i'?ve noticed(?: that)?|help me(?: with)?|your help with)\b[\s,!.:-]*)+"
 )
 _CHATTER = _cue(
@@ -95,6 +95,9 @@ _PREFERENCE = _cue(
 _FACT = _cue(  # a statement about a thing, not about the speaker
     r"^(?:(?:the|our|my|this|these|all|each|every) [^,.]{2,60}?|`[^`]+`|[\w./-]+(?: [\w./-]+){0,2}) "
     r"(?:is|are|lives?|runs?|uses?|listens?|requires?|depends|expects|supports?|defaults?|means|has|have)\b"
+)
+_STATE = _cue(
+    r"\b(?:is|are|uses?|runs?|takes?|lives?)\b.{1,60}\bnow\b|\bnow (?:uses?|runs?|takes?|lives?)\b|\bdefaults to\b"
 )
 _SPEAKER = _cue(r"^(?:i|i'm|i've|we|we've|we're|you|it|that|there|here|can|could|how|what|why|any|if|where|when)\b")
 _REPLACED = _cue(
@@ -300,8 +303,7 @@ def _kind_of_user(sentence: str) -> str:
     ):
         if cue.search(sentence) and not (kind == "debugging" and _HYPOTHESIS.search(sentence)):
             return kind
-    states = _FACT.search(sentence) and prose.identifiers(sentence) and not _SPEAKER.match(sentence)
-    return "fact" if states and not _HYPOTHESIS.search(sentence) and len(sentence) >= 30 else ""
+    return "fact" if _states(sentence) and not _HYPOTHESIS.search(sentence) and len(sentence) >= 30 else ""
 
 
 def _kind_of_assistant(sentence: str) -> str:
@@ -316,7 +318,12 @@ def _kind_of_assistant(sentence: str) -> str:
     ):
         if cue.search(sentence):
             return kind
-    return ""
+    return "fact" if _STATE.search(sentence) and _states(sentence) else ""
+
+
+def _states(sentence: str) -> bool:
+    """Whether it says something about a thing with a name, as against about the speaker."""
+    return bool(_FACT.search(sentence) and prose.identifiers(sentence) and not _SPEAKER.match(sentence))
 
 
 def _unique(items: Iterable[Found]) -> Iterator[Found]:
@@ -371,7 +378,7 @@ def _learned(item: Found) -> JsonObject:
         "content": item.text,
         "importance": _IMPORTANCE[item.kind],
         "tags": [],
-        "keywords": list(dict.fromkeys([*(prose.shorten(name, 100) for name in names), *prose.words(item.text)]))[:10],
+        "keywords": [prose.shorten(word, 100) for word in dict.fromkeys([*names, *prose.words(item.text)])][:10],
         "quote": item.text,
         "origin": item.origin,
         "supersedes": replaced.group(1).strip() if replaced else "",

@@ -73,7 +73,7 @@ COMPILE_SCHEMA = _object(
     ["articles"],
     articles={
         "type": "array",
-        "maxItems": 100,
+        "maxItems": 200,
         "items": _object(
             ["slug", "title"],
             slug=SLUG,
@@ -86,10 +86,10 @@ COMPILE_SCHEMA = _object(
                 _object(
                     ["text", "sources"],
                     text=_must(1_500),
-                    sources={"type": "array", "items": _must(80), "minItems": 1, "maxItems": 40},
+                    sources={"type": "array", "items": _must(80), "minItems": 1, "maxItems": 500},
                     supersedes=_text(1_500),
                 ),
-                100,
+                300,
             ),
             related=_many(_object(["slug"], slug=SLUG, why=_text(400)), 40),
         ),

@@ -206,13 +206,17 @@ class WorkingMemory:
         return _task(await self._internal(_TASK))
 
     async def update_task_progress(
-        self, step: str | None = None, status: Status | None = None, percent: float | None = None
+        self,
+        step: str | None = None,
+        status: Status | None = None,
+        percent: float | None = None,
+        details: dict[str, Any] | None = None,
     ) -> TaskState:
         """Report progress: what is given changes, the rest stays, whoever else reports meanwhile.
 
         Percent is clamped to 0..100. Without a task state one without a description begins.
         """
-        given: dict[str, Any] = {"step": step, "status": status, "percent": percent}
+        given: dict[str, Any] = {"step": step, "status": status, "percent": percent, "details": details}
         changed = {name: value for name, value in given.items() if value is not None}
         if status is not None:
             _check_status(status)
@@ -378,7 +382,7 @@ class WorkingMemory:
         return text
 
 
-_PROGRESS = ("step", "status", "percent")
+_PROGRESS = ("step", "status", "percent", "details")
 
 
 def _now() -> str:
