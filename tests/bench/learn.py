@@ -1,6 +1,6 @@
 """How well memoria learns: precision and recall on a labelled set, and the share of real turns that cost no call.
 
-``uv run python tests/bench/learn.py [--misses] [--half dev|held]``. The set is ``learn_set.txt`` beside this file, odd
+``uv run python tests/bench/learn.py [--misses]``. The set is ``learn_set.txt`` beside this file, odd
 rows for developing, even rows held out. "Patterns" is the judge that needs no model. "Chain" puts a scripted judge in
 front of it, made from the labels: it finds nine facts of ten, invents one on every third exchange with a quote nobody
 said, claims a preference out of tool output on every fifth and is unavailable on every seventh, so its figures show
