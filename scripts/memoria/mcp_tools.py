@@ -93,7 +93,7 @@ class Toolbox:
 
     def tools(self) -> list[Tool]:
         """The tools that can be had."""
-        found = [*self._working_tools(), *self._wiki_tools()]
+        found = [*self._working_tools(), *self._checkpoint_tools(), *self._wiki_tools()]
         return found + self._fact_tools(self._facts) if self._facts else found
 
     def _working_tools(self) -> list[Tool]:
@@ -143,6 +143,10 @@ class Toolbox:
                 _object(["text"], text=text),
                 self.note,
             ),
+        ]
+
+    def _checkpoint_tools(self) -> list[Tool]:
+        return [
             Tool(
                 "checkpoint",
                 f"Keep keys, task and scratchpad as they are now, to go back to. The last {LIMITS.checkpoints} stay.",
