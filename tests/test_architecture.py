@@ -33,12 +33,12 @@ FLOORS = {
     """,
     "models": "models",
     "nouns": """
-        archive article catalog client_settings cursor daily documents draft evidence find gate hook index intake
+        archive article budget catalog client_settings cursor daily documents draft evidence find gate hook index intake
         ledger library line mcp_rooms mcp_tools memory notice page project prompt queued ranking remote spool terms
         tooluse transaction transcript turn wiki working
     """,
     "ground": """
-        assigned backoff budget clock detach errors exclude fence files home keyshapes locks markdown paths quickjson redact
+        assigned backoff clock detach errors exclude fence files home keyshapes locks markdown paths quickjson redact
         settings spawnrate state steps usage
     """,
 }

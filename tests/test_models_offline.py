@@ -75,6 +75,8 @@ def test_a_request_is_kept_with_how_it_ended() -> None:
         ("No, use `uv` instead of pip here.", "correction"),
         ("Always run the formatter before a commit.", "preference"),
         ("From now on keep functions under fifty lines.", "preference"),
+        ("Short message, no emoji: that's how I want all commits.", "preference"),
+        ("OK, decided: one file, not one per station.", "decision"),
         ("We decided to keep SQLite because it needs no server.", "decision"),
         ("The cause was a missing index on `orders`.", "debugging"),
         ("Our staging database lives in `db-2.internal`, not in the cluster.", "fact"),
@@ -94,6 +96,8 @@ def test_what_the_user_says_is_learned_word_for_word(said: str, kind: str) -> No
         "No problem, go on with the importer then.",
         "Should we always use uv for this?",
         "Maybe the cause is the cache.",
+        "Please remember that, I keep having to say it.",
+        "Let's build the cache we decided on this morning.",
     ],
 )
 def test_what_only_sounds_like_a_rule_is_not_learned(said: str) -> None:

@@ -6,6 +6,8 @@ Callers branch on classes and fields, never on words in a message.
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from memoria.usage import Usage
 
 
@@ -44,6 +46,14 @@ class ModelUnavailableError(ModelError):
         """``retry_now``: a fault that may pass within seconds, as against one that needs a person."""
         super().__init__(message, model=model, usage=usage, failures=failures)
         self.retry_now = retry_now
+
+
+class OverBudgetError(ModelUnavailableError):
+    """The day's or the call's budget does not allow the call; ``until`` (UTC) is when it will, None: not by waiting."""
+
+    def __init__(self, message: str, until: datetime | None) -> None:
+        super().__init__(message, retry_now=False)
+        self.until = until
 
 
 class BadAnswerError(ModelError):

@@ -28,6 +28,7 @@ from memoria.errors import (
     LedgerDamagedError,
     LedgerError,
     ModelUnavailableError,
+    OverBudgetError,
     TranscriptMissingError,
 )
 from memoria.home import Home
@@ -44,6 +45,7 @@ from memoria.turn import Exchange
 log = logging.getLogger(__name__)
 
 STALE_TMP_S = 24 * 3600  # a hook writes its job within milliseconds; what is this old belongs to one that died
+LONGEST_WAIT_S = 26 * 3600  # a backoff is shorter; a budget waits until tomorrow, on the longest day
 MISSING_S = 24 * 3600  # a transcript that has not appeared by then will not
 OUTSIDE = (ModelUnavailableError, TranscriptMissingError, LedgerError, OSError)  # faults that are none of the job's own
 
@@ -82,7 +84,7 @@ class Flush:
             Spool(paths.spool),
             DailyLog.of(paths),
             ledger,
-            Metered.of(settings, paths, ledger),
+            Metered.of(home, ledger),
             Archive(Path(paths.archive), settings.archive_mb * 1_000_000, redactor),
             insist,
         )
@@ -131,8 +133,8 @@ class Flush:
             self._failed(intake, error, report)
 
     def _must_wait(self, job: Job) -> bool:
-        """Whether a failed job's next try is yet to come; one later than any backoff was set by a wrong clock."""
-        return 0 < self.ledger.tries(job.name)[1] - self.now() <= backoff.MOST_S
+        """Whether a failed job's next try is yet to come; one later than any was set by a wrong clock."""
+        return 0 < self.ledger.tries(job.name)[1] - self.now() <= LONGEST_WAIT_S
 
     def _take(self, intake: Intake, report: Report) -> None:
         settings, paths = self.home.settings, self.home.paths
@@ -256,6 +258,8 @@ class Flush:
         names = [job.name for job in intake.jobs]
         worst = max(self.ledger.tries(name)[0] for name in names) + 1
         wait = backoff.delay(worst, self.roll())
+        if isinstance(error, OverBudgetError) and error.until:
+            wait = max(0.0, error.until.timestamp() - self.now())
         self.ledger.failed(names, counted=counted, not_before=self.now() + wait, reason=str(error))
         if not isinstance(error, TranscriptMissingError):  # a session opened and left without a word is no failure
             report.failures.append(f"session {intake.session}: {error}")

@@ -52,16 +52,18 @@ _HYPOTHESIS = _cue(
 _FIXED = _cue(r"\b(?:fix(?:ed|es)?|resolved?|caused?|because)\b")
 
 _DECISION = _cue(
-    r"\b(?:(?:we|i|i've|we've|they) (?:have )?(?:decided|chose|agreed|settled|opted|picked|went with|ruled out)|"
+    r"\b(?:(?:we|i|i've|we've|they) (?:have )?(?:decided(?! on (?:this|that|yesterday|earlier|before))|"
+    r"chose|agreed|settled|opted|picked|went with|ruled out)|"
     r"(?:let'?s|we'?ll|we will|we should|i'?d rather) (?:go with|stick with|stay with|keep|use|switch to)|going with|"
-    r"decision:|(?:switched|migrated|moved|changed) from \S+.* to |chosen because|in favou?r of)"
+    r"decision:|^(?:ok(?:ay)?,? )?(?:decided|agreed)[:,] \w+|^(?:noted|recorded|agreed): |change the decision|"
+    r"that'?s our \w+|(?:switched|migrated|moved|changed) from \S+.* to |chosen because|in favou?r of)"
 )
 _CAUSE = _cue(
     r"\b(?:root cause|(?:cause|reason) (?:is|was)|(?:is|was|were|are) caused by|turns? out|turned out|"
     r"(?:fails?|failed|failing|broke|breaks|crash(?:es|ed)?|hangs?|blocks?) "
     r"(?:because|since|when|unless|if)\b|"
     r"the (?:real |actual |underlying )?(?:issue|problem|bug|culprit) (?:is|was)(?! (?:to|in|that we need))|fixed by|"
-    r"the fix (?:is|was)|the solution (?:is|was)|"
+    r"the fix (?:is|was)|the solution (?:is|was)|(?:the )?(?:fix|cause): |"
     r"only (?:works|surfaces|happens|fails) (?:if|when|with|on)|gotcha|pitfall|masks? (?:this|the)|lesson)"
 )
 _WORKAROUND = _cue(r"\b(?:work-?around|as a stopgap|for now,? (?:use|we|run|set)|until (?:this|that|it) is fixed)\b")
@@ -72,7 +74,8 @@ _OPERATE = _cue(
 )
 _TODO = _cue(
     r"(?:(?-i:\b(?:TODO|FIXME)\b)(?! app| list| item| comment|s\b)|\bstill (?:need|have|needs|has) to\b|"
-    r"\bnext steps? (?:is|are|would be)\b|\bnext steps?:|\bleft to do\b|\bfollow-?up (?:is|:|task|pr|issue)|"
+    r"^(?:still )?open: |\bnext steps? (?:is|are|would be)\b|\bnext steps?:|\bleft to do\b|"
+    r"\bfollow-?up (?:is|:|task|pr|issue)|"
     r"\bnot (?:done|implemented|fixed|tested) yet\b|\b(?:is|are|was|were) not yet\b|\bdon'?t forget to\b|"
     r"\b(?:later|tomorrow|next time|afterwards),? (?:we|i|you) (?:should|need|must|have to|will)\b|"
     r"\b(?:we|i|you) (?:should|need to|must|will|have to) \w+.{0,80}\b(?:later|tomorrow|next time|eventually))"
@@ -90,7 +93,9 @@ _PREFERENCE = _cue(
     r"\bwe prefer\b|\bmake sure (?:you |to )?(?:always|never|only)\b|\bensure this never\b|"
     r"\bplease (?:don'?t|do not|avoid|stop|keep)\b|\b(?:don'?t|do not) (?:ever|just|use)\b|"
     r"^(?:don'?t|do not|avoid|stop) \w+|\bour (?:convention|rule|policy|style) (?:is|here)|\bby convention\b|"
-    r"\bas a rule\b|\bremember (?:to|that)\b"
+    r"\bas a rule\b|\bremember (?:to|that) \w+|\bthat'?s how i (?:want|like)\b|\bi don'?t want\b|"
+    r"\b(?:before|when) you .{3,60}, ask me\b|"
+    r"\bonly .{2,60} may \w+"
 )
 _FACT = _cue(  # a statement about a thing, not about the speaker
     r"^(?:(?:the|our|my|this|these|all|each|every) [^,.]{2,60}?|`[^`]+`|[\w./-]+(?: [\w./-]+){0,2}) "

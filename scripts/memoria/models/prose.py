@@ -44,6 +44,7 @@ _IDENTIFIER = re.compile(
     r"|\b[a-z]+(?:_[a-z0-9]+)+\b(?:\(\))?"  # snake_case
     r"|\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b"  # CONSTANTS
     r"|\b[a-z]+[A-Z]\w+\b|\b(?:[A-Z][a-z0-9]+){2,}\b"  # camelCase, CamelCase
+    r"|\b[A-Z]{2,}[a-z]{2,}\w*\b"  # SQLite
     r"|(?<!\w)--[a-z][a-z-]+"  # options
 )
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9'\u2019-]*[A-Za-z0-9]")
