@@ -29,7 +29,7 @@ PACKAGE = ROOT / "scripts" / "memoria"
 FLOORS = {
     "doors": "__main__ cli",
     "verbs": """
-        capture compile demo flush install learn learned mcp_server recall search show show_working status uninstall
+        capture compile demo flush install learned mcp_server recall search show show_working status uninstall
     """,
     "models": "models",
     "nouns": """
