@@ -95,6 +95,8 @@ def _log_to(home: Home) -> None:
         return
     handler.setFormatter(logging.Formatter("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger("memoria")
+    for old in root.handlers:
+        old.close()
     root.handlers[:] = [handler]
     root.setLevel(logging.INFO)
 
