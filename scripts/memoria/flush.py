@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from memoria import backoff, clock, detach, exclude, gate, locks, project, state, steps
+from memoria import backoff, bulletin, clock, detach, exclude, gate, locks, project, state, steps
 from memoria.archive import Archive
 from memoria.daily import DailyLog, Entry, Learned
 from memoria.errors import (
@@ -44,6 +44,7 @@ from memoria.models.base import JsonObject
 from memoria.models.learner import Learner, Proven, Session
 from memoria.models.metered import Metered
 from memoria.page import Pages
+from memoria.receipt import check_some
 from memoria.redact import Redactor
 from memoria.spool import Job, Spool
 from memoria.turn import Exchange, exchanges
@@ -58,11 +59,15 @@ OUTSIDE = (ModelUnavailableError, TranscriptMissingError, LedgerError, OSError) 
 
 @dataclass(slots=True)
 class Report:
-    """What a run did. ``seen``: every job it looked at; ``entries``: ids written; ``failures``: one a session."""
+    """What a run did. ``seen``: every job it looked at; ``entries``: ids written; ``failures``: one a session.
+
+    ``deferred``: one sentence for each session that waits for the budget.
+    """
 
     seen: set[str] = field(default_factory=set)
     entries: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
+    deferred: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -118,10 +123,18 @@ class Flush:
         self.daily.refresh(self.ledger)
         for job in self.spool.jobs(self.spool.cur):  # left by a worker that died: the lock is ours, so it is gone
             self.spool.release(job)
+        self._pick_up()
         for jobs in self._sessions():
             report.seen.update(job.name for job in jobs)
             self._session(jobs, report)
         return report
+
+    def _pick_up(self) -> None:
+        """Spool what no hook captured: the session of a killed terminal, or one whose hooks never fired."""
+        for account in check_some(self.home, self.ledger, self.spool):
+            text = f"{account.missing} of {account.turns} turns were picked up from {account.found.path}"
+            self.ledger.note("picked-up", account.session, text)
+            log.info("session %s: %s", account.session, text)
 
     def _sessions(self) -> list[list[Job]]:
         """Waiting jobs by session, the session that waits longest first."""
@@ -302,7 +315,9 @@ class Flush:
         if isinstance(error, OverBudgetError) and error.until:
             wait = max(0.0, error.until.timestamp() - self.now())
         self.ledger.failed(names, counted=counted, not_before=self.now() + wait, reason=str(error))
-        if not isinstance(error, TranscriptMissingError):  # a session opened and left without a word is no failure
+        if isinstance(error, OverBudgetError):
+            report.deferred.append(str(error))
+        elif not isinstance(error, TranscriptMissingError):  # a session opened and left without a word is no failure
             report.failures.append(f"session {intake.session}: {error}")
         for job in intake.jobs:
             self.spool.claim(job)
@@ -366,8 +381,7 @@ def _run_locked(home: Home, *, insist: bool) -> Report:
         report = flush.run()
         if report.entries:
             Pages.of(home.paths).prepare(home.settings.page_chars, flush.ledger, flush.daily)
-        if report.failures:
-            _tell_user(home, report)
+        _tell_user(home, report)
         last = flush.ledger.get("last_compile")
         moment = clock.parse(last) if last else None
         waiting = flush.ledger.counts()["uncompiled"]
@@ -382,9 +396,17 @@ def _run_locked(home: Home, *, insist: bool) -> Report:
 
 
 def _tell_user(home: Home, report: Report) -> None:
-    """Leave one line for the next session's start."""
-    text = f"memoria: {report.failures[0]}. Nothing is lost; it is tried again later. `memoria status` shows details."
-    Path(home.paths.state, "notice").write_text(text + "\n", encoding="utf-8")
+    """Leave a line for the next session's start for each kind of trouble; what is over is taken back."""
+    folder = Path(home.paths.state)
+    ends = {
+        "failure": (report.failures, "Nothing is lost; it is tried again later. `memoria status` shows details."),
+        "deferred": (report.deferred, "Nothing is lost. `memoria status` shows what waits."),
+    }
+    for kind, (texts, end) in ends.items():
+        if texts:
+            bulletin.tell(folder, kind, f"memoria: {texts[0]}. {end}")
+        elif not Spool(home.paths.spool).jobs():
+            bulletin.clear(folder, kind)
 
 
 def _be_modest() -> None:
