@@ -61,8 +61,8 @@ def _spool_tail(event: hook.Event, spool: Spool, paths: Paths, waiting: list[Job
     if piece is None or (
         not piece.data and not (piece.open_tail and event.name == "SessionEnd") and piece.copied_from == piece.start
     ):
-        # The last event of a session is spooled even without news: it tells the worker that nothing more will come.
-        if event.name != "SessionEnd" or not waiting:
+        # These are spooled even without news: they tell the worker what to make of the jobs that wait.
+        if event.name not in ("SessionEnd", "PreCompact") or not waiting:
             return "nothing new" + trouble
         piece = transcript.Slice(start, start, start, b"", position.mark, False)
     header = _header(event, path, piece.start, piece.copied_from, piece.end)
