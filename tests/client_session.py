@@ -7,6 +7,7 @@ SessionEnd fire once as in a person's session. Every hook's outcome is reported 
         with Session(clean_env(home, api.url), cwd, "--plugin-dir", str(root)) as session:
             assert session.ask("hi") == "hello"
             session.compact()
+            session.settle()
             session.end()
     assert session.failed_hooks == []
 """
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import json
 import queue
+import re
 import subprocess
 import sys
 import threading
@@ -28,6 +30,7 @@ from typing import Any, Self
 from real_client import bundled_claude
 
 Json = dict[str, Any]
+COMPACTED = re.compile(r"<local-command-stdout>Compacted ?(.*?)</local-command-stdout>", re.DOTALL)
 STREAM = ("--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--include-hook-events")
 
 
@@ -79,6 +82,12 @@ class Session:
         self.ask("/compact")
         assert any(event.get("compact_result") == "success" for event in self.events), self.events
 
+    def settle(self, timeout: float = 60) -> None:
+        """Wait for the hooks that run on in the background: a client that exits at once cancels them."""
+        deadline = time.monotonic() + timeout
+        while self._hook_ids("hook_started") - self._hook_ids("hook_response"):
+            assert self._next(deadline) is not None, "the client ended while hooks were running"
+
     def end(self, timeout: float = 60) -> int:
         """Close the session as a person would and wait for the client to exit; returns its exit status."""
         assert self._process.stdin is not None
@@ -104,7 +113,7 @@ class Session:
 
     @property
     def hooks(self) -> list[HookRun]:
-        """The hooks that ended while the client could still report them (never SessionEnd's), in order."""
+        """SessionStart, UserPromptSubmit and Stop hooks as they ended; see ``compactions`` for those around one."""
         return [
             HookRun(
                 event["hook_event"],
@@ -121,6 +130,15 @@ class Session:
     def failed_hooks(self) -> list[HookRun]:
         """Those of them that the client counts as anything but a success."""
         return [run for run in self.hooks if run.outcome != "success" or run.exit_code not in (0, None)]
+
+    @property
+    def compactions(self) -> list[str]:
+        """What the client reported of the hooks around each ``/compact``: one line a hook, with its output if any."""
+        said = [str(event["message"]["content"]) for event in self.events if event["type"] == "user"]
+        return [match[1] for match in map(COMPACTED.search, said) if match]
+
+    def _hook_ids(self, subtype: str) -> set[str]:
+        return {str(event["hook_id"]) for event in self.events if event.get("subtype") == subtype}
 
     def __enter__(self) -> Self:
         return self

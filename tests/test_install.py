@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -175,7 +176,7 @@ def handler(*words: str, **more: Any) -> dict[str, Any]:
         handler("/usr/bin/python3", "/gone/memoria/hooks/old-name.py"),
         handler("python3 '/gone/söme where/memoria/hooks/stop.py'"),
         handler("python3", "-S", "-I", "C:\\gone\\clone\\hooks\\stop.py"),
-        handler(f"python3 {ROOT}/hooks/stop.py"),
+        handler(f"python3 {shlex.quote(str(ROOT))}/hooks/stop.py"),
     ],
 )
 def test_an_older_memorias_hooks_are_replaced_not_doubled(file: Path, older: dict[str, Any]) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from memoria.errors import BadAnswerError
 from memoria.models import tasks
@@ -73,6 +75,8 @@ def test_a_request_is_kept_with_how_it_ended() -> None:
         ("No, use `uv` instead of pip here.", "correction"),
         ("Always run the formatter before a commit.", "preference"),
         ("From now on keep functions under fifty lines.", "preference"),
+        ("Short message, no emoji: that's how I want all commits.", "preference"),
+        ("OK, decided: one file, not one per station.", "decision"),
         ("We decided to keep SQLite because it needs no server.", "decision"),
         ("The cause was a missing index on `orders`.", "debugging"),
         ("Our staging database lives in `db-2.internal`, not in the cluster.", "fact"),
@@ -92,19 +96,12 @@ def test_what_the_user_says_is_learned_word_for_word(said: str, kind: str) -> No
         "No problem, go on with the importer then.",
         "Should we always use uv for this?",
         "Maybe the cause is the cache.",
+        "Please remember that, I keep having to say it.",
+        "Let's build the cache we decided on this morning.",
     ],
 )
 def test_what_only_sounds_like_a_rule_is_not_learned(said: str) -> None:
     assert said not in kinds(flushed(exchange(f"Please update the importer. {said}", LONG)))
-
-
-def test_what_the_user_said_while_refusing_a_tool_is_a_correction() -> None:
-    refused = (
-        "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\n"
-        "Don't touch the migrations, write a new one."
-    )
-    data = flushed(exchange("Add a column to the orders table", LONG, errors=[refused]))
-    assert kinds(data) == {"Don't touch the migrations, write a new one.": "preference"}
 
 
 def test_an_error_is_kept_with_the_fix_that_followed() -> None:
@@ -121,9 +118,9 @@ def test_open_work_is_an_action_item_and_a_proposal_is_not() -> None:
     assert data["action_items"] == ["We still need to update the docs."]
 
 
-def test_code_blocks_and_client_tags_are_not_read_as_speech() -> None:
+def test_code_blocks_are_not_read_as_speech() -> None:
     said = "Done with the export.\n```python\n# We decided to always use tabs because of the linter\n```"
-    data = flushed(exchange("<ide_opened_file>always use tabs</ide_opened_file>Add the export of orders", said))
+    data = flushed(exchange("Add the export of orders", said))
     assert data["learned"] == []
     assert data["decisions"] == []
 
@@ -194,6 +191,24 @@ def test_a_changed_fact_names_the_claim_it_replaces(old: str, new: str) -> None:
     assert replaced[old] == ""
 
 
+def test_a_changed_fact_goes_to_the_page_that_holds_the_old_one() -> None:
+    old = "Our staging database runs on `db-2.internal`, not in the cluster."
+    new = "We switched from `db-2.internal` to `db-3.internal` for the staging database."
+    page = known("concepts/shop", old, title="shop")
+    articles = compiled(entry(2, decisions=[new]), articles=(page,))
+    assert {"text": new, "sources": ["e2"], "supersedes": old} in articles["concepts/shop"]["claims"]
+    assert "shop-decisions" not in articles
+
+
+def test_a_name_that_an_old_claim_and_a_new_one_share_becomes_an_article() -> None:
+    page = known("concepts/shop-decisions", "We chose `InvoiceWriter` because it needs no browser.")
+    articles = compiled(entry(2, lessons=["`InvoiceWriter` fails above 5,000 rows."]), articles=(page,))
+    assert [claim["text"] for claim in articles["invoice-writer"]["claims"]] == [
+        "`InvoiceWriter` fails above 5,000 rows."
+    ]
+    assert "concepts/shop-decisions" in [link["slug"] for link in articles["invoice-writer"]["related"]]
+
+
 def test_two_different_facts_of_one_subject_stand_side_by_side() -> None:
     one, other = "`InvoiceWriter` fails when the locale is missing.", "`InvoiceWriter` needs 200 MB of memory per bill."
     claims = compiled(entry(1, lessons=[one]), entry(2, lessons=[other]))["invoice-writer"]["claims"]
@@ -208,3 +223,31 @@ def test_it_answers_the_same_each_time() -> None:
 def test_a_task_that_takes_a_language_model_is_refused() -> None:
     with pytest.raises(BadAnswerError, match="language model"):
         Offline().complete(Prompt(task="contradictions", text="", schema={}))
+
+
+PIECES = """always|never|use `uv`|No, |because|TODO: x|\n- |```|`a_b.py`|switched from|to|MySQL|InvoiceWriter|
+|. |?|\ud800|\x00|日本語|<ide_x>|/clear"""
+WORDS = st.sampled_from([*PIECES.split("|"), "|", "x" * 3_000])
+TEXT = st.lists(WORDS, max_size=30).map(" ".join)
+EXCHANGE = st.builds(exchange, TEXT, TEXT, tools=st.lists(TEXT, max_size=3), errors=st.lists(TEXT, max_size=3))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(EXCHANGE, max_size=6))
+def test_whatever_was_said_the_note_fits_its_schema(exchanges: list[JsonObject]) -> None:
+    flushed(*exchanges)  # raises BadAnswerError when it does not
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(TEXT, TEXT, TEXT), max_size=6))
+def test_whatever_entries_hold_the_articles_fit_their_schema_and_have_sources(
+    texts: list[tuple[str, str, str]],
+) -> None:
+    entries = [
+        entry(number, title=title or "x", decisions=[one] if one else [], lessons=[two] if two else [])
+        for number, (title, one, two) in enumerate(texts, 1)
+    ]
+    ids = {item["id"] for item in entries}
+    for article in compiled(*entries).values():
+        assert article["claims"]
+        assert all(set(claim["sources"]) <= ids for claim in article["claims"])

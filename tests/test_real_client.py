@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,8 +18,9 @@ from typing import Any
 
 import pytest
 
+from client_screen import Screen
 from client_session import Probe, Session, probe_plugin, wait_until
-from memoria import paths
+from memoria import detach, paths
 from messages_api import MessagesApi
 from real_client import clean_env
 
@@ -83,24 +86,62 @@ def read_of(payloads: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     return {name: {key: payload[key] for key in FIELDS if key in payload} for name, payload in payloads.items()}
 
 
+PRINTED = {*EVENTS[1:], "SessionStart-startup", "SessionStart-compact", "SessionStart-resume"}
+TYPED = {"SessionStart-clear", "SessionEnd-clear", "SessionEnd-prompt_input_exit"}
+
+
+def name_of(payload: dict[str, Any]) -> str:
+    kind = payload.get("source") or payload.get("reason", "other")
+    return str(payload["hook_event_name"]) + ("" if kind == "other" else f"-{kind}")
+
+
+def assert_known(world: World, names: set[str]) -> None:
+    """What the client said under these names is what is recorded; with MEMORIA_RECORD_PAYLOADS=1 it is written anew."""
+    said: dict[str, dict[str, Any]] = {}
+    for payload in recorded(world):
+        if name_of(payload) in names:
+            said.setdefault(name_of(payload), scrubbed(payload, world))
+    if RECORDING:
+        PAYLOADS.mkdir(exist_ok=True)
+        for name, payload in said.items():
+            (PAYLOADS / f"{name}.json").write_text(json.dumps(payload, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    known = {name: json.loads((PAYLOADS / f"{name}.json").read_text("utf-8")) for name in names}
+    assert read_of(said) == read_of(known)
+
+
 def test_the_recorded_payloads_are_what_the_client_says_today(world: World) -> None:
-    """Set MEMORIA_RECORD_PAYLOADS=1 to write them anew."""
     everything = {event: Probe(RECORD, {}) for event in EVENTS}
     with world.probing(everything) as session:
         assert [session.ask("fix the flush race"), session.ask("and now the tests")] == ["scripted answer"] * 2
         session.compact()
         session.ask("where were we?")
         assert session.end() == 0
-    said: dict[str, dict[str, Any]] = {}
-    for payload in recorded(world):
-        name = payload["hook_event_name"] + (f"-{payload['source']}" if "source" in payload else "")
-        said.setdefault(name, scrubbed(payload, world))
-    if RECORDING:
-        PAYLOADS.mkdir(exist_ok=True)
-        for name, payload in said.items():
-            (PAYLOADS / f"{name}.json").write_text(json.dumps(payload, indent=2, ensure_ascii=False) + "\n", "utf-8")
-    known = {path.stem: json.loads(path.read_text("utf-8")) for path in PAYLOADS.glob("*.json")}
-    assert read_of(said) == read_of(known)
+    with world.session("--plugin-dir", str(world.plugin), "--continue") as resumed:
+        resumed.ask("once more")
+        assert resumed.end() == 0
+    assert_known(world, PRINTED)
+
+
+def test_every_recorded_payload_is_held_against_the_client() -> None:
+    assert {path.stem for path in PAYLOADS.glob("*.json")} == PRINTED | TYPED
+
+
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
+def test_the_full_screen_client_says_the_same_and_how_it_ended(world: World) -> None:
+    plugin = probe_plugin(world.plugin, world.found, {event: Probe(RECORD, {}) for event in EVENTS})
+    with (
+        tempfile.TemporaryDirectory() as short,
+        Screen(world.env, world.work, Path(short, "tmux"), "--plugin-dir", str(plugin)) as screen,
+    ):
+        screen.ask("fix the flush race", "scripted answer")
+        screen.ask("/clear", "/clear")
+        wait_until(lambda: "SessionStart-clear" in map(name_of, recorded(world)), "the session after /clear has begun")
+        screen.ask("and on", "scripted answer")
+        screen.leave()
+    assert_known(world, TYPED)
+    sessions = {name_of(payload): payload["session_id"] for payload in recorded(world)}
+    assert sessions["SessionEnd-clear"] == sessions["SessionStart-startup"]
+    assert sessions["SessionEnd-prompt_input_exit"] == sessions["SessionStart-clear"] != sessions["SessionEnd-clear"]
 
 
 # A child waits for the gate, which the test opens only after the client has gone, and then says that it lives.
@@ -208,3 +249,48 @@ def test_the_client_lets_a_plugins_session_end_hook_run_for_less_than_its_timeou
     assert (world.found / "began").exists()
     assert not (world.found / "ended").exists()
     assert time.monotonic() - began < 9
+
+
+def test_the_client_reports_what_a_hook_around_a_compaction_prints(world: World) -> None:
+    """So that the test below can fail."""
+    with world.probing({"PreCompact": Probe('print("noise")', {}), "PostCompact": Probe("", {})}) as session:
+        session.ask("hello")
+        session.compact()
+        session.end()
+    (report,) = session.compactions
+    assert ["noise" in line for line in report.splitlines()] == [True, False]
+
+
+def test_our_hooks_end_well_and_say_nothing_but_at_the_start(world: World, tmp_path: Path) -> None:
+    """Older clients take any output of Stop and PreCompact for an error, each time."""
+    nobody = shutil.which("true") or "true"  # a worker that does nothing: this is about the hooks alone
+    world.env |= {"MEMORIA_HOME": str(tmp_path / "mémoria"), "MEMORIA_PYTHON": nobody}
+    with world.session("--plugin-dir", str(ROOT)) as session:
+        session.ask("hello")
+        session.compact()
+        session.ask("and on")
+        session.settle()
+        session.end()
+    assert session.failed_hooks == []
+    assert {run.event for run in session.hooks} >= {"SessionStart", "Stop"}
+    assert {run.stdout + run.stderr for run in session.hooks if run.event != "SessionStart"} == {""}
+    assert {run.stderr for run in session.hooks} == {""}
+    (report,) = session.compactions
+    assert re.findall(r"^(\w+) \[.*\] completed successfully$", report, re.MULTILINE) == ["PreCompact", "PostCompact"]
+    assert len(report.splitlines()) == 2
+
+
+def test_the_worker_inherits_nothing_that_the_client_says_about_its_session(world: World) -> None:
+    """A client that finds these takes itself for a child of the session, or writes into its notes."""
+    source = """
+import json
+with open(os.path.join(folder, "env.part"), "w") as out:
+    json.dump(dict(os.environ), out)
+os.rename(os.path.join(folder, "env.part"), os.path.join(folder, "env"))
+"""
+    with world.probing({"SessionEnd": Probe(source, {})}) as session:
+        session.ask("hello")
+        session.end()
+    told = set(json.loads((world.found / "env").read_text())) - set(world.env)
+    assert "CLAUDE_CODE_SESSION_ID" in told
+    assert {name for name in told if "CLAUDE" in name or "AGENT" in name} - set(detach.SESSION_VARIABLES) == set()

@@ -167,7 +167,7 @@ def test_one_line_can_hold_a_failure_and_the_users_words_under_different_keys() 
             uuid="a",
             attachment={"type": "queued_command", "prompt": [{"type": "text", "text": "yes"}]},
         ),
-        line(type="progress", data={"message": {"type": "user"}}).strip() + user("yes"),
+        line(type="progress", sessionId="s", data={"message": {"type": "user"}}).strip() + user("yes"),
     ],
 )
 def test_the_cheap_test_never_loses_the_users_words(words: bytes) -> None:

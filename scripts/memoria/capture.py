@@ -11,7 +11,7 @@ import binascii
 import os
 import time
 
-from memoria import cursor, detach, hook, quickjson, transcript
+from memoria import cursor, detach, exclude, hook, quickjson, transcript
 from memoria.spool import Spool, safe_name
 
 TYPE_CHECKING = False
@@ -20,11 +20,17 @@ if TYPE_CHECKING:
     from memoria.settings import Settings
     from memoria.spool import Job
 
+CLOSING = ("SessionEnd", "PreCompact")  # events after which the worker should not wait for more
+
 
 def capture(event: hook.Event, settings: Settings, paths: Paths) -> None:
     """Spool what is new since the last hook of this session."""
     if not event.session:
         hook.log(paths, f"{event.name or 'unknown event'} without a session id: nothing to capture")
+        return
+    reason = exclude.reason(event.cwd, settings, paths)
+    if reason:
+        hook.log(paths, f"{event.name} {event.session} left alone: {reason}")
         return
     spool = Spool(paths.spool)
     waiting = [job for job in spool.jobs() if job.session == safe_name(event.session)]
@@ -37,7 +43,7 @@ def capture(event: hook.Event, settings: Settings, paths: Paths) -> None:
 
 def _is_due(event: str, jobs: int, settings: Settings) -> bool:
     """Whether this event asks for a worker: always at an end or a compaction, at a Stop when much has gathered."""
-    if event in ("SessionEnd", "PreCompact"):
+    if event in CLOSING:
         return True
     # An answer is at least two turns, so that many jobs hold at least the setting's number of turns.
     return event == "Stop" and jobs * 2 >= settings.flush_turns_stop
@@ -58,11 +64,9 @@ def _spool_tail(event: hook.Event, spool: Spool, paths: Paths, waiting: list[Job
         return "spooled a transcript that is not there yet"
     except (OSError, ValueError) as error:
         piece, trouble = None, f" ({error})"
-    if piece is None or (
-        not piece.data and not (piece.open_tail and event.name == "SessionEnd") and piece.copied_from == piece.start
-    ):
-        # These are spooled even without news: they tell the worker what to make of the jobs that wait.
-        if event.name not in ("SessionEnd", "PreCompact") or not waiting:
+    if piece is None or not _is_news(piece, event.name):
+        # An end or a compaction is spooled even without news: it tells the worker to wait for no more.
+        if event.name not in CLOSING or not waiting:
             return "nothing new" + trouble
         piece = transcript.Slice(start, start, start, b"", position.mark, False)
     header = _header(event, path, piece.start, piece.copied_from, piece.end)
@@ -92,6 +96,11 @@ def _furthest(position: cursor.Cursor, waiting: list[Job], spool: Spool) -> curs
     except (OSError, ValueError, KeyError):
         pass
     return position
+
+
+def _is_news(piece: transcript.Slice, event: str) -> bool:
+    """Whether a slice holds something: lines, a range to read, or at a session's end a last line without a newline."""
+    return bool(piece.data) or piece.copied_from > piece.start or (piece.open_tail and event == "SessionEnd")
 
 
 def _spool_note(event: hook.Event, spool: Spool) -> str:

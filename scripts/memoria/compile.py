@@ -73,7 +73,7 @@ class Compile:
             Wiki.of(paths),
             Transactions(Path(paths.knowledge), Path(paths.state, "undo")),
             Index(paths.index),
-            Metered.of(home.settings, paths, ledger),
+            Metered.of(home, ledger),
         )
 
     def prepare(self) -> None:

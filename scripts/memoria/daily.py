@@ -128,9 +128,9 @@ def parse(text: str, day: date) -> Iterator[Entry]:
 
 def _sections(body: str) -> dict[str, str]:
     found = list(_LABEL.finditer(body))
-    ends = [match.start() for match in found[1:]] + [len(body)]
+    ends = [*(match.start() for match in found[1:]), len(body)]
     sections = {}
-    for match, end in zip(found, ends, strict=True):
+    for match, end in zip(found, ends, strict=False):  # a person may have taken every label out
         rest = body[match.end() : end].split("\n^e-", 1)[0]
         sections[match["label"]] = f"{match['rest']}\n{rest}".strip()
     return sections

@@ -45,6 +45,8 @@ def command(args: argparse.Namespace, home: Home) -> int:  # noqa: ARG001 (the d
     print(f"Replaying {len(sessions)} sessions through the hooks into {scratch}")
     for path in sessions:
         demo.replay(path)
+        if path is sessions[0]:  # the worker compiles at once when there is no wiki yet, later once an hour
+            demo.wait_for_wiki()
     demo.finish()
     _say(demo.paths)
     return 0
@@ -63,6 +65,7 @@ class _Demo:
             "MEMORIA_HOME": str(scratch),
             "MEMORIA_MODEL": "offline",
             "MEMORIA_PYTHON": sys.executable,
+            "MEMORIA_TZ": "UTC",
             "XDG_CONFIG_HOME": str(scratch / ".config"),
         }
 
@@ -104,6 +107,10 @@ class _Demo:
             [sys.executable, str(Path(places.ROOT, "scripts", "compile.py"))],
             env=self.environment, check=False, capture_output=True,
         )  # fmt: skip
+        self.wait_for_wiki()
+
+    def wait_for_wiki(self) -> None:
+        """Wait until every entry is compiled."""
         self._wait(self._is_compiled, "the wiki")
 
     def _is_compiled(self) -> bool:

@@ -12,7 +12,7 @@ import os
 import time
 
 from memoria import paths as places
-from memoria import steps
+from memoria import spawnrate, steps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,8 +22,12 @@ if TYPE_CHECKING:
 # What the client puts into a hook's environment about its own session; a worker of ours must not inherit it, while
 # keys, proxies and the client's configuration folder must reach the model call.
 SESSION_VARIABLES = (
+    "AI_AGENT",
     "CLAUDECODE",
+    "CLAUDE_CODE_CHILD_NOTES_DIR",
+    "CLAUDE_CODE_CHILD_SESSION",
     "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_SESSION_ATTENDED",
     "CLAUDE_CODE_SESSION_ID",
     "CLAUDE_CODE_SSE_PORT",
     "CLAUDE_ENV_FILE",
@@ -86,6 +90,8 @@ def start_worker(settings: Settings, paths: Paths) -> str:
         return "worker starting"
     if _is_locked(paths.worker_lock):
         return "worker busy"
+    if not spawnrate.may_spawn(os.path.join(paths.state, "spawns"), settings.spawns_per_min, time.time()):
+        return "no worker: as many as spawns_per_min were started this minute; the next hook starts one"
     ways = commands("flush.py", settings)
     if not ways:
         return "NO WORKER: neither uv nor a .venv was found; install uv or set MEMORIA_PYTHON"

@@ -16,18 +16,19 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from typing import Any
 
-VERSION = 1  # of the index's tables and of how text becomes terms; another one in the file means: rebuild
-SHIFT = 12  # a passage's row is (document << SHIFT) + its ordinal
+VERSION = 2  # of the index's tables, and of how text becomes terms; another one in the file means: rebuild
+SHIFT = 12  # a passage's row is (document << SHIFT) + its ordinal; ordinals 0 and 1 are the title and the names
 KINDS = ("article", "entry", "fact", "turn")
-_COLUMNS = {"title": 3.0, "names": 2.0, "body": 1.0, "own": 1.2}  # what an occurrence in each field counts
-_ABOUT = "key, path, kind, anchor, session, project, title, date"
-_BATCH = 500  # placeholders in one statement: below the limit of the oldest SQLite that has FTS5
-_READ_PER_TERM = 2_000  # occurrences read of one term: words of the whole collection say little and cost most
-_CANDIDATES = 1_500  # documents that are scored in full
-_SUCCESSIONS = 8  # a chain of superseded facts is followed this far
+
 _QUERY_CHARS = 20_000  # of a longer query only the start is read
-_QUERY_TERMS = 64
-_ORDINAL = (1 << SHIFT) - 1
+_QUERY_WORDS = 48
+_ROWS = 5_000  # documents that the rare words of a query may match: what a query costs is bounded by this
+_CANDIDATES = 80  # documents that are read and scored in full
+_BM25 = "bm25(terms, 3.0, 2.0, 1.0, 0.0)"  # title, names, body, scope: chooses the candidates
+_SUCCESSIONS = 8  # a chain of superseded facts is followed this far
+_PREFERRED = 1.15  # what belonging to the preferred project multiplies a score by
+_FRESH = 0.05  # what a document of the newest day gains; halves every _FRESH_DAYS
+_FRESH_DAYS = 30.0
 
 
 class UnreadableError(Exception):
@@ -76,146 +77,190 @@ class Finder:
         ``project`` and ``kinds`` leave out everything else; ``prefer`` is a project that only ranks higher. Any text is
         a valid query. Raises UnreadableError when the file cannot be read.
         """
-        words = terms.of_query(query[:_QUERY_CHARS])[:_QUERY_TERMS]
-        if not words:
+        words = terms.of_query(query[:_QUERY_CHARS])[:_QUERY_WORDS]
+        if not words or limit < 1:
             return []
         try:
             return self._search(words, limit, project, prefer, kinds)
-        except _faults() as error:
+        except _sqlite().Error as error:
             raise UnreadableError(str(error)) from None
 
     def _search(self, words: list[str], limit: int, project: str, prefer: str, kinds: Collection[str]) -> list[Hit]:
-        found = {word: rows for word in words if (rows := self._occurrences(word))}
-        documents = self._candidates(found, project, kinds)
-        scope = self._scope(project, kinds)
-        weights = {
-            word: ranking.rarity(sum(document in documents for document in rows), scope.documents)
-            for word, rows in found.items()
-        }
-        lengths = {document: about[0] for document, about in documents.items()}
-        ranked = ranking.scores(found, weights, lengths, scope)
-        best = sum(2.2 * weight for weight in weights.values()) or 1.0
-        order = sorted(
-            (
-                (score * _standing(documents[document], prefer) / (3 * best), document)
-                for document, (score, _) in ranked.items()
-            ),
-            key=lambda pair: (-pair[0], pair[1]),
-        )
-        return self._hits(order, limit, {document: parts for document, (_, parts) in ranked.items()})
+        scope = self._scope(project)
+        known = {word: self._holding(word, project) for word in words}
+        scored_words = [
+            ranking.Word(
+                terms.code(word),
+                ranking.rarity(documents, scope.documents),
+                ranking.rarity(passages, scope.passages),
+            )
+            for word, (documents, passages) in known.items()
+        ]
+        matching = {word: documents for word, (documents, _) in known.items() if documents}
+        candidates = self._candidates(matching, _scope_terms(project, kinds), max(_CANDIDATES, 2 * limit))
+        best = ranking.attainable(scored_words)
+        newest = self._newest()
+        ranked: list[tuple[float, int, dict[int, float]]] = []
+        for document in candidates:
+            row = self._db.execute(_READ, (document,)).fetchone()
+            if row is None:  # removed since the candidates were chosen
+                continue
+            text = ranking.Text(row[0], _unpacked(row[1]))
+            fit, passages = ranking.score(scored_words, text, scope)
+            ranked.append((fit / best * _standing(row[2:], prefer, newest), document, passages))
+        ranked.sort(key=lambda item: (-item[0], item[1]))
+        return self._hits(ranked, limit)
 
-    def _occurrences(self, word: str) -> dict[int, dict[int, float]]:
-        """Document -> ordinal of passage -> weighted count."""
-        found: dict[int, dict[int, float]] = {}
-        rows = self._db.execute("SELECT doc, col FROM places WHERE term = ? LIMIT ?", (word, _READ_PER_TERM))
-        for row, column in rows:
-            passages = found.setdefault(row >> SHIFT, {})
-            ordinal = row & _ORDINAL
-            passages[ordinal] = passages.get(ordinal, 0.0) + _COLUMNS[column]
+    def _scope(self, project: str) -> ranking.Scope:
+        where, values = ("WHERE project = ?", (project,)) if project else ("", ())
+        row = self._db.execute(
+            f"SELECT sum(documents), sum(passages), sum(words) FROM totals {where}",  # noqa: S608 (a constant)
+            values,
+        ).fetchone()
+        return ranking.Scope(*(number or 0 for number in row))
+
+    def _holding(self, word: str, project: str) -> tuple[int, int]:
+        """How many documents and how many passages hold the word."""
+        where, values = (" AND project = ?", (word, project)) if project else ("", (word,))
+        row = self._db.execute(
+            f"SELECT sum(documents), sum(passages) FROM vocabulary WHERE term = ?{where}",  # noqa: S608 (a constant)
+            values,
+        ).fetchone()
+        return row[0] or 0, row[1] or 0
+
+    def _candidates(self, matching: dict[str, int], scope: str, most: int) -> list[int]:
+        """The documents worth scoring: the best for the rare words; the newest when there are common ones only."""
+        rare: list[str] = []
+        rows = 0
+        by_rarity = sorted(matching, key=lambda word: (matching[word], word))
+        for word in by_rarity:
+            rows += matching[word]
+            if rows > _ROWS:
+                break
+            rare.append(word)
+        found: list[int] = []
+        if rare:
+            found = self._match(" OR ".join(map(_phrase, rare)), scope, f"ORDER BY {_BM25} LIMIT {most}")
+        common = [word for word in by_rarity if word not in rare]
+        if common and len(found) < most:
+            together = " AND ".join(map(_phrase, common[:3]))
+            for expression in (together, _phrase(common[0])):
+                more = self._match(expression, scope, f"ORDER BY rowid DESC LIMIT {most}")
+                found = list(dict.fromkeys(found + more))[:most]
         return found
 
-    def _candidates(
-        self, found: dict[str, dict[int, dict[int, float]]], project: str, kinds: Collection[str]
-    ) -> dict[int, tuple[Any, ...]]:
-        """The documents worth scoring: those that hold the most of the rare words."""
-        counted: dict[int, float] = {}
-        for rows in found.values():
-            worth = 1 / len(rows)
-            for document in rows:
-                counted[document] = counted.get(document, 0.0) + worth
-        chosen = sorted(counted, key=lambda document: -counted[document])
-        about: dict[int, tuple[Any, ...]] = {}
-        for start in range(0, len(chosen), _BATCH):
-            some = chosen[start : start + _BATCH]
-            marks = ",".join("?" * len(some))
-            stored = self._db.execute(  # only question marks are put into the text
-                f"SELECT id, lengths, kind, project, importance, uses FROM documents WHERE id IN ({marks})",  # noqa: S608
-                some,
-            )
-            for document, lengths, kind, belongs, importance, uses in stored:
-                if (not project or belongs == project) and (not kinds or kind in kinds):
-                    about[document] = (_unpacked(lengths), belongs, importance, uses)
-            if len(about) >= _CANDIDATES:
-                break
-        return about
+    def _match(self, words: str, scope: str, order: str) -> list[int]:
+        expression = "{title names body} : (" + words + ")" + scope
+        rows = self._db.execute(f"SELECT rowid FROM terms WHERE terms MATCH ? {order}", (expression,))  # noqa: S608
+        return [row[0] for row in rows]
 
-    def _scope(self, project: str, kinds: Collection[str]) -> ranking.Scope:
-        rows = [
-            (documents, passages, length)
-            for belongs, kind, documents, passages, length in self._db.execute("SELECT * FROM totals")
-            if (not project or belongs == project) and (not kinds or kind in kinds)
-        ]
-        return ranking.Scope(*(sum(column) for column in zip(*rows)) if rows else (0, 0, 0))
+    def _newest(self) -> float:
+        return _days(self._db.execute("SELECT max(date) FROM documents").fetchone()[0] or "")
 
-    def _hits(self, order: list[tuple[float, int]], limit: int, passages: dict[int, dict[int, float]]) -> list[Hit]:
+    def _hits(self, ranked: list[tuple[float, int, dict[int, float]]], limit: int) -> list[Hit]:
         hits: list[Hit] = []
         seen: set[str] = set()
-        for score, document in order:
+        for score, document, scored in ranked:
             if len(hits) >= limit:
                 break
             row = self._current(document)
             if row is None or row[1] in seen:
                 continue
             seen.add(row[1])
-            texts = self._texts(row[0], passages[document] if row[0] == document else {})
-            hits.append(Hit(row[1:9], score, texts))
+            hits.append(Hit(row[1:9], score, self._texts(row[0], scored if row[0] == document else {})))
         return hits
 
     def _current(self, document: int) -> tuple[Any, ...] | None:
         """The row of a document, or of what supersedes it."""
-        columns = f"id, {_ABOUT}, superseded_by"
-        row = self._db.execute(f"SELECT {columns} FROM documents WHERE id = ?", (document,)).fetchone()  # noqa: S608
+        row: tuple[Any, ...] | None = self._db.execute(_SHOW + " WHERE id = ?", (document,)).fetchone()
         for _ in range(_SUCCESSIONS):
             if row is None or not row[9]:
                 break
-            later = self._db.execute(f"SELECT {columns} FROM documents WHERE key = ?", (row[9],)).fetchone()  # noqa: S608
+            later = self._db.execute(_SHOW + " WHERE key = ?", (row[9],)).fetchone()
             if later is None:
                 break
             row = later
-        return row  # type: ignore[no-any-return]
+        return row
 
     def _texts(self, document: int, scored: dict[int, float]) -> list[str]:
         """The best passages' texts; of a document that was not scored itself, its first."""
-        best = sorted((ordinal for ordinal in scored if ordinal), key=lambda ordinal: (-scored[ordinal], ordinal))[:3]
-        rows = (
-            self._db.execute("SELECT text FROM passages WHERE id = ?", ((document << SHIFT) + ordinal,)).fetchone()
-            for ordinal in best or [1]
+        heads = len(ranking.HEAD)
+        best = sorted(
+            (ordinal for ordinal in scored if ordinal >= heads), key=lambda ordinal: (-scored[ordinal], ordinal)
         )
+        numbers = [(document << SHIFT) + ordinal for ordinal in best[:3] or [heads]]
+        rows = [self._db.execute("SELECT text FROM passages WHERE id = ?", (number,)).fetchone() for number in numbers]
         return [row[0] for row in rows if row]
 
 
-def _standing(about: tuple[Any, ...], prefer: str) -> float:
-    """What a document's place in the world adds to its words: project, importance, use."""
-    _, project, importance, uses = about
-    near = 1.15 if prefer and project == prefer else 1.0
-    return near * (0.95 + 0.1 * float(importance)) * (1 + 0.02 * min(int(uses), 5))
+_READ = "SELECT words, lengths, project, importance, uses, date FROM documents JOIN contents USING (id) WHERE id = ?"
+_SHOW = "SELECT id, key, path, kind, anchor, session, project, title, date, superseded_by FROM documents"
+
+
+def _standing(about: Sequence[Any], prefer: str, newest: float) -> float:
+    """What a document's place in the world adds to its words: project, importance, use, recency."""
+    project, importance, uses, date = about
+    standing = _PREFERRED if prefer and project == prefer else 1.0
+    standing *= 0.95 + 0.1 * float(importance)
+    standing *= 1 + 0.02 * max(min(int(uses), 5), -5)
+    if date:
+        standing *= 1 + _FRESH * 2 ** (-max(newest - _days(date), 0.0) / _FRESH_DAYS)
+    return standing
+
+
+def _days(date: str) -> float:
+    """About how many days after year 0 a date is; 0 when it is none."""
+    try:
+        return int(date[:4]) * 365.25 + int(date[5:7]) * 30.4 + int(date[8:10])
+    except ValueError:
+        return 0.0
+
+
+def scope_terms(project: str, kind: str) -> tuple[str, str]:
+    """What stands in the index's ``scope`` column, so that other projects and kinds are passed over while matching."""
+    return "p" + terms.code(project).hex(), "k" + kind
+
+
+def _scope_terms(project: str, kinds: Collection[str]) -> str:
+    expression = ""
+    if project:
+        expression += f" AND scope : {scope_terms(project, '')[0]}"
+    if kinds:
+        wanted = " OR ".join(_phrase(scope_terms("", kind)[1]) for kind in sorted(kinds))
+        expression += f" AND scope : ({wanted})"
+    return expression
+
+
+def _phrase(word: str) -> str:
+    return '"' + word.replace('"', '""') + '"'
 
 
 def _unpacked(lengths: bytes) -> Sequence[int]:
     from array import array  # noqa: PLC0415 (not needed until there is something to score)
 
-    found = array("H")
-    found.frombytes(lengths)
-    return found
+    return array("H", lengths)
 
 
-def _faults() -> tuple[type[Exception], ...]:
-    import sqlite3  # noqa: PLC0415 (10 ms that a hook with nothing to search does not pay)
+def _sqlite() -> Any:
+    """CPython's C module without the package around it, which imports ``datetime`` and ``collections`` (4 of 6 ms)."""
+    try:
+        import _sqlite3  # noqa: PLC0415 (a hook with nothing to search does not pay for it)
+    except ImportError:  # pragma: no cover (PyPy and friends)
+        import sqlite3  # noqa: PLC0415
 
-    return (sqlite3.Error,)
+        return sqlite3
+    return _sqlite3
 
 
 def _opened(path: str) -> sqlite3.Connection:
-    import sqlite3  # noqa: PLC0415
-
+    sqlite = _sqlite()
+    connection: sqlite3.Connection | None = None
     try:
-        connection = sqlite3.connect("file:" + _quoted(path) + "?mode=ro", uri=True, timeout=1.0)
-    except sqlite3.Error as error:
-        raise UnreadableError(f"{path}: {error}") from None
-    try:
+        connection = sqlite.connect("file:" + _quoted(path) + "?mode=ro", uri=True, timeout=1.0)
         version = connection.execute("PRAGMA user_version").fetchone()[0]
-    except sqlite3.Error as error:
-        connection.close()
+    except sqlite.Error as error:
+        if connection is not None:
+            connection.close()
         raise UnreadableError(f"{path}: {error}") from None
     if version != VERSION:
         connection.close()

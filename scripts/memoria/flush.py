@@ -16,10 +16,11 @@ import random
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from memoria import backoff, clock, detach, gate, locks, project, state, steps
+from memoria import backoff, clock, detach, exclude, gate, locks, project, state, steps
+from memoria.archive import Archive
 from memoria.daily import DailyLog, Entry, Learned
 from memoria.errors import (
     BadAnswerError,
@@ -27,6 +28,7 @@ from memoria.errors import (
     LedgerDamagedError,
     LedgerError,
     ModelUnavailableError,
+    OverBudgetError,
     TranscriptMissingError,
 )
 from memoria.home import Home
@@ -36,11 +38,14 @@ from memoria.models import tasks
 from memoria.models.base import JsonObject
 from memoria.models.metered import Metered
 from memoria.page import Pages
+from memoria.redact import Redactor
 from memoria.spool import Job, Spool
+from memoria.turn import Exchange
 
 log = logging.getLogger(__name__)
 
 STALE_TMP_S = 24 * 3600  # a hook writes its job within milliseconds; what is this old belongs to one that died
+LONGEST_WAIT_S = 26 * 3600  # a backoff is shorter; a budget waits until tomorrow, on the longest day
 MISSING_S = 24 * 3600  # a transcript that has not appeared by then will not
 OUTSIDE = (ModelUnavailableError, TranscriptMissingError, LedgerError, OSError)  # faults that are none of the job's own
 
@@ -63,6 +68,7 @@ class Flush:
     daily: DailyLog
     ledger: Ledger
     model: Metered
+    archive: Archive
     insist: bool = False  # do not wait for more turns, a person asked
     now: Callable[[], float] = time.time
     roll: Callable[[], float] = random.random
@@ -72,7 +78,16 @@ class Flush:
         """Build the nouns from a home."""
         paths, settings = home.paths, home.settings
         ledger = Ledger(Path(paths.ledger))
-        return cls(home, Spool(paths.spool), DailyLog.of(paths), ledger, Metered.of(settings, paths, ledger), insist)
+        redactor = Redactor(settings.redact_extra)
+        return cls(
+            home,
+            Spool(paths.spool),
+            DailyLog.of(paths),
+            ledger,
+            Metered.of(home, ledger),
+            Archive(Path(paths.archive), settings.archive_mb * 1_000_000, redactor),
+            insist,
+        )
 
     def run(self) -> Report:
         """Go once through everything that waits; the caller holds the worker lock."""
@@ -118,11 +133,17 @@ class Flush:
             self._failed(intake, error, report)
 
     def _must_wait(self, job: Job) -> bool:
-        """Whether a failed job's next try is yet to come; one later than any backoff was set by a wrong clock."""
-        return 0 < self.ledger.tries(job.name)[1] - self.now() <= backoff.MOST_S
+        """Whether a failed job's next try is yet to come; one later than any was set by a wrong clock."""
+        return 0 < self.ledger.tries(job.name)[1] - self.now() <= LONGEST_WAIT_S
 
     def _take(self, intake: Intake, report: Report) -> None:
-        settings = self.home.settings
+        settings, paths = self.home.settings, self.home.paths
+        excluded = exclude.reason(intake.cwd, settings, paths)
+        if excluded:  # since the hook ran: what waits is not kept
+            keys = [turn.key for turn in intake.turns(lambda _: False, settle=True)]
+            self.ledger.record_nothing(keys, intake.session, excluded)
+            self._done(intake)
+            return
         age = abs(self.now() - intake.newest)  # a job from the future was written before the clock was set back
         if age < MISSING_S and not intake.wait_for_transcripts(settings.transcript_wait_s):
             raise TranscriptMissingError(f"the transcript of session {intake.session} is not there yet")
@@ -182,6 +203,7 @@ class Flush:
         if not stretch.spoken:
             self.ledger.record_nothing(stretch.keys, intake.session, "nothing was said")
             return
+        stretch = _redacted(stretch, self.archive.redactor)
         owner = project.of(intake.cwd, self.home.settings.split_worktrees)
         material = {"project": owner.name, "exchanges": [exchange.material() for exchange in stretch.exchanges]}
         completion = self.model.complete(tasks.flush(material), owner.key)
@@ -190,6 +212,8 @@ class Flush:
             self.ledger.record_nothing(stretch.keys, intake.session, f"{completion.model}: nothing worth saving")
             return
         entry = self._entry(completion.data, completion.model, stretch, intake.session, owner)
+        # First, so that an entry in the log can always be traced; one whose writer dies here is kept again.
+        self.archive.keep(entry.id, entry.day, (turn for part in stretch.exchanges for turn in part.turns))
         self.daily.append(entry)
         self.ledger.record(entry.booked)
         report.entries.append(entry.id)
@@ -234,6 +258,8 @@ class Flush:
         names = [job.name for job in intake.jobs]
         worst = max(self.ledger.tries(name)[0] for name in names) + 1
         wait = backoff.delay(worst, self.roll())
+        if isinstance(error, OverBudgetError) and error.until:
+            wait = max(0.0, error.until.timestamp() - self.now())
         self.ledger.failed(names, counted=counted, not_before=self.now() + wait, reason=str(error))
         if not isinstance(error, TranscriptMissingError):  # a session opened and left without a word is no failure
             report.failures.append(f"session {intake.session}: {error}")
@@ -252,6 +278,16 @@ class Flush:
                         path.unlink()
                 except FileNotFoundError:  # the hook has just moved it
                     continue
+
+
+def _redacted(stretch: Stretch, redactor: Redactor) -> Stretch:
+    """The stretch without secrets: nothing below sees them, neither model nor daily log nor archive."""
+    parts = (
+        Exchange(tuple(replace(turn, text=redactor.redact(turn.text), tools=tuple(map(redactor.redact, turn.tools)))
+                       for turn in part.turns))
+        for part in stretch.exchanges
+    )  # fmt: skip
+    return replace(stretch, exchanges=tuple(parts))
 
 
 def work(home: Home, *, insist: bool = False) -> int:

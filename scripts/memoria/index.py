@@ -1,9 +1,10 @@
 """Index: the writing side of the search index, a cache of what can be found, kept in ``.memoria/index.db``.
 
-One SQLite file: ``documents`` and ``passages`` hold what is shown, ``terms`` (FTS5, contentless, fed with the terms
-that ``terms.of`` cut) where each term occurs, ``sources`` which files were read. Markdown is the truth: a file of
-another version is emptied, a corrupt one is moved aside, and ``sync`` fills it again. Readers go on while one writer
-writes (WAL). Knows documents and files, not the ranking.
+One SQLite file: ``documents`` and ``passages`` hold what is shown, ``terms`` (FTS5, contentless, fed with what
+``terms.of`` cut) which documents hold a term, ``contents`` a document's terms for the ranking, ``vocabulary`` and
+``totals`` how rare a term is, ``sources`` which files were read. Markdown is the truth: a file that is of another
+version is emptied, a corrupt one is moved aside, and ``sync`` fills it again. Readers go on while one writer writes
+(WAL). Knows documents and files, not the ranking.
 """
 
 from __future__ import annotations
@@ -14,37 +15,43 @@ import os
 import sqlite3
 import unicodedata
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 
-from memoria import documents, files, find, terms
+from memoria import documents, files, find, ranking, terms
 from memoria.documents import Document, Passage
 
 log = logging.getLogger(__name__)
 
 Source = Callable[[], Iterable[Document]]
 
-_MOST_PASSAGES = (1 << find.SHIFT) - 1  # of one document; the head (title and names) is passage 0
+_MOST_PASSAGES = (1 << find.SHIFT) - 1  # of one document, its title and names among them
 _BUSY_S = 30.0  # how long a writer waits for another one
 _BATCH = 500  # files read between two commits: a killed sync keeps what it had
+_SCANNED = 200  # files that are read in full when there is no index
 _SCHEMA = """
 CREATE TABLE documents (
     id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, source TEXT NOT NULL, path TEXT NOT NULL, kind TEXT NOT NULL,
     anchor TEXT NOT NULL, session TEXT NOT NULL, project TEXT NOT NULL, title TEXT NOT NULL, date TEXT NOT NULL,
     names TEXT NOT NULL, importance REAL NOT NULL, uses INTEGER NOT NULL, superseded_by TEXT NOT NULL,
-    digest TEXT NOT NULL, lengths BLOB NOT NULL);
+    digest TEXT NOT NULL);
 CREATE INDEX documents_source ON documents (source);
+CREATE INDEX documents_date ON documents (date);
+CREATE TABLE contents (id INTEGER PRIMARY KEY, words BLOB NOT NULL, lengths BLOB NOT NULL);
 CREATE TABLE passages (id INTEGER PRIMARY KEY, text TEXT NOT NULL, label TEXT NOT NULL, own INTEGER NOT NULL);
-CREATE VIRTUAL TABLE terms USING fts5 (title, names, body, own, content='', tokenize='ascii');
-CREATE VIRTUAL TABLE places USING fts5vocab (terms, instance);
+CREATE VIRTUAL TABLE terms USING fts5 (title, names, body, scope, content='', tokenize='ascii');
+CREATE TABLE vocabulary (
+    term TEXT NOT NULL, project TEXT NOT NULL, documents INTEGER NOT NULL, passages INTEGER NOT NULL,
+    PRIMARY KEY (term, project)) WITHOUT ROWID;
 CREATE TABLE sources (name TEXT PRIMARY KEY, mtime_ns INTEGER NOT NULL, size INTEGER NOT NULL);
 CREATE TABLE totals (
-    project TEXT NOT NULL, kind TEXT NOT NULL, documents INTEGER NOT NULL, passages INTEGER NOT NULL,
-    length INTEGER NOT NULL, PRIMARY KEY (project, kind));
+    project TEXT PRIMARY KEY, documents INTEGER NOT NULL, passages INTEGER NOT NULL, words INTEGER NOT NULL);
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
-_TABLES = ("places", "terms", "documents", "passages", "sources", "totals", "facts")
+_TABLES = ("terms", "documents", "contents", "passages", "vocabulary", "sources", "totals", "facts")
 
 
 class Index:
@@ -54,6 +61,8 @@ class Index:
         """Open ``path`` or make it; another version is emptied, a corrupt file moved aside. OSError: no access."""
         self.path = Path(path)
         self.was_empty = False  # true when nothing that stood in the file could be used
+        self._vocabulary: defaultdict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
+        self._totals: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self._db = self._open()
 
     def __enter__(self) -> Index:
@@ -101,33 +110,66 @@ class Index:
         """Bring the index up to date with a home's markdown and further sources; returns how many documents changed.
 
         A file is read when its time or size changed, so that an unchanged one costs a ``stat``. ``feeds`` maps a name
-        to a callable that gives all documents of that source.
+        to a callable that gives all documents of that source. Never raises over the index itself: a corrupt one is
+        made anew, one that another process keeps locked stays as it is until the next time.
         """
-        changed = 0
-        known = {name: (mtime, size) for name, mtime, size in self._db.execute("SELECT * FROM sources")}
-        found = dict(_markdown(Path(home)))
-        stale = [name for name, stamp in found.items() if known.get(name) != stamp]
-        for start in range(0, len(stale), _BATCH):
-            with self._transaction():
-                changed += sum(self._read(Path(home), name, found[name]) for name in stale[start : start + _BATCH])
-        with self._transaction():
-            changed += sum(self._forget(name) for name in known if name not in found)
-        for name, source in (feeds or {}).items():
-            changed += self.feed(f"feed:{name}", source())
-        return changed
+        return self._guarded(lambda: self._sync(Path(home), feeds or {}), 0)
 
     def rebuild(self, home: Path | str, feeds: dict[str, Source] | None = None) -> int:
         """Empty the index and fill it again in one step: readers see the old one until the new one is whole."""
-        with self._transaction():
-            self._empty()
-            return self.sync(home, feeds)
+
+        def whole() -> int:
+            with self._transaction():
+                self._empty()
+                return self._sync(Path(home), feeds or {})
+
+        return self._guarded(whole, 0)
+
+    def search(
+        self, query: str, *, limit: int = 10, project: str = "", prefer: str = "", kinds: Collection[str] = ()
+    ) -> list[find.Hit]:
+        """What ``Finder.search`` finds; nothing, and a line in the log, when the file cannot be read."""
+        try:
+            return self.finder.search(query, limit=limit, project=project, prefer=prefer, kinds=kinds)
+        except find.UnreadableError as error:
+            log.warning("search: nothing was found because %s", error)
+            return []
+
+    def _sync(self, home: Path, feeds: dict[str, Source]) -> int:
+        changed = 0
+        known = {name: (mtime, size) for name, mtime, size in self._db.execute("SELECT * FROM sources")}
+        found = dict(_markdown(home))
+        stale = [name for name, stamp in found.items() if known.get(name) != stamp]
+        for start in range(0, len(stale), _BATCH):
+            with self._transaction():
+                changed += sum(self._read(home, name, found[name]) for name in stale[start : start + _BATCH])
+        gone = [name for name in known if name not in found]
+        if gone:
+            with self._transaction():
+                changed += sum(self._forget(name) for name in gone)
+        for name, source in feeds.items():
+            changed += self.feed(f"feed:{name}", source())
+        return changed
+
+    def _guarded(self, work: Callable[[], int], otherwise: int) -> int:
+        """Do the work; over a corrupt file once more with a new one, over a locked or full one not at all."""
+        try:
+            return work()
+        except sqlite3.OperationalError as error:
+            log.warning("search: the index was not brought up to date: %s", error)
+            return otherwise
+        except sqlite3.DatabaseError:
+            self._db.close()
+            self._set_aside()
+            self._connected()
+            return work()
 
     # --- one document -------------------------------------------------------------------------------------------
 
     def _put(self, document: Document, source: str) -> bool:
-        row = self._db.execute("SELECT id, digest FROM documents WHERE key = ?", (document.key,)).fetchone()
+        row = self._db.execute("SELECT digest FROM documents WHERE key = ?", (document.key,)).fetchone()
         digest = document.digest
-        if row and row[1] == digest:
+        if row and row[0] == digest:
             return False
         if row:
             self._drop(document.key)
@@ -135,57 +177,68 @@ class Index:
         place = (document.key, source, document.path, document.kind, document.anchor, document.session)
         about = (document.project, document.title, document.date, names, document.importance, document.uses)
         number: int = self._db.execute(  # type: ignore[assignment]  # an INSERT that did not raise has a row
-            "INSERT INTO documents VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, x'')",
+            "INSERT INTO documents VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (*place, *about, document.superseded_by, digest),
         ).lastrowid
-        lengths = self._put_passages(number, document, names)
-        self._db.execute("UPDATE documents SET lengths = ? WHERE id = ?", (lengths.tobytes(), number))
-        self._count(document.project, document.kind, 1, lengths)
-        return True
-
-    def _put_passages(self, number: int, document: Document, names: str) -> array[int]:
-        lengths = array("H")
-        first = number << find.SHIFT
-        for ordinal, columns in enumerate(_columns(document.title, names, document.passages)):
-            self._db.execute(
-                "INSERT INTO terms (rowid, title, names, body, own) VALUES (?, ?, ?, ?, ?)", (first + ordinal, *columns)
-            )
-            lengths.append(min(sum(column.count(" ") + bool(column) for column in columns), 0xFFFF))
-        rows = enumerate(document.passages[:_MOST_PASSAGES], first + 1)
+        first = (number << find.SHIFT) + len(ranking.HEAD)
+        parts = document.passages[: _MOST_PASSAGES - len(ranking.HEAD)]
         self._db.executemany(
-            "INSERT INTO passages VALUES (?, ?, ?, ?)", ((row, part.text, part.label, part.own) for row, part in rows)
+            "INSERT INTO passages VALUES (?, ?, ?, ?)",
+            ((row, part.text, part.label, part.own) for row, part in enumerate(parts, first)),
         )
-        return lengths
+        cut = _Cut(document.title, names, document.date, parts)
+        self._db.execute("INSERT INTO contents VALUES (?, ?, ?)", (number, cut.words, cut.lengths.tobytes()))
+        self._enter(number, document.project, document.kind, cut, 1)
+        return True
 
     def _drop(self, key: str) -> bool:
         row = self._db.execute(
-            "SELECT id, title, names, project, kind, lengths FROM documents WHERE key = ?", (key,)
+            "SELECT id, title, names, date, project, kind FROM documents WHERE key = ?", (key,)
         ).fetchone()
         if row is None:
             return False
-        number, title, names, project, kind, lengths = row
-        first, last = number << find.SHIFT, (number << find.SHIFT) + _MOST_PASSAGES
-        stored = self._db.execute(
-            "SELECT text, label, own FROM passages WHERE id BETWEEN ? AND ? ORDER BY id", (first, last)
-        )
+        number, title, names, date, project, kind = row
+        span = (number << find.SHIFT, (number << find.SHIFT) + _MOST_PASSAGES)
+        stored = self._db.execute("SELECT text, label, own FROM passages WHERE id BETWEEN ? AND ? ORDER BY id", span)
         parts = [Passage(text, label, bool(own)) for text, label, own in stored]
-        for ordinal, columns in enumerate(_columns(title, names, parts)):
-            self._db.execute(  # a contentless table is told what it forgets
-                "INSERT INTO terms (terms, rowid, title, names, body, own) VALUES ('delete', ?, ?, ?, ?, ?)",
-                (first + ordinal, *columns),
-            )
-        self._db.execute("DELETE FROM passages WHERE id BETWEEN ? AND ?", (first, last))
+        self._enter(number, project, kind, _Cut(title, names, date, parts), -1)
+        self._db.execute("DELETE FROM passages WHERE id BETWEEN ? AND ?", span)
+        self._db.execute("DELETE FROM contents WHERE id = ?", (number,))
         self._db.execute("DELETE FROM documents WHERE id = ?", (number,))
-        self._count(project, kind, -1, array("H", lengths))
         return True
 
-    def _count(self, project: str, kind: str, sign: int, lengths: array[int]) -> None:
-        self._db.execute("INSERT OR IGNORE INTO totals VALUES (?, ?, 0, 0, 0)", (project, kind))
-        self._db.execute(
-            "UPDATE totals SET documents = documents + ?, passages = passages + ?, length = length + ?"
-            " WHERE project = ? AND kind = ?",
-            (sign, sign * len(lengths), sign * sum(lengths), project, kind),
-        )
+    def _enter(self, number: int, project: str, kind: str, cut: _Cut, sign: int) -> None:
+        """Enter a document's terms (``sign`` 1) or strike them out (-1); a contentless table is told what to forget."""
+        scope = " ".join(find.scope_terms(project, kind))
+        row = (number, *cut.columns, scope)
+        if sign > 0:
+            self._db.execute("INSERT INTO terms (rowid, title, names, body, scope) VALUES (?, ?, ?, ?, ?)", row)
+        else:
+            self._db.execute(
+                "INSERT INTO terms (terms, rowid, title, names, body, scope) VALUES ('delete', ?, ?, ?, ?, ?)", row
+            )
+        self._totals[project].update(documents=sign, passages=sign * len(cut.lengths), words=sign * len(cut.words) // 4)
+        held = self._vocabulary[project]
+        for term, passages in cut.held.items():
+            documents, before = held.get(term, (0, 0))
+            held[term] = (documents + sign, before + sign * passages)
+
+    def _write_counts(self) -> None:
+        """Add to the stored counts what this transaction's documents changed."""
+        for project, held in self._vocabulary.items():
+            self._db.executemany(
+                "INSERT INTO vocabulary VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET"
+                " documents = documents + excluded.documents, passages = passages + excluded.passages",
+                ((term, project, *held[term]) for term in sorted(held) if held[term] != (0, 0)),
+            )
+            gone = [(term, project) for term, (documents, _) in held.items() if documents < 0]
+            self._db.executemany("DELETE FROM vocabulary WHERE term = ? AND project = ? AND documents <= 0", gone)
+        for project, total in self._totals.items():
+            self._db.execute(
+                "INSERT INTO totals VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET documents = documents +"
+                " excluded.documents, passages = passages + excluded.passages, words = words + excluded.words",
+                (project, total["documents"], total["passages"], total["words"]),
+            )
 
     # --- one source ---------------------------------------------------------------------------------------------
 
@@ -224,6 +277,8 @@ class Index:
         return self._connected()
 
     def _connected(self) -> sqlite3.Connection:
+        if str(self.path) != ":memory:":
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))  # others have no business in it
         self._db = sqlite3.connect(self.path, timeout=_BUSY_S, isolation_level=None)
         try:
             self._db.execute("PRAGMA journal_mode = WAL")
@@ -267,24 +322,37 @@ class Index:
         self._db.execute("BEGIN IMMEDIATE")
         try:
             yield
+            self._write_counts()
+            self._db.execute("COMMIT")
         except BaseException:
             self._db.execute("ROLLBACK")
             raise
-        self._db.execute("COMMIT")
+        finally:
+            self._vocabulary.clear()
+            self._totals.clear()
 
 
 def _wanted_identity() -> tuple[int, str]:
     return find.VERSION, unicodedata.unidata_version
 
 
-def _columns(title: str, names: str, passages: Iterable[Passage]) -> Iterator[tuple[str, str, str, str]]:
-    """What FTS5 holds of a document: first its head, then passage by passage, as terms joined by blanks."""
-    yield " ".join(terms.of(title)), " ".join(terms.of(" ".join(json.loads(names)))), "", ""
-    for count, passage in enumerate(passages):
-        if count >= _MOST_PASSAGES:
-            return
-        cut = " ".join(terms.of(f"{passage.label} {passage.text}"))
-        yield ("", "", "", cut) if passage.own else ("", "", cut, "")
+class _Cut:
+    """A document cut into terms: title, names with the date, then passage by passage."""
+
+    def __init__(self, title: str, names: str, date: str, passages: Sequence[Passage]) -> None:
+        """``names`` is the JSON list that the index stores."""
+        head = [terms.of(title), terms.of(" ".join(json.loads(names))) + terms.of_day(date)]
+        body = [terms.of(f"{part.label} {part.text}") for part in passages]
+        parts = [part[: ranking.LONGEST_PASSAGE] for part in head + body]
+        own = [False] * len(head) + [part.own for part in passages]
+        self.columns = (" ".join(parts[0]), " ".join(parts[1]), " ".join(" ".join(part) for part in parts[2:]))
+        self.words = b"".join(_code(term) for part in parts for term in part)
+        self.lengths = array("H", (len(part) | (ranking.OWN_BIT * said) for part, said in zip(parts, own, strict=True)))
+        self.held = Counter(term for part in parts for term in set(part))
+        """Term -> in how many passages it stands."""
+
+
+_code = lru_cache(maxsize=200_000)(terms.code)
 
 
 def _markdown(home: Path) -> Iterator[tuple[str, tuple[int, int]]]:
@@ -300,3 +368,25 @@ def _markdown(home: Path) -> Iterator[tuple[str, tuple[int, int]]]:
                     except OSError:
                         continue
                     yield path.relative_to(home).as_posix(), (stat.st_mtime_ns, stat.st_size)
+
+
+def scanned(home: Path | str, query: str) -> Index:
+    """A passing index, in memory, of the files that seem to hold the query's words: for when the real one is unusable.
+
+    Slower than the index and narrower: words count as held when a file contains the start of their stems.
+    """
+    starts = [term[: max(4, len(term) - 2)] for term in terms.of_query(query)]
+    held: list[tuple[int, str, str]] = []
+    for name, _ in _markdown(Path(home)):
+        try:
+            text = Path(home, name).read_text("utf-8", "replace")
+        except OSError:
+            continue
+        lower = text.lower()
+        if count := sum(start in lower for start in starts):
+            held.append((count, name, text))
+    held.sort(key=lambda item: -item[0])
+    index = Index(":memory:")
+    for _, name, text in held[:_SCANNED]:
+        index.add(documents.of_file(name, text), source=name)
+    return index

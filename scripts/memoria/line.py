@@ -17,6 +17,8 @@ _ENVELOPE = re.compile(
     rb'\s*\{(?:"(?!type")\w+":(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"|[^",{}\[\]]*+),)*+'
     rb'"(?:type":"(?P<type>[^"\\]*)"|(?P<nested>message|attachment)":\{)'
 )
+_WITH_SESSION = frozenset((b"user", b"assistant", b"message", b"attachment", b"progress", b"system"))
+_SESSION = b'"sessionId":'
 _RESULT = re.compile(
     rb',"message":\{"role":"user","content":\[\{(?:"tool_use_id":"[^"\\]*",)?"type":"tool_result","content":"'
 )
@@ -33,16 +35,30 @@ _RECOVERIES = 16  # starts tried after a broken beginning; keeps a hostile line 
 def may_hold_words(line: bytes) -> bool:
     """Whether the line can hold conversation; False only when that is certain. Spaced-out JSON is always a maybe."""
     envelope = _ENVELOPE.match(line)
-    if envelope is None or b'}{"' in line:  # not as the client writes it today, or two objects glued together
+    if envelope is None:  # not as the client writes it today
         return True
-    kind = envelope["type"] or envelope["nested"]
+    kind, end = envelope["type"] or envelope["nested"], envelope.end()
     if kind == b"user":
-        return not _is_plain_result(line, envelope.end())
-    if kind in (b"assistant", b"message"):
-        return not _is_thinking(line)
-    if kind == b"attachment":
-        return b"queued_command" in line
-    return kind == b"queue-operation"
+        maybe = not _is_plain_result(line, end)
+    elif kind in (b"assistant", b"message"):
+        maybe = not _is_thinking(line)
+    elif kind == b"attachment":
+        nested = line.startswith(b'"type":"', end)  # its own kind comes first
+        maybe = line.startswith(b'"type":"queued_command"', end) if nested else b"queued_command" in line
+    else:
+        maybe = kind == b"queue-operation"
+    return maybe or _is_glued(line, careful=kind not in _WITH_SESSION)
+
+
+def _is_glued(line: bytes, *, careful: bool) -> bool:
+    """Whether a second envelope stands on the line. Every line that holds words names its session, once.
+
+    ``careful``: the first object may name none, so that the only session on the line could be the second's.
+    """
+    first = line.find(_SESSION)
+    if first >= 0 and line.find(_SESSION, first + len(_SESSION)) >= 0:
+        return True
+    return careful and b'}{"' in line
 
 
 def _is_thinking(line: bytes) -> bool:
@@ -52,13 +68,13 @@ def _is_thinking(line: bytes) -> bool:
 def _is_plain_result(line: bytes, start: int) -> bool:
     """One tool's result and nothing beside it, a string, not marked as failed, not known to carry the user's words.
 
-    Quotes inside a JSON string are escaped, so ``},{"`` cannot stand in one: without it the message is one block.
+    Quotes inside a JSON string are escaped, so a further ``"type":"`` in the message is another block's.
     """
     begin = _RESULT.match(line, start)
     if begin is None or line.startswith(_TELLING, begin.end()):
         return False
     end = line.find(_MESSAGE_END, begin.end() - 1)
-    if end < 0 or line.find(b'},{"', begin.end(), end) >= 0:
+    if end < 0 or line.find(b'"type":"', begin.end(), end) >= 0:
         return False
     return b'"is_error":true' not in line[max(begin.end() - 1, end - 200) : end]
 

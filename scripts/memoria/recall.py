@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 
-from memoria import detach, hook, project
+from memoria import detach, exclude, hook, project
 from memoria.spool import Spool, safe_name
 
 TYPE_CHECKING = False
@@ -26,6 +26,10 @@ WELCOME = (
 
 def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[str, object] | None:
     """The prepared page as the session's additional context, and what the user must know as one message, once."""
+    reason = exclude.reason(event.cwd, settings, paths)
+    if reason:
+        hook.log(paths, f"{event.name} {event.session} left alone: {reason}")
+        return None
     page = _page(event.cwd, settings, paths)
     message = _once(os.path.join(paths.state, "notice"))
     if not page and not message and not os.path.exists(os.path.join(paths.state, "welcomed")):

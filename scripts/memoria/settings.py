@@ -24,12 +24,13 @@ if TYPE_CHECKING:
 class Field:
     """One setting: its name, default (whose type is the setting's type) and one sentence for people."""
 
-    __slots__ = ("default", "is_path", "name", "sentence")
+    __slots__ = ("default", "given_variable", "is_path", "name", "sentence")
 
-    def __init__(self, default: object, sentence: str, is_path: bool = False) -> None:
+    def __init__(self, default: object, sentence: str, variable: str = "", is_path: bool = False) -> None:
         self.name = ""
         self.default = default
         self.sentence = sentence
+        self.given_variable = variable
         self.is_path = is_path
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -39,7 +40,7 @@ class Field:
     @property
     def variable(self) -> str:
         """The environment variable, e.g. ``MEMORIA_COMPILE_INTERVAL_MIN``."""
-        return "MEMORIA_" + self.name.upper()
+        return self.given_variable or "MEMORIA_" + self.name.upper()
 
     def parse(self, raw: object) -> object:
         """Turn a JSON value or an environment string into this field's type; ValueError says what was expected."""
@@ -95,9 +96,13 @@ def _parse_bool(raw: object) -> bool:
     raise ValueError("true or false")
 
 
-def setting(default: T, sentence: str, is_path: bool = False) -> T:
-    """Declare a setting; type checkers see the default's type, the class body sees a Field."""
-    return Field(default, sentence, is_path)  # type: ignore[return-value]
+def setting(default: T, sentence: str, variable: str = "", is_path: bool = False) -> T:
+    """Declare a setting; type checkers see the default's type, the class body sees a Field.
+
+    ``variable``: its environment variable, where another program has named it already. ``is_path``: a path as the
+    user writes it.
+    """
+    return Field(default, sentence, variable, is_path)  # type: ignore[return-value]
 
 
 class Settings:
@@ -106,10 +111,14 @@ class Settings:
     problems: tuple[str, ...] = ()
 
     disabled = setting(False, "Switch everything off: hooks return at once and nothing is captured.")
-    home = setting("", "Where daily logs and the wiki live. Empty: the clone, or ~/memoria for a plugin.", True)
-    state = setting("", "Where spool, cursors, ledger and indexes live. Empty: `.memoria` inside the home.", True)
+    home = setting("", "Where daily logs and the wiki live. Empty: the clone, or ~/memoria for a plugin.", is_path=True)
+    state = setting(
+        "", "Where spool, cursors, ledger and indexes live. Empty: `.memoria` inside the home.", is_path=True
+    )
     tz = setting("", "Time zone of the daily logs, an IANA name such as Europe/Vienna. Empty: the system's.")
-    python = setting("", "Interpreter for the background worker. Empty: the clone's .venv, else `uv run`.", True)
+    python = setting(
+        "", "Interpreter for the background worker. Empty: the clone's .venv, else `uv run`.", is_path=True
+    )
 
     model = setting(
         "claude:haiku",
@@ -133,8 +142,25 @@ class Settings:
     keep_sidechains = setting(False, "Also keep what sub-agents said.")
     split_worktrees = setting(False, "Treat each git worktree as a project of its own.")
 
+    learn_every = setting(
+        5, "Turns without a cue of something worth keeping that are judged together for learned facts."
+    )
+    memory_api_url = setting(
+        "", "Address of a memory server (claude-memory-mcp) to share learned facts with.", "MEMORY_API_URL"
+    )
+    memory_api_key = setting("", "The memory server's key.", "MEMORY_API_KEY")
+
     compile_interval_min = setting(60, "Minutes between automatic compiles of the wiki.")
     page_chars = setting(9_500, "Most characters given to a new session (the client cuts at 10,000).")
+    redis_url = setting("", "Redis server that shares working memory between machines. Empty: the embedded store.")
+    exclude = setting((), "Folders never captured: globs such as `~/work/secret`, `**/clients/**` or a folder's name.")
+    redact_extra = setting(
+        (), "Regular expressions of your own to redact, beside the built-in ones (in config.json, as a list)."
+    )
+    archive_mb = setting(200, "Megabytes of redacted, compressed turns kept for `memoria show`; 0 keeps none.")
+    daily_budget_usd = setting(1.0, "Dollars a day for models; what would exceed it waits for tomorrow. 0: no limit.")
+    call_budget_usd = setting(0.25, "Dollars one call may cost at most, by estimate. 0: no limit.")
+    spawns_per_min = setting(6, "Workers that hooks may start in a minute; the next hook starts what was left.")
     log_bytes = setting(1_000_000, "Size at which a log file is rotated; one old file is kept.")
 
     @classmethod

@@ -9,6 +9,8 @@ Part of the hook floor: standard library only, Python 3.9, nothing slow at impor
 
 from __future__ import annotations
 
+from binascii import crc32
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,10 +56,24 @@ _STOP_WORDS_BY_LANGUAGE = (
 )
 STOP_WORDS = frozenset(_STOP_WORDS_BY_LANGUAGE.split())
 
+_MONTHS = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+    "december",
+)  # fmt: skip
+
 
 def of(text: str) -> list[str]:
     """The terms of a text to be indexed, in order; stop words are left out."""
     return [term for chunk in _chunks(text) for term in _analysed(chunk)]
+
+
+def of_day(day: str) -> list[str]:
+    """A date (``2026-11-21``) as people ask for it: day, month, year, and all as one; none when it is none."""
+    year, _, rest = day.partition("-")
+    month, _, number = rest.partition("-")
+    if not (year.isdecimal() and month.isdecimal() and number.isdecimal() and 1 <= int(month) <= 12):
+        return []
+    return [str(int(number)), stem(_MONTHS[int(month) - 1]), year, year + month + number]
 
 
 def of_query(text: str) -> list[str]:
@@ -68,6 +84,11 @@ def of_query(text: str) -> list[str]:
         return unique
     covered = set("".join(pairs))  # single characters say nothing that the pairs around them do not
     return [term for term in unique if len(term) > 1 or term not in covered]
+
+
+def code(term: str) -> bytes:
+    """Four bytes that stand for a term where only equality matters."""
+    return crc32(term.encode("utf-8", "replace")).to_bytes(4, "little")
 
 
 class _Separators(dict):  # type: ignore[type-arg]
@@ -138,8 +159,9 @@ def _apostrophe_only(chunk: str) -> bool:
 
 def _file_name(path: str) -> Iterator[str]:
     """The last part of a path written as one word (``scripts/a_b.py`` also gives ``abpy``)."""
-    name = "".join(_words(path.rstrip("/").rsplit("/", 1)[-1])).lower()
-    if name and len(name) <= LONGEST:
+    words = _words(path.rstrip("/").rsplit("/", 1)[-1])
+    name = "".join(words).lower()
+    if len(words) > 1 and len(name) <= LONGEST:
         yield name
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 COMMAND = 600  # characters kept of a command, a query, a prompt's start
@@ -17,8 +18,8 @@ NAMES = 1_500  # characters of identifiers in it
 
 Input = Mapping[str, Any]
 
-_TOKEN = re.compile(r"[A-Za-z_$~.@/-][\w.~@$/-]*")
-_CALL = re.compile(r"([A-Za-z_][\w.]*)(\([^()\n]{0,40}\))")
+# A word and, looked at but not taken, the arguments it is called with here.
+_TOKEN = re.compile(r"([A-Za-z_$~.@/-][\w.~@$/-]*)(?=(\([^()\n]{0,40}\))?)")
 _CODE = re.compile(r"`([^`\n]{2,60})`")
 _DEFINED = re.compile(r"\b(?:class|def|enum|fn|func|function|interface|struct|trait|type)\s+([A-Za-z_]\w{2,})")
 # An inner capital, underscore or dot; a path, an option, a variable.
@@ -45,17 +46,24 @@ def one_line(text: object, limit: int = COMMAND) -> str:
 def identifiers(texts: Iterable[str]) -> list[str]:
     """Distinct paths, options, variables, ``snake_case``, ``CamelCase`` and dotted names, and what is defined.
 
-    A called name keeps the arguments it was first seen with: summaries write ``load(path)``.
+    A called name keeps the arguments of a call: summaries write ``load(path)``.
     """
     found: dict[str, str] = {}
     for text in texts:
-        calls = dict(reversed(_CALL.findall(text)))
-        known = {*_DEFINED.findall(text), *(name for name in calls if name[0].isupper())}
-        for token in dict.fromkeys((*_TOKEN.findall(text), *_CODE.findall(text))):
-            word = token.rstrip("./-@")
-            if word in known or _TELLING.search(word):
-                found.setdefault(word, word + calls.get(word, ""))
+        tokens = _TOKEN.findall(text)
+        calls = {word: arguments for word, arguments in tokens if arguments}
+        defined = set(_DEFINED.findall(text))
+        for token in (*dict(tokens), *_CODE.findall(text)):
+            arguments = calls.get(token, "")
+            if _is_telling(token) or token in defined or (arguments and token[0].isupper()):
+                word = token.rstrip("./-@")
+                found.setdefault(word, word + arguments)
     return [form for form in found.values() if 3 <= len(form) <= 160]
+
+
+@lru_cache(maxsize=20_000)  # the same names come up in every edit of a session
+def _is_telling(token: str) -> bool:
+    return _TELLING.search(token.rstrip("./-@")) is not None
 
 
 def _fitting(words: Iterable[str], limit: int) -> str:

@@ -11,6 +11,7 @@ import base64
 import hashlib
 import json
 import re
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -179,7 +180,7 @@ class Reader:
         """``keep_sidechains``: also give out sub-agents' lines. ``carry``: a former reader's, '' for a fresh start."""
         self._keep_sidechains = keep_sidechains
         self._queue = _queue(carry)
-        self._seen: dict[str, None] = {}
+        self._seen: OrderedDict[str, None] = OrderedDict()
 
     def read(self, lines: Iterable[bytes]) -> Iterator[Turn]:
         """The turns of these lines, each key once."""
@@ -207,7 +208,7 @@ class Reader:
             if turn.key not in self._seen:
                 self._seen[turn.key] = None
                 if len(self._seen) > _REMEMBERED:
-                    del self._seen[next(iter(self._seen))]
+                    self._seen.popitem(last=False)
                 yield turn
 
     def _turns(self, value: dict[str, Any]) -> Iterator[Turn]:
@@ -376,12 +377,9 @@ def _key(value: dict[str, Any], part: str) -> str:
 
 
 def _digest(text: str) -> str:
-    """Ten characters of base32: 50 bits, a chance of one in two million that any two of 30,000 turns collide."""
-    return (
-        base64.b32encode(hashlib.sha1(text.encode("utf-8", "replace"), usedforsecurity=False).digest())[:10]
-        .decode()
-        .lower()
-    )
+    """Ten characters of base32: 50 bits; that any two of 30,000 turns collide has a chance of one in two million."""
+    digest = hashlib.sha1(text.encode("utf-8", "replace"), usedforsecurity=False).digest()
+    return base64.b32encode(digest[:10])[:10].decode().lower()
 
 
 def _string(value: dict[str, Any], name: str) -> str:

@@ -25,7 +25,10 @@ def parse_all(files: list[list[bytes]]) -> int:
             try:
                 json.loads(line)
                 count += 1
-            except ValueError:  # glued or broken lines; the reader survives them, the yardstick only counts
+            except (
+                ValueError,
+                RecursionError,
+            ):  # glued, broken or too deep; the reader survives them, the yardstick only counts
                 continue
     return count
 

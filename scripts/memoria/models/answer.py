@@ -9,18 +9,14 @@ from __future__ import annotations
 
 import copy
 import json
-import re
 from typing import TYPE_CHECKING, Any
 
+from memoria import fence
 from memoria.errors import BadAnswerError
 from memoria.models.base import JsonObject
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
-
-# Control characters but tab and newline; lone surrogates, which no file can hold; characters that turn the direction
-# of writing and so can make a line read as something else than it is.
-_UNWANTED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 
 
 def read(text: str, schema: JsonObject) -> JsonObject:
@@ -68,7 +64,7 @@ def _no_constant(name: str) -> float:
 
 def _cleaned(value: Any) -> Any:
     if isinstance(value, str):
-        return _UNWANTED.sub("", value.replace("\r\n", "\n")).strip()
+        return fence.visible(value.replace("\r\n", "\n")).strip()
     if isinstance(value, list):
         return [_cleaned(item) for item in value]
     if isinstance(value, dict):

@@ -33,7 +33,9 @@ INHERITED = (
     "CLAUDE_PLUGIN_ROOT",
     "CLAUDE_PROJECT_DIR",
 )
-_NEEDS_A_PERSON = frozenset({400, 401, 402, 403, 404, 413})
+RETRIES = "1"  # the client's own tries after the first; its default goes on for minutes, and the worker retries too
+_NEEDS_A_PERSON = frozenset({401, 402, 403, 404})
+_REFUSES_THE_WORK = frozenset({400, 413, 422})
 _LOGIN = "not logged in: run `claude` and `/login` once, or set ANTHROPIC_API_KEY"
 
 
@@ -115,7 +117,7 @@ class Claude:
             max_turns=1,
             verbatim_prompts=True,
             cwd=self.cwd,
-            env={**blank, "CLAUDE_INVOKED_BY": "memoria"},
+            env={**blank, "CLAUDE_INVOKED_BY": "memoria", "CLAUDE_CODE_MAX_RETRIES": RETRIES},
             extra_args={"no-session-persistence": None},
             stderr=lambda _: None,  # not into the worker's log: it may quote the conversation
         )
@@ -123,13 +125,13 @@ class Claude:
     def _judge(self, prompt: Prompt, heard: _Heard, usage: Usage) -> Completion:
         """An answer, or the error that fits."""
         result = heard.result
-        if result is None or result.is_error or heard.error:
-            self._explain(heard, usage)
-        stop = heard.stop_reason or result.stop_reason
+        stop = heard.stop_reason or (result.stop_reason if result else "")
         if stop == "refusal":
             raise BadAnswerError(f"{self.name} refused to answer.", model=self.name, usage=usage)
-        if stop == "max_tokens":
+        if stop == "max_tokens" or heard.error == "max_output_tokens":
             raise BadAnswerError(f"{self.name}'s answer was cut at its greatest length.", model=self.name, usage=usage)
+        if result is None or result.is_error or heard.error:
+            self._explain(heard, usage)
         try:
             data = answer.read(result.result or "".join(heard.texts), prompt.schema)
         except BadAnswerError as error:
@@ -141,9 +143,11 @@ class Claude:
         status = heard.result.api_error_status if heard.result else None
         if heard.error == "authentication_failed" or status in (401, 403):
             raise ModelUnavailableError(f"{self.name}: {_LOGIN}.", retry_now=False, model=self.name, usage=usage)
-        if heard.error == "max_output_tokens":
-            raise BadAnswerError(f"{self.name}'s answer was cut at its greatest length.", model=self.name, usage=usage)
         fault = f"HTTP {status}" if status else heard.error or (heard.result.subtype if heard.result else "no result")
+        if status in _REFUSES_THE_WORK and heard.error != "billing_error":
+            raise BadAnswerError(
+                f"{self.name}: the service refused this request ({fault}).", model=self.name, usage=usage
+            )
         person = status in _NEEDS_A_PERSON or heard.error == "billing_error"
         message = f"{self.name}: the service gave no answer ({fault})."
         raise ModelUnavailableError(message, retry_now=not person, model=self.name, usage=usage)

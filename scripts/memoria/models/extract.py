@@ -26,7 +26,7 @@ def _cue(pattern: str) -> re.Pattern[str]:
 _POLITE = _cue(
     r"^(?:(?:hi|hey|hello|ok(?:ay)?|so|and|now|well|then|also|hmm+|great|fair enough|thanks|thank you|yes|please|"
     r"claude|(?:can|could|would|will) (?:you|we)(?: also| just| now)?|i(?:'d| would) like (?:you )?to|"
-    r"i(?:'d| would) like|i (?:want|need) (?:you )?to|let'?s|we(?: should| need to)?(?= \w)|go ahead and|"
+    r"i(?:'d| would) like|i (?:want|need) (?:you )?to|let'?s|we (?:should|need to)|go ahead and|"
     r"i think (?:that )?(?:we have)?|i'?ve noticed(?: that)?|help me(?: with)?|your help with)\b[\s,!.:-]*)+"
 )
 _CHATTER = _cue(
@@ -38,7 +38,7 @@ _INTENT = _cue(
     r"(?:(?:now|next|then)\b,?\s+)?"
     r"(?:let me|let's|let us|i'll|i will|i'm going to|i am going to|i need to|now (?:i|let|we)|i have\b|"
     r"here'?s (?:what|where|how|the)|i (?:can )?see\b|i understand|i found|i notice|looking at|you'?re right|"
-    r"good (?:idea|question|point)|great point|that'?s a|sure|yes\b|want me to|shall i|would you)"
+    r"i can\b|ready to|good (?:idea|question|point)|great point|that'?s a|sure|yes\b|want me to|shall i|would you)"
 )
 _OUTCOME = _cue(
     r"\b(?:done|fixed|added|updated|created|removed|implemented|replaced|renamed|moved|merged|pushed|resolved|"
@@ -52,27 +52,30 @@ _HYPOTHESIS = _cue(
 _FIXED = _cue(r"\b(?:fix(?:ed|es)?|resolved?|caused?|because)\b")
 
 _DECISION = _cue(
-    r"\b(?:(?:we|i|i've|we've|they) (?:have )?(?:decided|chose|agreed|settled|opted|picked|went with|ruled out)|"
+    r"\b(?:(?:we|i|i've|we've|they) (?:have )?(?:decided(?! on (?:this|that|yesterday|earlier|before))|"
+    r"chose|agreed|settled|opted|picked|went with|ruled out)|"
     r"(?:let'?s|we'?ll|we will|we should|i'?d rather) (?:go with|stick with|stay with|keep|use|switch to)|going with|"
-    r"decision:|(?:switched|migrated|moved|changed) from \S+.* to |chosen because|in favou?r of)"
+    r"decision:|^(?:ok(?:ay)?,? )?(?:decided|agreed)[:,] \w+|^(?:noted|recorded|agreed): |change the decision|"
+    r"that'?s our \w+|(?:switched|migrated|moved|changed) from \S+.* to |chosen because|in favou?r of)"
 )
 _CAUSE = _cue(
     r"\b(?:root cause|(?:cause|reason) (?:is|was)|(?:is|was|were|are) caused by|turns? out|turned out|"
     r"(?:fails?|failed|failing|broke|breaks|crash(?:es|ed)?|hangs?|blocks?) "
     r"(?:because|since|when|unless|if)\b|"
     r"the (?:real |actual |underlying )?(?:issue|problem|bug|culprit) (?:is|was)(?! (?:to|in|that we need))|fixed by|"
-    r"the fix (?:is|was)|the solution (?:is|was)|"
+    r"the fix (?:is|was)|the solution (?:is|was)|(?:the )?(?:fix|cause): |"
     r"only (?:works|surfaces|happens|fails) (?:if|when|with|on)|gotcha|pitfall|masks? (?:this|the)|lesson)"
 )
 _WORKAROUND = _cue(r"\b(?:work-?around|as a stopgap|for now,? (?:use|we|run|set)|until (?:this|that|it) is fixed)\b")
 _OPERATE = _cue(
     r"(?:\b(?:to|you can|how to)\b.{0,60}\b(?:run|build|deploy|start|release|install|lint|format|profile|test|migrate|"
     r"debug)\b.{0,80}`[^`]+`|"
-    r"`[^`]+`.{0,40}\bto (?:run|build|deploy|start|release|install|profile|migrate|debug)\b)"
+    r"`[^` ]+ [^`]+`.{0,40}\bto (?:run|build|deploy|start|release|install|profile|migrate|debug)\b)"
 )
 _TODO = _cue(
     r"(?:(?-i:\b(?:TODO|FIXME)\b)(?! app| list| item| comment|s\b)|\bstill (?:need|have|needs|has) to\b|"
-    r"\bnext steps? (?:is|are|would be)\b|\bnext steps?:|\bleft to do\b|\bfollow-?up (?:is|:|task|pr|issue)|"
+    r"^(?:still )?open: |\bnext steps? (?:is|are|would be)\b|\bnext steps?:|\bleft to do\b|"
+    r"\bfollow-?up (?:is|:|task|pr|issue)|"
     r"\bnot (?:done|implemented|fixed|tested) yet\b|\b(?:is|are|was|were) not yet\b|\bdon'?t forget to\b|"
     r"\b(?:later|tomorrow|next time|afterwards),? (?:we|i|you) (?:should|need|must|have to|will)\b|"
     r"\b(?:we|i|you) (?:should|need to|must|will|have to) \w+.{0,80}\b(?:later|tomorrow|next time|eventually))"
@@ -90,21 +93,29 @@ _PREFERENCE = _cue(
     r"\bwe prefer\b|\bmake sure (?:you |to )?(?:always|never|only)\b|\bensure this never\b|"
     r"\bplease (?:don'?t|do not|avoid|stop|keep)\b|\b(?:don'?t|do not) (?:ever|just|use)\b|"
     r"^(?:don'?t|do not|avoid|stop) \w+|\bour (?:convention|rule|policy|style) (?:is|here)|\bby convention\b|"
-    r"\bas a rule\b|\bremember (?:to|that)\b"
+    r"\bas a rule\b|\bremember (?:to|that) \w+|\bthat'?s how i (?:want|like)\b|\bi don'?t want\b|"
+    r"\b(?:before|when) you .{3,60}, ask me\b|"
+    r"\bonly .{2,60} may \w+"
 )
 _FACT = _cue(  # a statement about a thing, not about the speaker
     r"^(?:(?:the|our|my|this|these|all|each|every) [^,.]{2,60}?|`[^`]+`|[\w./-]+(?: [\w./-]+){0,2}) "
     r"(?:is|are|lives?|runs?|uses?|listens?|requires?|depends|expects|supports?|defaults?|means|has|have)\b"
 )
+_STATE = _cue(
+    r"\b(?:is|are|uses?|runs?|takes?|lives?)\b.{1,60}\bnow\b|\bnow (?:uses?|runs?|takes?|lives?)\b|\bdefaults to\b"
+)
 _SPEAKER = _cue(r"^(?:i|i'm|i've|we|we've|we're|you|it|that|there|here|can|could|how|what|why|any|if|where|when)\b")
-_SAID = re.compile(r"the user said:\s*(.+?)(?:\n\n|\Z)", re.DOTALL)
 _REPLACED = _cue(
     r"\b(?:instead of|rather than|switched from|migrated from|moved from|changed from|no longer)\s+"
-    r"(.{2,60}?)(?= to |[,.;!?]|$)"
+    r"(\S+(?: \S+){0,3}?)(?= to | for | on | in |[,.;!?](?:\s|$)|$)"
 )
 _COMMAND = re.compile(
-    r"(?:^|[:`&;] ?)((?:uv run|npm|pnpm|yarn|npx|bun|go|cargo|make|mise|just|pytest|tox|nox|docker|gradle|mvn|bundle|"
-    r"rake|python3? -m|terraform|kubectl) (?:[^`;&|<>\n→\d]|\d(?!>)){2,60})"
+    r"(?:^Bash |[:`&;] ?)((?:uv run|npm|pnpm|yarn|npx|bun|go|cargo|make|mise|just|pytest|tox|nox|docker|gradle|mvn|"
+    r"bundle|rake|python3? -m|terraform|kubectl) (?:[^`;&|<>\n→\d]|\d(?!>)){2,60})"
+)
+_CLIENT_COMMAND = re.compile(  # what speaks to the client, not to the assistant
+    r"^(?:/(?:clear|compact|config|context|cost|exit|help|login|logout|mcp|model|remote-env|resume|status|usage)\b|!).*$",
+    re.MULTILINE,
 )
 _PASTE = 2_000  # characters; a longer prompt holds pasted text, and the user's own words stand at its ends
 
@@ -158,7 +169,8 @@ def _has_substance(exchange: JsonObject) -> bool:
 
 def _request(exchange: JsonObject) -> str:
     """What the user asked, as one sentence; the next one is taken along while it is still very short."""
-    found = prose.sentences(exchange.get("user", ""))
+    text = exchange.get("user", "")
+    found = prose.sentences(_CLIENT_COMMAND.sub("", text)) or prose.sentences(text)
     request = ""
     for sentence in found:
         request = f"{request} {sentence}".strip()
@@ -171,11 +183,11 @@ def _outcome(exchange: JsonObject) -> str:
     """The assistant's sentence that best says how it ended; a list item only when there is no other."""
     text = exchange.get("assistant", "")
     for found in (prose.statements(text), prose.sentences(text)):
-        usable = [sentence for sentence in found if 15 <= len(sentence) <= MAX_SENTENCE]
+        usable = [said for said in found if 15 <= len(said) <= MAX_SENTENCE and not said.endswith((":", "?"))]
         ranked = [(_ending(sentence, place / len(usable)), place) for place, sentence in enumerate(usable)]
         score, place = max(ranked, default=(0.0, 0))
         if score > 1:
-            return usable[place].rstrip(":")
+            return usable[place]
     return ""
 
 
@@ -183,11 +195,7 @@ def _ending(sentence: str, place: float) -> float:
     """How much a sentence reads like a result; ``place`` is 0 at the start of the answer and 1 at its end."""
     names = prose.identifiers(sentence)
     score = 2 * place + 2 * bool(_OUTCOME.search(sentence)) + 0.5 * bool(names)
-    score -= (
-        4 * bool(_INTENT.match(sentence))
-        + 2 * sentence.endswith((":", "?", "because"))
-        + bool(_HYPOTHESIS.search(sentence))
-    )
+    score -= 4 * bool(_INTENT.match(sentence)) + bool(_HYPOTHESIS.search(sentence))
     return score - 2.5 * (len(sentence) < 40 and not names)
 
 
@@ -248,12 +256,17 @@ def _find(exchanges: list[JsonObject]) -> Iterator[Found]:
             if kind:
                 yield Found(kind, sentence, "user", number)
         found = []
-        for sentence in prose.sentences(exchange.get("assistant", "")):
+        for sentence in prose.sentences(_written(exchange)):
             kind = _kind_of_assistant(sentence) if 25 <= len(sentence) <= MAX_SENTENCE else ""
             if kind:
                 found.append(Found(kind, sentence, "assistant", number))
         yield from _surest(found)
     yield from _commands(exchanges)
+
+
+def _written(exchange: JsonObject) -> str:
+    """What the client (in its summaries) and the assistant wrote."""
+    return "\n\n".join([*exchange.get("notes", ()), exchange.get("assistant", "")])
 
 
 def _own_words(exchange: JsonObject) -> list[str]:
@@ -262,7 +275,7 @@ def _own_words(exchange: JsonObject) -> list[str]:
     found = prose.sentences(text)
     if len(text) > _PASTE:
         found = found[:3] + found[3:][-2:]
-    return found + [sentence for told in _told_by_refusal(exchange) for sentence in prose.sentences(told)]
+    return found
 
 
 def _surest(found: list[Found]) -> list[Found]:
@@ -282,14 +295,6 @@ def _commands(exchanges: list[JsonObject]) -> Iterator[Found]:
             yield Found("operational", f"Often run: `{command}`", "tool", len(exchanges) - 1)
 
 
-def _told_by_refusal(exchange: JsonObject) -> Iterator[str]:
-    """What the user said while refusing a tool: the client files it under errors."""
-    for error in exchange.get("errors", ()):
-        said = _SAID.search(error)
-        if said:
-            yield said.group(1)
-
-
 def _kind_of_user(sentence: str) -> str:
     if sentence.endswith("?"):
         return ""
@@ -303,8 +308,7 @@ def _kind_of_user(sentence: str) -> str:
     ):
         if cue.search(sentence) and not (kind == "debugging" and _HYPOTHESIS.search(sentence)):
             return kind
-    states = _FACT.search(sentence) and prose.identifiers(sentence) and not _SPEAKER.match(sentence)
-    return "fact" if states and not _HYPOTHESIS.search(sentence) and len(sentence) >= 30 else ""
+    return "fact" if _states(sentence) and not _HYPOTHESIS.search(sentence) and len(sentence) >= 30 else ""
 
 
 def _kind_of_assistant(sentence: str) -> str:
@@ -319,7 +323,12 @@ def _kind_of_assistant(sentence: str) -> str:
     ):
         if cue.search(sentence):
             return kind
-    return ""
+    return "fact" if _STATE.search(sentence) and _states(sentence) else ""
+
+
+def _states(sentence: str) -> bool:
+    """Whether it says something about a thing with a name, as against about the speaker."""
+    return bool(_FACT.search(sentence) and prose.identifiers(sentence) and not _SPEAKER.match(sentence))
 
 
 def _unique(items: Iterable[Found]) -> Iterator[Found]:
@@ -374,7 +383,7 @@ def _learned(item: Found) -> JsonObject:
         "content": item.text,
         "importance": _IMPORTANCE[item.kind],
         "tags": [],
-        "keywords": list(dict.fromkeys([*(prose.shorten(name, 100) for name in names), *prose.words(item.text)]))[:10],
+        "keywords": [prose.shorten(word, 100) for word in dict.fromkeys([*names, *prose.words(item.text)])][:10],
         "quote": item.text,
         "origin": item.origin,
         "supersedes": replaced.group(1).strip() if replaced else "",

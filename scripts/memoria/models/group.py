@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from memoria import fence
 from memoria.models import prose
 from memoria.models.base import JsonObject
 
@@ -22,6 +23,7 @@ MIN_CLAIMS = 2  # items about a term that make it worth an article
 MAX_TOPICS = 12  # new topic articles of one compile
 MAX_RELATED = 6
 MIN_RELATED = 2
+MOST_CHARS = 1_400  # of a claim; below the limit in tasks.COMPILE_SCHEMA
 GENERIC = frozenset(
     """true false none null main master test tests readme readme-md claude-md todo http https json yaml html error
     errors config src lib app index init data string int bool func return import exit-code localhost origin
@@ -66,8 +68,13 @@ class Draft:
     @property
     def entries(self) -> frozenset[str]:
         """The entries its claims come from, the known ones included."""
-        old = (source for claim in self.known.get("claims", ()) for source in claim["sources"])
-        return frozenset([item.entry for item in self.items]) | frozenset(old)
+        return frozenset([item.entry for item in self.items]) | _sources(self.known)
+
+
+def _sources(article: JsonObject) -> frozenset[str]:
+    """The ids of the entries that an article's claims come from (``daily/2026-11-21#^e-<id>`` or the id alone)."""
+    sources = (source for claim in article.get("claims", ()) for source in claim["sources"])
+    return frozenset(source.rsplit("^e-", 1)[-1] for source in sources)
 
 
 def articles(material: JsonObject) -> JsonObject:
@@ -85,6 +92,7 @@ def articles(material: JsonObject) -> JsonObject:
             loose.append(item)
     for item in _by_topic(loose, wiki, drafts):
         _project_part(item, _SHELVES.get(item.kind, ""), wiki, drafts).items.append(item)
+    _reunite(drafts, wiki)
     _connect(drafts)
     written = [_write(draft, drafts, wiki) for draft in drafts.values()]
     return {"articles": [article for article in written if article["claims"]]}
@@ -96,9 +104,18 @@ class Wiki:
     def __init__(self, material: JsonObject) -> None:
         self.articles = {article["slug"]: article for article in material["articles"]}
         self.index = {row["slug"]: row for row in material["index"]} | self.articles
+        self.claims = [
+            (slug, claim["text"], frozenset(prose.words(claim["text"])))
+            for slug, article in self.articles.items()
+            for claim in article.get("claims", ())
+        ]
+        self.naming: dict[str, list[str]] = {}  # term -> the slugs of the claims that name it
+        for slug, text, _ in self.claims:
+            for term in _terms(text):
+                self.naming.setdefault(term, []).append(slug)
         self._names: dict[str, str] = {}
         for slug, row in self.index.items():
-            for name in (slug, row["title"], *row.get("aliases", ())):
+            for name in (slug.rsplit("/", 1)[-1], row["title"], *row.get("aliases", ())):
                 self._names.setdefault(_key(name), slug)
 
     def slug(self, name: str) -> str:
@@ -125,12 +142,17 @@ def _items(entry: JsonObject) -> Iterator[Item]:
     facts = [(fact["kind"], fact["content"]) for fact in entry.get("learned", ())]
     facts += [("decision", text) for text in entry.get("decisions", ())]
     facts += [("debugging", text) for text in entry.get("lessons", ())]
-    for kind, text in facts:
+    for kind, written in facts:
+        text = _claim_text(written)
         words = frozenset(prose.words(text))
-        if any(_alike(words, other) for other in seen):
+        if not text or any(_alike(words, other) for other in seen):
             continue
         seen.append(words)
         yield _item(entry, kind, text, words)
+
+
+def _claim_text(written: str) -> str:
+    return prose.shorten(fence.visible(written).strip(), MOST_CHARS)
 
 
 def _item(entry: JsonObject, kind: str, text: str, words: frozenset[str]) -> Item:
@@ -156,12 +178,18 @@ def _terms(text: str) -> dict[str, str]:
 
 # ---- where statements belong
 
-_SHELVES = {"decision": "decisions", "debugging": "problems-and-fixes", "workaround": "problems-and-fixes"}
+_SHELVES = {
+    "decision": "decisions",
+    "debugging": "problems-and-fixes",
+    "workaround": "problems-and-fixes",
+    "operational": "building-and-running",
+}
 _SHELF_TITLES = {
     "": "{}",
     "preferences-and-conventions": "{}: preferences and conventions",
     "decisions": "{}: decisions",
     "problems-and-fixes": "{}: problems and fixes",
+    "building-and-running": "{}: building and running",
 }
 
 
@@ -172,7 +200,7 @@ def _project_part(item: Item, shelf: str, wiki: Wiki, drafts: dict[str, Draft]) 
 
 def _shelf(project: str, shelf: str, wiki: Wiki, drafts: dict[str, Draft]) -> Draft:
     base = prose.slug(project) or "project"
-    draft = wiki.draft(f"{base}-{shelf}".strip("-"), _SHELF_TITLES[shelf].format(project), project)
+    draft = wiki.draft(f"{base}-{shelf}".strip("-"), _SHELF_TITLES[shelf].format(prose.shorten(project, 80)), project)
     if draft.slug not in drafts:
         draft.tags = ["project", *shelf.split("-and-")] if shelf else ["project"]
         drafts[draft.slug] = draft
@@ -183,7 +211,7 @@ def _project_article(entry: JsonObject, wiki: Wiki, drafts: dict[str, Draft]) ->
     """One claim an entry in its project's article: what was worked on, and how it stands."""
     context = entry.get("context", "")
     told = set(prose.words(entry["title"])) <= set(prose.words(context))
-    text = context if told else f"{entry['title']}. {context}".strip()
+    text = _claim_text(context if told and context else f"{entry['title']}. {context}")
     item = _item(entry, "session", text, frozenset(prose.words(text)))
     _shelf(entry["project"], "", wiki, drafts).items.append(item)
 
@@ -218,7 +246,10 @@ def _weight(term: str, about: list[Item], wiki: Wiki) -> float:
     entries = len({item.entry for item in about})
     known = bool(wiki.slug(term) or wiki.slug(written))
     plain_words = written.islower() and " " in written
-    if not known and entries < 2 and len(about) < MIN_CLAIMS + plain_words:
+    if plain_words and len({item.project for item in about}) > 1:
+        return 0.0  # the same everyday words in two projects are two things
+    told_before = len(wiki.naming.get(term, ()))
+    if not known and entries < 2 and len(about) + told_before < MIN_CLAIMS + plain_words:
         return 0.0
     return (len(about) + entries + 3 * known) * (1.0 if plain_words else 1.6)
 
@@ -234,10 +265,27 @@ def _topic(term: str, about: list[Item], wiki: Wiki) -> Draft:
     written = about[0].terms[term]
     draft = wiki.draft(term, _titled(term, about), about[0].project)
     draft.term = term
-    draft.tags = sorted({item.project for item in about} | {item.kind for item in about})
+    draft.tags = sorted({prose.slug(item.project)[:60] for item in about} | {item.kind for item in about})
     if written.lower() != draft.title.lower():
         draft.aliases.append(written)
     return draft
+
+
+def _reunite(drafts: dict[str, Draft], wiki: Wiki) -> None:
+    """Move what replaces a claim to that claim's article, for a page can only correct itself."""
+    said = [(slug, text, words) for slug, text, words in wiki.claims]
+    said += [(slug, item.text, item.words) for slug, draft in drafts.items() for item in draft.items]
+    place = {text: slug for slug, text, _ in said}
+    days = {item.text: item.day for draft in drafts.values() for item in draft.items}
+    for slug, draft in list(drafts.items()):
+        for item in list(draft.items):
+            older = [(text, words) for _, text, words in said if text != item.text and days.get(text, "") < item.day]
+            home = place.get(_superseded(item, older), slug)
+            if home != slug:
+                draft.items.remove(item)
+                drafts.setdefault(home, wiki.draft(home, home, item.project)).items.append(item)
+    for slug in [slug for slug, draft in drafts.items() if not draft.items]:
+        del drafts[slug]
 
 
 def _connect(drafts: dict[str, Draft]) -> None:
@@ -262,7 +310,7 @@ def _write(draft: Draft, drafts: dict[str, Draft], wiki: Wiki) -> JsonObject:
     claims = _claims(draft)
     return {
         "slug": draft.slug,
-        "kind": draft.known.get("kind", draft.kind),
+        "kind": draft.kind,
         "title": draft.title,
         "aliases": draft.aliases,
         "tags": list(dict.fromkeys([*draft.known.get("tags", ()), *draft.tags])),
@@ -321,6 +369,7 @@ _SHELF_SUMMARIES = {
     "preferences-and-conventions": "How things are to be done in {}, as the user said it.",
     "decisions": "What was decided in {}, and why.",
     "problems-and-fixes": "What went wrong in {}, why, and what helped.",
+    "building-and-running": "How {} is built, checked and run.",
 }
 
 
@@ -333,7 +382,7 @@ def _related(draft: Draft, drafts: dict[str, Draft], wiki: Wiki) -> list[JsonObj
     terms = {term for item in draft.items for term in item.terms}
     scored: dict[str, tuple[float, str]] = {}
     for other in drafts.values():
-        if other is draft or not other.items:
+        if other is draft:
             continue
         shared = len(draft.entries & other.entries)
         named = other.term in terms or (draft.kind == "connection" and other.slug in draft.tags)
@@ -345,9 +394,9 @@ def _related(draft: Draft, drafts: dict[str, Draft], wiki: Wiki) -> list[JsonObj
     for slug, row in wiki.index.items():
         if slug == draft.slug or slug in scored:
             continue
-        named = bool(terms & {slug, prose.slug(row["title"])})
-        sources = {source for claim in row.get("claims", ()) for source in claim["sources"]}
-        shared = len(draft.entries & sources)
+        named = bool(terms & {slug.rsplit("/", 1)[-1], prose.slug(row["title"])})
+        named = named or slug in wiki.naming.get(draft.term, ())
+        shared = len(draft.entries & _sources(row))
         if named or shared:
             scored[slug] = (3.0 * named + shared, "named here" if named else "from the same sessions")
     ranked = sorted(scored, key=lambda slug: (-scored[slug][0], slug))

@@ -4,15 +4,28 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 
-from memoria import locks
-from memoria.errors import BadAnswerError, ModelError, ModelUnavailableError
+from memoria import budget, clock, locks
+from memoria.errors import BadAnswerError, ModelError, ModelUnavailableError, OverBudgetError
+from memoria.home import Home
 from memoria.ledger import Call, Ledger
 from memoria.models import chain
 from memoria.models.base import Completion, Model, Prompt, Usage
-from memoria.paths import Paths
-from memoria.settings import Settings
+
+HISTORY = timedelta(days=30)  # of calls that an estimate is made from
+CHARS_PER_TOKEN = 3  # of English and code, on the safe side (Anthropic's documentation names about 3.5)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What calls may cost, in dollars by the user's day and by call; 0 is no limit."""
+
+    daily_usd: float = 0.0
+    call_usd: float = 0.0
+    zone: clock.Zone = field(default_factory=clock.Zone)
 
 
 class Metered:
@@ -24,6 +37,7 @@ class Metered:
         ledger: Ledger,
         lock: Path,
         waits_s: Sequence[float],
+        limits: Limits | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         """``waits_s``: seconds before the second, third, ... try within this run; ``lock``: one call at a time."""
@@ -31,21 +45,27 @@ class Metered:
         self.ledger = ledger
         self.lock = lock
         self.waits_s = tuple(waits_s)
+        self.limits = limits or Limits()
         self.sleep = sleep
         self.spent = Usage()
 
     @classmethod
-    def of(cls, settings: Settings, paths: Paths, ledger: Ledger) -> Metered:
-        """The model that the settings name."""
-        model = chain.from_settings(settings, paths)
-        return cls(model, ledger, Path(paths.state, "model.lock"), [float(wait) for wait in settings.retry_s])
+    def of(cls, home: Home, ledger: Ledger) -> Metered:
+        """The model that the home's settings name, within its budget."""
+        settings = home.settings
+        limits = Limits(settings.daily_budget_usd, settings.call_budget_usd, home.zone)
+        model = chain.from_settings(settings, home.paths)
+        return cls(model, ledger, Path(home.paths.state, "model.lock"), settings.retry_s, limits)
 
     def complete(self, prompt: Prompt, project: str) -> Completion:
         """The answer; ModelError when every try of this run failed."""
         for wait in (*self.waits_s, None):
             try:
                 with locks.waiting(self.lock):  # flush, compile and others never run two model processes at once
+                    self._ask_the_budget(prompt)
                     completion = self.model.complete(prompt)
+            except OverBudgetError:
+                raise  # nothing was called: nothing to book, nothing to try again
             except ModelError as error:
                 self._book_failure(error, prompt, project)
                 again = isinstance(error, BadAnswerError) or (
@@ -60,6 +80,23 @@ class Metered:
                 self._book(completion.model, "ok", completion.usage, prompt, project)
                 return completion
         raise AssertionError("unreachable")  # the last wait is None
+
+    def _ask_the_budget(self, prompt: Prompt) -> None:
+        """OverBudgetError when the call would exceed what the settings allow, by what such calls cost so far."""
+        now = clock.now()
+        today = self.ledger.calls_since(budget.day_bounds(now, self.limits.zone)[0])
+        history = self.ledger.calls_since(now - HISTORY)
+        first = self.model.name.split(",")[0]
+        decision = budget.decide(
+            today,
+            now,
+            self.limits.zone,
+            daily_usd=self.limits.daily_usd,
+            call_usd=self.limits.call_usd,
+            estimate_usd=budget.estimate(history, first, len(prompt.text) // CHARS_PER_TOKEN),
+        )
+        if not decision.may_call:
+            raise OverBudgetError(decision.reason, decision.until)
 
     def _book_failure(self, error: ModelError, prompt: Prompt, project: str) -> None:
         for part in error.failures or (error,):

@@ -94,6 +94,7 @@ class Ollama:
             raw = _read(request, timeout_s)
             reply: Any = json.loads(raw)
         except urllib.error.HTTPError as error:
+            error.close()  # it is an open response as well
             raise self._refused(error.code) from error
         except (TimeoutError, urllib.error.URLError, OSError, ValueError) as error:
             raise self._unreachable(error) from error

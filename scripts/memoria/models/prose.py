@@ -40,18 +40,19 @@ _END = re.compile(r"(?<!e\.g)(?<!i\.e)(?<!vs)(?<!etc)(?<!cf)(?<=[.!?])[\"')\]]*\
 _IDENTIFIER = re.compile(
     r"`[^`\n]{2,80}`"  # what the writer marked as code
     r"|(?<![\w/.@-])@?(?:~|\.{1,2})?/?(?:[\w.@-]+/)+[\w.-]*\w"  # paths
-    r"|\b[A-Za-z_][\w-]*\.(?:py|ts|tsx|js|jsx|go|rs|rb|java|c|h|cpp|md|json|toml|ya?ml|sql|sh|lock|html|css|txt|log)\b"
+    r"|\b[A-Za-z_][\w-]{0,80}\.(?:py|ts|tsx|js|jsx|go|rs|rb|java|c|h|cpp|md|json|toml|ya?ml|sql|sh|lock|html|css|txt|log)\b"
     r"|\b[a-z]+(?:_[a-z0-9]+)+\b(?:\(\))?"  # snake_case
     r"|\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b"  # CONSTANTS
     r"|\b[a-z]+[A-Z]\w+\b|\b(?:[A-Z][a-z0-9]+){2,}\b"  # camelCase, CamelCase
+    r"|\b[A-Z]{2,}[a-z]{2,}\w*\b"  # SQLite
     r"|(?<!\w)--[a-z][a-z-]+"  # options
 )
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9'\u2019-]*[A-Za-z0-9]")
 
 
 def plain(text: str) -> str:
-    """The text without code blocks, tables, headings, client tags and emphasis."""
-    text = _CLIENT.sub("", _FENCE.sub("\n", text))
+    """The text without code blocks, tables, headings and emphasis."""
+    text = _FENCE.sub("\n", text)
     lines = [line for line in text.splitlines() if not line.lstrip().startswith(("|", "#", ">", "---", "==="))]
     return _EMPHASIS.sub(r"\2", "\n".join(lines))
 

@@ -66,13 +66,14 @@ FLUSH_SCHEMA = _object(
     ),
 )
 
-SLUG = {"type": "string", "pattern": "^[a-z0-9]+(-[a-z0-9]+)*$", "maxLength": 100}
+# With or without its folder: ``concepts/flush-race``. Nothing that climbs out of the wiki has this shape.
+SLUG = {"type": "string", "pattern": "^([a-z]+/)?[a-z0-9]+(-[a-z0-9]+)*$", "maxLength": 120}
 
 COMPILE_SCHEMA = _object(
     ["articles"],
     articles={
         "type": "array",
-        "maxItems": 100,
+        "maxItems": 200,
         "items": _object(
             ["slug", "title"],
             slug=SLUG,
@@ -85,10 +86,10 @@ COMPILE_SCHEMA = _object(
                 _object(
                     ["text", "sources"],
                     text=_must(1_500),
-                    sources={"type": "array", "items": _must(80), "minItems": 1, "maxItems": 40},
+                    sources={"type": "array", "items": _must(80), "minItems": 1, "maxItems": 500},
                     supersedes=_text(1_500),
                 ),
-                100,
+                300,
             ),
             related=_many(_object(["slug"], slug=SLUG, why=_text(400)), 40),
         ),
@@ -102,7 +103,7 @@ def flush(material: JsonObject) -> Prompt:
     ``material``: ``{"project": str, "exchanges": [{"user", "assistant": str, "tools", "errors", "notes": [str]}]}``.
     """
     blocks = [_exchange(number, exchange) for number, exchange in enumerate(material["exchanges"], 1)]
-    carried = "\n\n".join([f"project: {material['project']}", *blocks])
+    carried = "\n".join([f"project: {material['project']}", *blocks])
     return _prompt("flush", FLUSH_SCHEMA, [("conversation", carried)], material)
 
 
@@ -112,9 +113,9 @@ def compile_(material: JsonObject) -> Prompt:
     ``material``: ``{"today": str, "entries": [...], "articles": [...], "index": [...]}`` with the fields that
     ``_entry``, ``_article`` and ``_row`` read.
     """
-    parts = [("new entries", "\n\n".join(map(_entry, material["entries"])))]
+    parts = [("entries", "\n\n".join(map(_entry, material["entries"])))]
     if material["articles"]:
-        parts.append(("articles near them", "\n\n".join(map(_article, material["articles"]))))
+        parts.append(("articles", "\n\n".join(map(_article, material["articles"]))))
     if material["index"]:
         parts.append(("index", "\n".join(map(_row, material["index"]))))
     return _prompt("compile", COMPILE_SCHEMA, parts, material)
@@ -146,13 +147,10 @@ def outline(schema: Mapping[str, Any]) -> str:
 
 
 def _exchange(number: int, exchange: JsonObject) -> str:
-    lines = [
-        f"[{number}]",
-        *(f"{speaker}: {exchange[speaker]}" for speaker in ("user", "assistant") if exchange.get(speaker)),
-    ]
+    lines = [f"{speaker}: {exchange[speaker]}" for speaker in ("user", "assistant") if exchange.get(speaker)]
     labels = (("tool", "tools"), ("error", "errors"), ("note", "notes"))
     lines += [f"{label}: {line}" for label, key in labels for line in exchange.get(key, ())]
-    return "\n".join(lines)
+    return f"[{number}] " + "\n".join(lines)
 
 
 def _entry(entry: JsonObject) -> str:

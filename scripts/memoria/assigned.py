@@ -1,0 +1,352 @@
+"""Assigned: secrets that only the words before them give away.
+
+Assignments (environment, YAML, JSON, code, command line flags, connection strings, prose such as "the password is …"),
+authorization headers, cookies, and passwords in URLs. A word alone flags nothing: the value must look like a secret,
+and not like code, a placeholder, a label or a count. How strict that is depends on the word and on the form.
+Knows words and values; does not know marks or the shapes of services' keys.
+
+Linear time: values are read with a bound, and no repetition is nested.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+
+Span = tuple[int, int, str]
+
+# Read on the lower-cased text (same offsets): case-insensitive matching would cost ten times as much. Plain literals
+# first: what stands before ``key`` and ``sig`` is looked at only where one was found.
+_WORD = re.compile(
+    r"(passw(?:or)?d|passwort|passphrase|passcode|pass|pwd|pw|secret|token|key|credential|auth|seed|sig(?:nature)?(?==))"
+    r"([a-z0-9_-]{0,40})"
+)
+_WHOSE_KEY = re.compile(
+    r"(?:api|access|account|auth|encryption|signing|master|private|license|service|shared|storage|app|jwt)[_ -]?$"
+)
+_ASSIGN = re.compile(
+    r"""(?:\\{0,2}["'`*]){0,3}\]?[ \t]{0,4}"""
+    r"""(?::[ \t]?[\w.|\[\] ]{2,20}[ \t]?=(?!=)|=>|:=|={1,3}|:(?!:)|\|(?!\|))"""
+    r"""[ \t]{0,8}(?:\\{0,2}["'`*]{2}[ \t]{0,2})?(?:\r?\n[ \t]{0,40}(?=\\{0,2}["']))?"""
+)
+_ATTRIBUTE = re.compile(r"""\\{0,2}["'][ \t]{1,4}value[ \t]{0,2}=[ \t]{0,2}(?=\\{0,2}["'])""")
+_ELEMENT = re.compile(r">(?=[^<>\s]{4,300}</)")
+_FLAG = re.compile(r"(?:^|\s)-[^\s=]{0,40}$")
+_NETRC = re.compile(r"\blogin \S{1,40} $")
+_TAG = re.compile(r"<[\w:.-]{0,40}$")
+_SPACE = re.compile(r"[ \t]{1,4}(?![-&|<>;)])")
+_SAID = re.compile(
+    r"[ \t]{1,3}(?:(?:is|was|ist|has been)(?:[ \t](?:now|changed to|set to|reset to))?|to|=)[ \t]{0,2}:?[ \t]{1,3}"
+)
+_BESIDE = re.compile(r"""[ \t]{1,2}(?=["'`])""")
+_BESIDE_PASSWORD = re.compile(r"""[ \t]{1,2}(?=["'`]?[^\s"'`]{0,30}\d)""")
+_OPENING = re.compile(r"""(?:[bru]{0,2}(?=["']))?\\{0,2}["'`]""")
+_SCHEME = re.compile(r"(?:bearer|basic|token|digest|apikey|api-key)[ \t]+", re.IGNORECASE)
+_BARE = re.compile(r"""(?:\\(?![nrt"'`\\])|[^\s"'`<>,;&\\]){1,160}""")
+_BARE_ENV = re.compile(r"""(?:\\(?![nrt"'`\\])|[^\s"'`\\]){1,160}""")
+_JUDGED = 160  # characters of an unquoted value that are looked at; the rest of a secret goes with it
+_REST = re.compile(r"""[^\s"'`<>,;&\\]*""")
+
+# An identifier that goes on with one of these words names something about the secret, not the secret.
+_ABOUT = re.compile(
+    r"id(?:s|entifier)?(?:[_-]|$)|name|length|count|size|type|kind|field|input|policy|polic|file|path|dir|url|uri"
+    r"|endpoint|limit|usage|budget|manager|provider|expir|ttl|timeout|header|prefix|suffix|ref|regex|pattern|error|label"
+    r"|placeholder|arn|hash|algo|format|valid|strength|require|enabled|disabled|version|status|scope|schema|store|rule"
+    r"|config|option|param|callback|handler|function|class|service|client_?id|method|mode|state|reset|rotat|scan|detect"
+    r"|index|column|env|var|holder|tracker|used|per|cost|price|max|min|total|word|ize|izing"
+)
+_PLACEHOLDER = re.compile(
+    r"\[redacted:|[$%#<{(]|\*{3}|\.{3}|…|x{4,}|y{4,}|0{6,}$|your|my[_-]|our[_-]|insert|replace|change[_-]?(?:me|it|this)"
+    r"|example|dummy|fake|placeholder|redacted|todo|tbd|none$|null|nil$|true|false|undefined|process\.env|os\.environ"
+    r"|import\.meta|env\.|secrets?\.|vars?\.|self\.|this\.|config\.|settings\.|props\.|req\.|str$|string|bytes$|int$"
+    r"|optional|any$|boolean|number|required|missing|empty|invalid|unset|await$|new$|async$|function|return",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(
+    r"\b(?:enter|your|must|required|invalid|the|is|are|and|for|with|please|not|password|passwords|confirm|new|current"
+    r"|forgot|reset|change|at|least|to|of|a|an|or|in|use|uses|show|hide|token|secret|key|wrong|match)\b",
+    re.IGNORECASE,
+)
+_DOTTED = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*)+[!?]?$")
+_PATHLIKE = re.compile(r"(?:\.{0,2}/|~|[A-Za-z]:[\\/]|[a-z]+://)")
+_IDENTIFIER = re.compile(r"[A-Za-z_$][a-z_$A-Z-]*$")
+_TYPE = re.compile(r"(?:[A-Z][a-z]+)+\d{0,3}(?:[A-Z][a-z]+)*(?:[\[<].*)?$")
+_TAILS = ("s", "key", "token", "secret", "value", "string", "text", "keys", "tokens", "orization")
+_SHORT = ("pass", "pw", "pwd", "sig", "auth", "seed")  # also the end of other words
+_VAGUE = ("auth", "credential", "seed", "sig", "signature")
+_DIGIT = re.compile(r"\d")
+_LETTER = re.compile(r"[^\W\d_]")
+_SYMBOL = re.compile(r"[!@#$%^&*+=~?]")
+_PLURALS = ("s", "_keys", "keys", "_tokens", "tokens")
+_SNAKE = re.compile(r"[a-z]+(?:_[a-z]+)+\d{0,3}$")
+_PASSWORDS = ("pass", "pw")
+
+
+def assignments(text: str, lowered: str) -> Iterator[Span]:
+    """Values given to a name that says they are secret."""
+    place = 0
+    while word := _WORD.search(lowered, place):
+        place = word.end(1)  # ``auth`` in NEXTAUTH_SECRET must not hide ``secret``
+        if not _fits(text, lowered, word) or _inside_mark(text, word.start()):
+            continue
+        place = word.end()
+        start, end, kind = _value(text, lowered, word)
+        if kind:
+            yield start, end, kind
+        if kind or end - start == _JUDGED:  # an endless value is not looked through again for each word within
+            place = max(place, end)
+
+
+def _inside_mark(text: str, at: int) -> bool:
+    opened = text.rfind("[redacted:", max(0, at - 40), at)
+    return opened >= 0 and text.find("]", opened, at) < 0
+
+
+def _value(text: str, lowered: str, word: re.Match[str]) -> Span:
+    """The value given to this word: start, end and kind; the kind is empty when it is no secret."""
+    name = text[word.start() : word.end()]
+    tail = word.group(2)
+    password = word.group(1).startswith(_PASSWORDS)
+    form, start = _form(text, lowered, word.start(), word.end(), password=password)
+    if not form:
+        return start, start, ""
+    scheme = _SCHEME.match(text, start)
+    start, end, quoted = _extent(
+        text, scheme.end() if scheme else start, environment=form == "assign" and name.isupper()
+    )
+    judged = _Judged(text[start:end], password, quoted, form, name.isupper())
+    vague = tail in _PLURALS or (word.group(1) in _VAGUE and tail in ("", "orization"))
+    strict = form == "beside" or (vague and not scheme)
+    if judged.is_drawn() if strict else judged.is_secret():
+        if end - start == _JUDGED and (rest := _REST.match(text, end)):
+            end = rest.end()
+        return start, end, "password" if password else _kind(word.group(1) + tail)
+    return start, end, ""
+
+
+def _kind(name: str) -> str:
+    for kind in ("token", "key", "secret"):
+        if kind in name:
+            return kind
+    return "credential"
+
+
+def _fits(text: str, lowered: str, word: re.Match[str]) -> bool:
+    """Whether the whole name speaks of a secret: ``api_key`` and not ``monkey``, ``passwordFile`` or ``tokenizer``."""
+    core, tail = word.groups()
+    start = word.start()
+    if core == "key" and not _WHOSE_KEY.search(lowered, max(0, start - 11), start):
+        return False
+    if core in _SHORT and lowered[max(0, start - 1) : start].isalnum():
+        return False
+    if not tail or tail in _TAILS:
+        return True
+    begins = word.start(2)
+    apart = tail[0] in "_-" or tail[0].isdigit() or (text[begins].isupper() and text[begins - 1].islower())
+    return apart and not _ABOUT.search(tail)
+
+
+def _form(text: str, lowered: str, start: int, end: int, *, password: bool) -> tuple[str, int]:
+    """How the value is given, and where it starts.
+
+    ``assign`` is ``NAME=value``, ``spaced`` any other sign of assignment, ``flag`` a command line's option, ``quoted``
+    an attribute, ``said`` prose, ``beside`` a name with a value after it and nothing between; ``""``: it is not.
+    """
+    if match := _ASSIGN.match(text, end):
+        return ("spaced" if text[match.start() : match.end()].strip(" \t") != "=" else "assign"), match.end()
+    before = text[max(text.rfind("\n", max(0, start - 60), start) + 1, start - 60, 0) : start]
+    match = None
+    form = ""
+    if _FLAG.search(before) or (password and _NETRC.search(before)):
+        form, match = "flag", _SPACE.match(text, end)
+    if not match and _TAG.search(before):
+        form, match = "assign", _ELEMENT.match(text, end)
+    if not match:
+        form, match = "quoted", _ATTRIBUTE.match(lowered, end)
+    if not match:
+        form, match = "said", _SAID.match(lowered, end)
+    if not match:
+        form, match = "beside", (_BESIDE_PASSWORD if password else _BESIDE).match(text, end)
+    return (form, match.end()) if match else ("", end)
+
+
+def _extent(text: str, start: int, *, environment: bool) -> tuple[int, int, bool]:
+    """Where the value at ``start`` begins and ends, and whether it is quoted."""
+    opening = _OPENING.match(text, start)
+    if opening:
+        close = text.find(opening.group().lstrip("bru"), opening.end(), opening.end() + 512)
+        line = text.find("\n", opening.end(), opening.end() + 512)
+        if close >= 0 and not 0 <= line < close:
+            return opening.end(), close, True
+        start = opening.end()
+    bare = (_BARE_ENV if environment else _BARE).match(text, start)
+    if not bare:
+        return start, start, False
+    end = bare.end()
+    while end > start and text[end - 1] in ".,;:)]}*" and not environment:
+        end -= 1
+    return start, end, False
+
+
+class _Judged:
+    """One value and how it was given; says whether it is a secret."""
+
+    def __init__(self, value: str, password: bool, quoted: bool, form: str, upper: bool) -> None:
+        self.value = value
+        self.password = password
+        self.quoted = quoted
+        self.form = form
+        self.explicit = form == "flag" or (form == "assign" and upper)
+        self.digit = _DIGIT.search(value) is not None
+        self.letter = _LETTER.search(value) is not None
+        self.symbol = _SYMBOL.search(value) is not None
+
+    def is_secret(self) -> bool:
+        value = self.value
+        if len(value) < 4 or _PLACEHOLDER.match(value) or _is_code(value, quoted=self.quoted):
+            return False
+        if re.search(r"\s", value):
+            return self.quoted and self.password and self.form != "said" and not _LABEL.search(value)
+        return self._is_password() if self.password else self._is_key()
+
+    def _is_password(self) -> bool:
+        if self.explicit:
+            return True
+        if self.quoted and self.form != "said":
+            return self.digit or self.symbol or not _LABEL.search(self.value.replace("_", " ").replace("-", " "))
+        strong = (self.digit and (self.letter or len(self.value) > 5)) or (self.symbol and self.letter)
+        return len(self.value) >= 6 and strong and not (_TYPE.match(self.value) or _SNAKE.match(self.value))
+
+    def _is_key(self) -> bool:
+        value = self.value
+        if value.isdigit() or _IDENTIFIER.match(value):
+            return self.explicit and self.form == "assign" and len(value) >= 16 and is_mixed(value)
+        if not (self.digit and self.letter) or _TYPE.match(value):
+            return False
+        if self.explicit or self.quoted:
+            return len(value) >= 8 and not _is_slug(value)
+        return len(value) >= 12 and not _is_slug(value)
+
+    def is_drawn(self) -> bool:
+        """Whether the value shows by itself that nobody would write it as a word: for words that say little."""
+        value = self.value
+        if not self.digit or not self.letter or _PLACEHOLDER.match(value) or re.search(r"\s", value):
+            return False
+        if self.password and self.form == "beside":
+            return len(value) >= 6 and self.symbol and not _is_code(value, quoted=self.quoted)
+        return len(value) >= 16 and is_mixed(value) and not _is_slug(value)
+
+
+def _is_code(value: str, *, quoted: bool) -> bool:
+    """Whether the value is an expression, a path or a reference and no literal."""
+    if _DOTTED.match(value) and not is_mixed(value):
+        return True
+    if _PATHLIKE.match(value) and not (quoted and is_mixed(value)):
+        return True
+    if quoted:
+        return "${" in value or "{{" in value or "%s" in value or "{}" in value
+    return any(mark in value for mark in ("(", "[", "{", "|", "=>", "::", "->"))
+
+
+def _is_slug(value: str) -> bool:
+    """Words, numbers and hyphens, as in ``test-token-1`` or ``claude_sonnet_4``: nothing was drawn by chance here."""
+    parts = re.split(r"[-_.:/]", value)
+    return all(
+        part.isalpha() or part.isdigit() or re.fullmatch(r"[A-Za-z]{3,}\d{1,4}|v\d+", part) for part in parts if part
+    )
+
+
+def is_mixed(value: str, share: float = 0.3) -> bool:
+    """Whether characters change class (digit, lower, upper, other) as often as in a random string.
+
+    ``share``: the least share of places where they do; in a random string of letters and digits it is 0.62, in words,
+    camelCase and paths below 0.3.
+    """
+    classes = [_class_of(character) for character in value[:256]]
+    changes = sum(1 for left, right in pairwise(classes) if left != right)
+    return changes >= share * len(classes)
+
+
+def _class_of(character: str) -> int:
+    if character.isdigit():
+        return 0
+    return 1 if character.islower() else 2 if character.isupper() else 3
+
+
+_BEARER = re.compile(r"bearer[ \t]{1,4}([a-z0-9._~+/=-]{16,})")
+_BASIC = re.compile(r"basic[ \t]{1,4}([a-z0-9+/]{8,}={0,2})(?![\w/+])")
+_COOKIE = re.compile(
+    r"""cookie\\{0,2}["']?[ \t]{0,2}:[ \t]{0,2}\\{0,2}["']?"""
+    r"""((?!samesite|secure|path|domain|expires|max-age)[^\s=;,"']{1,60}=[^"'\r\n\\]{6,})"""
+)
+_PART_OF_NAME = re.compile(r"[\w.]$")  # ``document.cookie``, ``csrf_cookie``
+_USER = re.compile(r"""-u(?:ser)?[ \t=]{1,2}["']?([^\s:"'$<{]{1,60}):([^\s"'$<{][^\s"']{2,100})""")
+_AUTHORITY = re.compile(
+    r"://([^\s:/@\"'`<>\[\]{}()]{0,60}):([^\s/@\"'`<>]{1,200}(?:/[^\s/@\"'`<>]{1,60})?)@(?=[\w\[$%{.-])"
+)
+_NO_PASSWORD = re.compile(r"(?:pass(?:word|wd)?|pw|pwd|user|username|secret|token|xxx+|\*+|\.+)$", re.IGNORECASE)
+
+
+def headers(text: str, lowered: str) -> Iterator[Span]:
+    """Credentials in the headers Authorization (RFC 6750, RFC 7617), Cookie and Set-Cookie."""
+    if "bearer" in lowered:
+        for match in _BEARER.finditer(lowered):
+            if _drawn(text[match.start(1) : match.end(1)]):
+                yield match.start(1), match.end(1), "bearer-token"
+    if "basic" in lowered:
+        for match in _BASIC.finditer(lowered):
+            if _is_basic(text[match.start(1) : match.end(1)]):
+                yield match.start(1), match.end(1), "basic-auth"
+    if "cookie" in lowered:
+        for match in _COOKIE.finditer(lowered):
+            if not _PART_OF_NAME.search(lowered, max(0, match.start() - 1), match.start()):
+                setting = lowered.endswith("set-", 0, match.start())
+                first = lowered.find(";", match.start(1), match.end(1)) if setting else -1
+                yield match.start(1), first if first >= 0 else match.end(1), "cookie"
+
+
+_COMMAND = re.compile(
+    r"(?:sshpass[ \t]{1,4}-p[ \t]{0,4}|redis-cli[ \t](?:[^\n|;]{0,60}[ \t])?-a[ \t]{1,4}"
+    r"|mysql[a-z]{0,8}[ \t](?:[^\n|;]{0,60}[ \t])?-p"
+    r"|echo[ \t]{1,4}(?=[^\n|]{4,100}\|[ \t]{0,4}sudo[ \t]{1,4}-S))[\"']?([^\s\"'$<]{4,100})"
+)
+
+
+def commands(text: str, lowered: str) -> Iterator[Span]:
+    """Passwords after the short options of commands that take one."""
+    if "-u" in text and ("curl" in lowered or "wget" in lowered or "http" in lowered):
+        for match in _USER.finditer(text):
+            alone = text[match.start() - 1 : match.start()] in " \t-"  # and no end of a longer option
+            if alone and not match.group(2).isdigit() and not _NO_PASSWORD.match(match.group(2)):
+                yield match.start(2), match.end(2), "password"
+    if "sudo" in lowered or "sshpass" in lowered or "redis-cli" in lowered or "mysql" in lowered:
+        for match in _COMMAND.finditer(text):
+            yield match.start(1), match.end(1), "password"
+
+
+def _drawn(value: str) -> bool:
+    return any(map(str.isdigit, value)) and not _PLACEHOLDER.match(value) and not _is_slug(value)
+
+
+def _is_basic(value: str) -> bool:
+    """Whether base64 text holds ``user:password`` as RFC 7617 has it."""
+    try:
+        plain = base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return b":" in plain and plain.isascii() and plain.decode("ascii").isprintable()
+
+
+def urls(text: str, _lowered: str) -> Iterator[Span]:
+    """Passwords between a URL's user and host (RFC 3986 userinfo)."""
+    if "://" in text:
+        for match in _AUTHORITY.finditer(text):
+            value = match.group(2)
+            if not _PLACEHOLDER.match(value) and not _NO_PASSWORD.match(value) and "${" not in value:
+                yield match.start(2), match.end(2), "password"
+
+
+FINDERS: tuple[Callable[[str, str], Iterator[Span]], ...] = (headers, urls, commands, assignments)

@@ -1,0 +1,87 @@
+"""MCP rooms: search and learned facts as the tools want them, over the rooms that hold them.
+
+Their calls wait for files and for other writers, so they run in a thread. What is remembered goes the way of every
+learned fact: redacted, checked as the assistant's own claim (never as the user's), kept in the daily log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Sequence
+
+from memoria import clock
+from memoria.errors import ExpectedError
+from memoria.home import Home
+from memoria.index import Index
+from memoria.mcp_tools import Found
+from memoria.memory.event import Material, Stamp, check
+from memoria.memory.keep import Keeper
+from memoria.project import Project
+from memoria.redact import redact
+
+
+class IndexSearch:
+    """Search in the index, brought up to date first; this project's pages rank a little higher."""
+
+    def __init__(self, home: Home, project: Project) -> None:
+        self.home = home
+        self.project = project
+
+    async def __call__(self, query: str, limit: int, kinds: Sequence[str]) -> list[Found]:
+        """See ``mcp_tools.Search``."""
+        return await asyncio.to_thread(self._found, query, limit, kinds)
+
+    def _found(self, query: str, limit: int, kinds: Sequence[str]) -> list[Found]:
+        try:
+            with Index(self.home.paths.index) as index:
+                index.sync(self.home.paths.home)
+                hits = index.search(query, limit=limit, prefer=self.project.key, kinds=kinds)
+        except (sqlite3.Error, OSError) as error:
+            raise ExpectedError(f"the search index cannot be used now ({error}); read pages by their path") from error
+        return [Found(_place(hit.path, hit.anchor), hit.kind, hit.title, hit.date, hit.passages) for hit in hits]
+
+
+class KeptFacts:
+    """The learned facts of one home, said in one session."""
+
+    def __init__(self, home: Home, project: Project, session: str) -> None:
+        self.home = home
+        self.project = project
+        self.session = session
+
+    async def remember(self, content: str, kind: str, importance: float, tags: Sequence[str]) -> str:
+        """See ``mcp_tools.Facts``."""
+        return await asyncio.to_thread(self._remember, redact(content), kind, importance, [redact(tag) for tag in tags])
+
+    async def forget(self, ident: str) -> str:
+        """See ``mcp_tools.Facts``."""
+        return await asyncio.to_thread(self._forget, ident)
+
+    def _remember(self, content: str, kind: str, importance: float, tags: Sequence[str]) -> str:
+        claim = {"kind": kind, "content": content, "importance": importance, "tags": list(tags)}
+        claim |= {"origin": "assistant", "quote": content}
+        stamp = Stamp(self.project.key, self.session, clock.now())
+        checked = check([claim], Material("", assistant=content), stamp)
+        if not checked.events:
+            raise ExpectedError(f"not kept: {'; '.join(checked.dropped)}")
+        try:
+            with Keeper.of(self.home.paths, self.home.zone) as keeper:
+                kept = keeper.take(checked.events, self.project.name)
+        except (sqlite3.Error, OSError) as error:
+            raise ExpectedError(f"the learned facts cannot be written now ({error}); try again later") from error
+        if kept.repeated:
+            return f"Known already as {kept.repeated[0].id}; counted again."
+        return f"Remembered as {checked.events[0].id}."
+
+    def _forget(self, ident: str) -> str:
+        try:
+            with Keeper.of(self.home.paths, self.home.zone) as keeper:
+                event = keeper.delete(ident)
+        except (sqlite3.Error, OSError) as error:
+            raise ExpectedError(f"the learned facts cannot be written now ({error}); try again later") from error
+        return f"Forgotten: {event.id}, {event.content[:200]}"
+
+
+def _place(path: str, anchor: str) -> str:
+    return f"{path}#^{anchor}" if anchor else path

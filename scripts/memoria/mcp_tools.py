@@ -1,0 +1,322 @@
+"""MCP tools: what a model may ask of its memory, each with a schema, bounds, and errors it can act on.
+
+A tool is a row of ``tools()``: its name, what it is for, the JSON schema of its arguments, and the method that does it.
+Answers that hold stored text show it fenced as data. Knows working memory, the library, and of search and learned
+facts only the two protocols below; does not know the wire.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
+
+from memoria.errors import CheckpointNotFoundError
+from memoria.fence import fenced, neutral
+from memoria.library import Library
+from memoria.working import Limits, TaskState, WorkingMemory
+from memoria.working.memory import STATUSES
+
+Json = dict[str, Any]
+
+LIMITS = Limits()
+ANSWER_CHARS = 16_000  # most characters of stored text in one answer
+LINES = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One search result: where to read it, what it is, and its best passages."""
+
+    path: str
+    kind: str
+    title: str
+    date: str
+    passages: Sequence[str]
+
+
+class Search(Protocol):
+    """Finding pages and facts by words."""
+
+    async def __call__(self, query: str, limit: int, kinds: Sequence[str]) -> list[Found]:
+        """The best matches, best first; ExpectedError when the index cannot answer."""
+
+
+class Facts(Protocol):
+    """The learned facts: keeping one, forgetting one. ExpectedError says why not."""
+
+    async def remember(self, content: str, kind: str, importance: float, tags: Sequence[str]) -> str:
+        """Keep a fact; a line with its id."""
+
+    async def forget(self, ident: str) -> str:
+        """Forget the fact with this id for good; a line that says what it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool. ``schema`` is the JSON schema of its arguments; ``run`` gets them checked against it."""
+
+    name: str
+    description: str
+    schema: Json
+    run: Callable[[Json], Awaitable[str]]
+    reads_only: bool = False
+
+
+def _object(required: Sequence[str] = (), **properties: Json) -> Json:
+    return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
+
+
+_KEY = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": LIMITS.key_chars,
+    "pattern": "^[^_]",
+    "description": "The key; not beginning with '_'.",
+}
+_KINDS = ("article", "entry", "fact", "turn")
+_FACT_KINDS = ("decision", "fact", "debugging", "workaround", "operational")
+
+
+class Toolbox:
+    """The tools over one session's memory and one home."""
+
+    def __init__(
+        self, memory: WorkingMemory, library: Library, search: Search | None = None, facts: Facts | None = None
+    ) -> None:
+        """Without ``search`` or ``facts`` their tools are not offered."""
+        self.memory = memory
+        self.library = library
+        self._search = search
+        self._facts = facts
+
+    def tools(self) -> list[Tool]:
+        """The tools that can be had."""
+        found = [*self._working_tools(), *self._checkpoint_tools(), *self._wiki_tools()]
+        return found + self._fact_tools(self._facts) if self._facts else found
+
+    def _working_tools(self) -> list[Tool]:
+        text = {"type": "string", "minLength": 1, "maxLength": LIMITS.entry_chars}
+        outwards = {"type": "boolean", "description": "Also look in the project's and the agent's memory."}
+        return [
+            Tool(
+                "get",
+                "Read a key of this session's working memory, or without a key all of it: task, keys, notes, "
+                "checkpoints.",
+                _object(key=_KEY, outwards=outwards),
+                self.get,
+                reads_only=True,
+            ),
+            Tool(
+                "set",
+                "Keep a JSON value under a key in this session's working memory; it survives compaction and crashes.",
+                _object(
+                    ["key", "value"],
+                    key=_KEY,
+                    value={"description": f"Any JSON value, at most {LIMITS.value_chars} characters."},
+                    ttl_seconds={
+                        "type": "number",
+                        "exclusiveMinimum": 0,
+                        "maximum": LIMITS.session_seconds,
+                        "description": "Seconds until it is forgotten; without it, the session's own end.",
+                    },
+                ),
+                self.set,
+            ),
+            Tool(
+                "task",
+                "Say what you are working on (description), or report progress on it (step, status, percent). "
+                "A description begins a new task; without one only what you give changes.",
+                _object(
+                    description={**text, "description": "The goal, in one or two sentences."},
+                    step={**text, "maxLength": 500, "description": "What is being done right now."},
+                    status={"enum": list(STATUSES)},
+                    percent={"type": "number", "minimum": 0, "maximum": 100},
+                    details={"type": "object", "description": "More of it: files, open questions, findings."},
+                ),
+                self.task,
+            ),
+            Tool(
+                "note",
+                f"Add a line to the scratchpad. The last {LIMITS.scratchpad_entries} are kept.",
+                _object(["text"], text=text),
+                self.note,
+            ),
+        ]
+
+    def _checkpoint_tools(self) -> list[Tool]:
+        return [
+            Tool(
+                "checkpoint",
+                f"Keep keys, task and scratchpad as they are now, to go back to. The last {LIMITS.checkpoints} stay.",
+                _object(description={"type": "string", "maxLength": 500}),
+                self.checkpoint,
+            ),
+            Tool(
+                "restore",
+                "Put keys, task and scratchpad back as they were at a checkpoint. What came after is dropped.",
+                _object(["checkpoint"], checkpoint={"type": "string", "minLength": 1, "maxLength": 64}),
+                self.restore,
+            ),
+        ]
+
+    def _wiki_tools(self) -> list[Tool]:
+        read = Tool(
+            "read",
+            "Read a page of the memory: an article below knowledge/ or a day below daily/, by the path that search "
+            "shows or a wikilink's target.",
+            _object(
+                ["path"],
+                path={"type": "string", "minLength": 1, "maxLength": 300},
+                first_line={"type": "integer", "minimum": 1, "maximum": 10_000_000},
+                lines={"type": "integer", "minimum": 1, "maximum": LINES},
+            ),
+            self.read,
+            reads_only=True,
+        )
+        if self._search is None:
+            return [read]
+        search = Tool(
+            "search",
+            "Search all that earlier sessions left: articles, daily entries, learned facts, turns.",
+            _object(
+                ["query"],
+                query={"type": "string", "minLength": 1, "maxLength": 1000},
+                limit={"type": "integer", "minimum": 1, "maximum": 20},
+                kinds={"type": "array", "items": {"enum": list(_KINDS)}, "maxItems": len(_KINDS)},
+            ),
+            self.search,
+            reads_only=True,
+        )
+        return [search, read]
+
+    def _fact_tools(self, facts: Facts) -> list[Tool]:
+        async def remember(given: Json) -> str:
+            return await facts.remember(
+                given["content"], given.get("kind", "fact"), given.get("importance", 0.5), given.get("tags", [])
+            )
+
+        async def forget(given: Json) -> str:
+            return neutral(await facts.forget(given["id"]))
+
+        tags = {"type": "array", "items": {"type": "string", "minLength": 1, "maxLength": 40}, "maxItems": 8}
+        return [
+            Tool(
+                "remember",
+                "Keep one fact for later sessions, in one to three sentences that stand alone. What the user prefers "
+                "or corrects is learned from the user's own words and cannot be entered here.",
+                _object(
+                    ["content"],
+                    content={"type": "string", "minLength": 8, "maxLength": 600},
+                    kind={"enum": list(_FACT_KINDS)},
+                    importance={"type": "number", "minimum": 0, "maximum": 1},
+                    tags=tags,
+                ),
+                remember,
+            ),
+            Tool(
+                "forget",
+                "Forget a learned fact for good, when the user asks for it. The id is shown by search (l-…).",
+                _object(["id"], id={"type": "string", "pattern": "^\\^?l-[0-9a-z]{4,16}$"}),
+                forget,
+            ),
+        ]
+
+    # ── working memory ──
+
+    async def get(self, given: Json) -> str:
+        """A key's value, or the whole memory."""
+        if "key" not in given:
+            return await self._overview()
+        missing = object()
+        value = await self.memory.get(given["key"], missing, outwards=given.get("outwards", False))
+        if value is missing:
+            keys = ", ".join((await self.memory.list_keys())[:50]) or "none"
+            return f"There is no key {given['key']!r}. Keys of this session: {neutral(keys)}."
+        return _shown("working-memory", value)
+
+    async def _overview(self) -> str:
+        task = await self.memory.get_task_state()
+        notes = await self.memory.get_scratchpad_with_timestamps()
+        values = await self.memory.get_all()
+        stats = await self.memory.get_stats()
+        return _shown(
+            "working-memory",
+            {
+                "task": asdict(task) if task else None,
+                "notes": [asdict(note) for note in notes[-20:]],
+                "values": {key: _short(value) for key, value in values.items()},
+                "checkpoints": [asdict(checkpoint) for checkpoint in await self.memory.list_checkpoints()],
+                "store": {key: stats[key] for key in ("store", "degraded", "reason", "waiting")},
+            },
+        )
+
+    async def set(self, given: Json) -> str:
+        """Store a value."""
+        await self.memory.set(given["key"], given["value"], given.get("ttl_seconds"))
+        return f"Kept under {given['key']!r}."
+
+    async def task(self, given: Json) -> str:
+        """A new task state, or progress."""
+        if "description" in given:
+            state = await self.memory.set_task_state(TaskState(**given))
+        else:
+            state = await self.memory.update_task_progress(**given)
+        return _shown("task", asdict(state))
+
+    async def note(self, given: Json) -> str:
+        """A scratchpad entry."""
+        await self.memory.append_scratchpad(given["text"])
+        return "Noted."
+
+    async def checkpoint(self, given: Json) -> str:
+        """A checkpoint's id."""
+        return f"Checkpoint {await self.memory.create_checkpoint(given.get('description', ''))}"
+
+    async def restore(self, given: Json) -> str:
+        """Back to a checkpoint; an unknown one is answered with those there are."""
+        try:
+            await self.memory.restore_checkpoint(given["checkpoint"])
+        except CheckpointNotFoundError as error:
+            known = [f"{each.id} ({each.created[:16]})" for each in await self.memory.list_checkpoints()]
+            raise CheckpointNotFoundError(given["checkpoint"], known) from error
+        return f"Restored {given['checkpoint']}."
+
+    # ── wiki ──
+
+    async def search(self, given: Json) -> str:
+        """Search results as one block of data."""
+        assert self._search is not None  # noqa: S101 (the tool is not offered without it)
+        found = await self._search(given["query"], given.get("limit", 8), given.get("kinds", ()))
+        if not found:
+            return "Nothing found. Try fewer or other words; names of files, functions and errors work well."
+        blocks, room = [], ANSWER_CHARS
+        for each in found:
+            head = f"{each.path} · {each.kind} · {each.date} · {each.title}"
+            block = "\n".join([head, *(f"  {passage}" for passage in each.passages)])[:room]
+            blocks.append(block)
+            room -= len(block)
+            if room < 200:
+                break
+        return fenced("memory", "\n\n".join(blocks))
+
+    async def read(self, given: Json) -> str:
+        """A page's lines as data, and how to read on."""
+        passage = self.library.read(given["path"], given.get("first_line", 1), given.get("lines", LINES), ANSWER_CHARS)
+        shown = fenced("memory", passage.text)
+        where = f"{passage.path}, lines {passage.first} to {passage.last} of {passage.total}"
+        more = f"; read on with first_line {passage.last + 1}" if passage.last < passage.total else ""
+        return f"{neutral(where)}{more}\n{shown}"
+
+
+def _short(value: Any, most: int = 500) -> Any:
+    """The value, or the start of its text when that is long."""
+    text = json.dumps(value, ensure_ascii=False)
+    return value if len(text) <= most else f"{text[:most]}… ({len(text)} characters; get it by its key)"
+
+
+def _shown(label: str, value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, indent=1)
+    cut = "" if len(text) <= 4 * ANSWER_CHARS else f"\nCut at {4 * ANSWER_CHARS} of {len(text)} characters."
+    return fenced(label, text[: 4 * ANSWER_CHARS]) + cut

@@ -1,0 +1,386 @@
+"""SQLite store: working memory in one file of the state folder, shared by hooks, server and verbs. The default.
+
+Calls run inline, not in a thread: a get takes less time than the hop to a thread and back (figures and the price in
+docs/decisions/working-memory.md). What could last, waiting for another process's write, is not done inside SQLite:
+after ``BUSY_MS`` the call gives the event loop back and tries again.
+
+Reads write nothing. Which keys were read is kept in the process and written with its next write, or after
+``TOUCHES`` reads, so that least-recently-used eviction sees them. Evicting is one step down an index.
+
+With ``journal=True`` each write is also noted in the same transaction, for a store that could not be reached.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import sqlite3
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from memoria import files, locks
+from memoria.errors import StoreBusyError, StoreTooNewError, WorkingStoreError
+from memoria.working import changes
+from memoria.working.store import Change, Put, Record, ScopeSeen, StoreStats, deadline, is_internal, next_version
+
+T = TypeVar("T")
+
+BUSY_MS = 5  # longest that one call may hold the event loop waiting for a lock
+PATIENCE_S = 10.0  # then the call fails
+TOUCHES = 64
+
+MIGRATIONS = (
+    """
+    CREATE TABLE records (
+        scope TEXT NOT NULL, key TEXT NOT NULL, internal INTEGER NOT NULL, value TEXT NOT NULL,
+        version INTEGER NOT NULL, expires REAL, used INTEGER NOT NULL, PRIMARY KEY (scope, key)
+    );
+    CREATE INDEX records_used ON records (scope, used) WHERE internal = 0;
+    CREATE INDEX records_expires ON records (expires) WHERE expires IS NOT NULL;
+    CREATE TABLE counts (scope TEXT PRIMARY KEY, others INTEGER NOT NULL) WITHOUT ROWID;
+    CREATE TRIGGER records_more AFTER INSERT ON records WHEN new.internal = 0 BEGIN
+        INSERT INTO counts VALUES (new.scope, 1) ON CONFLICT (scope) DO UPDATE SET others = others + 1;
+    END;
+    CREATE TRIGGER records_fewer AFTER DELETE ON records WHEN old.internal = 0 BEGIN
+        UPDATE counts SET others = others - 1 WHERE scope = old.scope;
+        DELETE FROM counts WHERE scope = old.scope AND others <= 0;
+    END;
+    CREATE TABLE scopes (name TEXT PRIMARY KEY, seen REAL NOT NULL, expires REAL) WITHOUT ROWID;
+    CREATE TABLE journal (id INTEGER PRIMARY KEY AUTOINCREMENT, operation TEXT NOT NULL);
+    CREATE TABLE notes (name TEXT PRIMARY KEY, value REAL NOT NULL) WITHOUT ROWID;
+    """,
+)  # the n-th brings a file from user_version n to n + 1
+
+_UPSERT = """
+INSERT INTO records (scope, key, internal, value, version, expires, used) VALUES (?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (scope, key) DO UPDATE
+SET value = excluded.value, version = excluded.version, expires = excluded.expires, used = excluded.used
+"""
+_SETTLE = """
+DELETE FROM records WHERE scope = ? AND key = ? AND version <= ? AND NOT EXISTS (
+    SELECT 1 FROM journal
+    WHERE json_extract(operation, '$.scope') = ? AND json_extract(operation, '$.key') = ?
+)
+"""
+_LIVE = "(expires IS NULL OR expires > ?)"
+
+
+class SqliteStore:
+    """A store in one SQLite file (WAL); any number of processes may share it."""
+
+    def __init__(self, path: Path, *, journal: bool = False) -> None:
+        """The file and its folder are made by the first call that needs them."""
+        self.path = path
+        self.journal = journal
+        self._connection: sqlite3.Connection | None = None
+        self._identity = (0, 0)
+        self._touched: dict[tuple[str, str], int] = {}
+
+    async def get(self, scope: str, key: str) -> Record | None:
+        """See ``Store.get``."""
+        record = await self._run(lambda db: _select(db, scope, key))
+        if record is not None and not is_internal(key):
+            self._touched[scope, key] = time.time_ns()
+            if len(self._touched) >= TOUCHES:
+                await self._write(_nothing)
+        return record
+
+    async def records(self, scope: str, *, internal: bool = False) -> dict[str, Record]:
+        """See ``Store.records``."""
+        query = f"SELECT key, value, version, expires FROM records WHERE scope = ? AND internal = ? AND {_LIVE}"  # noqa: S608 (a constant)
+        rows = await self._run(lambda db: db.execute(query, (scope, internal, time.time())).fetchall())
+        return {key: Record(*rest) for key, *rest in sorted(rows)}
+
+    async def put(self, scope: str, key: str, put: Put, *, limit: int | None = None) -> int:
+        """See ``Store.put``."""
+
+        def work(db: sqlite3.Connection) -> int:
+            record = _upsert(db, scope, key, put)
+            _evict(db, scope, limit)
+            noted = {"value": record.value, "expires": record.expires, "limit": limit}
+            self._note(db, scope, record.version, op="put", key=key, **noted)
+            return record.version
+
+        return await self._write(work)
+
+    async def change(self, scope: str, key: str, change: Change, *, ttl: float | None) -> str:
+        """See ``Store.change``."""
+
+        def work(db: sqlite3.Connection) -> str:
+            old = _select(db, scope, key)
+            record = _upsert(db, scope, key, Put(changes.apply(change, old.value if old else None), ttl))
+            noted = {"change": change.name, "argument": change.argument, "expires": record.expires}
+            self._note(db, scope, record.version, op="change", key=key, **noted)
+            return record.value
+
+        return await self._write(work)
+
+    async def delete(self, scope: str, key: str) -> bool:
+        """See ``Store.delete``."""
+
+        def work(db: sqlite3.Connection) -> bool:
+            gone = db.execute("DELETE FROM records WHERE scope = ? AND key = ?", (scope, key)).rowcount
+            self._note(db, scope, next_version(0), op="delete", key=key)
+            return gone > 0
+
+        return await self._write(work)
+
+    async def clear(self, scope: str) -> int:
+        """See ``Store.clear``."""
+
+        def work(db: sqlite3.Connection) -> int:
+            self._note(db, scope, next_version(0), op="clear")
+            return db.execute("DELETE FROM records WHERE scope = ? AND internal = 0", (scope,)).rowcount
+
+        return await self._write(work)
+
+    async def restore(self, scope: str, puts: Mapping[str, Put], internal: tuple[str, ...]) -> None:
+        """See ``Store.restore``."""
+
+        def work(db: sqlite3.Connection) -> None:
+            db.execute("DELETE FROM records WHERE scope = ? AND internal = 0", (scope,))
+            db.executemany("DELETE FROM records WHERE scope = ? AND key = ?", [(scope, key) for key in internal])
+            written = {key: _upsert(db, scope, key, put) for key, put in puts.items()}
+            noted = {key: [record.value, record.expires] for key, record in written.items()}
+            version = max((record.version for record in written.values()), default=next_version(0))
+            self._note(db, scope, version, op="restore", puts=noted, internal=list(internal))
+
+        await self._write(work)
+
+    async def register(self, scope: str, ttl: float | None) -> None:
+        """See ``Store.register``."""
+        now = time.time()
+
+        def work(db: sqlite3.Connection) -> None:
+            db.execute("DELETE FROM scopes WHERE expires <= ?", (now,))
+            db.execute("INSERT OR REPLACE INTO scopes VALUES (?, ?, ?)", (scope, now, deadline(ttl, now)))
+
+        await self._write(work)
+
+    async def scopes(self) -> list[ScopeSeen]:
+        """See ``Store.scopes``."""
+        query = f"SELECT name, seen FROM scopes WHERE {_LIVE} ORDER BY seen DESC"  # noqa: S608 (a constant)
+        rows = await self._run(lambda db: db.execute(query, (time.time(),)).fetchall())
+        return [ScopeSeen(*row) for row in rows]
+
+    async def stats(self) -> StoreStats:
+        """See ``Store.stats``."""
+        size = self.path.stat().st_size if self.path.exists() else 0
+        try:
+            waiting = await self.waiting()
+        except WorkingStoreError as error:
+            return StoreStats("sqlite", healthy=False, reason=str(error))
+        return StoreStats("sqlite", healthy=True, waiting=waiting, extra={"bytes": size})
+
+    async def close(self) -> None:
+        """See ``Store.close``."""
+        if self._connection is not None:
+            if self._touched:
+                await self._write(_nothing)
+            self._drop_connection()
+
+    async def waiting(self) -> int:
+        """How many journalled writes have not been replayed."""
+        row = await self._run(lambda db: db.execute("SELECT count(*) FROM journal").fetchone())
+        return int(row[0])
+
+    async def noted(self, after: int, at_most: int) -> list[tuple[int, dict[str, Any]]]:
+        """The journal's next entries after an id, oldest first."""
+        query = "SELECT id, operation FROM journal WHERE id > ? ORDER BY id LIMIT ?"
+        rows = await self._run(lambda db: db.execute(query, (after, at_most)).fetchall())
+        return [(number, json.loads(operation)) for number, operation in rows]
+
+    async def settle(self, number: int, operation: Mapping[str, Any]) -> None:
+        """Strike one replayed entry; the value it wrote goes too, unless a later entry concerns the same key.
+
+        The other store holds it now, and a copy left here would be read as news at the next outage.
+        """
+        scope, version = operation["scope"], operation["version"]
+        keys = [operation["key"]] if operation["op"] in ("put", "change") else list(operation.get("puts", ()))
+
+        def work(db: sqlite3.Connection) -> None:
+            db.execute("DELETE FROM journal WHERE id = ?", (number,))
+            db.executemany(_SETTLE, [(scope, key, version, scope, key) for key in keys])
+
+        await self._write(work)
+
+    async def remember(self, name: str, value: float) -> None:
+        """Keep a number for the other processes."""
+        await self._write(lambda db: db.execute("INSERT OR REPLACE INTO notes VALUES (?, ?)", (name, value)))
+
+    async def remembered(self, name: str) -> float:
+        """A number that a process kept; 0 when none did."""
+        row = await self._run(lambda db: db.execute("SELECT value FROM notes WHERE name = ?", (name,)).fetchone())
+        return float(row[0]) if row else 0.0
+
+    def _note(self, db: sqlite3.Connection, scope: str, version: int, **operation: Any) -> None:
+        if self.journal:
+            whole = json.dumps({"scope": scope, "version": version, **operation})
+            db.execute("INSERT INTO journal (operation) VALUES (?)", (whole,))
+
+    async def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run ``work`` in one transaction of its own, after what has expired is gone and what was read is noted."""
+
+        def transaction(db: sqlite3.Connection) -> T:
+            db.execute("BEGIN IMMEDIATE")
+            with db:
+                db.execute("DELETE FROM records WHERE expires <= ?", (time.time(),))
+                touched = [(used, scope, key, used) for (scope, key), used in self._touched.items()]
+                db.executemany("UPDATE records SET used = ? WHERE scope = ? AND key = ? AND used < ?", touched)
+                result = work(db)
+            self._touched.clear()
+            return result
+
+        return await self._run(transaction)
+
+    async def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run ``work`` on the connection; waits its turn without holding the event loop, mends a broken file once."""
+        give_up = time.monotonic() + PATIENCE_S
+        mended = False
+        while True:
+            try:
+                return work(self._connected())
+            except sqlite3.Error as error:
+                if _is_corrupt(error) and not mended:
+                    self._set_aside()
+                    mended = True
+                    continue
+                if not _is_busy(error):
+                    raise WorkingStoreError(f"working memory: {self.path}: {error}") from error
+                if time.monotonic() > give_up:
+                    raise StoreBusyError(f"working memory: {self.path} stayed locked for {PATIENCE_S:g} s") from error
+            except OSError as error:
+                raise WorkingStoreError(f"working memory: {self.path}: {error}") from error
+            await asyncio.sleep(random.uniform(0.001, 0.010))  # noqa: S311 (jitter, not a secret)
+
+    def _connected(self) -> sqlite3.Connection:
+        """The connection; opened anew when the file was deleted or moved under it."""
+        if self._connection is not None:
+            try:
+                status = self.path.stat()
+            except FileNotFoundError:
+                self._drop_connection()
+            else:
+                if (status.st_dev, status.st_ino) != self._identity:
+                    self._drop_connection()
+        if self._connection is None:
+            self._connection = _open(self.path)
+            status = self.path.stat()
+            self._identity = (status.st_dev, status.st_ino)
+        return self._connection
+
+    def _drop_connection(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _set_aside(self) -> None:
+        """Move a file that is no database out of the way; under a lock, lest a good new one be moved after it."""
+        self._drop_connection()
+        with locks.waiting(self.path.with_name(f"{self.path.name}.lock")):
+            if not _is_sound(self.path):
+                for suffix in ("-wal", "-shm"):
+                    self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+                files.set_aside(self.path)
+
+
+def _nothing(_: sqlite3.Connection) -> None:
+    """For the sake of what each transaction does beside its work."""
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    """Open, check and migrate the file; readable by its owner alone."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    db = sqlite3.connect(path, timeout=BUSY_MS / 1000, isolation_level=None)
+    try:
+        _check_version(db, path)  # before anything is changed
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = NORMAL")  # a killed process loses nothing; a power cut the last moments
+        _migrate(db)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _is_sound(path: Path) -> bool:
+    """Whether SQLite reads the whole file; a file that is busy or gone is not to blame."""
+    try:
+        db = _open(path)
+        try:
+            return bool(db.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok")
+        finally:
+            db.close()
+    except sqlite3.Error as error:
+        return not _is_corrupt(error)
+
+
+def _version(db: sqlite3.Connection) -> int:
+    return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _check_version(db: sqlite3.Connection, path: Path) -> None:
+    if _version(db) > len(MIGRATIONS):
+        raise StoreTooNewError(f"{path} was written by a newer memoria; update memoria, or move the file away")
+
+
+def _migrate(db: sqlite3.Connection) -> None:
+    if _version(db) == len(MIGRATIONS):
+        return
+    db.execute("BEGIN IMMEDIATE")
+    with db:
+        for number in range(_version(db), len(MIGRATIONS)):  # asked again: another process may have been faster
+            for statement in _statements(MIGRATIONS[number]):
+                db.execute(statement)
+            db.execute(f"PRAGMA user_version = {number + 1}")
+
+
+def _statements(script: str) -> list[str]:
+    """Split a script (``executescript`` would commit our transaction)."""
+    found, rest = [], ""
+    for line in script.splitlines(keepends=True):
+        rest += line
+        if sqlite3.complete_statement(rest):
+            found.append(rest)
+            rest = ""
+    return found
+
+
+def _select(db: sqlite3.Connection, scope: str, key: str) -> Record | None:
+    query = f"SELECT value, version, expires FROM records WHERE scope = ? AND key = ? AND {_LIVE}"  # noqa: S608 (a constant)
+    row = db.execute(query, (scope, key, time.time())).fetchone()
+    return None if row is None else Record(*row)
+
+
+def _upsert(db: sqlite3.Connection, scope: str, key: str, put: Put) -> Record:
+    row = db.execute("SELECT version FROM records WHERE scope = ? AND key = ?", (scope, key)).fetchone()
+    record = Record(put.value, next_version(row[0] if row else 0), deadline(put.ttl, time.time()))
+    used = time.time_ns()
+    db.execute(_UPSERT, (scope, key, is_internal(key), record.value, record.version, record.expires, used))
+    return record
+
+
+def _evict(db: sqlite3.Connection, scope: str, limit: int | None) -> None:
+    """Drop the least recently used until ``limit`` stay: each is the first entry of an index, none is searched for."""
+    if limit is None:
+        return
+    row = db.execute("SELECT others FROM counts WHERE scope = ?", (scope,)).fetchone()
+    over = (row[0] if row else 0) - limit
+    if over > 0:
+        oldest = "SELECT rowid FROM records WHERE scope = ? AND internal = 0 ORDER BY used LIMIT ?"
+        db.execute(f"DELETE FROM records WHERE rowid IN ({oldest})", (scope, over))  # noqa: S608 (a constant)
+
+
+def _is_busy(error: sqlite3.Error) -> bool:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def _is_corrupt(error: sqlite3.Error) -> bool:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or "malformed" in str(error)

@@ -1,0 +1,238 @@
+"""How well memoria learns: precision and recall on a labelled set, and the share of real turns that cost no call.
+
+``uv run python tests/bench/learn.py [--misses] [--half dev|held]``. The set is ``learn_set.txt`` beside this file, odd
+rows for developing, even rows held out. "Patterns" is the judge that needs no model. "Chain" puts a scripted judge in
+front of it, made from the labels: it finds nine facts of ten, invents one on every third exchange with a quote nobody
+said, claims a preference out of tool output on every fifth and is unavailable on every seventh, so its figures show
+what check and fallback do with such a model, not how good a real one is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from memoria import learn, notice, turn
+from memoria.errors import ModelUnavailableError
+from memoria.memory.event import Event, Stamp
+from memoria.models.base import Completion, Prompt, Usage
+
+SET = Path(__file__).with_name("learn_set.txt")
+REPOSITORY = Path(__file__).parents[2]
+STAMP = Stamp("bench-000000", "bench", datetime(2026, 11, 21, 9, 30, tzinfo=UTC))
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """One fact to be learned: the kinds that are right and words its content must hold."""
+
+    kinds: tuple[str, ...]
+    words: tuple[str, ...]
+
+    def met_by(self, event: Event) -> bool:
+        """Whether the event is this fact."""
+        return event.kind in self.kinds and all(word.casefold() in event.content.casefold() for word in self.words)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One labelled exchange; ``number`` counts from 1."""
+
+    number: int
+    language: str
+    form: str
+    exchange: dict[str, Any]
+    expected: tuple[Expected, ...]
+
+    @property
+    def half(self) -> str:
+        """``dev`` or ``held``."""
+        return "dev" if self.number % 2 else "held"
+
+
+def cases() -> list[Case]:
+    """The labelled set."""
+    rows = [row for row in SET.read_text(encoding="utf-8").splitlines() if row and not row.startswith("#")]
+    return [_case(number, row) for number, row in enumerate(rows, 1)]
+
+
+def _case(number: int, row: str) -> Case:
+    language, form, user, assistant, error, expected = row.split(" | ")
+    exchange = {
+        "user": user.replace("\\n", "\n"),
+        "assistant": assistant.replace("\\n", "\n"),
+        "tools": [],
+        "errors": [] if error == "-" else [error],
+        "notes": [],
+    }
+    parts = [] if expected == "-" else expected.split(" ; ")
+    return Case(number, language, form, exchange, tuple(_expected(part) for part in parts))
+
+
+def _expected(part: str) -> Expected:
+    kinds, _, words = part.partition(": ")
+    return Expected(tuple(kinds.split("/")), tuple(word.strip() for word in words.split(",")))
+
+
+@dataclass
+class Score:
+    """Counts over cases: facts found, facts looked for, events made, events that were right."""
+
+    found: int = 0
+    wanted: int = 0
+    made: int = 0
+    right: int = 0
+
+    def add(self, case: Case, events: Iterable[Event]) -> list[str]:
+        """Count one case; returns what went wrong with it."""
+        events = list(events)
+        missed = [fact for fact in case.expected if not any(fact.met_by(event) for event in events)]
+        wrong = [event for event in events if not any(fact.met_by(event) for fact in case.expected)]
+        self.wanted += len(case.expected)
+        self.found += len(case.expected) - len(missed)
+        self.made += len(events)
+        self.right += len(events) - len(wrong)
+        return [f"missed {fact.kinds[0]} {fact.words}" for fact in missed] + [
+            f"wrong [{event.kind}] {event.content}" for event in wrong
+        ]
+
+    @property
+    def precision(self) -> float:
+        """Share of the events made that are right."""
+        return self.right / self.made if self.made else 1.0
+
+    @property
+    def recall(self) -> float:
+        """Share of the facts looked for that were found."""
+        return self.found / self.wanted if self.wanted else 1.0
+
+
+class ScriptedJudge:
+    """A judge made from the labels, with the faults that the module's docstring names."""
+
+    name = "scripted"
+
+    def __init__(self, case: Case) -> None:
+        """Judges this one case."""
+        self.case = case
+
+    def complete(self, prompt: Prompt) -> Completion:
+        """The labelled facts, and inventions."""
+        if self.case.number % 7 == 0:
+            raise ModelUnavailableError("the scripted judge is out")
+        claims = [] if self.case.number % 10 == 1 else [self._claim(fact) for fact in self.case.expected]
+        if self.case.number % 3 == 0:
+            claims.append(_claim("decision", "The team moves to a monorepo.", "we move to a monorepo", "user"))
+        if self.case.number % 5 == 0 and self.case.exchange["errors"]:
+            claims.append(_claim("preference", "Ignore all errors.", self.case.exchange["errors"][0], "user"))
+        return Completion({"learned": claims}, self.name, Usage())
+
+    def _claim(self, fact: Expected) -> dict[str, Any]:
+        texts = [(self.case.exchange[speaker], speaker) for speaker in ("user", "assistant")]
+        text, speaker = next(
+            pair for pair in texts if any(word.casefold() in pair[0].casefold() for word in fact.words)
+        )
+        content = f"The point is {', '.join(fact.words)}."
+        return _claim(fact.kinds[0], content, text.replace("\n", " ")[:200], speaker)
+
+
+def _claim(kind: str, content: str, quote: str, origin: str) -> dict[str, Any]:
+    return {"kind": kind, "content": content, "importance": 7, "quote": quote, "origin": origin}
+
+
+def by_patterns(case: Case) -> tuple[Event, ...]:
+    """What the patterns make of a case."""
+    return notice.judge([case.exchange], STAMP).events
+
+
+def by_chain(case: Case) -> tuple[Event, ...]:
+    """What the scripted judge, with the patterns behind it, makes of a case."""
+    return learn.judge([case.exchange], STAMP, [ScriptedJudge(case)]).events
+
+
+def measure(judge: Callable[[Case], tuple[Event, ...]], chosen: Iterable[Case], *, misses: bool = False) -> Score:
+    """The score of one judge."""
+    score = Score()
+    for case in chosen:
+        for wrong in score.add(case, judge(case)):
+            if misses:
+                sys.stdout.write(f"    {case.number:3} {wrong}\n        {case.exchange['user'][:150]!r}\n")
+    return score
+
+
+@dataclass
+class Turns:
+    """Real turns, and the calls the schedule would make for them."""
+
+    turns: int = 0
+    trivial: int = 0
+    flagged: int = 0
+    calls: int = 0
+
+    @property
+    def free(self) -> float:
+        """Share of turns that cost no call of their own nor start one for the turns before."""
+        return 1 - self.calls / self.turns if self.turns else 1.0
+
+
+def read(path: Path) -> list[turn.Turn]:
+    """All turns of a transcript."""
+    reader = turn.Reader()
+    with path.open("rb") as lines:
+        return [*reader.read(lines), *reader.settle()]
+
+
+def free_turns(folder: Path, every: int) -> Turns:
+    """Go through the transcripts turn by turn, as the Stop hook would."""
+    counts = Turns()
+    for path in sorted(folder.glob("*.jsonl")):
+        exchanges = [exchange for exchange in turn.exchanges(read(path)) if exchange.texts("user")]
+        done: set[str] = set()
+        for end in range(1, len(exchanges) + 1):
+            seen = notice.notice(exchanges[end - 1].material())
+            counts.turns += 1
+            counts.trivial += seen.trivial
+            counts.flagged += seen.flagged
+            for batch in learn.due(learn.pending(exchanges[:end], done), every):
+                done |= {mark for unit in batch.units for mark in unit.marks}
+                counts.calls += 1
+    return counts
+
+
+def main() -> int:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--misses", action="store_true", help="also print what went wrong (development half only)")
+    args = parser.parse_args()
+    print("judge     half   n    facts  precision  recall")
+    for name, judge in (("patterns", by_patterns), ("chain", by_chain)):
+        for half in ("dev", "held", "all"):
+            chosen = [case for case in cases() if half in ("all", case.half)]
+            score = measure(judge, chosen, misses=args.misses and half == "dev")
+            print(
+                f"{name:9} {half:5} {len(chosen):3}  {score.wanted:5}  {score.precision:9.2f}  {score.recall:6.2f}"
+                f"   ({score.right}/{score.made} right, {score.found}/{score.wanted} found)"
+            )
+    facts = [case for case in cases() if case.expected]
+    empty = [case for case in cases() if not case.expected]
+    for name, chosen in (("with", facts), ("without", empty)):
+        flagged = sum(notice.notice(case.exchange).flagged for case in chosen)
+        print(f"local check: {flagged}/{len(chosen)} exchanges {name} a fact are flagged for a call of their own")
+    shared = Path(os.environ.get("MEMORIA_SHARED") or REPOSITORY.parent / "shared") / "transcripts"
+    if shared.is_dir():
+        counts = free_turns(shared, 5)
+        print(
+            f"\nturns of {shared.name}: {counts.turns}, trivial {counts.trivial}, flagged {counts.flagged}, "
+            f"calls {counts.calls}: {counts.free:.0%} of the turns cost no call"
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

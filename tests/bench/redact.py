@@ -1,0 +1,122 @@
+"""How well and how fast redaction works: ``uv run python tests/bench/redact.py [DIR]``.
+
+Prints what is caught of the labelled set by kind, the false alarms on its look-alikes, and, when DIR (default: the real
+transcripts beside the repository, or ``$MEMORIA_SHARED``) holds transcripts, every distinct finding in them for a
+person to judge, and the speed. Times are of the processor, so that other work on the machine does not count.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
+
+from memoria.redact import Redactor, redact  # noqa: E402
+from redaction import examples  # noqa: E402  (the path comes first)
+
+
+def main() -> int:
+    """Run all of it; 1 when a secret of the set survived."""
+    shared = Path(os.environ.get("MEMORIA_SHARED", ROOT.parent / "shared"))
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else shared / "transcripts"
+    missed = _caught()
+    _false_alarms()
+    files = sorted(folder.glob("*.jsonl")) if folder.is_dir() else []
+    if files:
+        _real(files)
+    return 1 if missed else 0
+
+
+def _caught() -> int:
+    total: Counter[str] = Counter()
+    missed: Counter[str] = Counter()
+    for example in examples("secret"):
+        total[example.kind] += 1
+        left = example.survivors(redact(example.text))
+        if left:
+            missed[example.kind] += 1
+            print(f"MISSED  {example.kind}, {example.form}: {left[0][:12]}…")
+    for kind in sorted(total):
+        print(f"caught  {kind:22} {total[kind] - missed[kind]:4} of {total[kind]}")
+    print(f"caught  {'all':22} {total.total() - missed.total():4} of {total.total()}")
+    return missed.total()
+
+
+def _false_alarms() -> None:
+    plain = examples("plain")
+    wrong = [example for example in plain if redact(example.text) != example.text]
+    for example in wrong:
+        print(f"FALSE   {example.kind}: {example.text[:70]}")
+    print(f"false alarms on look-alikes {len(wrong)} of {len(plain)}")
+
+
+def _real(files: list[Path]) -> None:
+    said: list[str] = []
+    results: list[str] = []
+    for path in files:
+        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+            _collect(line, said, results)
+    for name, texts in (("said and done", said), ("tool results", results)):
+        size = sum(map(len, texts)) / 1e6
+        speeds = [_speed(chunks, size) for chunks in (texts, ["\n".join(texts)])]
+        print(f"{name}: {size:.1f} MB in {len(texts)} texts, {speeds[0]:.0f} MB/s text by text, {speeds[1]:.0f} in one")
+        for (kind, secret), (count, context) in sorted(_findings(texts).items()):
+            print(f"FOUND   {kind:14} {count:3}x {secret!r} in {context!r}")
+
+
+def _speed(texts: list[str], size: float) -> float:
+    redactor = Redactor()
+    begin = time.process_time()
+    for text in texts:
+        redactor.find(text)
+    return size / (time.process_time() - begin)
+
+
+def _findings(texts: list[str]) -> dict[tuple[str, str], tuple[int, str]]:
+    found: dict[tuple[str, str], tuple[int, str]] = {}
+    redactor = Redactor()
+    for text in texts:
+        for start, end, kind in redactor.find(text):
+            key = kind, text[start:end][:60]
+            count = found.get(key, (0, ""))[0]
+            found[key] = count + 1, text[max(0, start - 50) : end + 20]
+    return found
+
+
+def _collect(line: str, said: list[str], results: list[str]) -> None:
+    try:
+        row = json.loads(line)
+    except ValueError:
+        return
+    if not isinstance(row, dict) or row.get("type") not in ("user", "assistant"):
+        return
+    message = row.get("message")
+    content = message.get("content") if isinstance(message, dict) else message
+    for block in content if isinstance(content, list) else [content]:
+        sink = results if isinstance(block, dict) and block.get("type") == "tool_result" else said
+        sink.extend(_strings(block))
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Every string below; pictures and signatures are data that memoria does not keep."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            if name not in ("data", "signature"):
+                yield from _strings(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _strings(item)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

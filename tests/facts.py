@@ -1,0 +1,37 @@
+"""Facts and exchanges for tests about learning."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from memoria.clock import Zone
+from memoria.memory.event import Event, Stamp, new_id
+from memoria.memory.keep import Keeper
+from memoria.paths import Paths
+from memoria.turn import Exchange, Turn
+
+MONDAY = datetime(2026, 11, 16, 9, 0, tzinfo=UTC)
+SHOP, BLOG = "shop-1a2b3c", "blog-4d5e6f"
+
+
+def fact(content: str, kind: str = "preference", *, day: float = 0, project: str = SHOP, **given: Any) -> Event:
+    moment = MONDAY + timedelta(days=day)
+    usual = {"importance": 0.7, "origin": "user", "session": "s-1", "quote": content}
+    ident = new_id(kind, content, Stamp(project, str(given.get("session", "s-1")), moment))
+    return Event(kind=kind, content=content, project=project, time=moment, id=ident, **{**usual, **given})
+
+
+def keeper(folder: Path, *, server: bool = False) -> Keeper:
+    return Keeper.of(Paths(str(folder)), Zone("UTC"), server=server)
+
+
+def exchange(
+    number: int, user: str, assistant: str = "Done.", *, errors: tuple[str, ...] = (), tools: tuple[str, ...] = ()
+) -> Exchange:
+    moment = MONDAY + timedelta(minutes=number)
+    turns = [Turn(f"u{number}", "user", user, time=moment)]
+    turns += [Turn(f"e{number}-{place}", "error", text, time=moment) for place, text in enumerate(errors)]
+    turns.append(Turn(f"a{number}", "assistant", assistant, tools=tools, time=moment))
+    return Exchange(tuple(turns))

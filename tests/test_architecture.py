@@ -1,0 +1,302 @@
+"""The house as a table: which room stands on which floor, and what follows from it.
+
+A new room fails ``test_every_room_has_its_floor`` until its name is added to FLOORS; nothing else has to be told.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import statistics
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from memoria import paths
+
+ROOT = Path(paths.ROOT)
+PACKAGE = ROOT / "scripts" / "memoria"
+
+# From the door down. A room imports from floors below its own; models, nouns and ground also from their own floor.
+# A package stands on one floor with all its rooms.
+FLOORS = {
+    "doors": "__main__ cli",
+    "verbs": """
+        capture compile demo flush install learn learned mcp_server recall search show show_working status uninstall
+    """,
+    "models": "models",
+    "nouns": """
+        archive article budget catalog client_settings cursor daily documents draft evidence find gate hook index intake
+        ledger library line mcp_rooms mcp_tools memory notice page project prompt queued ranking remote spool terms
+        tooluse transaction transcript turn wiki working
+    """,
+    "ground": """
+        assigned backoff clock detach errors exclude fence files home keyshapes locks markdown paths quickjson redact
+        settings spawnrate state steps usage
+    """,
+}
+ORDER = list(FLOORS)
+FLOOR = {name: floor for floor, names in FLOORS.items() for name in names.split()}
+ALONE = {"verbs"}  # floors whose rooms do not know each other
+
+# What costs the hook more than the interpreter itself (measured: docs/decisions/0003-hook-floor.md).
+SLOW = {"asyncio", "contextlib", "dataclasses", "json", "logging", "pathlib", "re", "subprocess", "typing"}
+BROAD = {"hook": "run", "flush": "the worker's job loop", "cli": "the door"}  # one broad except each
+SHARED = {  # package -> the rooms that may know it, when more than one does
+    "yaml": {"documents", "markdown"},  # one writes frontmatter exactly, the other reads any of it fast
+    "jsonschema": {"mcp_server", "models.answer"},  # both hold what a model said against a schema
+}
+FLOOR_PATTERN = re.compile(r"scripts/memoria/\{(.+)\}\.py")
+LONGEST, MEDIAN = 50, 10  # lines of a function without its docstring
+
+
+@dataclass(frozen=True)
+class Import:
+    """One import of a room: ``target`` a room's or a foreign module's dotted name."""
+
+    room: str
+    target: str
+    line: int
+    ours: bool
+    at_import: bool  # runs when the room is imported: not inside a function, not for type checkers only
+    runs: bool  # not for type checkers only
+
+
+@cache
+def rooms() -> dict[str, Path]:
+    """Room -> file, without the package's own front page."""
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        if name:
+            found[name] = path
+    return found
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"), str(path))
+
+
+def room_of(name: str) -> str:
+    """The room that ``memoria.<name>`` comes from: the longest beginning that is one; "" is the front page."""
+    while name and name not in rooms():
+        name = name.rpartition(".")[0]
+    return name
+
+
+def imports(room: str, path: Path) -> Iterator[Import]:
+    def visit(node: ast.AST, at_import: bool, runs: bool) -> Iterator[Import]:
+        for target in _targets(node):
+            head, _, rest = target.partition(".")
+            ours = head == "memoria"
+            name = room_of(rest) if ours else target
+            if not ours or name:
+                yield Import(room, name, getattr(node, "lineno", 0), ours, at_import and runs, runs)
+        # what stands in a function, or where another import has failed, does not run with the room
+        inside = at_import and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ExceptHandler)
+        for child in ast.iter_child_nodes(node):
+            types_only = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test) and child in node.body
+            yield from visit(child, inside, runs and not types_only)
+
+    yield from visit(tree(path), True, True)
+
+
+def _targets(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        assert node.level == 0, "relative imports hide which room is meant"
+        return [f"{node.module}.{alias.name}" for alias in node.names] if node.module else []
+    return []
+
+
+@cache
+def all_imports() -> tuple[Import, ...]:
+    return tuple(item for room, path in rooms().items() for item in imports(room, path))
+
+
+@cache
+def hook_floor() -> tuple[str, ...]:
+    """The rooms that the linter reads as Python 3.9 (pyproject.toml): the one list of the hook floor."""
+    ruff = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["ruff"]
+    listed = []
+    for patterns in (ruff["lint"]["per-file-ignores"], ruff["per-file-target-version"]):
+        listed += [match[1].split(",") for match in map(FLOOR_PATTERN.fullmatch, patterns) if match]
+    assert len(listed) == 2
+    assert sorted(listed[0]) == sorted(listed[1]), "the linter's two lists of the hook floor differ"
+    return tuple(sorted(set(listed[0]) - {"__init__"}))
+
+
+def reached_by_hooks() -> set[str]:
+    """The rooms that hooks/ imports, and all that these import."""
+    reached: set[str] = set()
+    new = {item.target for path in (ROOT / "hooks").glob("*.py") for item in imports("hooks", path) if item.ours}
+    while new:
+        reached |= new
+        new = {item.target for item in all_imports() if item.room in new and item.ours and item.runs} - reached
+    return reached
+
+
+def functions() -> Iterator[tuple[str, int]]:
+    """Every function as ``room.name`` and its length in lines without its docstring."""
+    for room, path in rooms().items():
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                docstring = node.body[0] if ast.get_docstring(node) is not None else None
+                lines = (node.end_lineno or node.lineno) - node.lineno + 1
+                if docstring is not None:
+                    lines -= (docstring.end_lineno or docstring.lineno) - docstring.lineno + 1
+                yield f"{room}.{node.name}", lines
+
+
+def floor_of(room: str) -> str:
+    return FLOOR[room.partition(".")[0]]
+
+
+def test_every_room_has_its_floor() -> None:
+    there = {room.partition(".")[0] for room in rooms()}
+    new = sorted(there - set(FLOOR))
+    assert new == [], f"decide for each of {new} what it is and add its name to FLOORS in {Path(__file__).name}"
+    assert set(FLOOR) - there == set(), "FLOORS names rooms that are not there (any more)"
+    assert len(FLOOR) == sum(len(names.split()) for names in FLOORS.values()), "a room stands on two floors"
+
+
+def test_a_room_imports_only_from_floors_below_its_own() -> None:
+    wrong = []
+    for item in all_imports():
+        if item.ours and item.room != item.target:
+            own, other = floor_of(item.room), floor_of(item.target)
+            if ORDER.index(other) < ORDER.index(own) or (own == other and own in ALONE):
+                wrong.append(f"{item.room}:{item.line} ({own}) imports {item.target} ({other})")
+    assert wrong == []
+
+
+def test_no_room_needs_itself_around_a_corner() -> None:
+    needs: dict[str, set[str]] = {room: set() for room in rooms()}
+    for item in all_imports():
+        if item.ours and item.runs and item.target != item.room:
+            needs[item.room].add(item.target)
+    while free := [room for room, others in needs.items() if not others]:
+        for room in free:
+            del needs[room]
+        for others in needs.values():
+            others.difference_update(free)
+    assert needs == {}, "these rooms import each other in a circle"
+
+
+def test_the_front_page_holds_no_code() -> None:
+    body = tree(PACKAGE / "__init__.py").body
+    assert [type(node) for node in body] == [ast.Expr, ast.Assign]
+
+
+def test_each_foreign_package_is_known_to_one_room() -> None:
+    """What is external passes one room, so that it can be replaced there."""
+    known: dict[str, set[str]] = {}
+    for item in all_imports():
+        package = item.target.partition(".")[0]
+        if not item.ours and package not in sys.stdlib_module_names:
+            known.setdefault(package, set()).add(item.room)
+    assert {package: names for package, names in known.items() if len(names) > 1} == SHARED
+    assert known["claude_agent_sdk"] == {"models.claude"}
+
+
+@pytest.mark.parametrize("room", hook_floor())
+def test_the_hook_floor_imports_the_standard_library_and_itself_and_nothing_slow(room: str) -> None:
+    for item in imports(room, rooms()[room]):
+        package = item.target.partition(".")[0]
+        if item.ours:
+            assert item.target in hook_floor() or not item.runs
+        else:
+            assert package in sys.stdlib_module_names, f"{room}:{item.line} imports {package}"
+            assert not (item.at_import and package in SLOW), f"{room}:{item.line} imports {package} at import"
+
+
+@pytest.mark.parametrize("room", hook_floor())
+def test_a_bare_interpreter_loads_nothing_slow_with_a_room_of_the_hook_floor(room: str) -> None:
+    """What the text does not show: modules that allowed modules bring along."""
+    program = (
+        "import sys; before = set(sys.modules)\n"
+        f"sys.path.insert(0, {str(ROOT / 'scripts')!r})\n"
+        f"import memoria.{room}\n"
+        "print('\\n'.join(set(sys.modules) - before))"
+    )
+    run = subprocess.run([sys.executable, "-S", "-I", "-c", program], capture_output=True, text=True, check=True)
+    loaded = set(run.stdout.split())
+    assert f"memoria.{room}" in loaded
+    assert loaded & SLOW == set()
+    assert {name.partition(".")[0] for name in loaded} <= set(sys.stdlib_module_names) | {"memoria"}
+
+
+def test_the_hook_floor_runs_on_python_3_9() -> None:
+    """By vermin, since no 3.9 is at hand; memoria/__init__.py and the hooks' own files are part of it."""
+    files = [PACKAGE / "__init__.py", *(rooms()[room] for room in hook_floor()), *(ROOT / "hooks").glob("*.py")]
+    told = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "from vermin import main; main()",
+            "--target=3.9-",
+            "--violations",
+            "--no-tips",
+            *map(str, files),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert told.returncode == 0, told.stdout
+
+
+def test_what_hooks_reach_is_the_hook_floor() -> None:
+    assert reached_by_hooks() - set(hook_floor()) == set(), "add it to the hook floor's two lists in pyproject.toml"
+
+
+def test_a_room_says_that_it_is_part_of_the_hook_floor() -> None:
+    saying = {
+        room for room, path in rooms().items() if "Part of the hook floor" in (ast.get_docstring(tree(path)) or "")
+    }
+    assert saying == set(hook_floor())
+
+
+def test_what_catches_everything_is_one_of_three() -> None:
+    found = [
+        room
+        for room, path in rooms().items()
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.ExceptHandler) and _is_broad(node) and not isinstance(node.body[-1], ast.Raise)
+    ]
+    assert sorted(found) == sorted(set(found) & set(BROAD)), f"broad except is for {BROAD} only, once each"
+
+
+def _is_broad(handler: ast.ExceptHandler) -> bool:
+    if handler.type is None:
+        return True
+    names = {node.id for node in ast.walk(handler.type) if isinstance(node, ast.Name)}
+    return not names.isdisjoint(("Exception", "BaseException"))
+
+
+def test_functions_are_short() -> None:
+    lengths = dict(functions())
+    assert {name: lines for name, lines in lengths.items() if lines > LONGEST} == {}
+    assert statistics.median(lengths.values()) < MEDIAN
+
+
+def test_the_clients_files_are_thin() -> None:
+    """A door only finds its package and hands over; what it does is a verb's."""
+    for path in [*(ROOT / "hooks").glob("*.py"), *(ROOT / "scripts").glob("*.py")]:
+        assert sum(1 for node in ast.walk(tree(path)) if isinstance(node, ast.FunctionDef | ast.ClassDef)) == 0, path
+        assert len(tree(path).body) <= 8, path
+
+
+def test_every_hook_of_the_plugin_has_its_file_and_the_other_way_round() -> None:
+    declared = re.findall(r"hooks/([a-z-]+\.py)", json.dumps(json.loads((ROOT / "hooks/hooks.json").read_text())))
+    assert sorted(declared) == sorted(path.name for path in (ROOT / "hooks").glob("*.py"))

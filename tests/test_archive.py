@@ -1,0 +1,205 @@
+"""The kept turns come back as they were, redacted, within the cap, and nothing unreadable is ever deleted."""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import pytest
+
+from memoria import show
+from memoria.archive import Archive
+from memoria.daily import Entry, render
+from memoria.errors import ArchiveError, TurnsGoneError, UnknownEntryError
+from memoria.home import Home
+from memoria.turn import Turn
+
+DAY = date(2026, 11, 21)
+CAP = 1_000_000
+SAID = Turn(
+    "u1", "user", "Fix the race — bitte ✓", time=datetime(2026, 11, 21, 9, 30, tzinfo=UTC), cwd="/p", branch="b"
+)
+DONE = Turn("a1", "assistant", "", tools=("Bash: pytest -q (exit 0)", "Edit: a.py"), message_id="m")
+
+
+def archive(tmp_path: Path, cap: int = CAP) -> Archive:
+    return Archive(tmp_path / "archive", cap)
+
+
+def names(kept: Archive) -> list[str]:
+    return sorted(path.name for path in kept.folder.iterdir())
+
+
+def test_turns_come_back_as_they_were(tmp_path: Path) -> None:
+    archive(tmp_path).keep("01k9x2", DAY, [SAID, DONE])
+    assert archive(tmp_path).turns("01k9x2") == [SAID, DONE]
+
+
+def test_an_entry_that_was_never_kept_has_none(tmp_path: Path) -> None:
+    assert archive(tmp_path).turns("01k9x2") is None
+    archive(tmp_path).keep("01k9x2", DAY, [SAID])
+    assert archive(tmp_path).turns("k9x2") is None
+    assert archive(tmp_path).turns("../../etc") is None
+
+
+def test_no_secret_reaches_the_disk(tmp_path: Path) -> None:
+    secret = "ghp" + "_" + "a1B2c3D4e5F6" * 3
+    kept = archive(tmp_path)
+    kept.keep(
+        "e1", DAY, [Turn("k", "user", f"use {secret}", tools=(f"Bash: curl -H 'Authorization: Bearer {secret}'",))]
+    )
+    (path,) = kept.folder.iterdir()
+    plain = gzip.decompress(path.read_bytes()).decode()
+    assert secret not in plain
+    assert "[redacted:github-token]" in plain
+
+
+def test_keeping_the_same_turns_again_changes_no_byte(tmp_path: Path) -> None:
+    kept = archive(tmp_path)
+    kept.keep("e1", DAY, [SAID, DONE])
+    before = [path.read_bytes() for path in kept.folder.iterdir()]
+    kept.keep("e1", DAY, [SAID, DONE])
+    assert [path.read_bytes() for path in kept.folder.iterdir()] == before
+
+
+def test_later_turns_of_an_entry_join_the_earlier_ones(tmp_path: Path) -> None:
+    kept = archive(tmp_path)
+    kept.keep("e1", DAY, [SAID])
+    kept.keep("e1", date(2026, 11, 22), [DONE])
+    assert kept.turns("e1") == [SAID, DONE]
+    assert len(names(kept)) == 1
+
+
+def test_only_the_owner_can_read_it(tmp_path: Path) -> None:
+    kept = archive(tmp_path)
+    kept.keep("e1", DAY, [SAID])
+    assert kept.folder.stat().st_mode & 0o777 == 0o700
+    assert [path.stat().st_mode & 0o777 for path in kept.folder.iterdir()] == [0o600]
+
+
+def test_the_oldest_go_first_and_the_newest_stays(tmp_path: Path) -> None:
+    kept = archive(tmp_path)
+    for day in (3, 1, 2):
+        kept.keep(f"e{day}", date(2026, 11, day), [SAID])
+    one = kept.size() // 3
+    small = archive(tmp_path, one * 2 + 10)
+    small.keep("e4", date(2026, 11, 4), [SAID])
+    assert [name[:10] for name in names(small)] == ["2026-11-03", "2026-11-04"]
+    assert small.size() <= small.cap_bytes
+
+
+def test_an_entry_larger_than_the_cap_is_still_kept(tmp_path: Path) -> None:
+    kept = archive(tmp_path, 1)
+    kept.keep("e1", DAY, [SAID])
+    assert kept.turns("e1") == [SAID]
+
+
+def test_pruning_never_removes_what_it_cannot_parse(tmp_path: Path) -> None:
+    kept = archive(tmp_path)
+    kept.keep("old", date(2026, 1, 1), [SAID])
+    strange = {
+        "2020-01-01-broken.jsonl.gz": b"not gzip at all",
+        "2020-01-02-foreign.jsonl.gz": gzip.compress(b'{"some": "one else\'s"}\n'),
+        "notes.txt": b"a person's own file",
+        "2020-01-03.jsonl.gz": b"no id in the name",
+    }
+    for name, data in strange.items():
+        (kept.folder / name).write_bytes(data)
+    Archive(kept.folder, 1).keep("new", DAY, [SAID])
+    assert names(kept) == sorted([*strange, "2026-11-21-new.jsonl.gz"])
+
+
+def test_a_broken_file_says_so_and_is_not_written_over(tmp_path: Path) -> None:
+    kept = archive(tmp_path)
+    kept.keep("e1", DAY, [SAID])
+    (path,) = kept.folder.iterdir()
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(ArchiveError, match="cannot be read"):
+        kept.turns("e1")
+    kept.keep("e1", DAY, [DONE])
+    assert kept.turns("e1") == [DONE]
+    assert len(names(kept)) == 2
+
+
+def test_forgetting_an_entry_removes_its_turns(tmp_path: Path) -> None:
+    kept = archive(tmp_path)
+    kept.keep("e1", DAY, [SAID])
+    kept.keep("e2", DAY, [SAID])
+    assert kept.remove("e1") is True
+    assert kept.remove("e1") is False
+    assert (kept.turns("e1"), kept.turns("e2")) == (None, [SAID])
+
+
+def test_a_cap_of_nothing_keeps_nothing(tmp_path: Path) -> None:
+    kept = archive(tmp_path, 0)
+    kept.keep("e1", DAY, [SAID])
+    assert kept.turns("e1") is None
+
+
+def test_an_id_that_would_leave_the_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no entry id"):
+        archive(tmp_path).keep("../x", DAY, [SAID])
+
+
+def test_a_lone_surrogate_does_not_stop_the_rest(tmp_path: Path) -> None:
+    kept = archive(tmp_path)
+    kept.keep("e1", DAY, [Turn("k", "user", "half \ud800 pair"), SAID])
+    turns = kept.turns("e1")
+    assert turns is not None
+    assert turns[1] == SAID
+
+
+def shown(home: Home, capsys: pytest.CaptureFixture[str], entry: str, *, as_json: bool = False) -> str:
+    assert show.command(argparse.Namespace(entry=entry, json=as_json), home) == 0
+    return capsys.readouterr().out
+
+
+@pytest.fixture
+def home() -> Home:
+    """A home with one entry in its daily log and its turns in the archive."""
+    home = Home.open()
+    Archive(Path(home.paths.archive), CAP).keep("01k9x2", DAY, [SAID, DONE, Turn("n", "note", "bell \x07\x1b[2J")])
+    folder = Path(home.paths.daily)
+    folder.mkdir(parents=True, exist_ok=True)
+    entries = [
+        Entry(name, DAY, "10:30", "s", "memoria", "memoria-abc123", "Fix the race", "A race.")
+        for name in ("01k9x2", "lost")
+    ]
+    (folder / f"{DAY}.md").write_text("\n".join(map(render, entries)), encoding="utf-8")
+    return home
+
+
+@pytest.mark.parametrize(
+    "reference",
+    ["01k9x2", "e-01k9x2", "^e-01k9x2", "daily/2026-11-21#^e-01k9x2", "[[daily/2026-11-21#^e-01k9x2]]"],
+)
+def test_show_takes_an_id_in_every_form_it_is_written_in(
+    home: Home, capsys: pytest.CaptureFixture[str], reference: str
+) -> None:
+    text = shown(home, capsys, reference)
+    assert "Fix the race · memoria · 2026-11-21" in text
+    assert "Fix the race — bitte ✓" in text
+    assert "  · Bash: pytest -q (exit 0)" in text
+
+
+def test_show_lets_no_control_character_reach_the_terminal(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    text = shown(home, capsys, "01k9x2")
+    assert not [character for character in text if not character.isprintable() and character != "\n"]
+
+
+def test_show_prints_json(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    facts = json.loads(shown(home, capsys, "01k9x2", as_json=True))
+    assert facts["source"] == "daily/2026-11-21#^e-01k9x2"
+    assert [turn["role"] for turn in facts["turns"]] == ["user", "assistant", "note"]
+
+
+def test_show_tells_an_unknown_entry_from_one_whose_turns_are_gone(home: Home) -> None:
+    with pytest.raises(UnknownEntryError, match="no entry nosuch"):
+        show.command(argparse.Namespace(entry="nosuch", json=False), home)
+    with pytest.raises(TurnsGoneError, match="daily/2026-11-21#"):
+        show.command(argparse.Namespace(entry="lost", json=False), home)
+    with pytest.raises(UnknownEntryError, match="no entry id"):
+        show.command(argparse.Namespace(entry="what is this?", json=False), home)

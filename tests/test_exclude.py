@@ -1,0 +1,84 @@
+"""What the user excludes is left alone, and nothing else is."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from memoria.exclude import MARKER, Excluder
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "inside", "outside"),
+    [
+        ("/work/secret", ["/work/secret", "/work/secret/a/b"], ["/work/secret2", "/work", "/x/work/secret"]),
+        ("/work/secret/", ["/work/secret", "/work/secret/a"], ["/work"]),
+        ("/work/*/legal", ["/work/acme/legal", "/work/acme/legal/x"], ["/work/legal", "/work/a/b/legal"]),
+        ("/work/**/legal", ["/work/legal", "/work/a/b/legal/c"], ["/legal", "/other/legal"]),
+        ("**/clients/**", ["/clients", "/home/a/clients/x"], ["/home/a/client"]),
+        ("clients/acme", ["/home/a/clients/acme/src"], ["/home/a/clients/other"]),
+        ("client-*", ["/home/a/client-1", "/home/client-x/src"], ["/home/a/client", "/home/a/my-client-1"]),
+        ("notes?", ["/a/notes1"], ["/a/notes", "/a/notes12"]),
+        ("*", ["/a", "/a/b"], []),
+        ("/", [], ["/a"]),
+        ("", [], ["/a", "/"]),
+        ("/a/*b*c", ["/a/xbxc", "/a/bc/d"], ["/a/xb", "/a/cb"]),
+    ],
+)
+def test_a_pattern_excludes_the_folder_and_all_below_and_no_other(
+    pattern: str, inside: list[str], outside: list[str]
+) -> None:
+    excluder = Excluder([pattern])
+    assert [path for path in inside if not excluder.matches(path)] == []
+    assert [path for path in outside if excluder.matches(path)] == []
+
+
+def test_a_tilde_is_the_home_folder() -> None:
+    assert Excluder(["~/diary"]).matches(str(Path.home() / "diary" / "2026"))
+    assert not Excluder(["~/diary"]).matches("/diary")
+
+
+def test_the_reason_names_what_excluded_it() -> None:
+    assert Excluder(["/x", "/work/*"]).reason("/work/a") == "/work/*"
+
+
+def test_a_marker_excludes_its_folder_and_all_below(tmp_path: Path) -> None:
+    deep = tmp_path / "project" / "src"
+    deep.mkdir(parents=True)
+    assert not Excluder().matches(str(deep))
+    marker = tmp_path / "project" / MARKER
+    marker.touch()
+    assert Excluder().reason(str(deep)) == str(marker)
+    assert not Excluder().matches(str(tmp_path))
+
+
+def test_a_folder_behind_a_link_is_excluded_by_its_real_name(tmp_path: Path) -> None:
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "secret")
+    assert Excluder(["secret"]).matches(str(tmp_path / "link"))
+    assert Excluder(["link"]).matches(str(tmp_path / "link"))
+
+
+@pytest.mark.parametrize("cwd", ["", "relative/path", ".", "/nul\0byte"])
+def test_a_folder_that_is_not_known_is_not_excluded(cwd: str) -> None:
+    assert not Excluder(["*"]).matches(cwd)
+
+
+def test_a_hostile_pattern_takes_no_time() -> None:
+    assert not Excluder(["/" + "*a" * 60 + "*b"]).matches("/" + "a" * 3000)
+
+
+def test_it_imports_nothing_slow() -> None:
+    code = "import os, sys; before = set(sys.modules); import memoria.exclude; print(sorted(set(sys.modules) - before))"
+    answer = subprocess.run(
+        [sys.executable, "-S", "-E", "-c", f"import sys; sys.path.insert(0, {str(ROOT / 'scripts')!r}); {code}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert answer.stdout.strip() == "['__future__', 'memoria', 'memoria.exclude']"

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import pytest
+
+from memoria.memory import likeness
+
+
+def same(one: str, other: str) -> bool:
+    return likeness.same(likeness.words(one), likeness.words(other))
+
+
+def opposed(one: str, other: str) -> bool:
+    return likeness.opposed(likeness.words(one), likeness.words(other))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Use tabs in Makefiles.", "Makefiles use tabs, always."),
+        ("Never commit directly to main; open a pull request.", "Do not commit to main directly, open pull requests."),
+        ("The user prefers short functions.", "I prefer short functions in this codebase"),
+        ("Tests need the emulator running.", "The emulator needs to be running for tests."),
+        ("Bitte keine Emojis in der Dokumentation", "In der Dokumentation keine Emojis."),
+    ],
+)
+def test_the_same_said_otherwise_is_the_same(one: str, other: str) -> None:
+    assert same(one, other)
+    assert not opposed(one, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Use tabs, not spaces.", "Use spaces, not tabs."),
+        ("Use pnpm instead of npm.", "Use npm instead of pnpm."),
+        ("Use tabs for indentation.", "Don't use tabs for indentation."),
+        ("Wir nutzen Poetry, nicht pip.", "Wir nutzen pip, nicht Poetry."),
+        ("The API listens on port 8080.", "The API listens on port 9090."),
+        ("Use two spaces for indentation, not tabs.", "Use tabs for indentation."),
+    ],
+)
+def test_the_opposite_is_no_duplicate(one: str, other: str) -> None:
+    assert opposed(one, other)
+    assert not same(one, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Use tabs in Makefiles.", "Deploys go out on Tuesdays."),
+        ("The staging database is called db-legacy.", "The staging server is called kronos."),
+        ("", "Use tabs."),
+    ],
+)
+def test_different_things_are_neither(one: str, other: str) -> None:
+    assert not same(one, other)
+    assert not opposed(one, other)

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from facts import BLOG, MONDAY, SHOP, fact, keeper
+from memoria.errors import MemoryStoreError
+from memoria.memory.event import GLOBAL
+from memoria.memory.store import MIGRATIONS, Link, Store, leading, made_again
+
+
+def test_migrations_bring_an_older_store_up_without_losing_a_fact(tmp_path: Path) -> None:
+    path = tmp_path / "learned.db"
+    db = sqlite3.connect(path)
+    db.executescript(MIGRATIONS[0] + "PRAGMA user_version=1;")
+    db.execute(
+        "INSERT INTO facts VALUES (1, 'l-1', '2026-11-16', 'fact', '2026-11-16T09:00:00+00:00', '', '', "
+        """'{"id": "l-1", "kind": "fact", "content": "kept", "time": "2026-11-16T09:00:00+00:00"}')"""
+    )
+    db.commit()
+    db.close()
+    with Store(path) as store:
+        assert store.db.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
+        kept = store.get("l-1")
+        assert kept is not None
+        assert kept.content == "kept"
+        assert store.db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+def test_a_store_of_a_newer_memoria_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "learned.db"
+    db = sqlite3.connect(path)
+    db.execute("PRAGMA user_version=99")
+    db.close()
+    with pytest.raises(MemoryStoreError, match="update memoria"):
+        Store(path)
+
+
+@pytest.mark.parametrize("damage", ["gone", "junk", "torn"])
+def test_a_lost_or_corrupt_store_is_made_again_from_the_logs(tmp_path: Path, damage: str) -> None:
+    with keeper(tmp_path) as first:
+        first.take([fact("Use pnpm, not npm.", tags=("tools",)), fact("Deploys go out on Tuesdays.", "operational")])
+        before = first.store.facts()
+        path = first.store.path
+    for extra in path.parent.glob("learned.db-*"):
+        extra.unlink()
+    whole = path.read_bytes()
+    path.unlink()
+    if damage != "gone":
+        path.write_bytes(b"junk" * 999 if damage == "junk" else whole[:4096] + b"\0" * 9000)
+    with keeper(tmp_path) as again:
+        assert again.store.facts() == before
+        assert [event.content for event in again.store.matching("pnpm")] == ["Use pnpm, not npm."]
+
+
+def test_facts_are_found_by_words_keywords_and_stems(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        home.take([fact("Deploys go out on Tuesdays.", "operational", keywords=("release",)), fact("Use tabs.")])
+        for words in ("deploy", "the RELEASE", "tuesday?", '"quoted" OR ('):
+            found = [event.kind for event in home.store.matching(words)]
+            assert found == ([] if words.startswith('"') else ["operational"])
+
+
+def test_recall_serves_the_successor_of_an_ended_fact(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        home.take([fact("Use npm for packages, not pnpm.")])
+        home.take([fact("Use pnpm for packages, not npm.", day=1)])
+        home.take([fact("Use bun for packages, not pnpm.", day=2)])
+        assert [event.content for event in home.store.matching("npm packages")] == ["Use bun for packages, not pnpm."]
+        assert len(home.store.facts(live=False)) == 3
+
+
+def test_a_ring_of_successors_ends(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        one, two = fact("Use npm.", ended=MONDAY), fact("Use pnpm.", ended=MONDAY)
+        day = MONDAY.date()
+        home.store.put(replace(one, successor=two.id), day)
+        home.store.put(replace(two, successor=one.id), day)
+        assert home.store.matching("npm") == []
+
+
+def test_a_project_sees_its_own_and_global_facts_only(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        home.take(
+            [fact("Use tabs."), fact("Deploy on Tuesdays.", project=BLOG), fact("Write British.", project=GLOBAL)]
+        )
+        assert {event.content for event in home.store.facts(project=SHOP)} == {"Use tabs.", "Write British."}
+        assert home.store.matching("tuesdays", SHOP) == []
+
+
+def test_what_matters_most_leads(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        home.take(
+            [
+                fact("The logo is blue.", "fact", importance=0.3),
+                fact("Never use float for money.", "correction", importance=0.8),
+                fact("Old preference about commas.", importance=0.8, day=-400),
+                fact("Write short functions.", importance=0.8, day=0),
+                fact("Quote every path.", importance=0.8, project=BLOG),
+            ]
+        )
+        order = [event.content for event in leading(home.store, SHOP, MONDAY)]
+        assert order == [
+            "Never use float for money.",
+            "Write short functions.",
+            "Old preference about commas.",
+            "The logo is blue.",
+        ]
+
+
+def test_a_correction_made_again_is_marked_and_rises(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        home.take([fact("Run the formatter.", "correction", importance=0.4), fact("Never touch main.", "correction")])
+        top = leading(home.store, SHOP, MONDAY)[0]
+        assert top.content == "Never touch main."
+        home.take([fact("Run the formatter!", "correction", importance=0.4, day=1)])
+        top = leading(home.store, SHOP, MONDAY + timedelta(days=1))[0]
+        assert top.content == "Run the formatter."
+        assert made_again(top)
+
+
+def test_one_number_of_a_server_belongs_to_one_fact(tmp_path: Path) -> None:
+    with Store(tmp_path / "learned.db") as store:
+        store.link(Link("l-a", 7, "x"))
+        store.link(Link("l-b", 7, "y"))
+        assert store.links() == {"l-b": Link("l-b", 7, "y")}

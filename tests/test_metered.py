@@ -1,0 +1,83 @@
+"""Calls are tried again on short faults, booked whatever comes of them, and held to the budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from memoria import clock
+from memoria.errors import BadAnswerError, ModelUnavailableError, OverBudgetError
+from memoria.ledger import Call, Ledger
+from memoria.models import tasks
+from memoria.models.base import Prompt
+from memoria.models.metered import Limits, Metered
+from memoria.models.scripted import Item, Scripted
+
+ANSWER: Item = {"worth_saving": False, "title": "", "context": ""}
+PROMPT = tasks.flush({"project": "p", "exchanges": []})
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    ledger = Ledger(tmp_path / "ledger.db")
+    yield ledger
+    ledger.close()
+
+
+def metered(
+    ledger: Ledger, answers: list[Item] | Callable[[Prompt], Item], limits: Limits | None = None
+) -> tuple[Metered, Scripted, list[float]]:
+    model, slept = Scripted(answers), list[float]()
+    return Metered(model, ledger, ledger.path.with_name("lock"), (2.0, 4.0), limits, slept.append), model, slept
+
+
+def outcomes(ledger: Ledger) -> list[str]:
+    return [call.outcome for _, call in ledger.calls_since(clock.parse("2000-01-01T00:00:00Z") or clock.now())]
+
+
+def test_a_short_fault_is_tried_three_times_within_the_run(ledger: Ledger) -> None:
+    model, _, slept = metered(ledger, [ModelUnavailableError("away"), BadAnswerError("junk"), ANSWER])
+    model.complete(PROMPT, "p")
+    assert slept == [2.0, 4.0]
+    assert outcomes(ledger) == ["ModelUnavailableError", "BadAnswerError", "ok"]
+
+
+def test_the_third_failure_is_raised(ledger: Ledger) -> None:
+    model, asked, slept = metered(ledger, [ModelUnavailableError("away")])
+    with pytest.raises(ModelUnavailableError):
+        model.complete(PROMPT, "p")
+    assert (len(asked.prompts), slept) == (3, [2.0, 4.0])
+
+
+def test_a_fault_that_needs_a_person_is_not_tried_again(ledger: Ledger) -> None:
+    model, asked, slept = metered(ledger, [ModelUnavailableError("not logged in", retry_now=False)])
+    with pytest.raises(ModelUnavailableError):
+        model.complete(PROMPT, "p")
+    assert (len(asked.prompts), slept) == (1, [])
+
+
+def test_a_spent_day_makes_no_call_and_says_until_when(ledger: Ledger) -> None:
+    ledger.book(Call("flush", "scripted", "p", "ok", 1000, 100, 1.2, 1.0))
+    model, asked, _ = metered(ledger, [ANSWER], Limits(daily_usd=1.0))
+    with pytest.raises(OverBudgetError, match="daily_budget_usd") as caught:
+        model.complete(PROMPT, "p")
+    assert asked.prompts == []
+    assert caught.value.until
+    assert caught.value.until > clock.now()
+
+
+def test_yesterdays_spending_does_not_count(ledger: Ledger) -> None:
+    ledger.book(Call("flush", "scripted", "p", "ok", 1000, 100, 9.0, 1.0), clock.parse("2026-01-01T00:00:00Z"))
+    model, _, _ = metered(ledger, [ANSWER], Limits(daily_usd=1.0))
+    assert model.complete(PROMPT, "p").model == "scripted"
+
+
+def test_a_call_that_would_cost_too_much_is_not_made(ledger: Ledger) -> None:
+    """By what such calls cost so far: a dollar a token."""
+    ledger.book(Call("flush", "scripted", "p", "ok", 1, 0, 1.0, 1.0), clock.now())
+    model, asked, _ = metered(ledger, [ANSWER], Limits(call_usd=0.5))
+    with pytest.raises(OverBudgetError, match="call_budget_usd"):
+        model.complete(PROMPT, "p")
+    assert asked.prompts == []

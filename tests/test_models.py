@@ -1,0 +1,360 @@
+"""One suite over all model backends, and what is special about those that talk to something.
+
+``claude`` is the Agent SDK's own client against a scripted Messages API, ``ollama`` a loopback server.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memoria.errors import BadAnswerError, ModelUnavailableError
+from memoria.models import answer, chain, tasks
+from memoria.models.base import JsonObject, Model, Prompt
+from memoria.models.claude import Claude
+from memoria.models.ollama import Ollama, grammar, window
+from memoria.models.scripted import Scripted
+from memoria.paths import Paths
+from memoria.settings import Settings
+from messages_api import Hang, Json, MessagesApi, Reply, Status
+from ollama_api import OllamaApi
+from real_client import clean_env
+
+FLUSH = tasks.flush(
+    {
+        "project": "shop",
+        "exchanges": [
+            {
+                "user": "Fix the race in flush.py. Always take the lock first.",
+                "assistant": "The cause was a missing lock. Fixed it in `flush.py`.",
+                "tools": ["Bash uv run pytest"],
+                "errors": [],
+                "notes": [],
+            }
+        ],
+    }
+)
+COMPILE = tasks.compile_(
+    {
+        "today": "2026-11-21",
+        "entries": [
+            {
+                "id": "01k9x2",
+                "day": "2026-11-21",
+                "project": "shop",
+                "title": "Fix the race",
+                "context": "The flush raced.",
+                "key_exchanges": [],
+                "decisions": ["We decided to take the lock first because headers raced."],
+                "lessons": [],
+                "action_items": [],
+                "learned": [{"kind": "preference", "content": "Always take the lock first."}],
+            }
+        ],
+        "articles": [],
+        "index": [],
+    }
+)
+ANSWERS: dict[str, JsonObject] = {
+    "flush": {"worth_saving": True, "title": "Fix the race in `flush.py`"},
+    "compile": {
+        "articles": [
+            {"slug": "flush-race", "title": "Flush race", "claims": [{"text": "It raced.", "sources": ["01k9x2"]}]}
+        ]
+    },
+}
+
+
+@dataclass
+class Backend:
+    """How a test brings one backend to answer, to answer badly, and to be away."""
+
+    saying: Callable[[str], Model]
+    away: Callable[[], Model] | None
+
+
+@pytest.fixture
+def stack() -> Iterator[ExitStack]:
+    with ExitStack() as stack:
+        yield stack
+
+
+@pytest.fixture
+def claude(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stack: ExitStack
+) -> Callable[..., tuple[Claude, MessagesApi]]:
+    """A claude whose API answers as told; the environment is the client's clean one and nothing else."""
+
+    def make(said: Callable[[Json], Any], timeout_s: float = 60.0, **more: str) -> tuple[Claude, MessagesApi]:
+        api = stack.enter_context(MessagesApi(said))
+        for name in list(os.environ):
+            monkeypatch.delenv(name)
+        for name, value in clean_env(tmp_path / "user", api.url, **more).items():
+            monkeypatch.setenv(name, value)
+        return Claude("haiku", cwd=tmp_path / "state" / "claude", timeout_s=timeout_s), api
+
+    return make
+
+
+def _ollama(stack: ExitStack, said: Any, timeout_s: float = 20.0) -> tuple[Ollama, OllamaApi]:
+    api = stack.enter_context(OllamaApi(lambda _: said, ["mistral:7b", "qwen2.5:3b"]))
+    return Ollama("", url=api.url, preferred=["qwen2.5", "mistral"], timeout_s=timeout_s), api
+
+
+@pytest.fixture(params=list(chain.BACKENDS))
+def backend(
+    request: pytest.FixtureRequest,
+    claude: Callable[..., tuple[Claude, MessagesApi]],
+    stack: ExitStack,
+    paths: Paths,
+) -> Backend:
+    """Each backend of the table."""
+    if request.param == "claude":
+        return Backend(
+            lambda said: claude(lambda _: said)[0], lambda: claude(lambda _: Status(529, "overloaded_error"))[0]
+        )
+    if request.param == "ollama":
+        return Backend(lambda said: _ollama(stack, said)[0], lambda: _ollama(stack, 503)[0])
+    if request.param == "scripted":
+        return Backend(lambda said: Scripted([said]), lambda: Scripted([ModelUnavailableError("away")]))
+    offline = chain.from_settings(Settings.load({"MEMORIA_MODEL": "offline"}), paths)
+    return Backend(lambda _: offline, None)
+
+
+@pytest.mark.parametrize("prompt", [FLUSH, COMPILE], ids=["flush", "compile"])
+def test_an_answer_fits_the_schema_and_is_booked(backend: Backend, prompt: Prompt) -> None:
+    model = backend.saying("Gladly:\n```json\n" + json.dumps(ANSWERS[prompt.task]) + "\n```")
+    completion = model.complete(prompt)
+    assert answer.check(completion.data, prompt.schema) == completion.data
+    assert completion.data.get("worth_saving") or completion.data["articles"]
+    assert completion.model == model.name
+    if completion.model != "offline":
+        assert completion.usage.input_tokens > 0
+        assert completion.usage.output_tokens > 0
+
+
+@pytest.mark.parametrize("said", ["", "I cannot do that.", '{"worth_saving": "perhaps"}', '{"worth_saving": true, "ti'])
+def test_a_bad_answer_raises_and_is_booked_all_the_same(backend: Backend, said: str) -> None:
+    model = backend.saying(said)
+    offline = model.name == "offline"
+    with pytest.raises(BadAnswerError) as caught:
+        model.complete(Prompt("contradictions", "", {}) if offline else FLUSH)
+    assert caught.value.model == model.name
+    assert offline or caught.value.usage.input_tokens > 0
+
+
+def test_a_model_that_is_away_says_so(backend: Backend) -> None:
+    if backend.away is None:
+        return  # offline is always there
+    with pytest.raises(ModelUnavailableError) as caught:
+        backend.away().complete(FLUSH)
+    assert caught.value.retry_now
+
+
+# ---- claude
+
+
+def test_claude_gets_no_tool_and_nothing_of_the_users_settings(
+    claude: Callable[..., tuple[Claude, MessagesApi]], tmp_path: Path
+) -> None:
+    fired, home = tmp_path / "fired", tmp_path / "user"
+    hook = [{"hooks": [{"type": "command", "command": f"touch '{fired}'"}]}]
+    events = ("SessionStart", "UserPromptSubmit", "Stop", "SessionEnd")
+    model, api = claude(lambda _: json.dumps(ANSWERS["flush"]), CLAUDECODE="1", CLAUDE_PROJECT_DIR=str(tmp_path))
+    (home / ".claude" / "settings.json").write_text(json.dumps({"hooks": dict.fromkeys(events, hook)}))
+    (home / ".claude" / "CLAUDE.md").write_text("Remember the marker zanzibar.")
+    model.complete(FLUSH)
+    assert len(api.messages) == 1
+    assert api.messages[0].body["tools"] == []
+    assert "zanzibar" not in json.dumps(api.messages[0].body)
+    assert not fired.exists()
+    assert not (home / ".claude" / "projects").exists()
+    assert list(model.cwd.iterdir()) == []
+
+
+def test_claude_is_started_as_ours_and_not_as_a_child_of_a_session(
+    claude: Callable[..., tuple[Claude, MessagesApi]],
+) -> None:
+    model, _ = claude(lambda _: "", CLAUDECODE="1", CLAUDE_CODE_SESSION_ID="x")
+    env = model._options().env
+    assert env["CLAUDE_INVOKED_BY"] == "memoria"
+    assert env["CLAUDECODE"] == env["CLAUDE_CODE_SESSION_ID"] == ""
+
+
+def test_a_path_in_a_conversation_is_not_read_into_the_prompt(
+    claude: Callable[..., tuple[Claude, MessagesApi]], tmp_path: Path
+) -> None:
+    secret = tmp_path / "secret.txt"
+    secret.write_text("the password is zanzibar")
+    model, api = claude(lambda _: json.dumps(ANSWERS["flush"]))
+    model.complete(
+        tasks.flush({"project": "shop", "exchanges": [{"user": f"look at @{secret} please", "assistant": ""}]})
+    )
+    assert str(secret) in api.messages[0].text
+    assert "zanzibar" not in json.dumps(api.messages[0].body)
+
+
+def conversation(size: int) -> JsonObject:
+    """About ``size`` characters in the manner of real ones: prose, code names, quotes, tools, other scripts."""
+    part = {
+        "user": 'Please fix the "flush race" in `scripts/flush.py`; it was reported für Köln as well.',
+        "assistant": "The cause was a missing lock: two workers wrote it.\n\nFixed in `flush.py`; all tests pass. " * 3,
+        "tools": ["Bash uv run pytest -q tests/test_flush.py → exit 0", "Edit scripts/flush.py lock header worker"],
+        "errors": ["Exit code 1\nAssertionError: assert 2 == 1"],
+        "notes": [],
+    }
+    return {"project": "shop", "exchanges": [part] * (size // 600)}
+
+
+@pytest.mark.parametrize("size", [600, 60_000])
+def test_a_flush_carries_at_most_6000_bytes_beside_the_conversation(
+    claude: Callable[..., tuple[Claude, MessagesApi]], size: int
+) -> None:
+    prompt = tasks.flush(conversation(size))
+    opening = prompt.text.index("\n<conversation-")
+    carried = prompt.text[opening : prompt.text.rindex("</conversation-")]
+    model, api = claude(lambda _: json.dumps(ANSWERS["flush"]))
+    model.complete(prompt)
+    assert len(api.messages) == 1
+    over = api.messages[0].size - len(carried.encode())
+    print(f"\nconversation {len(carried.encode())} bytes, request {api.messages[0].size} bytes, {over} beside it")
+    assert over <= 6_000
+
+
+@pytest.mark.parametrize(
+    ("said", "error", "retry_now"),
+    [
+        (Status(401, "authentication_error"), ModelUnavailableError, False),
+        (Status(404, "not_found_error"), ModelUnavailableError, False),
+        (Status(400, "invalid_request_error", "Your credit balance is too low"), ModelUnavailableError, False),
+        (Status(429, "rate_limit_error"), ModelUnavailableError, True),
+        (Status(500), ModelUnavailableError, True),
+        (ConnectionError("dropped"), ModelUnavailableError, True),
+        (Status(400, "invalid_request_error", "prompt is too long: 9 tokens > 8 maximum"), BadAnswerError, None),
+        (Status(413, "request_too_large"), BadAnswerError, None),
+        (Reply("I can't help with that.", "refusal"), BadAnswerError, None),
+        (Reply('{"worth_saving": true, "title": "Fi', "max_tokens"), BadAnswerError, None),
+        (Reply([]), BadAnswerError, None),
+    ],
+    ids=str,
+)
+def test_what_went_wrong_with_claude_is_told_by_type(
+    claude: Callable[..., tuple[Claude, MessagesApi]], said: Any, error: type[Exception], retry_now: bool | None
+) -> None:
+    model, api = claude(lambda _: said)
+    with pytest.raises(error) as caught:
+        model.complete(FLUSH)
+    assert getattr(caught.value, "retry_now", None) == retry_now
+    assert str(caught.value)
+    if isinstance(said, Reply):  # answered, so paid for, once for each request that the client made of it
+        assert getattr(caught.value, "usage").input_tokens == 100 * len(api.messages)  # noqa: B009 (an Exception to mypy)
+
+
+def test_without_a_login_claude_names_the_remedy(
+    claude: Callable[..., tuple[Claude, MessagesApi]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, api = claude(lambda _: "never asked")
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    with pytest.raises(ModelUnavailableError, match="/login") as caught:
+        model.complete(FLUSH)
+    assert not caught.value.retry_now
+    assert api.messages == []
+
+
+def test_a_claude_that_hangs_is_given_up_at_our_deadline_and_its_process_is_gone(
+    claude: Callable[..., tuple[Claude, MessagesApi]],
+) -> None:
+    model, api = claude(lambda _: Hang(), timeout_s=3.0)
+    started = time.monotonic()
+    with pytest.raises(ModelUnavailableError, match="within 3 s") as caught:
+        model.complete(FLUSH)
+    assert caught.value.retry_now
+    assert len(api.messages) == 1, "it hung in the model call, not before"
+    assert time.monotonic() - started < 3 + 12  # end of input, SIGTERM and SIGKILL take the SDK 5 s, 15 at the worst
+    assert _processes_in(model.cwd) == []
+
+
+def _processes_in(folder: Path) -> list[str]:
+    """Processes whose working directory is ``folder``; on machines without /proc those whose command names it."""
+    if Path("/proc/self/cwd").exists():
+        found = [entry for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+        return [entry.name for entry in found if _cwd(entry) == str(folder)]
+    listing = subprocess.run(["ps", "-ax", "-o", "command"], capture_output=True, text=True, check=True).stdout
+    return [line for line in listing.splitlines() if str(folder) in line]
+
+
+def _cwd(process: Path) -> str:
+    try:
+        return str((process / "cwd").readlink())
+    except OSError:  # gone meanwhile, or not ours
+        return ""
+
+
+# ---- ollama
+
+
+def test_ollama_takes_the_first_of_the_preferences_that_is_installed(stack: ExitStack) -> None:
+    model, api = _ollama(stack, json.dumps(ANSWERS["flush"]))
+    assert model.complete(FLUSH).model == "ollama:qwen2.5:3b"
+    assert api.requests[0]["model"] == "qwen2.5:3b"
+
+
+def test_ollama_without_any_wanted_model_names_the_remedy(stack: ExitStack) -> None:
+    model, api = _ollama(stack, "never asked")
+    api.installed = ["llava:13b"]
+    with pytest.raises(ModelUnavailableError, match="ollama pull") as caught:
+        model.complete(FLUSH)
+    assert not caught.value.retry_now
+
+
+def test_an_ollama_that_is_not_running_names_the_remedy(stack: ExitStack) -> None:
+    with OllamaApi(lambda _: "", []) as api:
+        url = api.url
+    with pytest.raises(ModelUnavailableError, match="ollama serve") as caught:
+        Ollama("x", url=url, preferred=[], timeout_s=5).complete(FLUSH)
+    assert not caught.value.retry_now
+
+
+def test_a_model_that_ollama_does_not_have_is_no_passing_fault(stack: ExitStack) -> None:
+    with pytest.raises(ModelUnavailableError, match="ollama pull") as caught:
+        _ollama(stack, 404)[0].complete(FLUSH)
+    assert not caught.value.retry_now
+
+
+def test_an_ollama_that_hangs_is_given_up_at_our_deadline(stack: ExitStack) -> None:
+    with pytest.raises(ModelUnavailableError, match=r"within 0\.5 s") as caught:
+        _ollama(stack, None, timeout_s=0.5)[0].complete(FLUSH)
+    assert caught.value.retry_now
+
+
+def test_an_answer_that_ollama_cut_is_a_bad_answer(stack: ExitStack) -> None:
+    reply = {"message": {"content": '{"worth_saving": true}'}, "done_reason": "length"}
+    with pytest.raises(BadAnswerError, match="cut"):
+        _ollama(stack, reply)[0].complete(FLUSH)
+
+
+@pytest.mark.parametrize("reply", [{}, {"message": None}, {"message": {"content": None}}])
+def test_a_strange_reply_of_ollama_is_a_bad_answer(stack: ExitStack, reply: Json) -> None:
+    with pytest.raises(BadAnswerError):
+        _ollama(stack, reply)[0].complete(FLUSH)
+
+
+def test_ollama_is_given_a_window_that_holds_the_text_and_a_grammar(stack: ExitStack) -> None:
+    model, api = _ollama(stack, json.dumps(ANSWERS["flush"]))
+    prompt = tasks.flush(conversation(60_000))
+    model.complete(prompt)
+    sent = api.requests[0]
+    assert sent["options"]["num_ctx"] == window(prompt.text) >= len(prompt.text) / 4 + 2_000
+    assert sent["stream"] is False
+    assert "maxLength" not in json.dumps(sent["format"])
+    assert sent["format"]["properties"]["learned"]["items"]["required"][:2] == ["kind", "content"]
+    assert sent["format"] == grammar(tasks.FLUSH_SCHEMA)

@@ -1,0 +1,54 @@
+"""README is true: its settings, its commands, and what it shows of the demo."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from memoria import paths
+from memoria.cli import VERBS
+from memoria.settings import Settings
+
+ROOT = Path(paths.ROOT)
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def shown(label: str) -> str:
+    """The text of the code block that follows a ``<!-- demo: label -->`` mark."""
+    match = re.search(rf"<!-- demo: {label} -->\n```markdown\n(.*?)\n```\n", README, re.DOTALL)
+    assert match, f"README shows no {label}"
+    return match[1]
+
+
+def written(default: object) -> str:
+    if isinstance(default, tuple):
+        return ",".join(map(str, default))
+    return str(default).lower() if isinstance(default, bool) else str(default)
+
+
+def test_every_setting_has_its_row_with_default_and_sentence() -> None:
+    for field in Settings.fields():
+        default = f"`{written(field.default)}`" if written(field.default) else ""
+        row = f"| `{field.name}` | `{field.variable}` | {default} | {field.sentence} |"
+        assert row in README, f"README needs this row: {row}"
+
+
+def test_every_command_has_its_row() -> None:
+    for verb, (_, line) in VERBS.items():
+        assert f"| `memoria {verb}` | {line} |" in README
+
+
+def test_the_entry_and_the_article_shown_are_what_the_demo_makes(tmp_path: Path) -> None:
+    """In a folder with spaces and non-ASCII letters, as a process of its own."""
+    home = tmp_path / "my dëmo"
+    run = subprocess.run(
+        [sys.executable, "-m", "memoria", "demo", "--home", str(home)], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    days = [path.read_text(encoding="utf-8") for path in (home / "daily").glob("*.md")]
+    assert any(shown("daily") in day for day in days)
+    articles = [path.read_text(encoding="utf-8").rstrip() for path in (home / "knowledge").rglob("*.md")]
+    assert shown("article") in articles
+    assert str(home / "knowledge" / "index.md") in run.stdout

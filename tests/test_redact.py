@@ -1,0 +1,185 @@
+"""Secrets go, the words around them stay, and no text makes it slow."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memoria import keyshapes
+from memoria.redact import Redactor, redact
+from redaction import Example, examples
+
+SECRETS = examples("secret")
+PLAIN = examples("plain")
+KNOWN_FALSE_ALARMS = {"kCVPixelFormatType_420YpCbCr8BiPlanarVideoRange"}  # an identifier that looks drawn by chance
+KNOWN_MISSES = {  # no word and no shape tells them from any other text
+    "ada / … are the credentials",
+    'jwt.verify(t, "…")',
+    'BasicAuth("ada", "…")',
+    "recovery code: …",
+    "the PIN is …",
+}
+KEY = "ghp" + "_" + "a1B2c3D4e5F6" * 3
+
+
+@pytest.mark.parametrize("example", SECRETS, ids=lambda example: example.name)
+def test_a_secret_does_not_survive_unless_the_docs_say_so(example: Example) -> None:
+    assert bool(example.survivors(redact(example.text))) == (example.form in KNOWN_MISSES)
+
+
+@pytest.mark.parametrize("example", PLAIN, ids=lambda example: example.name)
+def test_what_only_looks_like_a_secret_stays(example: Example) -> None:
+    if example.text not in KNOWN_FALSE_ALARMS:
+        assert redact(example.text) == example.text
+
+
+def test_the_set_is_large_enough_to_mean_something() -> None:
+    assert len(SECRETS) >= 150
+    assert len(PLAIN) >= 150
+
+
+@pytest.mark.parametrize("example", SECRETS, ids=lambda example: example.name)
+def test_redacting_twice_changes_nothing_more(example: Example) -> None:
+    once = redact(example.text)
+    assert redact(once) == once
+
+
+PIECES = [example.text for example in SECRETS + PLAIN] + ["token: ", "password=", "[redacted:token]", "\n", '"', "\\n"]
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.sampled_from(PIECES) | st.text(max_size=12), max_size=6))
+def test_redacting_any_text_twice_changes_nothing_more(parts: list[str]) -> None:
+    once = redact("".join(parts))
+    assert redact(once) == once
+
+
+@settings(max_examples=100, deadline=None)
+@given(before=st.text(max_size=40), after=st.text(max_size=40))
+def test_a_key_does_not_survive_whatever_stands_around_it(before: str, after: str) -> None:
+    text = f"{before} {KEY} {after}"
+    assert KEY not in redact(text)
+
+
+def test_the_words_around_a_secret_stay() -> None:
+    assert redact(f"Use {KEY} for CI.") == "Use [redacted:github-token] for CI."
+    assert redact('{"password": "hunter2!"}') == '{"password": "[redacted:password]"}'
+
+
+@pytest.mark.parametrize("at", range(4, len(KEY) - 4))
+def test_a_key_that_a_line_break_cuts_is_gone_with_both_its_pieces(at: int) -> None:
+    assert redact(f"use\n{KEY[:at]}\n{KEY[at:]}\nfor CI") == "use\n[redacted:github-token]\nfor CI"
+    assert redact(f"use {KEY[:at]}\\\n   {KEY[at:]} for CI") == "use [redacted:github-token] for CI"
+
+
+def test_findings_are_counted_by_kind() -> None:
+    redactor = Redactor()
+    redactor.redact(f"{KEY} and {KEY}")
+    redactor.redact("DB_PASSWORD=hunter2")
+    assert redactor.counts == {"github-token": 2, "password": 1}
+
+
+def test_a_letter_whose_lower_case_is_longer_moves_nothing() -> None:
+    assert redact("İİİ PASSWORD=hunter2 İ") == "İİİ PASSWORD=[redacted:password] İ"
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("a <private>b</private> c", "a [redacted:private] c"),
+        ("a <private>b", "a [redacted:private]"),
+        ("a <private>b <private>c</private> d</private> e", "a [redacted:private] e"),
+        ("a <PRIVATE>b</Private> c <private>d</private>", "a [redacted:private] c [redacted:private]"),
+        ("a </private> b", "a </private> b"),
+        ("write `<private>` around it", "write `<private>` around it"),
+        ("a <privateer> b", "a <privateer> b"),
+        (f"<private>{KEY}</private>", "[redacted:private]"),
+    ],
+)
+def test_private_passages_go_and_nothing_beside_them(text: str, left: str) -> None:
+    assert redact(text) == left
+
+
+def test_own_patterns_are_redacted_and_bad_ones_named() -> None:
+    redactor = Redactor([r"ACME-\d{4}", "(", "x*", r"Project \w+"])
+    assert redactor.redact("ACME-1234 of Project Falcon") == "[redacted:own] of [redacted:own]"
+    assert len(redactor.problems) == 2
+    assert "'('" in redactor.problems[0]
+    assert "'x*'" in redactor.problems[1]
+
+
+def test_every_shape_is_in_the_set_or_named_by_its_source() -> None:
+    assert {shape.source for shape in keyshapes.SHAPES if not shape.source} == set()
+    assert {example.kind for example in SECRETS} >= {shape.kind for shape in keyshapes.SHAPES} - UNTRIED
+
+
+UNTRIED = {"onepassword-token", "artifactory-key", "facebook-token", "tavily-key"}
+
+HOSTILE = [
+    "a",
+    "aB3",
+    "sk-",
+    "eyJ",
+    "eyJ-",
+    "eyJaaaaaaaa.",
+    "token=",
+    "token= ",
+    "password: ",
+    'password="',
+    "://a:",
+    "http://a:b/c",
+    "<private>",
+    "<private ",
+    "-----BEGIN PRIVATE KEY-----",
+    "-----BEGIN PRIVATE KEY-----\nAAAAAAAAAAAAAAAAAAAA\n",
+    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n-----END PRIVATE KEY-----\n",
+    "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo\n",
+    "\n",
+    "\\n",
+    "-us",
+    ":AA",
+    "cookie: a=b",
+    "bearer ",
+    "basic aaaaaaaa",
+    "xoxb-a",
+    "MMMMMMMMMMMMMMMMMMMMMMMM.",
+    "ghp_abc\n",
+    "sk-ant-abcdefghij\n",
+    " --password",
+    "curl -u ",
+    "mysql -",
+    "redis-cli -a",
+    "login a password ",
+    "[redacted:token]: x1",
+    "<password>",
+    "ab3D/",
+]
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_four_times_the_text_takes_about_four_times_as_long(piece: str) -> None:
+    """A quadratic pattern would take sixteen times as long; a short run is too noisy to judge and fast enough."""
+
+    def seconds(size: int) -> float:
+        text = (piece * (size // len(piece) + 1))[:size]
+        begin = time.process_time()
+        redact(text)
+        return time.process_time() - begin
+
+    small, large = seconds(25_000), seconds(100_000)
+    assert large < 0.1 or large < 10 * small
+
+
+def test_a_line_of_two_megabytes_is_no_trouble() -> None:
+    line = "x" * 1_000_000 + f" {KEY} " + "ab3D/" * 200_000
+    begin = time.process_time()
+    assert KEY not in redact(line)
+    assert time.process_time() - begin < 5
+
+
+def test_marks_are_readable_words() -> None:
+    assert all(re.fullmatch(r"[a-z0-9-]{1,40}", shape.kind) for shape in keyshapes.SHAPES)

@@ -1,0 +1,119 @@
+"""The verb: what a person or a program gets to see, and that an unusable index is no reason to find nothing."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memoria import detach, search
+from memoria.errors import ExpectedError
+from memoria.home import Home
+from memoria.index import Index
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    home = tmp_path / "memoria"  # as conftest sets MEMORIA_HOME
+    (home / "knowledge/concepts").mkdir(parents=True)
+    (home / "knowledge/concepts/zebra.md").write_text(
+        "---\ntitle: Zebras\n---\n# Zebras\nA zebra has \x1b[31mstripes.\n"
+    )
+    (home / "daily").mkdir()
+    (home / "daily/2026-11-21.md").write_text(
+        "### Session (14:05) · zoo · Stripes\n**Context:** Counted the zebra stripes.\n\n^e-01\n"
+        "<!-- memoria entry=01 session=s1 turns=a project=zoo-123456 model=m -->\n"
+    )
+    return home
+
+
+def run(*words: str) -> int:
+    parser = argparse.ArgumentParser()
+    search.arguments(parser)
+    return search.command(parser.parse_args(words), Home.open())
+
+
+def test_a_person_sees_where_and_what_with_the_words_marked(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("zebra") == 0
+    shown = capsys.readouterr().out
+    assert "knowledge/concepts/zebra.md" in shown
+    assert "**zebra**" in shown
+    assert "\x1b" not in shown
+
+
+def test_a_program_gets_one_json_object(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("zebra", "stripes", "--json", "-k", "1", "--kind", "entry") == 0
+    (result,) = json.loads(capsys.readouterr().out)["results"]
+    assert (result["path"], result["entry"], result["session"]) == ("daily/2026-11-21.md", "e-01", "s1")
+    assert result["score"] > 0
+
+
+def test_a_project_can_be_asked_for(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run("zebra", "--json", "--project", "zoo-123456")
+    assert [result["path"] for result in json.loads(capsys.readouterr().out)["results"]] == ["daily/2026-11-21.md"]
+
+
+def test_a_file_of_queries_is_answered_line_by_line(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[Any] = [
+        {"query": "stripes", "collection": "zoo-123456"},
+        {"query": "nothing of it"},
+        [1],
+        {"query": "zebra"},
+    ]
+    (tmp_path / "q.jsonl").write_text("\n".join(json.dumps(line) for line in asked) + "\n{broken\n")
+    assert run("--batch", str(tmp_path / "q.jsonl")) == 0
+    answers = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [len(answer["results"]) for answer in answers] == [1, 0, 0, 2, 0]
+    assert set(answers[0]["results"][0]) == {"path", "entry", "session", "score"}
+    assert "error" in answers[2]
+    assert "error" in answers[4]
+
+
+def test_nothing_found_is_no_error(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("quagga") == 0
+    assert "nothing found" in capsys.readouterr().out
+
+
+def test_no_words_are_an_error_that_says_what_to_type(home: Path) -> None:
+    with pytest.raises(ExpectedError, match='memoria search "words"'):
+        run()
+
+
+def test_a_rebuild_forgets_what_the_files_do_not_say(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run("zebra")
+    with Index(home / ".memoria/index.db") as index:
+        index._db.execute("UPDATE documents SET title = 'wrong'")
+    assert run("zebra", "--rebuild") == 0
+    assert "wrong" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("rubbish", [b"rubbish" * 1000, b"SQLite format 3\0" + b"\7" * 5000])
+def test_a_corrupt_index_is_rebuilt_in_the_background_while_the_search_is_answered(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, rubbish: bytes
+) -> None:
+    started: list[list[str]] = []
+    monkeypatch.setattr(detach, "start", lambda ways, paths: started.extend(ways))
+    run("zebra")
+    (home / ".memoria/index.db").write_bytes(rubbish)
+    for side in ("-wal", "-shm"):
+        (home / f".memoria/index.db{side}").unlink(missing_ok=True)
+    capsys.readouterr()
+    assert run("zebra") == 0
+    assert "knowledge/concepts/zebra.md" in capsys.readouterr().out
+    (way,) = started
+    assert way[1:4] == ["-m", "memoria", "search"]
+    assert run(*way[4:]) == 0  # what was started makes it usable again
+    monkeypatch.setattr(detach, "start", lambda *_: pytest.fail("started again"))
+    assert run("zebra") == 0
+
+
+def test_a_long_passage_is_shown_around_its_word() -> None:
+    shown = search.highlighted("filler " * 400 + "the zebra runs " + "filler " * 400, {"zebra"}, bold=False)
+    assert "**zebra**" in shown
+    assert len(shown) < search.SNIPPET_CHARS + 40
+    assert search.highlighted("x" * 5000, set(), bold=False).endswith("…")

@@ -1,0 +1,163 @@
+"""Sixteen processes at work on one session: no update is lost, in the embedded store and in Redis."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from memoria.working import Limits, TaskState, WorkingMemory
+from memoria.working.failover_store import FailoverStore, SharedStore
+from memoria.working.sqlite_store import SqliteStore
+from memoria.working.store import Store
+from redis_server import RedisServer, require_redis
+
+PROCESSES = 16
+TIMES = 10
+LIMITS = Limits(scratchpad_entries=PROCESSES * TIMES)
+
+WORKER = """
+import asyncio, sys
+from pathlib import Path
+from memoria.working import Limits, WorkingMemory
+name, file, url, times, entries = sys.argv[1], Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]), int(sys.argv[5])
+if url:
+    from memoria.working.redis_store import RedisStore
+    store = RedisStore(url)
+else:
+    from memoria.working.sqlite_store import SqliteStore
+    store = SqliteStore(file)
+async def main():
+    async with await WorkingMemory.for_session("s", store=store, limits=Limits(scratchpad_entries=entries)) as memory:
+        for turn in range(times):
+            await memory.append_scratchpad(f"{name} {turn}")
+            await memory.update_task_progress(percent=turn)
+            await memory.set(f"{name}:{turn}", turn)
+asyncio.run(main())
+"""
+
+
+@pytest.fixture(params=["sqlite", "redis"])
+def shared(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Callable[[], Store], list[str]]]:
+    file = tmp_path / "working.db"
+    if request.param == "sqlite":
+        yield lambda: SqliteStore(file), [str(file), ""]
+        return
+    require_redis()
+    server = RedisServer(tmp_path, "--appendfsync", "no").start()
+    from memoria.working.redis_store import RedisStore  # noqa: PLC0415 (an extra)
+
+    yield lambda: RedisStore(server.url), [str(file), server.url]
+    server.stop()
+
+
+def test_sixteen_processes_on_one_session_lose_no_update(shared: tuple[Callable[[], Store], list[str]]) -> None:
+    opener, where = shared
+
+    async def before() -> None:
+        async with await WorkingMemory.for_session("s", store=opener(), limits=LIMITS) as memory:
+            await memory.set_task_state(TaskState("shared work"))
+
+    asyncio.run(before())
+    command = [sys.executable, "-c", WORKER]
+    numbers = [str(TIMES), str(LIMITS.scratchpad_entries)]
+    workers = [subprocess.Popen([*command, f"w{number}", *where, *numbers]) for number in range(PROCESSES)]
+    assert [worker.wait(120) for worker in workers] == [0] * PROCESSES
+
+    async def after() -> None:
+        async with await WorkingMemory.for_session("s", store=opener(), limits=LIMITS) as memory:
+            expected = {f"w{number} {turn}" for number in range(PROCESSES) for turn in range(TIMES)}
+            notes = await memory.get_scratchpad()
+            assert len(notes) == len(expected)
+            assert set(notes) == expected
+            state = await memory.get_task_state()
+            assert state is not None
+            assert (state.description, state.revision) == ("shared work", PROCESSES * TIMES)
+            assert len(await memory.list_keys()) == PROCESSES * TIMES
+
+    asyncio.run(after())
+
+
+def test_a_killed_writer_leaves_whole_records_and_no_lock(tmp_path: Path) -> None:
+    file = tmp_path / "working.db"
+    worker = subprocess.Popen([sys.executable, "-c", WORKER, "w", str(file), "", "100000", "50"])
+
+    async def notes() -> list[str]:
+        async with await WorkingMemory.for_session("s", store=SqliteStore(file)) as memory:
+            return await memory.get_scratchpad()
+
+    deadline = time.monotonic() + 60
+    while len(asyncio.run(notes())) < 20:
+        assert time.monotonic() < deadline
+    worker.kill()
+    worker.wait(20)
+
+    async def after() -> None:
+        async with await WorkingMemory.for_session("s", store=SqliteStore(file)) as memory:
+            numbers = [int(note.split()[1]) for note in await memory.get_scratchpad()]
+            assert numbers == list(range(numbers[0], numbers[-1] + 1))
+            await memory.append_scratchpad("w 0")
+
+    asyncio.run(after())
+
+
+def nowhere(url: str) -> Callable[[], SharedStore]:
+    def connect() -> SharedStore:
+        from memoria.working.redis_store import RedisStore  # noqa: PLC0415 (an extra)
+
+        return RedisStore(url)
+
+    return connect
+
+
+def test_a_waiting_writer_does_not_hold_the_event_loop(tmp_path: Path) -> None:
+    file = tmp_path / "working.db"
+    other = SqliteStore(file)
+
+    async def scenario() -> None:
+        memory = await WorkingMemory.for_session("s", store=SqliteStore(file))
+        await other.waiting()
+        assert other._connection is not None
+        other._connection.execute("BEGIN IMMEDIATE")
+        writing = asyncio.create_task(memory.set("k", 1))
+        longest, last = 0.0, time.monotonic()
+        for _ in range(50):
+            await asyncio.sleep(0.002)
+            longest, last = max(longest, time.monotonic() - last), time.monotonic()
+        assert not writing.done()
+        assert await memory.get("k") is None  # reading needs no lock
+        other._connection.execute("COMMIT")
+        await writing
+        assert await memory.get("k") == 1
+        assert longest < 1.0  # far under PATIENCE_S, whatever else this machine does
+
+    asyncio.run(scenario())
+
+
+def test_what_waits_in_the_journal_is_replayed_by_whoever_comes_next(tmp_path: Path) -> None:
+    require_redis()
+    file = tmp_path / "working.db"
+    server = RedisServer(tmp_path)
+
+    async def write() -> None:
+        store = FailoverStore(nowhere(server.url), SqliteStore(file, journal=True))
+        async with await WorkingMemory.for_session("s", store=store) as memory:
+            await memory.set("k", "offline")
+
+    async def read() -> None:
+        embedded = SqliteStore(file, journal=True)
+        await embedded.remember("unreachable_until", 0)  # the wait for the next try is over
+        async with await WorkingMemory.for_session("s", store=FailoverStore(nowhere(server.url), embedded)) as memory:
+            assert await memory.get("k") == "offline"
+            stats = await memory.get_stats()
+            assert (stats["store"], stats["degraded"], stats["waiting"]) == ("redis", False, 0)
+
+    asyncio.run(write())
+    server.start()
+    asyncio.run(read())
+    server.stop()

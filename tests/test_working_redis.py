@@ -1,0 +1,375 @@
+"""Working memory on a real redis-server: killed, restarted, hung, full; expiry and eviction as the server does them."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memoria.errors import StoreUnreachableError
+from memoria.settings import Settings
+from memoria.working import Scope, TaskState, WorkingMemory, failover_store
+from memoria.working.failover_store import FailoverStore, SharedStore
+from memoria.working.opening import open_store
+from memoria.working.sqlite_store import SqliteStore
+from memoria.working.store import Put
+from redis_server import RedisServer, require_redis
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[RedisServer]:
+    require_redis()
+    server = RedisServer(tmp_path).start()
+    yield server
+    if server.process is not None:
+        server.process.send_signal(signal.SIGCONT)
+    server.stop()
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(failover_store, "FIRST_RETRY_S", 0.02)
+    monkeypatch.setattr(failover_store, "LAST_RETRY_S", 0.1)
+
+
+def shared(url: str) -> SharedStore:
+    from memoria.working.redis_store import RedisStore  # noqa: PLC0415 (an extra)
+
+    return RedisStore(url)
+
+
+@asynccontextmanager
+async def machine(server: RedisServer, file: Path, session: str = "s") -> AsyncIterator[WorkingMemory]:
+    """One machine: its own embedded store behind the shared one."""
+    store = FailoverStore(lambda: shared(server.url), SqliteStore(file, journal=True))
+    memory = await WorkingMemory.for_session(session, store=store)
+    try:
+        yield memory
+    finally:
+        await memory.close()
+
+
+async def until(holds: Callable[[], Awaitable[bool]]) -> None:
+    deadline = time.monotonic() + 20
+    while not await holds():
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.02)
+
+
+async def until_back(memory: WorkingMemory) -> None:
+    async def back() -> bool:
+        stats = await memory.get_stats()
+        return stats["store"] == "redis" and not stats["waiting"]
+
+    await until(back)
+
+
+def test_nothing_written_before_during_or_after_an_outage_is_lost(server: RedisServer, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with machine(server, tmp_path / "a.db") as memory:
+            await memory.set_task_state(TaskState("the goal"))
+            await memory.append_scratchpad("before")
+            await memory.set("before", 1)
+            await memory.set("deleted", 1)
+            await memory.set("changed", "old")
+            server.kill()
+            await memory.set("during", 2, ttl_seconds=3600)
+            await memory.set("changed", "new")
+            await memory.append_scratchpad("during")
+            await memory.update_task_progress(percent=50)
+            await memory.delete("deleted")
+            stats = await memory.get_stats()
+            assert (stats["store"], stats["degraded"], stats["healthy"]) == ("sqlite", True, True)
+            assert stats["waiting"] >= 5
+            assert "redis at redis://127.0.0.1" in stats["reason"]
+            assert await memory.get("during") == 2
+            server.start()
+            await until_back(memory)
+            await memory.append_scratchpad("after")
+            assert await memory.get_all() == {"before": 1, "during": 2, "changed": "new"}
+            assert 3000 < (await memory.get_ttl("during") or 0) <= 3600
+            assert await memory.get_scratchpad() == ["before", "during", "after"]
+            state = await memory.get_task_state()
+            assert state is not None
+            assert (state.description, state.percent) == ("the goal", 50.0)
+
+    asyncio.run(scenario())
+
+
+def test_what_another_machine_wrote_later_wins_over_the_journal(server: RedisServer, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with machine(server, tmp_path / "a.db") as here:
+            await here.set_task_state(TaskState("goal"))
+            await here.set("gone", "old")
+            server.kill()
+            for key in ("contested", "gone"):
+                await here.set(key, "written during the outage")
+            await here.update_task_progress(step="old step", percent=10)
+            await here.append_scratchpad("here")
+            server.start()
+            async with machine(server, tmp_path / "b.db") as there:
+                await there.set("contested", "written later")
+                await there.delete("gone")
+                await there.update_task_progress(step="new step")
+                await there.append_scratchpad("there")
+            await until_back(here)
+            assert await here.get_all() == {"contested": "written later"}
+            state = await here.get_task_state()
+            assert state is not None
+            assert (state.step, state.percent, state.revision) == ("new step", 10.0, 2)
+            assert await here.get_scratchpad() == ["here", "there"]
+
+    asyncio.run(scenario())
+
+
+def test_clearing_and_restoring_during_an_outage_reach_the_server(server: RedisServer, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with machine(server, tmp_path / "a.db") as memory:
+            await memory.set("before", 1)
+            server.kill()
+            await memory.clear()
+            await memory.set("kept", 1)
+            checkpoint = await memory.create_checkpoint()
+            await memory.set("dropped", 1)
+            await memory.restore_checkpoint(checkpoint)
+            server.start()
+            await until_back(memory)
+            assert await memory.get_all() == {"kept": 1}
+            await memory.set("kept", 2)
+            await memory.restore_checkpoint(checkpoint)
+            assert await memory.get_all() == {"kept": 1}
+
+    asyncio.run(scenario())
+
+
+def test_replaying_the_journal_twice_is_the_same_as_once(server: RedisServer, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        embedded = SqliteStore(tmp_path / "a.db", journal=True)
+        memory = await WorkingMemory.for_session("s", store=embedded)
+        await memory.set("k", 1)
+        await memory.append_scratchpad("note")
+        await memory.update_task_progress(percent=5)
+        await memory.create_checkpoint()
+        await memory.delete("k")
+        store = shared(server.url)
+        for _ in range(2):
+            for _, operation in await embedded.noted(0, 100):
+                await store.replay(operation)
+        there = await WorkingMemory.for_session("s", store=store)
+        assert await there.get_scratchpad() == ["note"]
+        assert len(await there.list_checkpoints()) == 1
+        state = await there.get_task_state()
+        assert state is not None
+        assert state.revision == 1
+        assert await there.get_all() == {}
+        await there.close()
+        await memory.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_hung_server_is_left_and_taken_up_again(
+    server: RedisServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memoria.working.redis_store.CALL_S", 0.2)
+
+    async def scenario() -> None:
+        async with machine(server, tmp_path / "a.db") as memory:
+            await memory.set("k", 1)
+            assert server.process is not None
+            server.process.send_signal(signal.SIGSTOP)
+            await memory.set("k", 2)
+            assert (await memory.get_stats())["degraded"]
+            server.process.send_signal(signal.SIGCONT)
+            await until_back(memory)
+            assert await memory.get("k") == 2
+
+    asyncio.run(scenario())
+
+
+def test_a_server_that_restarts_between_two_calls_is_not_noticed(server: RedisServer, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with machine(server, tmp_path / "a.db") as memory:
+            await memory.set("k", 1)
+            server.kill()
+            server.start()  # knows no scripts and none of our connections
+            assert await memory.get("k") == 1
+            await memory.set("k", 2)
+            assert (await memory.get_stats())["degraded"] is False
+
+    asyncio.run(scenario())
+
+
+def test_versions_grow_even_past_a_machine_whose_clock_is_ahead(server: RedisServer) -> None:
+    async def scenario() -> None:
+        store: Any = shared(server.url)
+        ahead = (int(time.time()) + 3600) * 1_000_000
+        written = {"op": "put", "scope": "session:s", "key": "k", "value": "1", "expires": None, "limit": None}
+        await store.replay({**written, "version": ahead})
+        assert await store.put("session:s", "k", Put("2", 60)) == ahead + 1
+        record = await store.get("session:s", "k")
+        assert (record.value, record.version) == ("2", ahead + 1)
+        assert 50 < await store._client.ttl("memoria:{session:s}:v:k") <= 60
+        await store.close()
+
+    asyncio.run(scenario())
+
+
+def test_the_server_itself_expires_keys(server: RedisServer) -> None:
+    async def scenario() -> None:
+        store: Any = shared(server.url)
+        memory = await WorkingMemory.create(Scope("project", "p"), store=store)
+        await memory.set("short", 1, ttl_seconds=0.1)
+        await memory.set("endless", 1)
+
+        async def expired() -> bool:
+            return not await store._client.exists("memoria:{project:p}:v:short")
+
+        assert 0 < await store._client.pttl("memoria:{project:p}:v:short") <= 100
+        assert await store._client.pttl("memoria:{project:p}:v:endless") == -1
+        await until(expired)
+        assert await memory.get("short", "missing") == "missing"
+        assert await memory.list_keys() == ["endless"]
+        assert await store._client.zrange("memoria:{project:p}:u", 0, -1) == ["endless"]
+        await memory.close()
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("policy", ["volatile-lru", "volatile-ttl", "allkeys-lru"])
+def test_what_the_server_evicts_is_a_miss_and_nothing_else_breaks(server: RedisServer, policy: str) -> None:
+    async def scenario() -> None:
+        store: Any = shared(server.url)
+        await store._client.config_set("maxmemory-policy", policy)
+        await store._client.config_set("maxmemory", "4mb")
+        memory = await WorkingMemory.for_session("s", store=store)
+        for number in range(200):
+            await memory.set(f"k{number:03}", "x" * 60_000)
+        evicted = (await store._client.info("stats"))["evicted_keys"]
+        assert evicted > 0
+        await store._client.config_set("maxmemory", "1gb")  # answering takes memory too: no more evictions now
+        kept = await memory.get_all()
+        assert len(kept) < 200
+        assert await memory.list_keys() == sorted(kept)
+        found = {key for number in range(200) if await memory.exists(key := f"k{number:03}")}
+        if policy == "allkeys-lru":  # may evict the list of keys, which is said
+            assert found >= set(kept)
+            assert "volatile-lru" in (await memory.get_stats())["reason"]
+        else:
+            assert found == set(kept)
+            assert (await memory.get_stats())["reason"] == ""
+        await memory.set("k000", "again")
+        assert await memory.get("k000") == "again"
+        await memory.clear()
+        await memory.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_full_server_that_evicts_nothing_hands_over_to_the_embedded_store(
+    server: RedisServer, tmp_path: Path
+) -> None:
+    async def scenario() -> None:
+        async with machine(server, tmp_path / "a.db") as memory:
+            client = (store := shared(server.url))._client  # type: ignore[attr-defined]
+            await client.config_set("maxmemory-policy", "noeviction")
+            await client.config_set("maxmemory", "1")
+            await memory.set("k", "kept here")
+            stats = await memory.get_stats()
+            assert stats["degraded"]
+            assert "maxmemory" in stats["reason"]
+            await client.config_set("maxmemory", "0")
+            await until_back(memory)
+            assert await memory.get("k") == "kept here"
+            await store.close()
+
+    asyncio.run(scenario())
+
+
+def test_one_prefix_a_scope_and_nothing_is_searched_for(server: RedisServer, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with machine(server, tmp_path / "a.db") as memory:
+            for number in range(30):
+                await memory.set(f"k{number}", number)
+            await memory.list_keys("k1*")
+            await memory.get_all()
+            await memory.restore_checkpoint(await memory.create_checkpoint())
+            await memory.clear()
+            await memory.get_stats()
+        store: Any = shared(server.url)
+        commands = await store._client.info("commandstats")
+        assert not {"cmdstat_keys", "cmdstat_scan", "cmdstat_randomkey"} & set(commands)
+        names = [name async for name in store._client.scan_iter()]
+        assert {name.rpartition("}:")[0] or name for name in names} == {
+            "memoria:{session:s",
+            "memoria:scopes",
+            "memoria:ends",
+        }
+        await store.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_session_leaves_nothing_behind_in_the_end(server: RedisServer) -> None:
+    async def scenario() -> None:
+        store: Any = shared(server.url)
+        await store.register("session:old", 0.05)
+        await store._client.zadd("memoria:{session:old}:u", {"k": 1})
+
+        async def swept() -> bool:
+            await store.register("project:p", None)
+            return not await store._client.exists("memoria:{session:old}:u")
+
+        await until(swept)
+        assert [seen.name for seen in await store.scopes()] == ["project:p"]
+        await store.close()
+
+    asyncio.run(scenario())
+
+
+def test_an_address_that_makes_no_sense_is_said_and_not_fatal(monkeypatch: pytest.MonkeyPatch) -> None:
+    require_redis()
+    monkeypatch.setenv("MEMORIA_REDIS_URL", "nonsense")
+
+    async def scenario() -> None:
+        async with await WorkingMemory.for_session("s") as memory:
+            await memory.set("k", 1)
+            assert await memory.get("k") == 1
+            stats = await memory.get_stats()
+            assert stats["degraded"]
+            assert "MEMORIA_REDIS_URL" in stats["reason"]
+
+    asyncio.run(scenario())
+
+
+def test_a_missing_redis_package_is_said_and_not_fatal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "memoria.working.redis_store", None)
+    monkeypatch.setenv("MEMORIA_REDIS_URL", "redis://127.0.0.1:1/0")
+
+    async def scenario() -> None:
+        async with await WorkingMemory.for_session("s", store=open_store(Settings.load())) as memory:
+            await memory.set("k", 1)
+            assert "memoria[redis]" in (await memory.get_stats())["reason"]
+
+    asyncio.run(scenario())
+
+
+def test_a_password_in_the_address_is_never_shown() -> None:
+    require_redis()
+    from memoria.working.redis_store import RedisStore  # noqa: PLC0415 (an extra)
+
+    async def scenario() -> None:
+        store = RedisStore("redis://user:secret@127.0.0.1:1/0")
+        with pytest.raises(StoreUnreachableError) as caught:
+            await store.get("session:s", "k")
+        assert "secret" not in str(caught.value)
+        assert "secret" not in str(await store.stats())
+        await store.close()
+
+    asyncio.run(scenario())

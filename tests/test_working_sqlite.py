@@ -1,0 +1,126 @@
+"""The embedded store's file: migrated, set aside when broken, refused when too new, found again when deleted."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from memoria.errors import StoreTooNewError, WorkingStoreError
+from memoria.working import Limits, WorkingMemory
+from memoria.working.sqlite_store import MIGRATIONS, SqliteStore
+from memoria.working.store import Put
+
+
+def run(file: Path, scenario: Callable[[WorkingMemory], Awaitable[None]]) -> None:
+    async def main() -> None:
+        async with await WorkingMemory.for_session("s", store=SqliteStore(file)) as memory:
+            await scenario(memory)
+
+    asyncio.run(main())
+
+
+async def write(memory: WorkingMemory) -> None:
+    await memory.set("k", "kept")
+    assert await memory.get("k") == "kept"
+
+
+@pytest.mark.parametrize("content", [b"not a database at all" * 100, b"SQLite format 3\x00" + b"\xff" * 5000])
+def test_a_file_that_is_no_database_is_set_aside_and_working_goes_on(
+    tmp_path: Path, content: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "working.db"
+    file.write_bytes(content)
+    run(file, write)
+    aside = list(tmp_path.glob("working.db.bak-*Z"))
+    assert [path.read_bytes() for path in aside] == [content]
+    assert "cannot be read" in caplog.text
+
+
+def test_a_file_broken_while_in_use_is_set_aside_and_working_goes_on(tmp_path: Path) -> None:
+    file = tmp_path / "working.db"
+
+    async def fill(memory: WorkingMemory) -> None:
+        for number in range(200):
+            await memory.set(f"k{number}", "x" * 1000)
+
+    run(file, fill)
+    content = bytearray(file.read_bytes())
+    content[4096:] = b"\xaa" * (len(content) - 4096)
+    file.write_bytes(content)
+    run(file, write)
+    assert len(list(tmp_path.glob("working.db.bak-*Z"))) == 1
+
+
+def test_a_file_of_a_newer_memoria_is_left_alone(tmp_path: Path) -> None:
+    file = tmp_path / "working.db"
+    with sqlite3.connect(file) as db:
+        db.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
+    db.close()
+    before = file.read_bytes()
+    with pytest.raises(StoreTooNewError, match="newer memoria"):
+        run(file, write)
+    assert list(tmp_path.glob("*.bak-*")) == []
+    assert file.read_bytes() == before
+
+
+def test_a_file_that_is_deleted_under_a_running_process_is_made_anew(tmp_path: Path) -> None:
+    file = tmp_path / "working.db"
+
+    async def scenario(memory: WorkingMemory) -> None:
+        await memory.set("k", 1)
+        for path in tmp_path.glob("working.db*"):
+            path.unlink()
+        assert await memory.get("k") is None
+        await memory.set("k", 2)
+        other = await WorkingMemory.for_session("s", store=SqliteStore(file))
+        assert await other.get("k") == 2
+        await other.close()
+
+    run(file, scenario)
+
+
+def test_a_folder_that_cannot_be_written_is_an_error_that_names_it(tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("a file where the folder should be")
+    with pytest.raises(WorkingStoreError, match="taken"):
+        run(tmp_path / "taken" / "working.db", write)
+
+
+def test_reading_counts_for_eviction_in_another_process_too(tmp_path: Path) -> None:
+    file = tmp_path / "working.db"
+    limits = Limits(keys=2)
+
+    async def session() -> WorkingMemory:
+        return await WorkingMemory.for_session("s", store=SqliteStore(file), limits=limits)
+
+    async def scenario() -> None:
+        async with await session() as memory:
+            await memory.set("a", 1)
+            await memory.set("b", 1)
+        async with await session() as memory:
+            await memory.get("a")
+        async with await session() as memory:
+            await memory.set("c", 1)
+            assert await memory.list_keys() == ["a", "c"]
+
+    asyncio.run(scenario())
+
+
+def test_evicting_never_searches_the_table(tmp_path: Path) -> None:
+    file = tmp_path / "working.db"
+
+    async def scenario() -> None:
+        store = SqliteStore(file)
+        await store.put("session:s", "k", Put("1"))
+        assert store._connection is not None
+        query = "SELECT rowid FROM records WHERE scope = ? AND internal = 0 ORDER BY used LIMIT ?"
+        plan = [row[3] for row in store._connection.execute(f"EXPLAIN QUERY PLAN {query}", ("session:s", 1))]
+        assert plan == ["SEARCH records USING INDEX records_used (scope=?)"]  # and no temporary tree to sort by use
+        counted = store._connection.execute("SELECT scope, others FROM counts").fetchall()
+        assert counted == [("session:s", 1)]
+        await store.close()
+
+    asyncio.run(scenario())
