@@ -34,7 +34,7 @@ from memoria.spool import Spool  # noqa: E402
 from memoria.turn import Reader  # noqa: E402
 from memoria.wiki import Wiki  # noqa: E402
 
-PATIENCE_S = 60.0
+PATIENCE_S = 30.0
 ROUND_KILLS, CAMPAIGN_KILLS = 8, 40  # kills before the next hook's worker may mend; kills before a fresh home
 TIMES = {"files.written": 6, "files.replaced": 6, "transaction.swapped": 3, "spool.claimed": 2, "ledger.recorded": 2}
 ENTRY = {
@@ -99,7 +99,7 @@ class World:
             "PATH": os.environ.get("PATH", os.defpath), "HOME": str(base), "XDG_CONFIG_HOME": str(base / "config"),
             "MEMORIA_HOME": self.paths.home, "MEMORIA_PYTHON": sys.executable, "MEMORIA_RETRY_S": "0,0",
             "MEMORIA_MODEL": f"scripted:{self.script}", "MEMORIA_COMPILE_INTERVAL_MIN": "0",
-            "MEMORIA_FLUSH_TURNS_COMPACT": "1", "MEMORIA_FLUSH_TURNS_STOP": "2", "MEMORIA_TZ": "UTC",
+            "MEMORIA_FLUSH_TURNS_COMPACT": "1", "MEMORIA_FLUSH_TURNS_STOP": "2", "MEMORIA_TZ": "UTC", "MEMORIA_SPAWNS_PER_MIN": "100000",
         }  # fmt: skip
 
     def transcript(self, session: str) -> Path:
@@ -139,7 +139,9 @@ class World:
         with path.open("a", encoding="utf-8") as file:
             file.write(text)
 
-    def hook(self, event: str, session: str, *, kill_at: str = "", worker: str = "/bin/true") -> subprocess.Popen[bytes]:
+    def hook(
+        self, event: str, session: str, *, kill_at: str = "", worker: str = "/bin/true"
+    ) -> subprocess.Popen[bytes]:
         """Start a hook as the client does."""
         names = {"Stop": "stop", "PreCompact": "pre-compact", "SessionEnd": "session-end"}
         payload = {
@@ -155,8 +157,9 @@ class World:
         try:
             process.stdin.write(json.dumps(payload).encode())
             process.stdin.close()
-        except BrokenPipeError:
+        except BrokenPipeError:  # killed before it read
             pass
+        process.stdin = None  # ``communicate`` would flush it
         return process
 
     def run(self, verb: str, *, kill_at: str = "", worker: str = "/bin/true") -> subprocess.Popen[bytes]:
@@ -178,7 +181,9 @@ class World:
                 tally.trouble.append(f"hook said {output!r}, status {process.returncode}")
         if not wait_for(self._is_quiet):
             tally.stranded += len(self.spool.jobs())
-            tally.trouble.append(f"not quiet: {[job.name for job in self.spool.jobs()]}, {self._uncompiled()} uncompiled")
+            tally.trouble.append(
+                f"not quiet: {[job.name for job in self.spool.jobs()]}, {self._uncompiled()} uncompiled"
+            )
         self._check(tally)
 
     def _is_quiet(self) -> bool:
@@ -218,8 +223,7 @@ class World:
         tally.unasked += len(self.said - self.asked)
         tally.torn += self.torn_wiki()
         left = [job.name for job in self.spool.jobs(self.spool.failed)]
-        left += [str(path) for path in Path(self.paths.home).rglob("*.tmp") if "cursors" not in path.parts]
-        left = [name for name in left if "spool/tmp" not in name]
+        left += [str(path) for path in Path(self.paths.daily).glob(".*.tmp")]
         tally.trouble += left
 
     def entries(self) -> list[Any]:
@@ -253,7 +257,7 @@ class World:
 
 def catalog_first(row: str) -> str:
     """The id of the first entry on a log row."""
-    return row.split("#^e-", 1)[1].split("|")[0].split("]")[0]
+    return row.split("#^e-", 1)[1].split("|", maxsplit=1)[0].split("]", maxsplit=1)[0]
 
 
 def wait_for(condition: Callable[[], bool]) -> bool:
