@@ -327,7 +327,9 @@ class Flush:
                 self.spool.release(job)
 
     def _clean_tmp(self) -> None:
-        for folder, pattern in ((self.spool.tmp, "*"), (self.home.paths.cursors, "*.tmp")):
+        paths = self.home.paths
+        hidden = [(folder, ".*.tmp") for folder in (paths.archive, paths.page, paths.knowledge)]
+        for folder, pattern in ((self.spool.tmp, "*"), (paths.cursors, "*.tmp"), *hidden):
             for path in Path(folder).glob(pattern):
                 try:
                     if abs(self.now() - path.stat().st_mtime) > STALE_TMP_S:
