@@ -39,6 +39,7 @@ from memoria.ledger import Ledger
 from memoria.memory import lines
 from memoria.memory.event import Event
 from memoria.memory.keep import Keeper
+from memoria.memory.sync import Sync
 from memoria.models import tasks
 from memoria.models.base import JsonObject
 from memoria.models.learner import Learner, Proven, Session
@@ -46,6 +47,7 @@ from memoria.models.metered import Metered
 from memoria.page import Pages
 from memoria.receipt import check_some
 from memoria.redact import Redactor
+from memoria.remote import Server
 from memoria.spool import Job, Spool
 from memoria.turn import Exchange, exchanges
 
@@ -380,7 +382,9 @@ def _run_locked(home: Home, *, insist: bool) -> Report:
     _be_modest()
     flush = Flush.of(home, insist=insist)
     try:
+        _rotate(home)
         report = flush.run()
+        _exchange_facts(home, flush.learner.keeper)
         if report.entries:
             Pages.of(home.paths).prepare(home.settings.page_chars, flush.ledger, flush.daily)
         _tell_user(home, report)
@@ -395,6 +399,24 @@ def _run_locked(home: Home, *, insist: bool) -> Report:
         if ways:
             detach.start(ways, home.paths)
     return report
+
+
+def _rotate(home: Home) -> None:
+    """The logs that hooks and the worker's own output append to keep one old file, as memoria.log does."""
+    for name in ("hook.log", "worker.out"):
+        path = Path(home.paths.log, name)
+        if path.exists() and path.stat().st_size > home.settings.log_bytes:
+            path.replace(path.with_name(name + ".1"))
+
+
+def _exchange_facts(home: Home, keeper: Keeper) -> None:
+    """Bring facts to the memory server and back, when the user has one."""
+    settings = home.settings
+    if settings.memory_api_url:
+        server = Server(settings.memory_api_url, settings.memory_api_key)
+        done = Sync(keeper, server, Path(home.paths.state, "sync.lock")).run(full=True)
+        for problem in done.problems:
+            log.warning("memory server: %s", problem)
 
 
 def _tell_user(home: Home, report: Report) -> None:
