@@ -29,14 +29,14 @@ PACKAGE = ROOT / "scripts" / "memoria"
 FLOORS = {
     "doors": "__main__ cli",
     "verbs": """
-        capture compile demo ingest flush install learn learned mcp_server recall search show
+        capture compile demo doctor ingest flush install learn learned mcp_server recall search show
         show_working status uninstall verify
     """,
     "models": "models",
     "nouns": """
         archive article budget bulletin census catalog client_settings cursor daily documents draft evidence
         find gate hook index intake ledger library line mcp_rooms mcp_tools memory notice page prices project prompt
-        queued ranking receipt remote shelf spool terms tooluse transaction transcript turn wiki
+        queued ranking receipt rehearsal remote shelf spool terms tooluse transaction transcript turn wiki
         working
     """,
     "ground": """
