@@ -29,7 +29,7 @@ PACKAGE = ROOT / "scripts" / "memoria"
 FLOORS = {
     "doors": "__main__ cli",
     "verbs": """
-        capture compile demo doctor ingest flush install learn learned mcp_server recall search show
+        capture compile demo doctor flush ingest install learned mcp_server recall search show
         show_working status uninstall verify
     """,
     "models": "models",

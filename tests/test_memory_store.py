@@ -128,3 +128,13 @@ def test_one_number_of_a_server_belongs_to_one_fact(tmp_path: Path) -> None:
         store.link(Link("l-a", 7, "x"))
         store.link(Link("l-b", 7, "y"))
         assert store.links() == {"l-b": Link("l-b", 7, "y")}
+
+
+def test_a_sound_store_is_not_taken_for_a_corrupt_one(tmp_path: Path) -> None:
+    for _ in range(3):
+        with keeper(tmp_path) as home:
+            home.take([fact("Use pnpm, not npm."), fact("Write short functions.")])
+            home.store.set_meta("mark", "1")
+    with keeper(tmp_path) as home:
+        assert home.store.meta()["mark"] == "1"
+        assert not list(home.store.path.parent.glob("*.bak-*"))

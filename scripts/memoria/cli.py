@@ -98,10 +98,9 @@ def _log_to(home: Home) -> None:
         return
     handler.setFormatter(logging.Formatter("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger("memoria")
-    for old in root.handlers[:]:
-        root.removeHandler(old)
+    for old in root.handlers:
         old.close()
-    root.addHandler(handler)
+    root.handlers[:] = [handler]
     root.setLevel(logging.INFO)
 
 

@@ -27,6 +27,8 @@ from memoria.errors import (
     ExpectedError,
     LedgerDamagedError,
     LedgerError,
+    MemoryStoreError,
+    ModelError,
     ModelUnavailableError,
     OverBudgetError,
     TranscriptMissingError,
@@ -34,14 +36,20 @@ from memoria.errors import (
 from memoria.home import Home
 from memoria.intake import Intake, Stretch, UnreadableJobError, stretches
 from memoria.ledger import Ledger
+from memoria.memory import lines
+from memoria.memory.event import Event
+from memoria.memory.keep import Keeper
+from memoria.memory.sync import Sync
 from memoria.models import tasks
 from memoria.models.base import JsonObject
+from memoria.models.learner import Learner, Proven, Session
 from memoria.models.metered import Metered
 from memoria.page import Pages
 from memoria.receipt import check_some
 from memoria.redact import Redactor
+from memoria.remote import Server
 from memoria.spool import Job, Spool
-from memoria.turn import Exchange
+from memoria.turn import Exchange, exchanges
 
 log = logging.getLogger(__name__)
 
@@ -74,6 +82,7 @@ class Flush:
     ledger: Ledger
     model: Metered
     archive: Archive
+    learner: Learner
     insist: bool = False  # do not wait for more turns, a person asked
     now: Callable[[], float] = time.time
     roll: Callable[[], float] = random.random
@@ -84,15 +93,28 @@ class Flush:
         paths, settings = home.paths, home.settings
         ledger = Ledger(Path(paths.ledger))
         redactor = Redactor(settings.redact_extra)
+        metered = Metered.of(home, ledger)
         return cls(
             home,
             Spool(paths.spool),
             DailyLog.of(paths),
             ledger,
-            Metered.of(home, ledger),
+            metered,
             Archive(Path(paths.archive), settings.archive_mb * 1_000_000, redactor),
+            Learner(
+                Keeper.of(paths, home.zone, server=bool(settings.memory_api_url)),
+                [metered],
+                Path(paths.state),
+                every=settings.learn_every,
+                chars=settings.call_chars,
+            ),
             insist,
         )
+
+    def close(self) -> None:
+        """Let go of the databases."""
+        self.learner.keeper.store.db.close()
+        self.ledger.close()
 
     def run(self) -> Report:
         """Go once through everything that waits; the caller holds the worker lock."""
@@ -165,6 +187,7 @@ class Flush:
         rest = stretches(turns, settings.call_chars, self.home.zone)
         ahead = self._look_ahead(rest)
         if not self._is_enough(sum(stretch.spoken for stretch in ahead), intake, over):
+            self._learn(intake)
             return
         for job in intake.jobs:
             self.spool.claim(job)
@@ -216,7 +239,8 @@ class Flush:
         if not stretch.spoken:
             self.ledger.record_nothing(stretch.keys, intake.session, "nothing was said")
             return
-        stretch = _redacted(stretch, self.archive.redactor)
+        clean = tuple(redacted(part, self.archive.redactor) for part in stretch.exchanges)
+        stretch = replace(stretch, exchanges=clean)
         owner = project.of(intake.cwd, self.home.settings.split_worktrees)
         material = {"project": owner.name, "exchanges": [exchange.material() for exchange in stretch.exchanges]}
         completion = self.model.complete(tasks.flush(material), owner.key)
@@ -224,13 +248,36 @@ class Flush:
         if not completion.data["worth_saving"]:
             self.ledger.record_nothing(stretch.keys, intake.session, f"{completion.model}: nothing worth saving")
             return
+        session = Session(intake.session, owner.key, owner.name, intake.cwd)
+        proven = self.learner.proven(session, stretch.exchanges, completion.data["learned"])
         entry = self._entry(completion.data, completion.model, stretch, intake.session, owner)
+        entry = replace(entry, learned=tuple(map(_learned, proven.fresh)))
         # First, so that an entry in the log can always be traced; one whose writer dies here is kept again.
         self.archive.keep(entry.id, entry.day, (turn for part in stretch.exchanges for turn in part.turns))
         self.daily.append(entry)
         self.ledger.record(entry.booked)
+        self._keep(session, proven)
         report.entries.append(entry.id)
         log.info("entry %s: %s", entry.id, entry.title)
+
+    def _keep(self, session: Session, proven: Proven) -> None:
+        """Facts that cannot reach their store wait in its outbox; the entry stands, and with it the session."""
+        try:
+            self.learner.settle(session, proven)
+        except MemoryStoreError as error:
+            log.warning("%s", error)
+
+    def _learn(self, intake: Intake) -> None:
+        """Judge what the session has said so far, while it goes on; nothing is recorded as captured by that."""
+        if intake.is_echo:
+            return
+        owner = project.of(intake.cwd, self.home.settings.split_worktrees)
+        turns = intake.turns(lambda key: self.ledger.entry_of(key) is not None, settle=False)
+        said = [redacted(part, self.archive.redactor) for part in exchanges(turns)]
+        try:
+            self.learner.run(Session(intake.session, owner.key, owner.name, intake.cwd), lambda: said)
+        except (MemoryStoreError, ModelError) as error:
+            log.warning("learning of session %s waits: %s", intake.session, error)
 
     def _entry(self, data: JsonObject, model: str, stretch: Stretch, session: str, owner: project.Project) -> Entry:
         identity = _short_id(f"{session} {stretch.identity}", 8)
@@ -248,10 +295,6 @@ class Flush:
             decisions=tuple(data["decisions"]),
             lessons=tuple(data["lessons"]),
             action_items=tuple(data["action_items"]),
-            learned=tuple(
-                Learned(event["kind"], event["content"], "l-" + _short_id(identity + event["content"], 5))
-                for event in data["learned"]
-            ),
             turns=stretch.keys,
             model=model,
         )
@@ -286,7 +329,9 @@ class Flush:
                 self.spool.release(job)
 
     def _clean_tmp(self) -> None:
-        for folder, pattern in ((self.spool.tmp, "*"), (self.home.paths.cursors, "*.tmp")):
+        paths = self.home.paths
+        hidden = [(folder, ".*.tmp") for folder in (paths.archive, paths.page, paths.knowledge)]
+        for folder, pattern in ((self.spool.tmp, "*"), (paths.cursors, "*.tmp"), *hidden):
             for path in Path(folder).glob(pattern):
                 try:
                     if abs(self.now() - path.stat().st_mtime) > STALE_TMP_S:
@@ -295,14 +340,19 @@ class Flush:
                     continue
 
 
-def _redacted(stretch: Stretch, redactor: Redactor) -> Stretch:
-    """The stretch without secrets: nothing below sees them, neither model nor daily log nor archive."""
-    parts = (
-        Exchange(tuple(replace(turn, text=redactor.redact(turn.text), tools=tuple(map(redactor.redact, turn.tools)))
-                       for turn in part.turns))
-        for part in stretch.exchanges
-    )  # fmt: skip
-    return replace(stretch, exchanges=tuple(parts))
+def redacted(part: Exchange, redactor: Redactor) -> Exchange:
+    """The exchange without secrets: nothing below sees them, neither model nor daily log nor archive."""
+    return Exchange(
+        tuple(
+            replace(turn, text=redactor.redact(turn.text), tools=tuple(map(redactor.redact, turn.tools)))
+            for turn in part.turns
+        )
+    )
+
+
+def _learned(event: Event) -> Learned:
+    """A fact as it stands in an entry, with its proof and particulars."""
+    return Learned(event.kind, event.content, event.id, tuple(lines.render(event).splitlines()[1:]))
 
 
 def work(home: Home, *, insist: bool = False) -> int:
@@ -332,7 +382,9 @@ def _run_locked(home: Home, *, insist: bool) -> Report:
     _be_modest()
     flush = Flush.of(home, insist=insist)
     try:
+        _rotate(home)
         report = flush.run()
+        _exchange_facts(home, flush.learner.keeper)
         if report.entries:
             Pages.of(home.paths).prepare(home.settings.page_chars, flush.ledger, flush.daily)
         _tell_user(home, report)
@@ -341,12 +393,30 @@ def _run_locked(home: Home, *, insist: bool) -> Report:
         waiting = flush.ledger.counts()["uncompiled"]
         flush.ledger.put("last_flush", clock.now().isoformat())
     finally:
-        flush.ledger.close()
+        flush.close()
     if gate.compile_due(waiting, moment, clock.now(), home.settings.compile_interval_min):
         ways = [[*way, "--due"] for way in detach.commands("compile.py", home.settings)]
         if ways:
             detach.start(ways, home.paths)
     return report
+
+
+def _rotate(home: Home) -> None:
+    """The logs that hooks and the worker's own output append to keep one old file, as memoria.log does."""
+    for name in ("hook.log", "worker.out"):
+        path = Path(home.paths.log, name)
+        if path.exists() and path.stat().st_size > home.settings.log_bytes:
+            path.replace(path.with_name(name + ".1"))
+
+
+def _exchange_facts(home: Home, keeper: Keeper) -> None:
+    """Bring facts to the memory server and back, when the user has one."""
+    settings = home.settings
+    if settings.memory_api_url:
+        server = Server(settings.memory_api_url, settings.memory_api_key)
+        done = Sync(keeper, server, Path(home.paths.state, "sync.lock")).run(full=True)
+        for problem in done.problems:
+            log.warning("memory server: %s", problem)
 
 
 def _tell_user(home: Home, report: Report) -> None:

@@ -63,6 +63,11 @@ class Intake:
         return any(job.event in FINAL for job in self.jobs)
 
     @property
+    def is_echo(self) -> bool:
+        """Whether the newest answer came because a Stop hook (anyone's) made the client go on."""
+        return bool(self.headers[-1].get("stop_hook_active"))
+
+    @property
     def newest(self) -> float:
         """When the newest job was spooled, seconds since the epoch."""
         return max(job.stamp for job in self.jobs) / 1e9

@@ -1,7 +1,7 @@
 """MCP server: ``memoria mcp``, the memory as tools for a model, over stdin and stdout.
 
 The client starts one for each session and names the session in ``CLAUDE_CODE_SESSION_ID``, the project's folder in
-``CLAUDE_PROJECT_DIR``. Knows the wire (docs/decisions/mcp.md) and hands each call to ``mcp_tools``.
+``CLAUDE_PROJECT_DIR``. Knows the wire (docs/decisions/0031-mcp.md) and hands each call to ``mcp_tools``.
 """
 
 from __future__ import annotations

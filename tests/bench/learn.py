@@ -1,6 +1,6 @@
 """How well memoria learns: precision and recall on a labelled set, and the share of real turns that cost no call.
 
-``uv run python tests/bench/learn.py [--misses] [--half dev|held]``. The set is ``learn_set.txt`` beside this file, odd
+``uv run python tests/bench/learn.py [--misses]``. The set is ``learn_set.txt`` beside this file, odd
 rows for developing, even rows held out. "Patterns" is the judge that needs no model. "Chain" puts a scripted judge in
 front of it, made from the labels: it finds nine facts of ten, invents one on every third exchange with a quote nobody
 said, claims a preference out of tool output on every fifth and is unavailable on every seventh, so its figures show
@@ -18,9 +18,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from memoria import learn, notice, turn
+from memoria import notice, turn
 from memoria.errors import ModelUnavailableError
 from memoria.memory.event import Event, Stamp
+from memoria.models import learner as learn
 from memoria.models.base import Completion, Prompt, Usage
 
 SET = Path(__file__).with_name("learn_set.txt")

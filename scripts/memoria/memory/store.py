@@ -32,7 +32,7 @@ MIGRATIONS: Final = (
         n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, day TEXT NOT NULL, kind TEXT NOT NULL, time TEXT NOT NULL,
         ended TEXT NOT NULL, successor TEXT NOT NULL, body TEXT NOT NULL
     );
-    CREATE TABLE holds (id TEXT NOT NULL, project TEXT NOT NULL, PRIMARY KEY (project, id)) WITHOUT ROWID;
+    CREATE TABLE holds (project TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (project, id)) WITHOUT ROWID;
     CREATE VIRTUAL TABLE words USING fts5(
         content, keywords, tags, stems, tokenize = 'porter unicode61 remove_diacritics 2'
     );

@@ -113,9 +113,13 @@ def _fitting(parts: list[str]) -> str:
     return text
 
 
-def digest(memory: Memory) -> str:
-    """A short text that differs when what a server keeps of a fact differs."""
-    return hashlib.sha256(json.dumps(memory.changes(), sort_keys=True).encode()).hexdigest()[:16]
+def digest(event: Event) -> str:
+    """A short text that differs when what a server keeps of a fact differs.
+
+    Its id is left aside: two machines that learned the same words may call them by different ones.
+    """
+    changes = to_memory(replace(event, id="")).changes()
+    return hashlib.sha256(json.dumps(changes, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _same_words(one: Event, other: Event) -> bool:
@@ -236,8 +240,7 @@ class Sync:
             self.keeper.adopt(theirs, theirs.project.rsplit("-", 1)[0] if theirs.project != GLOBAL else "everywhere")
             self._link(theirs.id, memory.id, theirs)
             return True
-        self._choose(twin, theirs, memory.id)
-        return False
+        return self._settle(twin, theirs, memory)
 
     def _alike(self, theirs: Event) -> list[Event]:
         return [mine for mine in self.store.facts() if mine.project == theirs.project and mine.kind == theirs.kind]
@@ -254,7 +257,7 @@ class Sync:
             seen=max(mine.seen, theirs.seen),
             also=tuple(dict.fromkeys((*theirs.also, *mine.also))) if theirs.project != GLOBAL else (),
         )
-        if to_memory(merged).changes() == to_memory(mine).changes():
+        if digest(merged) == digest(mine):
             return False
         self.keeper.write(merged, tell=False)
         return True
@@ -280,7 +283,7 @@ class Sync:
             if link and link.server not in there:
                 self.store.unlink(event.id)
                 link = None
-            if event.id not in busy and (link is None or link.digest != digest(to_memory(event))):
+            if event.id not in busy and (link is None or link.digest != digest(event)):
                 self.outbox.put({"op": "put", "id": event.id, "server": link.server if link else 0})
 
     # -- push
@@ -323,9 +326,9 @@ class Sync:
         return True
 
     def _change(self, event: Event, link: Link) -> bool:
-        memory = to_memory(event, link.server)
-        if digest(memory) == link.digest:
+        if digest(event) == link.digest:
             return False
+        memory = to_memory(event, link.server)
         try:
             self.server.change(memory)
         except RemoteError as error:
@@ -340,7 +343,7 @@ class Sync:
 
     def _link(self, ident: str, number: int, event: Event) -> None:
         """Remember a fact's number and what of it the server has (by our reading: what another program wrote stays)."""
-        self.store.link(Link(ident, number, digest(to_memory(event))))
+        self.store.link(Link(ident, number, digest(event)))
 
     def _linked(self, number: int) -> str:
         return next((link.id for link in self.store.links().values() if link.server == number), "")
@@ -359,7 +362,7 @@ def state_of(keeper: Keeper) -> dict[str, int]:
     """How many facts the server has as they are, how many changes wait, how many were set aside."""
     links = keeper.store.links()
     facts = keeper.store.facts(live=False)
-    synced = sum(event.id in links and links[event.id].digest == digest(to_memory(event)) for event in facts)
+    synced = sum(event.id in links and links[event.id].digest == digest(event) for event in facts)
     return {
         "synced": synced,
         "local": len(facts) - synced,

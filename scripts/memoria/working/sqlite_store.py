@@ -1,7 +1,7 @@
 """SQLite store: working memory in one file of the state folder, shared by hooks, server and verbs. The default.
 
 Calls run inline, not in a thread: a get takes less time than the hop to a thread and back (figures and the price in
-docs/decisions/working-memory.md). What could last, waiting for another process's write, is not done inside SQLite:
+docs/decisions/0030-working-memory.md). What could last, waiting for another process's write, is not done inside SQLite:
 after ``BUSY_MS`` the call gives the event loop back and tries again.
 
 Reads write nothing. Which keys were read is kept in the process and written with its next write, or after

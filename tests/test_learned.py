@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from facts import BLOG, SHOP, fact
+from memoria import learned
+from memoria.clock import Zone
+from memoria.errors import ExpectedError
+from memoria.home import Home
+from memoria.memory.keep import Keeper
+from memoria.paths import Paths
+from memoria.settings import Settings
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    one = Home(Settings.load(), Paths(str(tmp_path / "memoria")), Zone("UTC"))
+    with Keeper.of(one.paths, one.zone) as keeper:
+        keeper.take(
+            [fact("Use pnpm, not npm.", "correction"), fact("Deploys go out on Tuesdays.", "operational", project=BLOG)]
+        )
+        keeper.take([fact("Use pnpm, not npm.", "correction", day=1, project=BLOG)])
+    return one
+
+
+def run(home: Home, *words: str) -> int:
+    parser = argparse.ArgumentParser()
+    learned.arguments(parser)
+    return learned.command(parser.parse_args(words), home)
+
+
+def told(home: Home, capsys: pytest.CaptureFixture[str], *words: str) -> Any:
+    assert run(home, *words, "--json") == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_a_list_when_nothing_is_said(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(home) == 0
+    out = capsys.readouterr().out
+    assert "[correction] Use pnpm, not npm." in out
+    assert "made again" in out
+    assert len(told(home, capsys)) == 2
+
+
+def test_facts_are_filtered(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    assert [one["kind"] for one in told(home, capsys, "list", "--kind", "operational")] == ["operational"]
+    assert [one["kind"] for one in told(home, capsys, "list", "--project", "shop")] == ["correction"]
+    assert [one["kind"] for one in told(home, capsys, "list", "--since", "2026-11-17")] == ["correction"]
+    assert [one["kind"] for one in told(home, capsys, "list", "tuesdays")] == ["operational"]
+    assert told(home, capsys, "top", "--project", SHOP)[0]["kind"] == "correction"
+    with pytest.raises(ExpectedError, match="nothing was learned in a project"):
+        run(home, "list", "--project", "nowhere")
+
+
+def test_facts_are_edited_promoted_and_deleted(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    (offered,) = told(home, capsys, "promote")
+    ident = offered["id"]
+    assert told(home, capsys, "edit", ident, "Use", "bun.")[0]["content"] == "Use bun."
+    assert told(home, capsys, "promote", ident)[0]["project"] == "*"
+    assert told(home, capsys, "delete", ident)[0]["id"] == ident
+    assert "bun" not in "".join(path.read_text() for path in Path(home.paths.daily).glob("*.md"))
+    assert told(home, capsys, "counts") == {"kinds": {"operational": 1}, "waiting": 0, "server": {}}
+    with pytest.raises(ExpectedError, match="MEMORY_API_URL"):
+        run(home, "sync")
+
+
+def test_the_servers_variables_have_the_names_that_others_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMORY_API_URL", "http://127.0.0.1:1")
+    monkeypatch.setenv("MEMORY_API_KEY", "k")
+    settings = Settings.load()
+    assert (settings.memory_api_url, settings.memory_api_key) == ("http://127.0.0.1:1", "k")

@@ -1,0 +1,296 @@
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from facts import MONDAY, SHOP, fact, keeper
+from memoria import clock
+from memoria.errors import ExpectedError, RemoteDeniedError, RemoteError, RemoteUnavailableError
+from memoria.memory.event import GLOBAL
+from memoria.memory.keep import Keeper
+from memoria.memory.outbox import MAX_ATTEMPTS
+from memoria.memory.sync import Sync, Synced, state_of, to_event, to_memory
+from memoria.remote import Memory, Server
+from memory_server import KEY, MemoryServer, running
+
+
+@pytest.fixture
+def server() -> Iterator[MemoryServer]:
+    with running() as one:
+        yield one
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Iterator[Keeper]:
+    with keeper(tmp_path / "here", server=True) as home:
+        yield home
+
+
+@pytest.fixture
+def there(tmp_path: Path) -> Iterator[Keeper]:
+    with keeper(tmp_path / "there", server=True) as home:
+        yield home
+
+
+def sync(home: Keeper, server: MemoryServer, *, full: bool = False, skew: float = 0, timeout: float = 5) -> Synced:
+    client = Server(server.url, KEY, timeout=timeout)
+    lock = home.store.path.with_name("sync.lock")
+    return Sync(home, client, lock, now=lambda: clock.now() + timedelta(hours=skew)).run(full=full)
+
+
+def said(home: Keeper) -> list[str]:
+    return sorted(event.content for event in home.store.facts())
+
+
+def test_a_fact_crosses_the_wire_as_it_was() -> None:
+    event = fact(
+        "Use pnpm.", "correction", tags=("tools",), keywords=("npm",), supersedes="l-x", also=("blog-1",), seen=3
+    )
+    back = to_event(to_memory(event, 7))
+    assert back is not None
+    assert back == replace(event, quote="", session="")
+
+
+def test_what_another_program_stored_is_read_as_a_global_fact() -> None:
+    event = to_event(Memory(3, "Likes tea", "preferences", "drinks", created="2026-11-20T08:00:00+00:00"))
+    assert event is not None
+    assert (event.kind, event.project, event.tags) == ("preference", GLOBAL, ("drinks",))
+
+
+def test_facts_travel_from_one_machine_to_the_other(server: MemoryServer, here: Keeper, there: Keeper) -> None:
+    event = fact("Use pnpm, not npm.")
+    here.take([event])
+    assert sync(here, server).pushed == 1
+    assert sync(there, server).pulled == 1
+    got = there.store.get(event.id)
+    assert got is not None
+    assert (got.content, got.kind, got.project, got.time) == (event.content, event.kind, SHOP, event.time)
+    assert event.content in there.lines.daily.path(MONDAY.date()).read_text()
+    assert sync(there, server, full=True) == Synced()
+    assert sync(here, server, full=True) == Synced()
+    assert state_of(here) == {"synced": 1, "local": 0, "waiting": 0, "set aside": 0}
+
+
+def test_edits_and_deletions_travel(server: MemoryServer, here: Keeper, there: Keeper) -> None:
+    one, two = fact("Use pnpm, not npm."), fact("Write short functions.")
+    here.take([one, two])
+    sync(here, server)
+    sync(there, server)
+    there.edit(one.id, "Use pnpm 9.")
+    there.delete(two.id)
+    sync(there, server)
+    assert sync(here, server).forgotten == 1
+    assert said(here) == said(there) == server.live() == ["Use pnpm 9."]
+    assert "short functions" not in here.lines.daily.path(MONDAY.date()).read_text()
+
+
+@pytest.mark.parametrize("skew", [-1, 1])
+def test_two_machines_converge_with_either_offline_and_clocks_an_hour_apart(
+    server: MemoryServer, here: Keeper, there: Keeper, skew: float
+) -> None:
+    server.skew = timedelta(hours=skew)
+    first = fact("Use tabs for indentation, not spaces.")
+    here.take([first])
+    sync(here, server)
+    sync(there, server, skew=-skew)
+    # both work on without the server: one replaces the fact, the other adds, edits and learns the same thing
+    hour = skew / 24
+    here.take([fact("Use spaces for indentation, not tabs.", day=1), fact("Name tests as promises.", day=1)])
+    there.take([fact("Deploys go out on Tuesdays.", "operational", day=1 + hour)])
+    there.take([fact("Name tests as promises.", day=1 + hour, session="s-2")])
+    there.edit(first.id, "Use tabs for indentation, not spaces, said once.")
+    for home, drift in ((there, -skew), (here, 0), (there, -skew), (here, 0), (there, -skew)):
+        assert sync(home, server, full=True, skew=drift).problems == ()
+    wanted = ["Deploys go out on Tuesdays.", "Name tests as promises.", "Use spaces for indentation, not tabs."]
+    assert said(here) == said(there) == wanted
+    assert server.live().count("Name tests as promises.") == 1
+    assert sync(here, server, full=True) == sync(there, server, full=True) == Synced()
+
+
+def test_pull_runs_when_push_fails(server: MemoryServer, here: Keeper, there: Keeper) -> None:
+    there.take([fact("Deploys go out on Tuesdays.", "operational")])
+    sync(there, server)
+    here.take([fact("Use pnpm, not npm.")])
+    server.fault_for["POST"] = 500
+    done = sync(here, server)
+    assert done.pulled == 1
+    assert len(here.to_server.waiting()) == 1
+
+
+def test_push_runs_when_pull_fails(server: MemoryServer, here: Keeper) -> None:
+    here.take([fact("Use pnpm, not npm.")])
+    server.fault_for["GET"] = 500
+    done = sync(here, server)
+    assert (done.pushed, len(done.problems)) == (1, 1)
+    assert server.live() == ["Use pnpm, not npm."]
+
+
+def test_an_operation_that_fails_five_times_is_set_aside_and_never_deleted(server: MemoryServer, here: Keeper) -> None:
+    long, good = fact("Use pnpm, not npm."), fact("Write short functions.")
+    here.take([long, good])
+    here.edit(long.id, "word " * 400)  # more than the server takes
+    for _ in range(MAX_ATTEMPTS):
+        sync(here, server, full=True)
+    assert server.live() == ["Write short functions."]
+    assert {item.body["id"] for item in here.to_server.set_aside()} == {long.id}
+    assert "422" in here.to_server.set_aside()[0].reason
+    assert here.store.get(long.id) is not None
+    assert sync(here, server, full=True) == Synced(), "it is not tried for ever"
+    here.edit(long.id, "Use pnpm, and nothing else.")
+    sync(here, server)
+    assert "Use pnpm, and nothing else." in server.live()
+
+
+def test_an_outage_is_not_held_against_what_waits(server: MemoryServer, here: Keeper) -> None:
+    here.take([fact("Use pnpm, not npm.")])
+    server.fault_for["POST"] = 503
+    for _ in range(MAX_ATTEMPTS + 2):
+        assert sync(here, server).problems
+    server.fault_for.clear()
+    assert sync(here, server).pushed == 1
+
+
+def test_a_break_in_mid_answer_does_not_store_twice(server: MemoryServer, here: Keeper) -> None:
+    here.take([fact("Use pnpm, not npm.")])
+    server.fault_for["POST"] = "cut"
+    assert sync(here, server).problems
+    assert len(server.memories) == 1, "the server did the work; only its answer was lost"
+    server.fault_for.clear()
+    assert sync(here, server).problems == ()
+    assert len(server.memories) == 1
+    assert state_of(here)["synced"] == 1
+
+
+@pytest.mark.parametrize("fault", ["cut", "junk", 500])
+def test_a_broken_pull_loses_nothing_and_is_repeated(
+    server: MemoryServer, here: Keeper, there: Keeper, fault: str
+) -> None:
+    there.take([fact("Use pnpm, not npm.")])
+    sync(there, server)
+    server.fault_for["GET"] = fault
+    assert sync(here, server).problems
+    server.fault_for.clear()
+    assert sync(here, server).pulled
+    assert said(here) == ["Use pnpm, not npm."]
+
+
+def test_a_slow_answer_is_given_up(server: MemoryServer, here: Keeper) -> None:
+    server.fault_for["GET"] = "slow"
+    assert "cannot be reached" in sync(here, server, timeout=0.2).problems[0]
+
+
+def test_a_refused_key_degrades_to_local_with_one_warning_and_recovers(
+    server: MemoryServer, here: Keeper, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    server.key = "another"
+    here.take([fact("Use pnpm, not npm.")])
+    for _ in range(3):
+        assert sync(here, server).problems
+    assert len([row for row in caplog.records if "refuses the key" in row.message]) == 1
+    assert said(here) == ["Use pnpm, not npm."]
+    server.key = KEY
+    assert sync(here, server) == Synced(pushed=1)
+    server.key = "another"
+    sync(here, server)
+    assert len([row for row in caplog.records if "refuses the key" in row.message]) == 2
+
+
+def test_local_facts_that_the_server_lacks_are_pushed_and_never_dropped(server: MemoryServer, here: Keeper) -> None:
+    here.take([fact("Use pnpm, not npm."), fact("Write short functions.")])
+    sync(here, server)
+    server.memories.clear()  # restored from nothing
+    assert sync(here, server, full=True).pushed == 2
+    assert said(here) == server.live() == ["Use pnpm, not npm.", "Write short functions."]
+
+
+def test_what_stood_here_before_there_was_a_server_is_pushed_after_a_content_check(
+    tmp_path: Path, server: MemoryServer
+) -> None:
+    server.store(
+        {
+            "content": "use pnpm, not npm",
+            "category": "preferences",
+            "tags": f"memoria,id:l-else,project:{SHOP},kind:preference,origin:user,time:2026-11-10T09:00:00+00:00",
+        }
+    )
+    with keeper(tmp_path / "home") as home:
+        home.take([fact("Use pnpm, not npm."), fact("Write short functions.")])
+    with keeper(tmp_path / "home", server=True) as home:
+        assert sync(home, server, full=True).pushed == 1
+        assert len(server.memories) == 2
+        assert len(said(home)) == 2
+
+
+def test_a_lost_store_forgets_neither_numbers_nor_tombstones(
+    tmp_path: Path, server: MemoryServer, there: Keeper
+) -> None:
+    one, two = fact("Use pnpm, not npm."), fact("Write short functions.")
+    with keeper(tmp_path / "home", server=True) as home:
+        home.take([one, two])
+        sync(home, server)
+        home.store.path.unlink()
+    sync(there, server)
+    there.delete(two.id)
+    sync(there, server)
+    with keeper(tmp_path / "home", server=True) as home:
+        assert said(home) == ["Use pnpm, not npm.", "Write short functions."]
+        sync(home, server)
+        assert said(home) == server.live() == ["Use pnpm, not npm."]
+        assert len(server.memories) == 2
+
+
+def test_a_deleted_fact_does_not_come_back_while_the_server_was_away(server: MemoryServer, here: Keeper) -> None:
+    event = fact("Use pnpm, not npm.")
+    here.take([event])
+    sync(here, server)
+    server.fault_for["DELETE"] = 503
+    here.delete(event.id)
+    sync(here, server, full=True)
+    assert said(here) == []
+    server.fault_for.clear()
+    sync(here, server, full=True)
+    assert said(here) == server.live() == []
+
+
+def test_what_another_program_wrote_is_taken_in_and_never_rewritten(server: MemoryServer, here: Keeper) -> None:
+    server.store({"content": "Two\nlines [[here]]", "category": "projects", "tags": "x,y"})
+    before = dict(server.memories[1])
+    sync(here, server, full=True)
+    assert said(here) == [r"Two lines here"]
+    sync(here, server, full=True)
+    sync(here, server, full=True)
+    assert server.memories[1] == before
+
+
+def test_a_whole_comparison_is_made_at_the_start_and_every_ten_minutes(server: MemoryServer, here: Keeper) -> None:
+    sync(here, server)
+    assert [path for _, path in server.requests].count("/api/memories/sync") == 1
+    sync(here, server, skew=0.1)
+    assert [path for _, path in server.requests].count("/api/memories/sync") == 1
+    sync(here, server, skew=0.2)
+    assert [path for _, path in server.requests].count("/api/memories/sync") == 2
+
+
+def test_the_client_speaks_the_whole_interface(server: MemoryServer) -> None:
+    client = Server(server.url + "/", KEY)
+    client.check()
+    number = client.add(Memory(0, "Use pnpm here"))
+    client.change(Memory(number, "Use bun here"))
+    assert [memory.content for memory in client.recall("bun")] == ["Use bun here"]
+    client.delete(number)
+    client.delete(number)
+    with pytest.raises(RemoteError) as gone:
+        client.change(Memory(number, "x"))
+    assert gone.value.status == 404
+    with pytest.raises(RemoteDeniedError):
+        Server(server.url, "wrong").check()
+    with pytest.raises(RemoteUnavailableError):
+        Server("http://127.0.0.1:9", KEY, timeout=1).check()
+    with pytest.raises(ExpectedError, match="http"):
+        Server("ftp://x", KEY)
