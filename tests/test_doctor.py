@@ -204,7 +204,7 @@ def test_a_hook_that_fails_the_rehearsal_is_broken(home: Home, monkeypatch: pyte
     broken = tmp_path / "python3"
     broken.write_text("#!/bin/sh\necho no such module >&2\nexit 1\n")
     broken.chmod(0o755)
-    monkeypatch.setattr(doctor, "client_python", lambda: str(broken))
+    monkeypatch.setattr(doctor, "client_python", lambda environ: str(broken))
     assert "no such module" in one(doctor._rehearsal(home), BROKEN).text
 
 

@@ -12,7 +12,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -22,7 +21,7 @@ from pathlib import Path
 
 from memoria import clock, detach, locks, shelf, state
 from memoria import paths as places
-from memoria.client_settings import ClientSettings, plugin_hooks, settings_file
+from memoria.client_settings import ClientSettings, client_python, plugin_hooks, settings_file
 from memoria.daily import DailyLog
 from memoria.errors import CannotLockError, ClientSettingsError, ModelError
 from memoria.home import Home
@@ -165,15 +164,8 @@ def _firing(home: Home) -> Findings:
         yield Finding("firing", OK, f"last {rows[-1]}")
 
 
-def client_python() -> str:
-    """``python3`` where the client would find it: a virtual environment active here is not there when it runs."""
-    own = {Path(sys.prefix, name) for name in ("bin", "Scripts")}
-    folders = [folder for folder in os.environ.get("PATH", "").split(os.pathsep) if folder and Path(folder) not in own]
-    return shutil.which("python3", path=os.pathsep.join(folders)) or ""
-
-
 def _pythons(home: Home) -> Findings:
-    python = client_python()
+    python = client_python(os.environ)
     version = _asked([python, "-S", "-I", "-c", VERSION]) if python else ""
     if not version:
         yield Finding("python3", BROKEN, "not found as the client would look for it", "install Python 3.9 or newer")
@@ -344,7 +336,7 @@ def _rehearsal(home: Home) -> Findings:
         return
     with tempfile.TemporaryDirectory(prefix="memoria-doctor-", ignore_cleanup_errors=True) as folder:
         settings = {"MEMORIA_PYTHON": home.settings.python} if home.settings.python else {}
-        rehearsal = Rehearsal(Path(folder, "home"), hooks, client_python() or "python3", settings)
+        rehearsal = Rehearsal(Path(folder, "home"), hooks, client_python(os.environ) or "python3", settings)
         fired = list(rehearsal.replay("doctor", list(_conversation(rehearsal.project))))
         faults = [f"{one.event}: {one.fault}" for one in fired if one.fault]
         times = ", ".join(f"{one.event} {one.seconds * 1000:.0f} ms" for one in fired)
