@@ -33,7 +33,8 @@ def test_a_fresh_home_says_that_no_hook_ever_fired(capsys: pytest.CaptureFixture
 def test_what_waits_and_what_failed_is_named_with_the_reason(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
     spool = Spool(home.paths.spool)
     spooled(home, "waiting-one")
-    job = next(job for job in spool.jobs() if job.name == spooled(home, "poison-one"))
+    poison = spooled(home, "poison-one")
+    job = next(job for job in spool.jobs() if job.name == poison)
     spool.claim(job)
     spool.fail(job, "the model answered junk")
     assert main(["status"]) == 0
