@@ -29,15 +29,15 @@ PACKAGE = ROOT / "scripts" / "memoria"
 FLOORS = {
     "doors": "__main__ cli",
     "verbs": """
-        capture compile demo flush install learned mcp_server recall search show
+        capture compile demo flush install learned mcp_server observe recall search show
         show_working status uninstall verify
     """,
     "models": "models",
     "nouns": """
         archive article budget bulletin catalog client_settings cursor daily documents draft evidence
         find gate hook index intake ledger library line mcp_rooms mcp_tools memory notice page project prompt
-        queued ranking receipt remote shelf spool terms tooluse transaction transcript turn wiki
-        working
+        queued ranking receipt remote shelf spool terms tooluse transaction transcript turn
+        whereabouts wiki working
     """,
     "ground": """
         assigned backoff clock detach errors exclude fence files home keyshapes locks markdown paths quickjson redact
