@@ -106,7 +106,9 @@ def test_a_session_that_is_compacted_is_told_where_it_was(world: tuple[World, Me
         before = len(api.requests)
         session.ask("go on")
         sent = told(api, before)
-        assert as_sent(block.strip()) in sent
+        for line in block.splitlines():
+            if GOAL in line or TASK in line or "exit 3" in line:
+                assert as_sent(line) in sent
         session.end()
     wait_until(lambda: len(person.checkpoints(session.id)) == 1, "the compaction left a checkpoint", 60)
 
