@@ -333,7 +333,10 @@ class Flush:
 
     def _clean_tmp(self) -> None:
         paths = self.home.paths
-        hidden = [(folder, ".*.tmp") for folder in (paths.archive, paths.page, paths.knowledge)]
+        hidden = [
+            (folder, ".*.tmp")
+            for folder in (paths.archive, paths.page, Path(paths.page, "short"), paths.where, paths.knowledge)
+        ]
         for folder, pattern in ((self.spool.tmp, "*"), (paths.cursors, "*.tmp"), *hidden):
             for path in Path(folder).glob(pattern):
                 try:

@@ -14,6 +14,7 @@ from memoria import fence, files
 from memoria.daily import DailyLog, Entry
 from memoria.ledger import Ledger
 from memoria.paths import Paths
+from memoria.whereabouts import MOST_CHARS
 from memoria.wiki import Wiki
 
 RECENT_ENTRIES = 40  # entries of a project that are looked through for what still matters
@@ -44,9 +45,14 @@ class Pages:
         articles = self._articles()
         for key in projects:
             recent = daily.find([entry for entry in booked if entry.project == key][-RECENT_ENTRIES:])
-            self._write(key, self._page(recent, articles, limit))
+            self._write_both(key, recent, articles, limit)
         everywhere = daily.find(booked[-RECENT_ENTRIES:])
-        self._write("global", self._page(everywhere, articles, limit))
+        self._write_both("global", everywhere, articles, limit)
+
+    def _write_both(self, name: str, recent: list[Entry], articles: list[str], limit: int) -> None:
+        """The page, and one that leaves room for where a session was."""
+        self._write(name, self._page(recent, articles, limit))
+        self._write(f"short/{name}", self._page(recent, articles, limit - MOST_CHARS - 1))
 
     def _write(self, name: str, page: str) -> None:
         path = self.folder / f"{name}.md"

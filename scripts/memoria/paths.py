@@ -28,11 +28,13 @@ class Paths:
         "knowledge",
         "ledger",
         "log",
+        "observer_lock",
         "page",
         "since",
         "spool",
         "state",
         "version",
+        "where",
         "worker_lock",
     )
 
@@ -51,6 +53,8 @@ class Paths:
         self.index = join(self.state, "index.db")
         self.page = join(self.state, "page")
         self.archive = join(self.state, "archive")
+        self.where = join(self.state, "where")
+        self.observer_lock = join(self.state, "observer.lock")
         self.worker_lock = join(self.state, "worker.lock")
         self.log = join(self.state, "log")
 
