@@ -21,7 +21,7 @@ SHIFT = 12  # a passage's row is (document << SHIFT) + its ordinal; ordinals 0 a
 KINDS = ("article", "entry", "fact", "turn")
 
 _QUERY_CHARS = 20_000  # of a longer query only the start is read
-_QUERY_WORDS = 48
+QUERY_WORDS = 48
 _ROWS = 5_000  # documents that the rare words of a query may match: what a query costs is bounded by this
 _CANDIDATES = 80  # documents that are read and scored in full
 _BM25 = "bm25(terms, 3.0, 2.0, 1.0, 0.0)"  # title, names, body, scope: chooses the candidates
@@ -77,7 +77,7 @@ class Finder:
         ``project`` and ``kinds`` leave out everything else; ``prefer`` is a project that only ranks higher. Any text is
         a valid query. Raises UnreadableError when the file cannot be read.
         """
-        words = terms.of_query(query[:_QUERY_CHARS])[:_QUERY_WORDS]
+        words = terms.of_query(query[:_QUERY_CHARS])[:QUERY_WORDS]
         if not words or limit < 1:
             return []
         try:

@@ -23,12 +23,14 @@ class Paths:
         "archive",
         "cursors",
         "daily",
+        "hints",
         "home",
         "index",
         "knowledge",
         "ledger",
         "log",
         "page",
+        "recall",
         "spool",
         "state",
         "version",
@@ -48,6 +50,8 @@ class Paths:
         self.ledger = join(self.state, "ledger.db")
         self.index = join(self.state, "index.db")
         self.page = join(self.state, "page")
+        self.hints = join(self.state, "hints")
+        self.recall = join(self.state, "recall.db")
         self.archive = join(self.state, "archive")
         self.worker_lock = join(self.state, "worker.lock")
         self.log = join(self.state, "log")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 
-from memoria import detach, exclude, hook, project
+from memoria import detach, exclude, hook, project, shown
 from memoria.spool import Spool, safe_name
 
 TYPE_CHECKING = False
@@ -30,6 +30,8 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
     if reason:
         hook.log(paths, f"{event.name} {event.session} left alone: {reason}")
         return None
+    if event.text("source") == "compact":
+        shown.Shown(paths.hints, event.session).compacted()
     page = _page(event.cwd, settings, paths)
     message = _once(os.path.join(paths.state, "notice"))
     if not page and not message and not os.path.exists(os.path.join(paths.state, "welcomed")):

@@ -28,6 +28,7 @@ README = """This folder is memoria's runtime state. It is yours; nothing in it i
   cursors/       how far each session's transcript has been copied
   ledger.db      which turns stand in which entry, model calls and what they cost
   index.db       search index (a cache)      page/         prepared text for new sessions (a cache)
+  hints/         which notes each session was given  recall.db  which of them were of use
   archive/       the kept turns, redacted and compressed
   log/           what hooks and worker did   version       which state format this is
 
