@@ -36,7 +36,7 @@ FLOORS = {
     "nouns": """
         archive article budget catalog client_settings cursor daily documents draft evidence find gate hook index intake
         ledger library line mcp_rooms mcp_tools memory notice page project prompt queued ranking remote shown spool
-        terms tooluse transaction transcript turn wiki working
+        tally terms tooluse transaction transcript turn wiki working
     """,
     "ground": """
         assigned backoff clock detach errors exclude fence files home keyshapes locks markdown paths quickjson redact

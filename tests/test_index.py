@@ -191,7 +191,7 @@ def test_use_importance_recency_and_the_preferred_project_lift_a_document() -> N
 def test_counted_uses_outlive_a_change_of_nothing_else() -> None:
     with Index(":memory:") as index:
         index.add([note("a", "warm cache"), note("b", "warm cache")])
-        index.count_use("knowledge/concepts/b.md")
+        index.set_uses({"knowledge/concepts/b.md": 1})
         index.add([note("a", "warm cache"), note("b", "warm cache")])
         assert keys(index, "warm cache")[0] == "knowledge/concepts/b.md"
 

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from memoria import backoff, clock, detach, exclude, gate, locks, project, state, steps
+from memoria import backoff, clock, detach, exclude, gate, locks, project, state, steps, tally
 from memoria.archive import Archive
 from memoria.daily import DailyLog, Entry, Learned
 from memoria.errors import (
@@ -204,6 +204,7 @@ class Flush:
             self.ledger.record_nothing(stretch.keys, intake.session, "nothing was said")
             return
         stretch = _redacted(stretch, self.archive.redactor)
+        tally.count(self.home.paths, intake.session, stretch.exchanges)
         owner = project.of(intake.cwd, self.home.settings.split_worktrees)
         material = {"project": owner.name, "exchanges": [exchange.material() for exchange in stretch.exchanges]}
         completion = self.model.complete(tasks.flush(material), owner.key)

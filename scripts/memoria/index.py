@@ -16,7 +16,7 @@ import sqlite3
 import unicodedata
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -96,10 +96,17 @@ class Index:
         with self._transaction():
             return sum(self._drop(key) for key in keys)
 
-    def count_use(self, key: str, times: int = 1) -> None:
-        """Count that a document helped; it ranks a little higher. Unknown keys are left alone."""
+    def set_uses(self, uses: Mapping[str, int]) -> int:
+        """Make these the counts of use, by key, and 0 that of every other document; returns how many changed."""
         with self._transaction():
-            self._db.execute("UPDATE documents SET uses = uses + ? WHERE key = ?", (times, key))
+            rows = self._db.execute("SELECT key, uses FROM documents WHERE uses <> 0").fetchall()
+            known = dict(rows)
+            changed = {key: 0 for key in known if not uses.get(key)}
+            changed |= {key: count for key, count in uses.items() if count != known.get(key, 0)}
+            self._db.executemany(
+                "UPDATE documents SET uses = ? WHERE key = ?", [(count, key) for key, count in changed.items()]
+            )
+            return len(changed)
 
     def feed(self, source: str, wanted: Iterable[Document]) -> int:
         """Make ``wanted`` all that the index holds of ``source``; returns how many documents changed or went."""
