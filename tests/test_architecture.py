@@ -34,9 +34,9 @@ FLOORS = {
     """,
     "models": "models",
     "nouns": """
-        archive article budget catalog client_settings cursor daily documents draft evidence find gate hook index intake
-        ledger library line mcp_rooms mcp_tools memory notice page project prompt queued ranking remote shown spool
-        tally terms tooluse transaction transcript turn wiki working
+        archive article budget catalog client_settings cursor daily documents draft evidence feeds find gate hook
+        index intake ledger library line mcp_rooms mcp_tools memory notice page project prompt queued ranking remote
+        shown spool tally terms tooluse transaction transcript turn wiki working
     """,
     "ground": """
         assigned backoff clock detach errors exclude fence files home keyshapes locks markdown paths quickjson redact

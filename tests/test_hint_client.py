@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from client_session import Session, transcripts
+from memoria import feeds, shown, state
 from memoria import paths as places
-from memoria import shown, state
 from memoria.daily import DailyLog
 from memoria.index import Index
 from memoria.ledger import Ledger
@@ -92,8 +92,8 @@ class World:
         daily, ledger = DailyLog.of(self.paths), Ledger(Path(self.paths.ledger))
         daily.refresh(ledger)
         with Index(self.paths.index) as index:
-            index.sync(self.paths.home)
-        Pages.of(self.paths).prepare(9_500, ledger, daily)
+            feeds.refresh(index, self.paths)
+            Pages.of(self.paths).prepare(9_500, ledger, daily, index)
         ledger.close()
 
     def session(self, *prompts: str) -> Session:

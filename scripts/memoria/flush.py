@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from memoria import backoff, clock, detach, exclude, gate, locks, project, state, steps, tally
+from memoria import backoff, clock, detach, exclude, feeds, gate, locks, project, state, steps, tally
 from memoria.archive import Archive
 from memoria.daily import DailyLog, Entry, Learned
 from memoria.errors import (
@@ -32,6 +32,7 @@ from memoria.errors import (
     TranscriptMissingError,
 )
 from memoria.home import Home
+from memoria.index import Index
 from memoria.intake import Intake, Stretch, UnreadableJobError, stretches
 from memoria.ledger import Ledger
 from memoria.models import tasks
@@ -320,7 +321,7 @@ def _run_locked(home: Home, *, insist: bool) -> Report:
     try:
         report = flush.run()
         if report.entries:
-            Pages.of(home.paths).prepare(home.settings.page_chars, flush.ledger, flush.daily)
+            _prepare_pages(home, flush)
         if report.failures:
             _tell_user(home, report)
         last = flush.ledger.get("last_compile")
@@ -334,6 +335,16 @@ def _run_locked(home: Home, *, insist: bool) -> Report:
         if ways:
             detach.start(ways, home.paths)
     return report
+
+
+def _prepare_pages(home: Home, flush: Flush) -> None:
+    """Bring the search index up to date, and with it what new sessions start with."""
+    try:
+        with Index(home.paths.index) as index:
+            feeds.refresh(index, home.paths)
+            Pages.of(home.paths).prepare(home.settings.page_chars, flush.ledger, flush.daily, index)
+    except OSError as error:  # both can be made again; what was kept is kept
+        log.warning("the pages for new sessions were not prepared: %s", error)
 
 
 def _tell_user(home: Home, report: Report) -> None:

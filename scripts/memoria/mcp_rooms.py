@@ -11,7 +11,7 @@ import re
 import sqlite3
 from collections.abc import Sequence
 
-from memoria import clock
+from memoria import clock, feeds
 from memoria.errors import ExpectedError
 from memoria.home import Home
 from memoria.index import Index
@@ -40,7 +40,7 @@ class IndexSearch:
     def _found(self, query: str, limit: int, kinds: Sequence[str]) -> list[Found]:
         try:
             with Index(self.home.paths.index) as index:
-                index.sync(self.home.paths.home)
+                feeds.refresh(index, self.home.paths)
                 hits = index.search(query, limit=limit, prefer=self.project.key, kinds=kinds)
         except (sqlite3.Error, OSError) as error:
             raise ExpectedError(f"the search index cannot be used now ({error}); read pages by their path") from error
