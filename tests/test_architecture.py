@@ -29,14 +29,15 @@ PACKAGE = ROOT / "scripts" / "memoria"
 FLOORS = {
     "doors": "__main__ cli",
     "verbs": """
-        capture compile demo flush hint install learn learned mcp_server recall search show show_working status
-        uninstall
+        capture compile demo flush hint install learned mcp_server recall search show
+        show_working status uninstall verify
     """,
     "models": "models",
     "nouns": """
-        archive article budget catalog client_settings cursor daily documents draft evidence feeds find gate hook
-        index intake ledger library line mcp_rooms mcp_tools memory notice page project prompt queued ranking remote
-        shown spool tally terms tooluse transaction transcript turn wiki working
+        archive article budget bulletin catalog client_settings cursor daily documents draft evidence feeds
+        find gate hook index intake ledger library line mcp_rooms mcp_tools memory notice page project prompt
+        queued ranking receipt remote shelf shown spool tally terms tooluse transaction transcript turn wiki
+        working
     """,
     "ground": """
         assigned backoff clock detach errors exclude fence files home keyshapes locks markdown paths quickjson redact

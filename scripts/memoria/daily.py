@@ -34,11 +34,15 @@ LISTS = (
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """One learned line: ``kind`` (correction, preference, ...), one topic of text, and its id (``l-7f3a``)."""
+    """One learned line: ``kind`` (correction, preference, ...), one topic of text, its id (``l-7f3a``).
+
+    ``below``: indented lines that belong to it, its proof and particulars (see ``memory.lines``).
+    """
 
     kind: str
     text: str
     id: str
+    below: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,9 @@ def render(entry: Entry) -> str:
             rows += [f"**{label}:**", "", *(box + markdown.item(text)[2:] for text in items), ""]
     if entry.learned:
         rows += ["**Learned:**", ""]
-        rows += [f"- [{event.kind}] {markdown.line(event.text)} ^{event.id}" for event in entry.learned] + [""]
+        for event in entry.learned:
+            rows += [f"- [{event.kind}] {markdown.line(event.text)} ^{event.id}", *event.below]
+        rows.append("")
     rows += [f"^e-{entry.id}", ""]
     rows.append(
         f"<!-- memoria entry={entry.id} session={_word(entry.session)} turns={'.'.join(entry.turns)} "

@@ -31,6 +31,7 @@ class Paths:
         "log",
         "page",
         "recall",
+        "since",
         "spool",
         "state",
         "version",
@@ -45,6 +46,7 @@ class Paths:
         self.daily = join(self.home, "daily")
         self.knowledge = join(self.home, "knowledge")
         self.version = join(self.state, "version")
+        self.since = join(self.state, "since")
         self.spool = join(self.state, "spool")
         self.cursors = join(self.state, "cursors")
         self.ledger = join(self.state, "ledger.db")
