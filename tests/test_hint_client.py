@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,13 +14,14 @@ from typing import Any
 import pytest
 
 from client_session import Session, transcripts
-from memoria import feeds, shown, state
+from memoria import feeds, find, shown, state
 from memoria import paths as places
 from memoria.daily import DailyLog
 from memoria.index import Index
 from memoria.ledger import Ledger
 from memoria.page import Pages
 from memoria.paths import Paths
+from memoria.tally import Tally
 from memoria.turn import Reader
 from messages_api import MessagesApi
 from real_client import clean_env
@@ -192,3 +195,20 @@ def test_the_client_finds_nothing_wrong_with_what_the_hook_prints(world: World) 
     said = [json.loads(text) for text in printed if text]
     assert [list(one) for one in said] == [["hookSpecificOutput"]]
     assert len(said[0]["hookSpecificOutput"]["additionalContext"]) <= 1_500
+
+
+def test_a_note_whose_name_the_answer_says_is_counted_as_used(world: World) -> None:
+    """The whole way: hook, client, transcript, spool, worker; the same words in the prompt would prove nothing."""
+    text = "# Worker lock\n\nFlush race, worker lock: lose the flush race in `flush_session()`, lose the worker lock.\n"
+    world.remember("knowledge/concepts/worker-lock.md", text)
+    world.prepare()
+    world.api.answer = lambda _: "Look into `flush_session()`."
+    world.session(PROMPT)
+    worker = [sys.executable, "-m", "memoria", "flush", "--now"]
+    env = {**world.env, "MEMORIA_MODEL": "offline"}
+    subprocess.run(worker, env=env, check=True, capture_output=True, timeout=60)
+    (count,) = Tally.of(world.paths).counts()
+    assert (count.key, count.shown, count.used) == ("knowledge/concepts/worker-lock.md", 1, 1)
+    with find.Finder(world.paths.index) as finder:
+        uses = finder._db.execute("SELECT uses FROM documents WHERE key = ?", (count.key,)).fetchone()
+    assert uses == (1,)
