@@ -22,6 +22,8 @@ from memoria.home import Home
 VERBS = {
     "status": ("memoria.status", "is it working? what waits, what failed, what it cost"),
     "verify": ("memoria.verify", "the receipt: every turn in Claude Code's transcripts, and what became of it"),
+    "ingest": ("memoria.ingest", "bring in the history that Claude Code has from before, or any transcripts"),
+    "doctor": ("memoria.doctor", "does everything that memoria stands on work here? each finding with its remedy"),
     "demo": ("memoria.demo", "run the main job on a bundled transcript, without account or network"),
     "install": ("memoria.install", "put the hooks into Claude Code's settings (for a clone)"),
     "uninstall": ("memoria.uninstall", "take exactly our hooks out again"),

@@ -194,7 +194,8 @@ class Flush:
             self._done(intake)
             return
         age = abs(self.now() - intake.newest)  # a job from the future was written before the clock was set back
-        if age < MISSING_S and not intake.wait_for_transcripts(settings.transcript_wait_s):
+        # The client writes a transcript within moments of the hook or not at all; old jobs are only looked at.
+        if age < MISSING_S and not intake.wait_for_transcripts(max(0.0, settings.transcript_wait_s - age)):
             raise TranscriptMissingError(f"the transcript of session {intake.session} is not there yet")
         over = self.insist or intake.ended or age >= settings.flush_idle_min * 60
         turns = intake.turns(lambda key: self.ledger.entry_of(key) is not None, settle=over)
@@ -329,7 +330,9 @@ class Flush:
         names = [job.name for job in intake.jobs]
         worst = max(self.ledger.tries(name)[0] for name in names) + 1
         wait = backoff.delay(worst, self.roll())
-        if isinstance(error, OverBudgetError) and error.until:
+        if isinstance(error, TranscriptMissingError):
+            wait = 0.0  # the session's next hook may find it, and looking costs nothing
+        elif isinstance(error, OverBudgetError) and error.until:
             wait = max(0.0, error.until.timestamp() - self.now())
         self.ledger.failed(names, counted=counted, not_before=self.now() + wait, reason=str(error))
         if isinstance(error, OverBudgetError):
@@ -373,6 +376,7 @@ def _learned(event: Event) -> Learned:
 def work(home: Home, *, insist: bool = False) -> int:
     """The worker: flush until nothing new waits, then prepare pages and start the compile if it is due."""
     entries = 0
+    begun_anew = False
     while True:
         detach.worker_looks(home.paths)
         with locks.held(Path(home.paths.worker_lock)) as mine:
@@ -383,6 +387,9 @@ def work(home: Home, *, insist: bool = False) -> int:
             try:
                 report = _run_locked(home, insist=insist)
             except LedgerDamagedError as error:
+                if begun_anew:
+                    raise
+                begun_anew = True
                 log.warning("%s", error)
                 Ledger.set_aside(Path(home.paths.ledger))
                 continue

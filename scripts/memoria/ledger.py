@@ -8,6 +8,7 @@ Attempts and costs live only here. A file that is no database is set aside and b
 from __future__ import annotations
 
 import json
+import logging
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -19,6 +20,8 @@ from typing import Any
 
 from memoria import clock, files, steps
 from memoria.errors import LedgerDamagedError, LedgerError
+
+log = logging.getLogger(__name__)
 
 # Step n brings a database from user_version n to n + 1. Never change one that has shipped; add another.
 MIGRATIONS = (
@@ -323,7 +326,7 @@ def _open(path: Path) -> sqlite3.Connection:
     with _translated():
         db = sqlite3.connect(path, timeout=30, isolation_level=None, factory=_Connection)
     try:
-        db.execute("PRAGMA journal_mode = WAL")
+        _write_ahead(db)
         db.execute("PRAGMA synchronous = NORMAL")
         if _version(db) < len(MIGRATIONS):
             _migrate(db)
@@ -335,6 +338,16 @@ def _open(path: Path) -> sqlite3.Connection:
         db.close()
         raise
     return db
+
+
+def _write_ahead(db: sqlite3.Connection) -> None:
+    """Switch to write-ahead logging; two that open a new ledger at once collide here, and one switch is enough."""
+    try:
+        db.execute("PRAGMA journal_mode = WAL")
+    except LedgerDamagedError:
+        raise
+    except LedgerError as error:
+        log.debug("journal mode left as it is: %s", error)
 
 
 def _version(db: sqlite3.Connection) -> int:

@@ -33,7 +33,8 @@ CAPTURED, WAITING, ASIDE, OPEN, BEFORE, MISSING = FATES = (
 )  # fmt: skip
 SKIPPED = "skipped: "
 _UNSETTLED = frozenset((WAITING, ASIDE, OPEN, MISSING))
-_BY_PROGRAM = ("sdk-py", "sdk-ts")  # how the client calls a session that a program drives
+_PROGRAMS = ("sdk-py", "sdk-ts")  # how the client calls the starter of a session that a program drives
+BY_PROGRAM = "a program's session, started without hooks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,11 @@ class Account:
     def missing(self) -> int:
         """Turns that were never captured and should have been."""
         return self.fates.get(MISSING, 0)
+
+    @property
+    def open_turns(self) -> int:
+        """Turns that are recorded nowhere yet."""
+        return sum(count for fate, count in self.fates.items() if fate in (MISSING, BEFORE, OPEN))
 
 
 @dataclass(slots=True)
@@ -85,12 +91,23 @@ class Receipt:
         head = shelf.head(found.path)
         owner = project.of(head.cwd, self.home.settings.split_worktrees)
         stamp, fates = self._checked.get(str(found.path), ("", {}))
-        left_alone = self._left_alone(head)
+        left_alone = self.left_alone(head)
         settled = stamp == self.stamp(found) and not _UNSETTLED.intersection(fates)
         if forced or not settled or bool(left_alone) != _was_left_alone(fates, left_alone):
             fates = self._compare(found, head, left_alone)
             self.ledger.check(str(found.path), self.stamp(found), fates)
         return Account(found, head.session, owner.name, owner.key, head.cwd, fates)
+
+    def known_fates(self, found: Found, session: str) -> dict[str, int] | None:
+        """What became of the turns, when anything of the session can be recorded; None when it is new to memoria."""
+        path = str(found.path)
+        if path in self._checked or self._was_seen(session):
+            return self.account(found).fates
+        return None
+
+    def waits(self, session: str) -> bool:
+        """Whether jobs of the session are in the spool."""
+        return safe_name(session) in self._jobs
 
     def is_due(self, found: Found) -> bool:
         """Whether a transcript changed since it was last compared, is no longer open and not from before memoria."""
@@ -100,7 +117,7 @@ class Receipt:
 
     def is_open(self, found: Found) -> bool:
         """Whether the session may still be going on. A time in the future (the clock was set back) says nothing."""
-        return 0 <= self.now - found.changed < OPEN_S
+        return 0 <= self.now - found.changed < OPEN_S and self._is_clients(found)
 
     @property
     def installed(self) -> float:
@@ -135,7 +152,12 @@ class Receipt:
         )
 
     def _is_in_danger(self, found: Found) -> bool:
-        return self.now - found.changed > (shelf.kept_days(os.environ) - COPY_DAYS) * shelf.DAY_S
+        left = shelf.kept_days(os.environ) - (self.now - found.changed) / shelf.DAY_S
+        return left < COPY_DAYS and self._is_clients(found)
+
+    def _is_clients(self, found: Found) -> bool:
+        """Whether the client writes (and deletes) it, as against a copy that lies elsewhere."""
+        return found.path.absolute().is_relative_to(shelf.folder(os.environ).absolute())
 
     def stamp(self, found: Found) -> str:
         """A text that differs once the transcript, or what is kept of one, changed."""
@@ -145,13 +167,13 @@ class Receipt:
         """Whether a hook of the session ever spooled something."""
         return Path(self.home.paths.cursors, safe_name(session)).exists()
 
-    def _left_alone(self, head: Head) -> str:
-        """Why a session as a whole is not to be captured."""
+    def left_alone(self, head: Head) -> str:
+        """Why a session as a whole is not to be captured; ``""`` when it is."""
         reason = exclude.reason(head.cwd, self.home.settings, self.home.paths)
         if not reason and Path(hook.off_mark(self.home.paths, head.session)).exists():
             reason = "memoria was switched off"
-        if not reason and head.entrypoint in _BY_PROGRAM and not self._was_seen(head.session):
-            reason = "a program's session, started without hooks"
+        if not reason and head.entrypoint in _PROGRAMS and not self._was_seen(head.session):
+            reason = BY_PROGRAM
         return reason
 
     def _compare(self, found: Found, head: Head, left_alone: str) -> dict[str, int]:

@@ -1,7 +1,7 @@
 """Kill memoria at every named step and at random moments, and see whether anything is lost.
 
-``uv run python tests/bench/crash.py --kills 500`` prints how often it killed what, and what was lost, twice or stranded
-(nothing). Real hooks, worker and compile as processes; only the model is scripted. tests/test_crash.py is the short form.
+``uv run python tests/bench/crash.py --kills 500`` prints how often it killed what, and what was lost, twice or
+stranded. Real hooks, worker and compile as processes; only the model is scripted. Short form: tests/test_crash.py.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ from memoria.spool import Spool  # noqa: E402
 from memoria.turn import Reader  # noqa: E402
 from memoria.wiki import Wiki  # noqa: E402
 
-PATIENCE_S = 30.0
+Process = subprocess.Popen[bytes]
+PATIENCE_S = 60.0
 ROUND_KILLS, CAMPAIGN_KILLS = 8, 40  # kills before the next hook's worker may mend; kills before a fresh home
 TIMES = {"files.written": 6, "files.replaced": 6, "transaction.swapped": 3, "spool.claimed": 2, "ledger.recorded": 2}
 ENTRY = {
@@ -99,7 +100,8 @@ class World:
             "PATH": os.environ.get("PATH", os.defpath), "HOME": str(base), "XDG_CONFIG_HOME": str(base / "config"),
             "MEMORIA_HOME": self.paths.home, "MEMORIA_PYTHON": sys.executable, "MEMORIA_RETRY_S": "0,0",
             "MEMORIA_MODEL": f"scripted:{self.script}", "MEMORIA_COMPILE_INTERVAL_MIN": "0",
-            "MEMORIA_FLUSH_TURNS_COMPACT": "1", "MEMORIA_FLUSH_TURNS_STOP": "2", "MEMORIA_TZ": "UTC", "MEMORIA_SPAWNS_PER_MIN": "100000",
+            "MEMORIA_FLUSH_TURNS_COMPACT": "1", "MEMORIA_FLUSH_TURNS_STOP": "2", "MEMORIA_TZ": "UTC",
+            "MEMORIA_SPAWNS_PER_MIN": "100000",
         }  # fmt: skip
 
     def transcript(self, session: str) -> Path:
@@ -139,9 +141,7 @@ class World:
         with path.open("a", encoding="utf-8") as file:
             file.write(text)
 
-    def hook(
-        self, event: str, session: str, *, kill_at: str = "", worker: str = "/bin/true"
-    ) -> subprocess.Popen[bytes]:
+    def hook(self, event: str, session: str, *, kill_at: str = "", worker: str = "/bin/true") -> Process:
         """Start a hook as the client does."""
         names = {"Stop": "stop", "PreCompact": "pre-compact", "SessionEnd": "session-end"}
         payload = {
@@ -162,7 +162,7 @@ class World:
         process.stdin = None  # ``communicate`` would flush it
         return process
 
-    def run(self, verb: str, *, kill_at: str = "", worker: str = "/bin/true") -> subprocess.Popen[bytes]:
+    def run(self, verb: str, *, kill_at: str = "", worker: str = "/bin/true") -> Process:
         """Start the worker or the compile in the foreground, so that its end can be seen."""
         words = [sys.executable, str(ROOT / "scripts" / f"{verb}.py"), *(["--due"] if verb == "compile" else [])]
         return subprocess.Popen(
@@ -270,7 +270,7 @@ def wait_for(condition: Callable[[], bool]) -> bool:
     return True
 
 
-def strike(process: subprocess.Popen[bytes], after_s: float) -> bool:
+def strike(process: Process, after_s: float) -> bool:
     """Kill a process from outside after a moment; False when it was done before."""
     try:
         process.wait(after_s)
@@ -279,7 +279,7 @@ def strike(process: subprocess.Popen[bytes], after_s: float) -> bool:
     return reap(process)
 
 
-def reap(process: subprocess.Popen[bytes]) -> bool:
+def reap(process: Process) -> bool:
     """Wait for the end; whether it was a kill."""
     if process.stdout:
         process.stdout.read()

@@ -46,7 +46,7 @@ class Bench:
         self.count = 0
         self.env = {
             "PATH": os.environ.get("PATH", os.defpath), "HOME": str(base), "MEMORIA_HOME": str(base / "home"),
-            "MEMORIA_PYTHON": "/bin/true", "CLAUDECODE": "1",
+            "MEMORIA_PYTHON": "/bin/true", "MEMORIA_SPAWNS_PER_MIN": "1000000", "CLAUDECODE": "1",
         }  # fmt: skip
 
     def transcript(self, size: int) -> Path:
