@@ -23,6 +23,7 @@ class Paths:
         "archive",
         "cursors",
         "daily",
+        "hints",
         "home",
         "index",
         "knowledge",
@@ -30,6 +31,7 @@ class Paths:
         "log",
         "observer_lock",
         "page",
+        "recall",
         "since",
         "spool",
         "state",
@@ -52,6 +54,8 @@ class Paths:
         self.ledger = join(self.state, "ledger.db")
         self.index = join(self.state, "index.db")
         self.page = join(self.state, "page")
+        self.hints = join(self.state, "hints")
+        self.recall = join(self.state, "recall.db")
         self.archive = join(self.state, "archive")
         self.where = join(self.state, "where")
         self.observer_lock = join(self.state, "observer.lock")

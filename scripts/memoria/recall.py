@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 
-from memoria import detach, exclude, hook, project
+from memoria import detach, exclude, hook, project, shown
 from memoria.spool import Spool, safe_name
 from memoria.whereabouts import Whereabouts
 
@@ -31,6 +31,8 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
     if reason:
         hook.log(paths, f"{event.name} {event.session} left alone: {reason}")
         return None
+    if event.text("source") == "compact":
+        shown.Shown(paths.hints, event.session).compacted()
     own = project.of(event.cwd, settings.split_worktrees).key
     block = _where(event, own, paths) if settings.where_you_were and event.session else ""
     page = _text(own, block, settings, paths)

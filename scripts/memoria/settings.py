@@ -155,6 +155,7 @@ class Settings:
     where_you_were = setting(
         True, "Tell a session that lost its context (compaction, `/clear`, resume, a killed terminal) where it was."
     )
+    hints = setting(True, "Give each prompt the few notes that fit it best, at most 1,500 characters.")
     redis_url = setting("", "Redis server that shares working memory between machines. Empty: the embedded store.")
     exclude = setting((), "Folders never captured: globs such as `~/work/secret`, `**/clients/**` or a folder's name.")
     redact_extra = setting(
