@@ -31,6 +31,7 @@ VERBS = {
     "show": ("memoria.show", "print the conversation behind an entry, as the archive kept it"),
     "learned": ("memoria.learned", "list, edit, delete and promote what was learned from your turns"),
     "search": ("memoria.search", "find articles, entries, facts and turns"),
+    "query": ("memoria.query", "answer a question from the wiki and the daily logs, with checked links"),
 }
 
 log = logging.getLogger(__name__)
