@@ -32,6 +32,7 @@ VERBS = {
     "learned": ("memoria.learned", "list, edit, delete and promote what was learned from your turns"),
     "search": ("memoria.search", "find articles, entries, facts and turns"),
     "query": ("memoria.query", "answer a question from the wiki and the daily logs, with checked links"),
+    "lint": ("memoria.lint", "what is wrong with the wiki; --fix mends what is safe to mend"),
 }
 
 log = logging.getLogger(__name__)
