@@ -30,7 +30,7 @@ FLOORS = {
     "doors": "__main__ cli",
     "verbs": """
         capture compile demo flush install learned lint mcp_server query recall search show show_working status
-        uninstall
+        uninstall why
     """,
     "models": "models",
     "nouns": """

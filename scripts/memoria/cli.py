@@ -33,6 +33,7 @@ VERBS = {
     "search": ("memoria.search", "find articles, entries, facts and turns"),
     "query": ("memoria.query", "answer a question from the wiki and the daily logs, with checked links"),
     "lint": ("memoria.lint", "what is wrong with the wiki; --fix mends what is safe to mend"),
+    "why": ("memoria.why", "from an article or claim back to the words it came from"),
 }
 
 log = logging.getLogger(__name__)
