@@ -29,14 +29,14 @@ PACKAGE = ROOT / "scripts" / "memoria"
 FLOORS = {
     "doors": "__main__ cli",
     "verbs": """
-        capture compile demo flush install learned lint mcp_server query recall search show show_working status
+        capture compile demo flush forget install learned lint mcp_server query recall search show show_working status
         uninstall why
     """,
     "models": "models",
     "nouns": """
         archive article budget catalog client_settings cursor daily documents draft evidence find gate hook index intake
         ledger library line mcp_rooms mcp_tools memory nearness notice page project prompt queued ranking remote spool
-        survey terms tooluse transaction transcript turn vault wiki working
+        survey terms tooluse transaction transcript turn unsay vault wiki working
     """,
     "ground": """
         assigned backoff clock detach errors exclude fence files home keyshapes locks markdown paths quickjson redact
