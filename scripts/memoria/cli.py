@@ -35,6 +35,10 @@ VERBS = {
     "show": ("memoria.show", "print the conversation behind an entry, as the archive kept it"),
     "learned": ("memoria.learned", "list, edit, delete and promote what was learned from your turns"),
     "search": ("memoria.search", "find articles, entries, facts and turns"),
+    "query": ("memoria.query", "answer a question from the wiki and the daily logs, with checked links"),
+    "lint": ("memoria.lint", "what is wrong with the wiki; --fix mends what is safe to mend"),
+    "why": ("memoria.why", "from an article or claim back to the words it came from"),
+    "forget": ("memoria.forget", "take a text, entry, session, project or article out of everything"),
 }
 
 log = logging.getLogger(__name__)
