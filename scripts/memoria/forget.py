@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
-from memoria import catalog, clock, daily, files, locks
+from memoria import catalog, clock, daily, feeds, files, locks
 from memoria.archive import Archive
 from memoria.article import Article
 from memoria.daily import DailyLog, Entry
@@ -420,10 +420,11 @@ def _caches(home: Home, ledger: Ledger) -> None:
     for suffix in ("", "-wal", "-shm"):
         Path(home.paths.index + suffix).unlink(missing_ok=True)
     with Index(home.paths.index) as index:
-        index.sync(home.paths.home)
-    for page in Path(home.paths.page).glob("*"):
-        page.unlink()
-    Pages.of(home.paths).prepare(home.settings.page_chars, ledger, DailyLog.of(home.paths))
+        feeds.refresh(index, home.paths)
+        feeds.forget_gone(index, home.paths)
+        for page in Path(home.paths.page).glob("*"):
+            page.unlink()
+        Pages.of(home.paths).prepare(home.settings.page_chars, ledger, DailyLog.of(home.paths), index)
 
 
 def _logs(home: Home, plan: Plan) -> None:
