@@ -422,7 +422,7 @@ def _caches(home: Home, ledger: Ledger) -> None:
     with Index(home.paths.index) as index:
         feeds.refresh(index, home.paths)
         feeds.forget_gone(index, home.paths)
-        for page in Path(home.paths.page).glob("*"):
+        for page in Path(home.paths.page).rglob("*.md"):
             page.unlink()
         Pages.of(home.paths).prepare(home.settings.page_chars, ledger, DailyLog.of(home.paths), index)
 
