@@ -29,13 +29,14 @@ PACKAGE = ROOT / "scripts" / "memoria"
 FLOORS = {
     "doors": "__main__ cli",
     "verbs": """
-        capture compile demo flush install learn learned mcp_server recall search show show_working status uninstall
+        capture compile demo diff flush install learn learned mcp_server recall search show show_working status undo
+        uninstall
     """,
     "models": "models",
     "nouns": """
         archive article budget catalog client_settings cursor daily documents draft evidence find gate hook index intake
-        ledger library line mcp_rooms mcp_tools memory notice page project prompt queued ranking remote spool terms
-        tooluse transaction transcript turn wiki working
+        ledger library line mcp_rooms mcp_tools memory notice page project prompt queued ranking remote roster spool
+        terms tooluse transaction transcript turn wiki working
     """,
     "ground": """
         assigned backoff clock detach errors exclude fence files home keyshapes locks markdown paths quickjson redact

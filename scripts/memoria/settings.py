@@ -151,6 +151,9 @@ class Settings:
     memory_api_key = setting("", "The memory server's key.", "MEMORY_API_KEY")
 
     compile_interval_min = setting(60, "Minutes between automatic compiles of the wiki.")
+    compile_drop_share = setting(
+        0.5, "Share of an article's claims that one compile may outdate before it is refused (0 to 1)."
+    )
     page_chars = setting(9_500, "Most characters given to a new session (the client cuts at 10,000).")
     redis_url = setting("", "Redis server that shares working memory between machines. Empty: the embedded store.")
     exclude = setting((), "Folders never captured: globs such as `~/work/secret`, `**/clients/**` or a folder's name.")
