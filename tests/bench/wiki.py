@@ -1,7 +1,7 @@
 """What a compile costs as the wiki grows: ``uv run python tests/bench/wiki.py [SIZE ...]`` (100, 1,000 and 10,000).
 
 The same five entries go into wikis of different sizes; the model is scripted, so all seconds are ours. Printed: bytes
-of the prompt, seconds of the compile, size of index.md, seconds of one that finds nothing new, of an undo, and of the first.
+of the prompt, seconds of the compile, size of index.md, seconds of one that finds nothing new, of an undo, the first.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from wiki_home import WikiHome, claim, entry, page
 
 WORDS = """
-    port listener cache queue worker lock spool flush index token retry timeout schema parser router session cookie header
-    socket thread buffer cursor ledger journal archive backup metric alert deploy build test branch release
+    port listener cache queue worker lock spool flush index token retry timeout schema parser router session cookie
+    header socket thread buffer cursor ledger journal archive backup metric alert deploy build test branch release
 """.split()  # noqa: SIM905
 SIZES = (100, 1_000, 10_000)
 
