@@ -107,12 +107,12 @@ def job(home: Home, data: bytes, session: str = "s1") -> None:
 def _caches(home: Home) -> None:
     with Index(home.paths.index) as index:
         index.sync(home.paths.home)
-    ledger = Ledger(Path(home.paths.ledger))
-    DailyLog.of(home.paths).refresh(ledger)
-    ledger.mark_compiled(["01aa", "01bb"])
-    ledger.note("refused", "01aa", f"not in the source: {SECRET}")
-    Pages.of(home.paths).prepare(9_500, ledger, DailyLog.of(home.paths))
-    ledger.close()
+        ledger = Ledger(Path(home.paths.ledger))
+        DailyLog.of(home.paths).refresh(ledger)
+        ledger.mark_compiled(["01aa", "01bb"])
+        ledger.note("refused", "01aa", f"not in the source: {SECRET}")
+        Pages.of(home.paths).prepare(9_500, ledger, DailyLog.of(home.paths), index)
+        ledger.close()
 
 
 def contents(home: Home) -> Iterator[tuple[Path, str]]:
