@@ -14,6 +14,7 @@ from memoria import catalog, clock
 from memoria.article import Article, Claim
 from memoria.daily import DailyLog, Entry
 from memoria.home import Home
+from memoria.roster import Row
 from memoria.wiki import Wiki
 
 DAY = date(2026, 11, 20)
@@ -54,7 +55,7 @@ def article(home: Home, slug: str, title: str, *claims: tuple[str, str], related
 def catalogued(home: Home, *entries: Entry) -> None:
     """Write index and log as a compile of these entries would have left them."""
     wiki = Wiki.of(home.paths)
-    (wiki.folder / "index.md").write_text(catalog.index(map(catalog.Row.of, wiki.articles())), encoding="utf-8")
+    (wiki.folder / "index.md").write_text(catalog.index(map(Row.of, wiki.articles())), encoding="utf-8")
     told = catalog.log_block(home.zone.local(clock.now()), entries, [], []) if entries else ""
     (wiki.folder / "log.md").write_text(catalog.LOG_INTRO + told, encoding="utf-8")
 

@@ -29,15 +29,15 @@ PACKAGE = ROOT / "scripts" / "memoria"
 FLOORS = {
     "doors": "__main__ cli",
     "verbs": """
-        capture compile demo doctor flush forget hint ingest install learned lint mcp_server observe query
-        recall search show show_working status uninstall verify why
+        capture compile demo diff doctor flush forget hint ingest install learned lint mcp_server observe query
+        recall search show show_working status undo uninstall verify why
     """,
     "models": "models",
     "nouns": """
         archive article budget bulletin catalog census client_settings cursor daily documents draft evidence
         feeds find gate hook index intake ledger library line mcp_rooms mcp_tools memory nearness notice page
-        prices project prompt queued ranking receipt rehearsal remote shelf shown spool survey tally terms
-        tooluse transaction transcript turn unsay vault whereabouts wiki working
+        prices project prompt queued ranking receipt rehearsal remote roster shelf shown spool survey tally
+        terms tooluse transaction transcript turn unsay vault whereabouts wiki working
     """,
     "ground": """
         assigned backoff clock detach errors exclude fence files home keyshapes locks markdown paths quickjson

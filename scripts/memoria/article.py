@@ -8,7 +8,7 @@ as it is. Does not know where claims come from.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import date
 
@@ -17,7 +17,12 @@ from memoria import markdown
 KEY_POINTS, RELATED, HISTORY = "Key Points", "Related", "History"
 FOLDERS = {"concept": "concepts", "connection": "connections", "qa": "qa"}
 
+SIMILAR = 0.6  # share of common words from which two sentences are taken for the same statement
+
 _SOURCE = re.compile(r"\s*\[\[(daily/\d{4}-\d{2}-\d{2}#\^e-[0-9a-z]+)(?:\|[^\]]*)?\]\]")
+_BULLET = re.compile(r"[-*+] ")
+_BLOCK = re.compile(r"\s\^[A-Za-z0-9-]+\s*$")
+_UNTIL = re.compile(r"Until (\d{4}-\d{2}-\d{2}): ")
 _WORD = re.compile(r"\w+")
 
 
@@ -31,9 +36,10 @@ class Claim:
     @classmethod
     def parse(cls, row: str) -> Claim | None:
         """The claim on a bullet line, None when the line is none."""
-        if not row.startswith("- "):
+        if not _BULLET.match(row):
             return None
-        return cls(_SOURCE.sub("", row[2:]).strip(), tuple(match[1] for match in _SOURCE.finditer(row)))
+        text = _SOURCE.sub("", _BLOCK.sub("", row[2:]))
+        return cls(text.strip(), tuple(match[1] for match in _SOURCE.finditer(row)))
 
     def render(self) -> str:
         """The claim as a bullet line."""
@@ -43,28 +49,51 @@ class Claim:
         """Whether ``text`` says the same in the same words."""
         return words(self.text) == words(text)
 
+    @property
+    def day(self) -> str:
+        """ISO day of the newest entry it came from; ``""`` when it names none."""
+        return max((source.removeprefix("daily/")[:10] for source in self.sources), default="")
+
 
 def words(text: str) -> list[str]:
     """The words of a text, without case and punctuation, for comparing."""
     return [word.casefold() for word in _WORD.findall(text)]
 
 
+def likeness(one: str, other: str) -> float:
+    """The share of words that two texts have in common, 0 to 1."""
+    first, second = set(words(one)), set(words(other))
+    return len(first & second) / len(first | second) if first and second else 0.0
+
+
 @dataclass(slots=True)
 class Section:
-    """A ``## heading`` and the lines below it, as they stand."""
+    """A ``## heading`` and the lines below it, as they stand; ``raw`` is the heading's whole line."""
 
     heading: str
+    raw: str
     rows: list[str] = field(default_factory=list)
 
-    def add(self, row: str) -> None:
-        """Put a line after the section's last text."""
+    def add(self, *block: str) -> None:
+        """Put lines after the section's last text."""
         end = len(self.rows)
         while end and not self.rows[end - 1].strip():
             end -= 1
         if end == 0:
             self.rows.insert(0, "")  # a blank line below the heading
             end = 1
-        self.rows.insert(end, row)
+        self.rows[end:end] = block
+
+    def named(self, heading: str) -> bool:
+        """Whether this is the section of that name."""
+        return self.heading.casefold() == heading.casefold()
+
+    def block(self, number: int) -> int:
+        """The row after the list item that begins at ``number``: its indented lines belong to it."""
+        end = number + 1
+        while end < len(self.rows) and self.rows[end][:1] in (" ", "\t") and self.rows[end].strip():
+            end += 1
+        return end
 
 
 class Article:
@@ -73,15 +102,23 @@ class Article:
     def __init__(self, slug: str, text: str) -> None:
         """ValueError when the frontmatter is not valid YAML."""
         self.slug = slug
+        self.mark = "\ufeff" if text.startswith("\ufeff") else ""  # some editors begin a file with it
+        text = text.removeprefix(self.mark)
+        lines = text.count("\n")
+        self.newline = "\r\n" if lines and text.count("\r\n") == lines else "\n"  # of a mixture each stays in its line
+        text = text.replace(self.newline, "\n")
         raw, body = markdown.split_frontmatter(text)
-        self.front = markdown.Frontmatter(raw)
+        self.front = markdown.Frontmatter(raw or "")
+        self._head = text.removesuffix(body), self.front.raw
         self.lead: list[str] = []  # everything before the first section: title and summary
         self.sections: list[Section] = []
-        code = False
-        for row in body.splitlines():
-            code ^= row.lstrip().startswith("```")
-            if row.startswith("## ") and not code:
-                self.sections.append(Section(row[3:].strip()))
+        fence = ""
+        for row in body.split("\n"):
+            opened = row.lstrip()[:3]
+            if opened in ("```", "~~~") and fence in ("", opened):
+                fence = "" if fence else opened
+            if row.startswith("## ") and not fence:
+                self.sections.append(Section(row[3:].strip(), row))
             else:
                 (self.sections[-1].rows if self.sections else self.lead).append(row)
 
@@ -97,17 +134,15 @@ class Article:
         return article
 
     def render(self) -> str:
-        """The page's text."""
-        parts = []
-        if self.front.raw:
-            parts.append(f"---\n{self.front.raw}\n---")
+        """The page's text; what was not changed is as it was read, byte for byte."""
         rows = list(self.lead)
         for section in self.sections:
-            while rows and not rows[-1].strip():
-                rows.pop()
-            rows += ["", f"## {section.heading}", *section.rows]
-        parts.append("\n".join(rows).rstrip("\n") + "\n")
-        return "\n".join(parts)
+            rows += [section.raw, *section.rows]
+        head, raw = self._head
+        if self.front.raw != raw:
+            head = f"---\n{self.front.raw}\n---\n"
+        text = head + "\n".join(rows)
+        return self.mark + (text.replace("\n", self.newline) if self.newline != "\n" else text)
 
     @property
     def name(self) -> str:
@@ -149,8 +184,15 @@ class Article:
 
     @property
     def claims(self) -> list[Claim]:
-        """The current claims, in order."""
-        return [claim for row in self._rows(KEY_POINTS) if (claim := Claim.parse(row))]
+        """The current claims, in order: the key points, and what a person moved with its source to another section."""
+        return [claim for _, _, claim in self._claims()]
+
+    @property
+    def past(self) -> list[Claim]:
+        """The claims under History."""
+        rows = [row for section in self.sections if section.named(HISTORY) for row in section.rows]
+        claims = [claim for row in rows if (claim := Claim.parse(row))]
+        return [Claim(_UNTIL.sub("", claim.text, count=1), claim.sources) for claim in claims]
 
     @property
     def links(self) -> list[markdown.Link]:
@@ -161,53 +203,79 @@ class Article:
     def section(self, heading: str) -> Section:
         """The section, made at its place when missing (key points first, history last)."""
         for section in self.sections:
-            if section.heading.casefold() == heading.casefold():
+            if section.named(heading):
                 return section
-        section = Section(heading)
         order = (KEY_POINTS, RELATED, HISTORY)
-        later = [name.casefold() for name in order[order.index(heading) + 1 :]]
-        place = next((n for n, other in enumerate(self.sections) if other.heading.casefold() in later), None)
-        self.sections.insert(len(self.sections) if place is None else place, section)
+        later = order[order.index(heading) + 1 :]
+        place = next((n for n, other in enumerate(self.sections) if any(map(other.named, later))), len(self.sections))
+        section = Section(heading, f"## {heading}", [""])  # the blank line before the next heading, or the file's end
+        before = self.sections[place - 1].rows if place else self.lead
+        if place == len(self.sections):  # the page ended in one line end, and ends so again
+            while before and not before[-1].strip():
+                before.pop()
+        if not before or before[-1].strip():
+            before.append("")
+        self.sections.insert(place, section)
         return section
 
-    def _rows(self, heading: str) -> list[str]:
-        return [
-            row for section in self.sections if section.heading.casefold() == heading.casefold() for row in section.rows
-        ]
+    def _claims(self) -> Iterator[tuple[Section, int, Claim]]:
+        for section in self.sections:
+            if section.named(RELATED) or section.named(HISTORY):
+                continue
+            for number, row in enumerate(section.rows):
+                claim = Claim.parse(row)
+                if claim and (claim.sources or section.named(KEY_POINTS)):
+                    yield section, number, claim
+
+    def holds(self, text: str) -> bool:
+        """Whether a current claim says this in the same words."""
+        return any(claim.same_as(text) for claim in self.claims)
 
     def say(self, claim: Claim) -> bool:
-        """Add a claim; one that stands already only gains the new sources. Returns whether anything changed."""
-        section = self.section(KEY_POINTS)
-        for number, row in enumerate(section.rows):
-            known = Claim.parse(row)
-            if known and known.same_as(claim.text):
-                fresh = [source for source in claim.sources if source not in known.sources]
-                section.rows[number] = " ".join([row.rstrip(), *(f"[[{source}]]" for source in fresh)])
+        """Add a claim; one that stands already only gains the new sources. Returns whether anything changed.
+
+        What was superseded does not come back from the entries that said it then.
+        """
+        told = {source for past in self.past if past.same_as(claim.text) for source in past.sources}
+        sources = tuple(source for source in claim.sources if source not in told)
+        if not sources:
+            return False
+        for section, number, known in self._claims():
+            if known.same_as(claim.text):
+                fresh = [source for source in sources if source not in known.sources]
+                row = section.rows[number].rstrip()
+                block = _BLOCK.search(row)  # a block id stays the line's last word
+                end = block.start() if block else len(row)
+                section.rows[number] = row[:end] + "".join(f" [[{source}]]" for source in fresh) + row[end:]
                 return bool(fresh)
-        section.add(claim.render())
+        self.section(KEY_POINTS).add(Claim(claim.text, sources).render())
         return True
 
-    def supersede(self, old: Claim, day: date) -> None:
-        """Move a claim that no longer holds to the history, dated."""
-        section = self.section(KEY_POINTS)
-        row = next(row for row in section.rows if Claim.parse(row) == old)
-        section.rows.remove(row)
-        self.section(HISTORY).add(f"- Until {day.isoformat()}: {row[2:]}")
+    def supersede(self, old: Claim, day: str) -> None:
+        """Move a claim that no longer holds to the history, with its indented lines, dated."""
+        section, number, _ = next(found for found in self._claims() if found[2] == old)
+        end = section.block(number)
+        first, *rest = section.rows[number:end]
+        del section.rows[number:end]
+        self.section(HISTORY).add(f"- Until {day}: {first[2:]}", *rest)
+
+    def remember(self, claim: Claim, day: str) -> None:
+        """Put a claim that was outdated before it came in straight under History."""
+        if not any(past.same_as(claim.text) for past in self.past):
+            self.section(HISTORY).add(f"- Until {day}: {claim.render()[2:]}")
 
     def relate(self, slug: str, title: str, why: str = "") -> bool:
         """Link another page under Related unless the page links it already; returns whether it was added."""
-        if any(link.target == slug for link in self.links) or slug == self.slug:
+        name = slug.rsplit("/", 1)[-1]
+        if slug == self.slug or any(link.target.removesuffix(".md") in (slug, name) for link in self.links):
             return False
         reason = f": {markdown.line(why)}" if why else ""
-        self.section(RELATED).add(f"- [[{slug}|{_shown(title)}]]{reason}")
+        self.section(RELATED).add(f"- [[{slug}|{shown(title)}]]{reason}")
         return True
 
     def extend(self, key: str, values: Iterable[str]) -> None:
         """Add values to a list in the frontmatter, each once."""
-        known = self.front.texts(key)
-        fresh = [value for value in dict.fromkeys(values) if value and value not in known]
-        if fresh:
-            self.front.set(key, known + fresh)
+        self.front.add(key, list(values))
 
     def touch(self, day: date) -> None:
         """An entry of this day went in."""
@@ -215,5 +283,6 @@ class Article:
             self.front.set("updated", day.isoformat())
 
 
-def _shown(title: str) -> str:
+def shown(title: str) -> str:
+    """A title as it can stand in a wikilink."""
     return re.sub(r"[\[\]|]", " ", title).strip()

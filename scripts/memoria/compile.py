@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import logging
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -18,24 +18,25 @@ from pathlib import Path
 from tqdm import tqdm
 
 from memoria import catalog, clock, feeds, gate, locks, steps
-from memoria.article import Article
 from memoria.daily import DailyLog, Entry, render
 from memoria.draft import Draft
-from memoria.errors import ExpectedError, ModelError
+from memoria.errors import DropRefusedError, ExpectedError, ModelError
 from memoria.home import Home
 from memoria.index import Index
 from memoria.ledger import Ledger
 from memoria.models import tasks
-from memoria.models.base import JsonObject
+from memoria.models.base import JsonObject, Prompt
 from memoria.models.metered import Metered
 from memoria.page import Pages
+from memoria.roster import Roster, Row
 from memoria.transaction import ChangedError, Transactions, digest
-from memoria.wiki import INDEX, LOG, Wiki
+from memoria.wiki import LOG, Wiki
 
 log = logging.getLogger(__name__)
 
 NEAR_ARTICLES = 8  # articles whose full text goes along; with the rows below, the prompt does not grow with the wiki
 NEAR_ROWS = 40  # further articles that are shown by title and summary
+SHOWN_CLAIMS = 40  # of one article, the newest; a page with hundreds must not fill the prompt
 REDRAFTS = 5  # how often a draft is made again because a person saved a page meanwhile
 
 
@@ -57,20 +58,24 @@ class Compile:
     daily: DailyLog
     ledger: Ledger
     wiki: Wiki
+    roster: Roster
     transactions: Transactions
     index: Index
     model: Metered
+    force: bool = False
 
     @classmethod
     def of(cls, home: Home) -> Compile:
         """Build the nouns from a home."""
         paths = home.paths
         ledger = Ledger(Path(paths.ledger))
+        wiki = Wiki.of(paths)
         return cls(
             home,
             DailyLog.of(paths),
             ledger,
-            Wiki.of(paths),
+            wiki,
+            Roster(wiki, Path(paths.state, "roster.db")),
             Transactions(Path(paths.knowledge), Path(paths.state, "undo")),
             Index(paths.index),
             Metered.of(home, ledger),
@@ -85,8 +90,16 @@ class Compile:
         feeds.refresh(self.index, self.home.paths)
 
     def waiting(self, *, everything: bool = False, day: str = "") -> list[Entry]:
-        """The entries to take in, oldest first."""
-        return self.daily.find(self.ledger.entries(compiled=None if everything else False, day=day))
+        """The entries to take in, oldest first; ``everything``: also those taken in before whose text has changed.
+
+        With ``force`` everything is everything.
+        """
+        entries = self.daily.find(self.ledger.entries(compiled=None if everything else False, day=day))
+        entries.sort(key=lambda entry: (entry.day, entry.time, entry.id))
+        if not everything or self.force:
+            return entries
+        known = catalog.fingerprints(self._text(LOG))
+        return [entry for entry in entries if known.get(entry.id) not in ("", catalog.fingerprint(entry))]
 
     def batches(self, entries: Sequence[Entry]) -> Iterator[list[Entry]]:
         """Entries for one call each, at most ``call_chars`` characters."""
@@ -104,15 +117,18 @@ class Compile:
 
     def take(self, entries: Sequence[Entry], report: Report) -> None:
         """One batch: ask, check, swap in, book. ModelError leaves the entries waiting."""
-        near = self._near(entries)
+        names = self.roster.rows()
+        near = self._near(entries, names)
         projects = {entry.project_key for entry in entries}
         completion = self.model.complete(
-            tasks.compile_(self._material(entries, near)), projects.pop() if len(projects) == 1 else ""
+            tasks.compile_(self._material(entries, near, names)), projects.pop() if len(projects) == 1 else ""
         )
         steps.reached("compile.answered")
         for _ in range(REDRAFTS):
-            draft = Draft(self.wiki, entries)
+            draft = self._draft(entries)
             draft.take(completion.data, near)
+            if not self.force:
+                self._check(draft, entries)
             try:
                 self._commit(draft, entries)
                 break
@@ -130,7 +146,35 @@ class Compile:
         report.updated += sorted(name.removesuffix(".md") for name in draft.read if name in draft.changes())
         report.refused += draft.refused
 
-    def _near(self, entries: Sequence[Entry]) -> list[str]:
+    def prompt(self, entries: Sequence[Entry]) -> Prompt:
+        """What a model would be asked about these entries."""
+        names = self.roster.rows()
+        return tasks.compile_(self._material(entries, self._near(entries, names), names))
+
+    def _draft(self, entries: Sequence[Entry]) -> Draft:
+        """A draft on the wiki as it stands now."""
+        known = catalog.fingerprints(log_text := self._text(LOG))
+        unchanged = {entry.id: entry for entry in entries if known.get(entry.id) in ("", catalog.fingerprint(entry))}
+        return Draft(
+            self.wiki,
+            entries,
+            names={slug: (row.title, *row.aliases) for slug, row in self.roster.rows().items()},
+            entry_at=self._entry_at,
+            touched=catalog.touched(log_text, unchanged) if unchanged else {},
+        )
+
+    def _entry_at(self, source: str) -> Entry | None:
+        day, _, name = source.removeprefix("daily/").partition("#^e-")
+        return next((entry for entry in self.daily.entries(date.fromisoformat(day)) if entry.id == name), None)
+
+    def _check(self, draft: Draft, entries: Sequence[Entry]) -> None:
+        try:
+            draft.check(self.home.settings.compile_drop_share)
+        except DropRefusedError as error:
+            self.ledger.note("compile-refused", ",".join(entry.id for entry in entries), str(error))
+            raise
+
+    def _near(self, entries: Sequence[Entry], names: Mapping[str, Row]) -> list[str]:
         """Slugs of the articles that the index finds closest to these entries, best first."""
         scores: dict[str, float] = {}
         for entry in entries:
@@ -139,12 +183,12 @@ class Compile:
             for hit in hits:
                 slug = hit.path.removeprefix("knowledge/").removesuffix(".md")
                 scores[slug] = scores.get(slug, 0.0) + hit.score
-        known = set(self.wiki.slugs())
-        ranked = sorted((slug for slug in scores if slug in known), key=lambda slug: (-scores[slug], slug))
+        ranked = sorted((slug for slug in scores if slug in names), key=lambda slug: (-scores[slug], slug))
         return ranked[: NEAR_ARTICLES + NEAR_ROWS]
 
-    def _material(self, entries: Sequence[Entry], near: Sequence[str]) -> JsonObject:
-        articles = [article for slug in near if (article := self._readable(slug))]
+    def _material(self, entries: Sequence[Entry], near: Sequence[str], names: Mapping[str, Row]) -> JsonObject:
+        readable = [slug for slug in near if names[slug].readable]
+        full = [article for slug in readable[:NEAR_ARTICLES] if (article := self.wiki.get(slug))]
         return {
             "today": max(entry.day for entry in entries).isoformat(),
             "entries": [_entry_material(entry) for entry in entries],
@@ -156,34 +200,30 @@ class Compile:
                     "aliases": article.aliases,
                     "tags": article.tags,
                     "summary": article.summary,
-                    "claims": [{"text": claim.text, "sources": list(claim.sources)} for claim in article.claims],
+                    "claims": [
+                        {"text": claim.text, "sources": list(claim.sources)} for claim in article.claims[-SHOWN_CLAIMS:]
+                    ],
                 }
-                for article in articles[:NEAR_ARTICLES]
+                for article in full
             ],
             "index": [
-                {"slug": article.name, "title": article.title, "summary": article.summary}
-                for article in articles[NEAR_ARTICLES:]
+                {"slug": slug.rsplit("/", 1)[-1], "title": names[slug].title, "summary": names[slug].summary}
+                for slug in readable[NEAR_ARTICLES:]
             ],
         }
 
-    def _readable(self, slug: str) -> Article | None:
-        try:
-            return self.wiki.get(slug)
-        except ValueError:
-            return None
-
     def _commit(self, draft: Draft, entries: Sequence[Entry]) -> None:
         pages = draft.changes()
-        rows = {article.slug: catalog.Row.of(article) for article in self.wiki.articles()}
-        rows |= {slug: catalog.Row.of(article) for slug, article in draft.articles.items()}
+        rows = self.roster.rows() | {slug: Row.of(article) for slug, article in draft.articles.items()}
         updated = sorted(name.removesuffix(".md") for name in pages if name in draft.read)
         moment = self.home.zone.local(clock.now())
         took = catalog.log_block(moment, entries, draft.created, updated)
         changes: dict[str, bytes | None] = dict(pages)
-        changes[INDEX] = catalog.index(rows.values()).encode()
+        lists = catalog.pages(rows.values(), self.wiki.folder)
+        changes |= lists
         changes[LOG] = ((self._text(LOG) or catalog.LOG_INTRO) + took).encode()
         read = dict(draft.read)
-        for name in (INDEX, LOG):
+        for name in (LOG, *lists):
             read[name] = digest(self._bytes(name))
         self.transactions.commit(changes, read, f"compile of {len(entries)} entries")
 
@@ -213,10 +253,11 @@ def _entry_material(entry: Entry) -> JsonObject:
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What the command line takes."""
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--all", action="store_true", help="take in every entry again, also compiled ones")
+    which.add_argument("--all", action="store_true", help="also compiled entries whose text has changed since")
     which.add_argument("--file", metavar="DAILY", help="only the entries of one daily log, e.g. daily/2026-11-21.md")
     parser.add_argument("--dry-run", action="store_true", help="say what would go in and stop")
-    parser.add_argument("--force", action="store_true", help="with --file: also entries that are compiled already")
+    parser.add_argument("--force", action="store_true", help="with --all or --file: every entry again; and "
+                        "write also what would drop much of a page")  # fmt: skip
     parser.add_argument("--due", action="store_true", help="only if the interval has passed (as the worker asks)")
 
 
@@ -238,6 +279,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
 def _locked(args: argparse.Namespace, home: Home) -> None:
     compile_ = Compile.of(home)
     try:
+        compile_.force = args.force
         compile_.prepare()
         if args.due and not _is_due(compile_.ledger, home):
             return
@@ -278,7 +320,7 @@ def _preview(compile_: Compile, entries: Sequence[Entry]) -> None:
     batches = list(compile_.batches(entries))
     print(f"{len(entries)} entries would go in, in {len(batches)} model calls ({compile_.model.model.name}).")
     for batch in batches:
-        size = len(tasks.compile_(compile_._material(batch, compile_._near(batch))).text)  # noqa: SLF001 (same room)
+        size = len(compile_.prompt(batch).text)
         print(f"- {batch[0].day} to {batch[-1].day}: {len(batch)} entries, a prompt of {size:,} characters")
 
 
@@ -286,17 +328,19 @@ def _run(compile_: Compile, entries: Sequence[Entry], *, quiet: bool) -> None:
     # Booked before the calls: a compile that fails is not tried again by every worker, but after the interval.
     compile_.ledger.put("last_compile", clock.now().isoformat())
     report = Report()
-    failure: ModelError | None = None
+    failure: ExpectedError | None = None
     with tqdm(total=len(entries), unit="entry", disable=quiet or not sys.stderr.isatty(), desc="compile") as bar:
         for batch in compile_.batches(entries):
             try:
                 compile_.take(batch, report)
-            except ModelError as error:
+            except (ModelError, DropRefusedError) as error:
                 failure = error
                 break
             bar.update(len(batch))
     settings = compile_.home.settings
-    Pages.of(compile_.home.paths).prepare(settings.page_chars, compile_.ledger, compile_.daily, compile_.index)
+    touched = {entry.project_key for entry in entries}
+    pages = Pages.of(compile_.home.paths)
+    pages.prepare(settings.page_chars, compile_.ledger, compile_.daily, compile_.index, touched)
     _say(compile_, report, len(entries), quiet=quiet)
     if failure:
         waiting = len(entries) - report.entries

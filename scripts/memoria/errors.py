@@ -172,3 +172,15 @@ class LedgerDamagedError(LedgerError):
 
 class UsageError(ExpectedError):
     """An option's value that cannot be understood."""
+
+
+class DropRefusedError(ExpectedError):
+    """A compile would take too much out of a page; nothing was written."""
+
+    def __init__(self, slug: str, reason: str) -> None:
+        super().__init__(f"{slug}: {reason}; nothing was written. Look at the entries, then compile with --force.")
+        self.slug = slug
+
+
+class NothingToUndoError(ExpectedError):
+    """There is no such step of the wiki to undo or to show."""

@@ -9,15 +9,27 @@ import re
 
 _CODE = re.compile(r"`([^`]+)`")
 _QUOTE = re.compile(r"[\"“]([^\"“”]{4,})[\"”]")
-_NUMBER = re.compile(r"(?<![\w.])\d+(?:[.,:]\d+)*(?![\w])")
+_NUMBER = re.compile(r"(?<![\w.])\d+(?:[.,:]\d+)*")  # with or without a unit: 30, 30s, 8 %, 14:05
 _NAME = re.compile(
-    r"(?<![\w/.])(?:"
-    r"(?:[\w.-]*/)+[\w.-]*\w"  # a path
-    r"|\w+\.(?:py|js|ts|tsx|rs|go|md|json|toml|yaml|yml|sh|sql|css|html|txt|cfg|ini)\b"  # a file
-    r"|[a-z]+\w*_\w+"  # snake_case
+    r"(?<![\w/.-])(?:"
+    r"(?:~|\.{1,2})?/[\w.-]*[\w/.-]*\w|(?:[\w.-]+/){2,}[\w.-]*\w|[\w-]+(?:/[\w-]+)*/[\w-]*\.\w+"  # a path
+    r"|[\w-]+\.(?:py|js|ts|tsx|rs|go|md|json|toml|yaml|yml|sh|sql|css|html|txt|cfg|ini)\b"  # a file
+    r"|--[a-z][\w-]*"  # an option
+    r"|v\d+(?:\.\d+)*\b"  # a version
+    r"|[A-Za-z]\w*_\w+"  # snake_case, CONSTANT_CASE
     r"|[a-z]+[a-z0-9]*[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*"  # camelCase, CamelCase
+    r"|(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}\b"  # a commit
     r")"
 )
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_WORDS = dict(
+    zip(
+        ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
+        map(str, range(13)),
+        strict=True,
+    )
+)
+_WORD = re.compile(r"\b(?:" + "|".join(_WORDS) + r")\b")
 
 
 def precise(text: str) -> list[str]:
@@ -31,10 +43,24 @@ def precise(text: str) -> list[str]:
 
 
 def unsupported(claim: str, evidence: str) -> list[str]:
-    """What of a claim's identifiers, numbers and quotes the evidence does not hold (case and spaces do not count)."""
+    """What of a claim's identifiers, numbers and quotes the evidence does not hold as whole words.
+
+    Case, spaces, thousands separators and small numbers written as words do not count.
+    """
     ground = _folded(evidence)
-    return [part for part in precise(claim) if _folded(part) not in ground]
+    ground += " " + " ".join(_WORDS[word] for word in _WORD.findall(ground))
+    return [part for part in precise(claim) if not _stands(_folded(part), ground)]
+
+
+def _stands(part: str, ground: str) -> bool:
+    """Whether ``part`` is there and not only as a piece of a longer word or number."""
+    before = r"(?<![\d.])" if part[:1].isdigit() else r"(?<!\w)" if part[:1].isalnum() else ""
+    after = r"(?![\d]|[.,:]\d)" if part[-1:].isdigit() else r"(?!\w)" if part[-1:].isalnum() else ""
+    if part[:1].isdigit():
+        before = r"(?<![\w.])(?<!\d[,:])" if part.isdigit() else r"(?<!\w)"
+    return re.search(before + re.escape(part) + after, ground) is not None
 
 
 def _folded(text: str) -> str:
-    return " ".join(text.casefold().replace("\\", "").replace("`", "").split())
+    plain = _THOUSANDS.sub("", text.casefold().replace("\\", "").replace("`", ""))
+    return " ".join(plain.split())

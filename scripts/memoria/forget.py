@@ -30,6 +30,7 @@ from memoria.ledger import Ledger
 from memoria.memory.event import Event
 from memoria.memory.keep import Keeper
 from memoria.page import Pages
+from memoria.roster import Row
 from memoria.spool import Job, Spool, safe_name
 from memoria.transaction import Transactions, digest
 from memoria.turn import Reader, Turn
@@ -275,7 +276,7 @@ class _Planner:
         after: dict[str, bytes | None] = {f"{slug}.md": None for slug in gone}
         after |= {f"{slug}.md": article.render().encode("utf-8", "surrogateescape") for slug, article in left.items()}
         if (folder / INDEX).exists():
-            after[INDEX] = catalog.index(map(catalog.Row.of, left.values())).encode()
+            after |= catalog.pages([Row.of(article) for article in left.values()], folder)
         if (folder / LOG).exists():
             text = (folder / LOG).read_text(encoding="utf-8", errors="surrogateescape")
             after[LOG] = _unlogged(text, plan, gone).encode("utf-8", "surrogateescape")
@@ -417,13 +418,15 @@ def _daily(home: Home, plan: Plan) -> None:
 
 def _caches(home: Home, ledger: Ledger) -> None:
     """Made anew from what is left, so that nothing has to be looked for in them."""
-    for suffix in ("", "-wal", "-shm"):
-        Path(home.paths.index + suffix).unlink(missing_ok=True)
+    for database in (home.paths.index, str(Path(home.paths.state, "roster.db"))):
+        for suffix in ("", "-wal", "-shm"):
+            Path(database + suffix).unlink(missing_ok=True)
+    for folder in (Path(home.paths.page), Path(home.paths.state, "where")):
+        for page in folder.rglob("*.md"):
+            page.unlink()
     with Index(home.paths.index) as index:
         feeds.refresh(index, home.paths)
         feeds.forget_gone(index, home.paths)
-        for page in Path(home.paths.page).rglob("*.md"):
-            page.unlink()
         Pages.of(home.paths).prepare(home.settings.page_chars, ledger, DailyLog.of(home.paths), index)
 
 

@@ -404,9 +404,15 @@ def _markdown(home: Path) -> Iterator[tuple[str, tuple[int, int]]]:
     """Each markdown file of the wiki and the daily logs, with its time and size; unreadable folders are left out."""
     for top in _TOPS:
         for folder, folders, names in os.walk(home / top):
-            folders[:] = sorted(name for name in folders if not name.startswith("."))
+            at_top = folder == os.path.join(home, "knowledge")  # noqa: PTH118 (as os.walk names it)
+            # what code writes about the articles (index, log, lists) says nothing that they do not say
+            folders[:] = sorted(n for n in folders if not n.startswith(".") and not (at_top and n == "lists"))
             for name in sorted(names):
-                if name.endswith(".md") and not name.startswith("."):
+                if (
+                    name.endswith(".md")
+                    and not name.startswith(".")
+                    and not (at_top and name in ("index.md", "log.md"))
+                ):
                     path = Path(folder, name)
                     try:
                         stat = path.stat()

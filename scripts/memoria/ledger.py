@@ -220,6 +220,11 @@ class Ledger:
                 "UPDATE entries SET compiled = ? WHERE id = ? AND compiled = ''", [(stamp, entry) for entry in ids]
             )
 
+    def mark_waiting(self, ids: Iterable[str]) -> None:
+        """A compile of these entries was undone: the next one takes them in again."""
+        with self.transaction():
+            self.db.executemany("UPDATE entries SET compiled = '' WHERE id = ?", [(entry,) for entry in ids])
+
     def counts(self) -> dict[str, int]:
         """How many entries, uncompiled entries and turns are recorded."""
         one = self.db.execute("SELECT count(*), coalesce(sum(compiled = ''), 0) FROM entries").fetchone()

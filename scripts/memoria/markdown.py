@@ -79,31 +79,59 @@ class Frontmatter:
     def texts(self, key: str) -> list[str]:
         """The value as a list of strings; a single value is a list of one."""
         value = self.values.get(key)
-        if value is None:
-            return []
-        return [str(part) for part in value] if isinstance(value, list) else [str(value)]
+        parts = value if isinstance(value, list) else [value]
+        return [str(part) for part in parts if part is not None]
 
     def set(self, key: str, value: str | list[str]) -> None:
-        """Replace the lines of ``key`` (or add them); unchanged values change no byte."""
+        """Replace the lines of ``key`` (or add them); unchanged values change no byte.
+
+        A form that this cannot change line by line (a flow mapping, a quoted key) stays as the person wrote it.
+        """
         current = self.texts(key) if isinstance(value, list) else self.text(key)
         if current == value and key in self.values:
             return
-        block = _dump(key, value)
-        rows = self.raw.splitlines()
-        kept: list[str] = []
-        inside = placed = False
-        for row in rows:
-            match = _KEY.match(row)
-            if match or (row and row[0] not in " \t-#"):
-                inside = bool(match and match[1] == key)
-            if inside:
-                if not placed:
-                    kept += block
-                    placed = True
-                continue
-            kept.append(row)
-        self.raw = "\n".join(kept if placed else kept + block)
-        self.values[key] = value
+        start, end = self._block(key)
+        rows = self.raw.split("\n") if self.raw else []
+        self._become([*rows[:start], *_dump(key, value), *rows[end:]], key, value)
+
+    def add(self, key: str, values: list[str]) -> None:
+        """Add to a list; a list of lines grows by lines, so that a person's order and comments stay."""
+        known = self.texts(key)
+        fresh = [value for value in dict.fromkeys(values) if value and value not in known]
+        if not fresh:
+            return
+        start, end = self._block(key)
+        rows = self.raw.split("\n") if self.raw else []
+        items = [number for number in range(start + 1, end) if rows[number].lstrip().startswith("- ")]
+        if not items:
+            self.set(key, known + fresh)
+            return
+        last = rows[items[-1]]
+        indent = last[: len(last) - len(last.lstrip())]
+        grown = [f"{indent}- {_scalar(value)}" for value in fresh]
+        self._become([*rows[: items[-1] + 1], *grown, *rows[items[-1] + 1 :]], key, known + fresh)
+
+    def _block(self, key: str) -> tuple[int, int]:
+        """The rows of a key, from its own to the one after its last; the end when there is none."""
+        rows = self.raw.split("\n") if self.raw else []
+        start = next((n for n, row in enumerate(rows) if (match := _KEY.match(row)) and match[1] == key), len(rows))
+        end = start + 1
+        while end < len(rows) and (not rows[end] or rows[end][0] in " \t-"):
+            end += 1
+        while end > start + 1 and not rows[end - 1].strip():
+            end -= 1
+        return start, min(end, len(rows))
+
+    def _become(self, rows: list[str], key: str, value: str | list[str]) -> None:
+        raw = "\n".join(rows)
+        try:
+            grown = Frontmatter(raw)
+        except ValueError:
+            return
+        expected = self.values | {key: value}
+        wanted = value if isinstance(value, list) else [value]
+        if list(grown.values) == list(expected) and grown.texts(key) == [part for part in wanted if part is not None]:
+            self.raw, self.values = raw, grown.values
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
@@ -127,11 +155,13 @@ def _scalar(text: str) -> str:
     return dumped.removesuffix("\n").removesuffix("\n...").strip()
 
 
-def split_frontmatter(text: str) -> tuple[str, str]:
-    """The raw frontmatter and the rest; ``""`` and the whole text when it has none."""
-    if not text.startswith("---\n"):
-        return "", text
-    end = text.find("\n---", 3)
-    if end == -1 or text[end + 4 : end + 5] not in ("", "\n"):
-        return "", text
-    return text[4 : end + 1].rstrip("\n"), text[end + 5 :]
+_CLOSE = re.compile(r"^---[ \t\r]*$", re.MULTILINE)
+
+
+def split_frontmatter(text: str) -> tuple[str | None, str]:
+    """The raw frontmatter and the rest; None and the whole text when it has none. Lines end in a line feed."""
+    opening = re.match(r"---[ \t\r]*\n", text)
+    closing = _CLOSE.search(text, opening.end()) if opening else None
+    if not opening or not closing:
+        return None, text
+    return text[opening.end() : closing.start()].removesuffix("\n"), text[closing.end() + 1 :]

@@ -26,6 +26,7 @@ from memoria.ledger import Ledger
 from memoria.models import tasks
 from memoria.models.base import JsonObject
 from memoria.models.metered import Metered
+from memoria.roster import Row
 from memoria.transaction import ChangedError, Transactions, digest
 from memoria.vault import Vault
 from memoria.wiki import INDEX, LOG, Wiki, slugify
@@ -289,12 +290,13 @@ def _filed(home: Home, answer: Answer) -> tuple[str, dict[str, bytes | None], di
 def _changes(
     wiki: Wiki, articles: dict[str, Article], changed: dict[str, Article], told: str
 ) -> tuple[dict[str, bytes | None], dict[str, str]]:
-    names = [*(f"{slug}.md" for slug in changed), INDEX, LOG]
+    listed = catalog.pages([Row.of(article) for article in articles.values()], wiki.folder)
+    names = [*(f"{slug}.md" for slug in changed), LOG, *listed]
     stands = {name: _bytes(wiki.folder / name) for name in names}
     changes: dict[str, bytes | None] = {
         f"{slug}.md": article.render().encode("utf-8", "surrogateescape") for slug, article in changed.items()
     }
-    changes[INDEX] = catalog.index(map(catalog.Row.of, articles.values())).encode()
+    changes |= listed
     changes[LOG] = (stands[LOG] or catalog.LOG_INTRO.encode()) + told.encode()
     return changes, {name: digest(data) for name, data in stands.items()}
 

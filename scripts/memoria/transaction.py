@@ -1,8 +1,8 @@
 """Transaction: several files replaced together, so that a kill leaves all old or, after recovery, all new.
 
 Stage the new texts, write the journal (the point of no return), swap file by file, drop the journal. Whoever opens the
-wiki next finishes a journal that is left. What stood before is kept for ``undo``. A file that a person changed in the
-meantime is never overwritten. Knows files, not what stands in them.
+wiki next finishes a journal that is left, or, where a person changed a file since, takes the whole step back. What
+stood before is kept for ``undo``, which is a transaction too. Knows files, not what stands in them.
 """
 
 from __future__ import annotations
@@ -12,13 +12,28 @@ import json
 import logging
 import shutil
 from collections.abc import Mapping
-from pathlib import Path
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
 
 from memoria import clock, files, steps
 
 log = logging.getLogger(__name__)
 
 KEPT_STEPS = 20  # how many transactions can be undone
+
+
+Row = dict[str, Any]
+"""One file of a step: ``path`` below the root, ``number`` of its kept copies, digests ``before`` and ``after``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One transaction that can be undone."""
+
+    name: str
+    label: str
+    files: tuple[Row, ...]
 
 
 class ChangedError(Exception):
@@ -43,15 +58,23 @@ class Transactions:
         self.journal = folder / "journal.json"
 
     def recover(self) -> bool:
-        """Finish what a killed run began; True when there was something. The caller holds the compile lock."""
+        """Finish what a killed run began; True when there was something. The caller holds the compile lock.
+
+        ChangedError never leaves here: a file that a person changed since makes the whole step go back.
+        """
+        self._sweep()
         try:
-            step = json.loads(self.journal.read_text(encoding="utf-8"))
+            plan = json.loads(self.journal.read_text(encoding="utf-8"))
+            name, rows, back = str(plan["name"]), _rows(plan), bool(plan.get("back"))
         except FileNotFoundError:
             return False
-        except ValueError:
+        except (ValueError, KeyError, TypeError):
             files.set_aside(self.journal)
             return False
-        self._swap(self.folder / step["name"], step["files"])
+        try:
+            self._swap(self.folder / name, rows, back=back)
+        except ChangedError as error:
+            log.warning("%s; the killed step was taken back", error)
         return True
 
     def commit(self, changes: Mapping[str, bytes | None], read: Mapping[str, str], label: str) -> str:
@@ -66,11 +89,14 @@ class Transactions:
         stale = [name for name in changes if digest(self._content(name)) != read.get(name, "")]
         if stale:
             raise ChangedError(stale)
-        name = f"{clock.now():%Y%m%dT%H%M%S%f}"
+        name = self._next_name()
         step = self.folder / name
         rows = []
         for number, (path, data) in enumerate(sorted(changes.items())):
             before = self._content(path)
+            if digest(before) != read.get(path, ""):
+                shutil.rmtree(step, ignore_errors=True)
+                raise ChangedError([path])
             if before is not None:
                 files.replace(step / f"{number}.old", before, mode=0o600)
             if data is not None:
@@ -85,51 +111,90 @@ class Transactions:
         self._trim()
         return name
 
-    def _swap(self, step: Path, rows: list[dict[str, object]]) -> None:
+    def _next_name(self) -> str:
+        """Sorts after every step there is, also when the clock was set back."""
+        last = max((int(path.parent.name.split("-")[0]) for path in self._plans()), default=0)
+        return f"{last + 1:08d}-{clock.now():%Y%m%dT%H%M%S}"
+
+    def _plans(self) -> list[Path]:
+        """The steps' own files, oldest first."""
+        found = self.folder.glob("*/step.json") if self.folder.is_dir() else ()
+        return sorted(path for path in found if path.parent.name.split("-")[0].isdigit())
+
+    def _swap(self, step: Path, rows: list[Row], *, back: bool = False) -> None:
+        """Bring every file from one side of the step to the other, or, if one is on neither, all to where they were.
+
+        ChangedError then. A file that is on the side already was swapped before a kill.
+        """
+        wanted, other = ("before", "after") if back else ("after", "before")
+        content = {str(row["path"]): digest(self._content(str(row["path"]))) for row in rows}
+        foreign = [path for row in rows if content[path := str(row["path"])] not in (row["before"], row["after"])]
+        if foreign and not back:
+            wanted, other = other, wanted
         for row in rows:
             path = str(row["path"])
-            if digest(self._content(path)) == row["before"]:
-                self._put(path, _optional(step / f"{row['number']}.new"))
+            if content[path] == row[other] != row[wanted] and self._put_side(step, row, wanted):
                 steps.reached("transaction.swapped")
-            elif digest(self._content(path)) != row["after"]:
-                log.warning("%s was changed by hand during a compile; the hand's version stands", path)
+        if back:  # before the journal: what is undone cannot be undone again
+            shutil.rmtree(step, ignore_errors=True)
         self.journal.unlink(missing_ok=True)
         files.sync_folder(self.folder)
         steps.reached("transaction.closed")
+        if foreign and not back:
+            shutil.rmtree(step, ignore_errors=True)
+            raise ChangedError(foreign)
 
-    def steps(self) -> list[dict[str, object]]:
+    def _put_side(self, step: Path, row: Row, side: str) -> bool:
+        """Write one side's content; False, and the file left alone, when what was kept is not what it was."""
+        data = _optional(step / f"{row['number']}.{'old' if side == 'before' else 'new'}")
+        if digest(data) != row[side]:
+            log.warning("%s: the kept copy in %s is damaged; the file stays as it is", row["path"], step)
+            return False
+        self._put(str(row["path"]), data)
+        return True
+
+    def steps(self) -> list[Step]:
         """The steps that can be undone, newest first: name, label, files."""
-        found = sorted(self.folder.glob("*/step.json"), reverse=True) if self.folder.is_dir() else []
-        return [json.loads(path.read_text(encoding="utf-8")) for path in found]
+        found = []
+        for path in reversed(self._plans()):
+            try:
+                plan = json.loads(path.read_text(encoding="utf-8"))
+                found.append(Step(path.parent.name, str(plan["label"]), tuple(_rows(plan))))
+            except (ValueError, KeyError, TypeError) as error:
+                log.warning("%s cannot be read and is passed over (%s)", path, error)
+        return found
 
     def undo(self) -> tuple[str, list[str], list[str]]:
-        """Bring back what stood before the newest step.
+        """Bring back what stood before the newest step, killed anywhere or not.
 
         Returns its label, the files restored, and those left alone because a person changed them since. LookupError
         when there is nothing to undo.
         """
-        steps = self.steps()
-        if not steps:
+        known = self.steps()
+        if not known:
             raise LookupError("there is nothing to undo")
-        step = self.folder / str(steps[0]["name"])
-        restored, kept = [], []
-        for row in steps[0]["files"]:  # type: ignore[attr-defined]
-            path = str(row["path"])
-            if digest(self._content(path)) == row["after"]:
-                self._put(path, _optional(step / f"{row['number']}.old"))
-                restored.append(path)
-            elif digest(self._content(path)) != row["before"]:
-                kept.append(path)
-        shutil.rmtree(step)
-        return str(steps[0]["label"]), restored, kept
+        step = known[0]
+        content = {str(row["path"]): digest(self._content(str(row["path"]))) for row in step.files}
+        kept = [path for row in step.files if content[path := str(row["path"])] not in (row["before"], row["after"])]
+        restored = [str(row["path"]) for row in step.files if content[str(row["path"])] == row["after"]]
+        plan = {"name": step.name, "label": step.label, "files": list(step.files), "back": True}
+        files.replace(self.journal, json.dumps(plan), mode=0o600)
+        steps.reached("transaction.journaled")
+        self._swap(self.folder / step.name, list(step.files), back=True)
+        return step.label, restored, kept
 
-    def before(self, step: Mapping[str, object], row: Mapping[str, object]) -> bytes | None:
+    def clear(self) -> None:
+        """Drop all that could be undone: what is forgotten must not live on in it."""
+        for path in self._plans():
+            shutil.rmtree(path.parent)
+
+    def before(self, step: Step, row: Row) -> bytes | None:
         """What a file held before a step, None when it was not there."""
-        return _optional(self.folder / str(step["name"]) / f"{row['number']}.old")
+        return _optional(self.folder / step.name / f"{row['number']}.old")
 
-    def after(self, step: Mapping[str, object], row: Mapping[str, object]) -> bytes | None:
+    def after(self, step: Step, row: Row) -> bytes | None:
         """What a step made of a file, None when it removed it."""
-        return _optional(self.folder / str(step["name"]) / f"{row['number']}.new")
+        return _optional(self.folder / step.name / f"{row['number']}.new")
 
     def _content(self, name: str) -> bytes | None:
         return _optional(self.root / name)
@@ -143,12 +208,33 @@ class Transactions:
             files.replace(path, data)
 
     def _trim(self) -> None:
-        for old in sorted(self.folder.glob("*/step.json"), reverse=True)[KEPT_STEPS:]:
+        for old in self._plans()[:-KEPT_STEPS]:
             shutil.rmtree(old.parent, ignore_errors=True)
-        complete = {path.parent for path in self.folder.glob("*/step.json")}
-        for folder in self.folder.iterdir():  # staged by a run that died before its journal stood
-            if folder.is_dir() and folder not in complete:
+        self._sweep()
+
+    def _sweep(self) -> None:
+        """Remove what runs left that died before their journal stood, or while they replaced a file."""
+        for folder in self.folder.iterdir() if self.folder.is_dir() else ():
+            if folder.is_dir() and not (folder / "step.json").exists():
                 shutil.rmtree(folder, ignore_errors=True)
+        if not self.journal.exists():
+            return
+        for folder in {self.root, *(path.parent for path in self._named())}:
+            files.sweep(folder)
+
+    def _named(self) -> list[Path]:
+        """The files of the newest step, whose half-written copies a killed swap may have left."""
+        return [self.root / str(row["path"]) for step in self.steps()[:1] for row in step.files]
+
+
+def _rows(plan: Mapping[str, Any]) -> list[Row]:
+    """The files of a plan; ValueError when one would lie outside the root."""
+    rows = [{key: row[key] for key in ("path", "number", "before", "after")} for row in plan["files"]]
+    for row in rows:
+        path = PurePosixPath(row["path"])
+        if path.is_absolute() or ".." in path.parts:
+            raise ValueError(f"{path} leads out of the wiki")
+    return rows
 
 
 def _optional(path: Path) -> bytes | None:

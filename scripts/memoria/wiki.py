@@ -5,6 +5,7 @@ Knows articles and links; does not know daily logs or models. A slug never leave
 
 from __future__ import annotations
 
+import os
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -40,25 +41,50 @@ class Wiki:
 
     def path(self, slug: str) -> Path:
         """Where an article lies; ValueError when the slug would lead out of its folders."""
-        folder, _, name = slug.partition("/")
-        if folder not in FOLDERS.values() or not name or slugify(name) != name:
+        folder, *names = slug.split("/")
+        if folder not in FOLDERS.values() or not names or any(name in ("", ".", "..") for name in names):
             raise ValueError(f"{slug!r} is no article's path")
-        return self.folder / folder / f"{name}.md"
+        return self.folder / f"{slug}.md"
+
+    def files(self) -> Iterator[tuple[str, tuple[int, int]]]:
+        """Every article's slug, with its file's time (ns) and size; hidden files and folders are none."""
+        for kind in FOLDERS.values():
+            for folder, folders, names in os.walk(self.folder / kind):
+                folders[:] = [name for name in folders if not name.startswith(".")]
+                inside = os.path.relpath(folder, self.folder).replace(os.sep, "/")
+                for name in names:
+                    if name.endswith(".md") and not name.startswith("."):
+                        try:
+                            status = os.stat(os.path.join(folder, name))  # noqa: PTH116, PTH118 (ten thousand of them)
+                        except OSError:
+                            continue
+                        yield f"{inside}/{name[:-3]}", (status.st_mtime_ns, status.st_size)
 
     def slugs(self) -> list[str]:
         """Every article's slug, sorted."""
-        found = []
-        for folder in FOLDERS.values():
-            found += [f"{folder}/{path.stem}" for path in (self.folder / folder).glob("*.md")]
-        return sorted(found)
+        return sorted(slug for slug, _ in self.files())
 
     def get(self, slug: str) -> Article | None:
         """The article as it stands on disk; None when there is none. ValueError when its frontmatter is broken."""
+        data = self.read(slug)
+        return None if data is None else self.parse(slug, data)
+
+    def read(self, slug: str) -> bytes | None:
+        """The bytes of an article, None when there is none."""
         try:
-            text = (self.folder / f"{slug}.md").read_text(encoding="utf-8", errors="surrogateescape")
+            return self.path(slug).read_bytes()
         except FileNotFoundError:
             return None
-        return Article(slug, text)
+
+    @staticmethod
+    def parse(slug: str, data: bytes) -> Article:
+        """The article in these bytes; ``encode`` gives them back."""
+        return Article(slug, data.decode("utf-8", "surrogateescape"))
+
+    @staticmethod
+    def encode(article: Article) -> bytes:
+        """The bytes of an article."""
+        return article.render().encode("utf-8", "surrogateescape")
 
     def articles(self) -> Iterator[Article]:
         """Every article that can be read; one with broken frontmatter is lint's business."""

@@ -23,6 +23,7 @@ MIN_CLAIMS = 2  # items about a term that make it worth an article
 MAX_TOPICS = 12  # new topic articles of one compile
 MAX_RELATED = 6
 MIN_RELATED = 2
+
 MOST_CHARS = 1_400  # of a claim; below the limit in tasks.COMPILE_SCHEMA
 GENERIC = frozenset(
     """true false none null main master test tests readme readme-md claude-md todo http https json yaml html error
@@ -36,6 +37,7 @@ _CHANGE = re.compile(
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"\d[\d.,:]*")
+_ENDED = "In the end: "  # what the note of `extract` puts before how a session ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,9 +211,16 @@ def _shelf(project: str, shelf: str, wiki: Wiki, drafts: dict[str, Draft]) -> Dr
 
 def _project_article(entry: JsonObject, wiki: Wiki, drafts: dict[str, Draft]) -> None:
     """One claim an entry in its project's article: what was worked on, and how it stands."""
-    context = entry.get("context", "")
-    told = set(prose.words(entry["title"])) <= set(prose.words(context))
-    text = _claim_text(context if told and context else f"{entry['title']}. {context}")
+    asked, ended, outcome = entry.get("context", "").partition(_ENDED)
+    if ended:  # as ``extract`` writes it: the title stands for what was asked
+        title = entry["title"].removesuffix("…")
+        text = outcome if outcome.startswith(title) else f"{entry['title']} → {outcome}"
+    else:
+        told = set(prose.words(entry["title"])) <= set(prose.words(asked))
+        text = asked if told and asked else f"{entry['title']}. {asked}".strip(". ")
+    text = _claim_text(text)
+    if not text:
+        return
     item = _item(entry, "session", text, frozenset(prose.words(text)))
     _shelf(entry["project"], "", wiki, drafts).items.append(item)
 
@@ -403,6 +412,4 @@ def _related(draft: Draft, drafts: dict[str, Draft], wiki: Wiki) -> list[JsonObj
     near = [slug for slug in ranked if scored[slug][0] > 0][:MAX_RELATED]
     others = [slug for slug in [*drafts, *wiki.index] if slug != draft.slug and slug not in near]
     far = others[: max(0, MIN_RELATED - len(near))]  # a page that nothing leads to is a page nobody finds
-    return [{"slug": slug, "why": scored[slug][1]} for slug in near] + [
-        {"slug": slug, "why": "another part of this wiki"} for slug in far
-    ]
+    return [{"slug": slug, "why": scored[slug][1]} for slug in near] + [{"slug": slug, "why": ""} for slug in far]

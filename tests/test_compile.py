@@ -1,0 +1,270 @@
+"""A compile: what goes in, what a person changed stays, twice is once, and what was done can be seen and undone."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memoria import paths as places
+from memoria.errors import DropRefusedError, ExpectedError, NothingToUndoError
+from memoria.ledger import Ledger
+from memoria.models import group
+from memoria.steps import COMPILE
+from wiki_home import WikiHome, claim, entry, page
+
+PORT = entry("a1", 16, context="The port of the listener is 8080.", title="Port")
+LATER = entry("b2", 17, context="The port of the listener is 9090, and the host is local.", title="Move")
+PORT_PAGE = page("port", claim("The port of the listener is 8080", "a1"), claim("It is the listener", "a1"))
+
+
+@pytest.fixture
+def wiki() -> WikiHome:
+    home = WikiHome()
+    home.log(PORT)
+    return home
+
+
+def counts(wiki: WikiHome) -> dict[str, int]:
+    ledger = Ledger(Path(wiki.home.paths.ledger))
+    try:
+        return ledger.counts()
+    finally:
+        ledger.close()
+
+
+def notes(wiki: WikiHome, kind: str) -> list[str]:
+    ledger = Ledger(Path(wiki.home.paths.ledger))
+    try:
+        return [note[3] for note in ledger.notes(kind)]
+    finally:
+        ledger.close()
+
+
+def test_what_is_not_supported_is_named_in_the_ledger(wiki: WikiHome) -> None:
+    wiki.compile([page("port", claim("The port is 8081", "a1"), claim("It is the listener", "a1"))])
+    assert "8081" not in wiki.text("concepts/port")
+    assert any("8081 not in the source" in note for note in notes(wiki, "refused"))
+
+
+@pytest.mark.parametrize("words", [(), ("--all",), ("--all", "--force"), ("--file", "daily/2026-11-16.md")])
+def test_a_second_compile_of_unchanged_logs_changes_no_article(wiki: WikiHome, words: tuple[str, ...]) -> None:
+    wiki.compile([PORT_PAGE])
+    before = wiki.files()
+    wiki.compile([PORT_PAGE], *words)
+    after = wiki.files()
+    if "--force" in words:  # asked to do it again, it says that it did
+        del before["log.md"], after["log.md"]
+    assert after == before
+
+
+def test_all_takes_in_an_entry_that_a_person_mended(wiki: WikiHome) -> None:
+    wiki.compile([PORT_PAGE])
+    path = Path(wiki.home.paths.daily, "2026-11-16.md")
+    path.write_text(path.read_text().replace("8080", "8443"))
+    wiki.compile([page("port", claim("The port of the listener is 8443", "a1"))], "--all")
+    assert "8443" in wiki.text("concepts/port")
+
+
+def test_a_superseded_claim_does_not_come_back_when_all_is_forced(wiki: WikiHome) -> None:
+    wiki.compile([PORT_PAGE])
+    wiki.log(LATER)
+    wiki.compile([page("port", claim("The port of the listener is 9090", "b2"))])
+    before = wiki.text("concepts/port")
+    both = [PORT_PAGE, page("port", claim("The port of the listener is 9090", "b2"))]
+    wiki.compile(both, "--all", "--force")
+    assert wiki.text("concepts/port") == before
+
+
+def test_a_claim_that_a_person_deleted_does_not_come_back_from_the_same_entry(wiki: WikiHome) -> None:
+    wiki.compile([PORT_PAGE])
+    wiki.edit("concepts/port", "- It is the listener [[daily/2026-11-16#^e-a1]]\n", "")
+    wiki.compile([PORT_PAGE], "--all", "--force")
+    assert "It is the listener" not in wiki.text("concepts/port")
+
+
+def test_a_claim_that_a_person_reworded_stays_as_they_put_it(wiki: WikiHome) -> None:
+    wiki.compile([PORT_PAGE])
+    wiki.edit("concepts/port", "It is the listener", "My own words about it")
+    wiki.compile([PORT_PAGE], "--all", "--force")
+    assert wiki.text("concepts/port").count("- ") == PORT_COUNT
+    assert "It is the listener" not in wiki.text("concepts/port")
+
+
+PORT_COUNT = 3  # two claims and the frontmatter's source
+
+
+def test_a_page_that_a_person_deleted_does_not_come_back_from_the_same_entry(wiki: WikiHome) -> None:
+    wiki.compile([PORT_PAGE])
+    Path(wiki.home.paths.knowledge, "concepts/port.md").unlink()
+    wiki.compile([PORT_PAGE], "--all", "--force")
+    assert not Path(wiki.home.paths.knowledge, "concepts/port.md").exists()
+
+
+def test_a_persons_edits_are_in_the_next_prompt_and_on_the_page_after_it(wiki: WikiHome) -> None:
+    wiki.compile([PORT_PAGE])
+    wiki.edit("concepts/port", "title: port", "title: The door\nowner: Mara")
+    wiki.edit("concepts/port", "## Key Points", "## My own\n\nKeep **this**.\n\n## Key Points")
+    wiki.log(LATER)
+    wiki.compile([page("the-door", claim("The host is local", "b2"), title="The door")])
+    assert "The door" in wiki.prompts[-1].text
+    text = wiki.text("concepts/port")
+    for kept in ("owner: Mara", "## My own\n\nKeep **this**.\n", "- The host is local [["):
+        assert kept in text
+    assert "[[concepts/port|The door]]" in wiki.text("index")
+
+
+def test_a_page_that_changes_under_the_compile_is_drafted_again(wiki: WikiHome) -> None:
+    wiki.compile([PORT_PAGE])
+    wiki.log(LATER)
+
+    def answer(prompt: Any) -> Any:
+        wiki.edit("concepts/port", "It is the listener", "Saved while the model thought")
+        return {"articles": [page("port", claim("The host is local", "b2"))]}
+
+    wiki.compile(answer)
+    text = wiki.text("concepts/port")
+    assert "Saved while the model thought" in text
+    assert "The host is local" in text
+
+
+def test_a_page_that_is_saved_between_draft_and_swap_is_drafted_again(
+    wiki: WikiHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from memoria.transaction import Transactions  # noqa: PLC0415
+
+    wiki.compile([PORT_PAGE])
+    wiki.log(LATER)
+    commit = Transactions.commit
+    times: list[int] = []
+
+    def late(self: Any, *args: Any) -> Any:
+        if not times:
+            times.append(1)
+            wiki.edit("concepts/port", "It is the listener", "Saved at the last moment")
+        return commit(self, *args)
+
+    monkeypatch.setattr(Transactions, "commit", late)
+    wiki.compile([page("port", claim("The host is local", "b2"))])
+    assert "Saved at the last moment" in wiki.text("concepts/port")
+    assert "The host is local" in wiki.text("concepts/port")
+
+
+def test_a_compile_that_would_drop_most_of_a_page_is_refused_and_forced(wiki: WikiHome) -> None:
+    texts = [f"Fact {word} of the listener" for word in ("one", "two", "three", "four", "five")]
+    wiki.compile([page("port", *(claim(text, "a1") for text in texts))])
+    wiki.log(LATER)
+    before = wiki.files()
+    answer = [page("port", *(claim(f"{text} no more", "b2", supersedes=text) for text in texts))]
+    with pytest.raises(ExpectedError, match=r"5 of its 5 claims.*--force"):
+        wiki.compile(answer)
+    assert wiki.files() == before
+    assert counts(wiki)["uncompiled"] == 1
+    assert notes(wiki, "compile-refused")
+    assert issubclass(DropRefusedError, ExpectedError)
+    wiki.compile(answer, "--all", "--force")
+    assert "no more" in wiki.text("concepts/port")
+
+
+def test_undo_brings_the_wiki_back_and_its_entries_wait_again(
+    wiki: WikiHome, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wiki.compile([PORT_PAGE])
+    before = wiki.files()
+    wiki.log(LATER)
+    wiki.compile([page("port", claim("The host is local", "b2"))])
+    wiki.undo()
+    assert wiki.files() == before
+    assert counts(wiki)["uncompiled"] == 1
+    assert "1 entries wait again" in capsys.readouterr().out
+    wiki.compile([page("port", claim("The host is local", "b2"))])
+    assert "The host is local" in wiki.text("concepts/port")
+
+
+def test_undo_takes_several_steps_and_says_when_there_are_not_that_many(
+    wiki: WikiHome, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wiki.compile([PORT_PAGE])
+    wiki.log(LATER)
+    wiki.compile([page("port", claim("The host is local", "b2"))])
+    with pytest.raises(NothingToUndoError, match="2 steps"):
+        wiki.undo("--steps", "3")
+    wiki.undo("--list")
+    assert "  1  compile of 1 entries: concepts/port.md" in capsys.readouterr().out
+    wiki.undo("--steps", "2")
+    assert wiki.files() == {}
+    assert counts(wiki)["uncompiled"] == 2
+
+
+def test_diff_shows_what_the_last_compile_did(wiki: WikiHome, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(NothingToUndoError):
+        wiki.diff()
+    wiki.compile([PORT_PAGE])
+    wiki.log(LATER)
+    wiki.compile([page("port", claim("The port of the listener is 9090", "b2"))])
+    capsys.readouterr()
+    wiki.diff()
+    out = capsys.readouterr().out
+    assert "--- a/concepts/port.md\n+++ b/concepts/port.md\n" in out
+    assert "\n-- The port of the listener is 8080 [[" in out
+    assert "\n+- The port of the listener is 9090 [[" in out
+    wiki.diff("--step", "2")
+    assert "--- /dev/null\n+++ b/concepts/port.md\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("step", [name for name in COMPILE if name != "compile.locked"])
+def test_a_compile_killed_anywhere_is_in_the_wiki_once_after_the_next(wiki: WikiHome, step: str) -> None:
+    script = Path(wiki.home.paths.home, "answers.json")
+    script.write_text(json.dumps({"compile": [{"articles": [PORT_PAGE]}]}))
+    environ = {**os.environ, "MEMORIA_MODEL": f"scripted:{script}", "MEMORIA_HOME": wiki.home.paths.home}
+    command = [sys.executable, str(Path(places.ROOT, "scripts/compile.py"))]
+    run = subprocess.run(command, env={**environ, "MEMORIA_KILL_AT": step}, check=False, capture_output=True)
+    assert run.returncode == -9
+    subprocess.run(command, env=environ, check=True, capture_output=True)
+    assert wiki.text("concepts/port").count("The port of the listener is 8080 [[") == 1
+    assert wiki.text("log").count("- Took in: ") == 1
+    assert counts(wiki)["uncompiled"] == 0
+    calls = Path(f"{script}.calls").read_text().count("\n")
+    assert calls == (2 if step in ("compile.answered", "transaction.staged") else 1)
+
+
+def test_everything_but_markdown_can_be_lost(wiki: WikiHome) -> None:
+    wiki.compile([PORT_PAGE])
+    before = wiki.files()
+    for name in ("ledger.db", "index.db", "roster.db"):
+        for path in Path(wiki.home.paths.state).glob(f"{name}*"):
+            path.write_bytes(b"spoiled") if path.name == name else path.unlink()
+    wiki.compile([PORT_PAGE])
+    assert wiki.files() == before
+
+
+def offline(prompt: Any) -> Any:
+    return group.articles(prompt.material)
+
+
+def test_offline_the_users_preferences_have_a_page_of_their_own(wiki: WikiHome) -> None:
+    wiki.log(entry("c3", 18, learned=[("preference", "Always use tabs in Makefiles"),
+                                      ("correction", "No, the tests run with make check")]))  # fmt: skip
+    wiki.compile(offline)
+    text = wiki.text("concepts/shop-preferences-and-conventions")
+    assert "Always use tabs" in text
+    assert "make check" in text
+
+
+def test_offline_compiled_again_by_force_changes_no_article(wiki: WikiHome) -> None:
+    wiki.log(LATER, entry("c3", 18, learned=[("preference", "Always use tabs in Makefiles")]))
+    wiki.compile(offline)
+    before = wiki.files()
+    wiki.compile(offline, "--all")
+    assert wiki.files() == before
+
+
+def test_a_home_of_nothing_compiles_to_nothing() -> None:
+    wiki = WikiHome()
+    wiki.compile([])
+    assert wiki.files() == {}

@@ -1,0 +1,192 @@
+"""A compile's answer is a proposal: what its entries do not hold is not written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from memoria.daily import Entry
+from memoria.draft import Draft
+from memoria.errors import DropRefusedError
+from memoria.wiki import Wiki
+from wiki_home import claim, entry, page
+
+
+@pytest.fixture
+def wiki(tmp_path: Path) -> Wiki:
+    return Wiki(tmp_path / "knowledge")
+
+
+def take(wiki: Wiki, entries: list[Entry], *pages: dict, near: tuple[str, ...] = (), **given: object) -> Draft:  # type: ignore[type-arg]
+    names = {article.slug: (article.title, *article.aliases) for article in wiki.articles()}
+    draft = Draft(wiki, entries, names=names, **given)  # type: ignore[arg-type]
+    draft.take({"articles": list(pages)}, list(near))
+    return draft
+
+
+def write(wiki: Wiki, draft: Draft) -> None:
+    for name, data in draft.changes().items():
+        path = wiki.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+
+def claims(draft: Draft, slug: str) -> list[str]:
+    return [found.text for found in draft.articles[slug].claims]
+
+
+OLD = entry("a1", 16, context="The port of the listener is 8080 for now.")
+NEW = entry("b2", 17, context="The port of the listener is 9090 for now.")
+
+
+def test_a_claim_names_its_entry_and_one_without_is_not_written(wiki: Wiki) -> None:
+    draft = take(wiki, [OLD], page("port", claim("The port is 8080", "a1"), claim("No source", "zz")))
+    assert draft.articles["concepts/port"].claims[0].sources == ("daily/2026-11-16#^e-a1",)
+    assert claims(draft, "concepts/port") == ["The port is 8080"]
+    assert draft.refused == ["port: no known source for “No source”"]
+
+
+def test_a_number_that_the_entry_does_not_hold_is_not_written(wiki: Wiki) -> None:
+    draft = take(wiki, [OLD, NEW], page("port", claim("The port is 9090", "a1"), claim("The port is 8080", "a1")))
+    assert claims(draft, "concepts/port") == ["The port is 8080"]
+    assert "9090 not in the source" in draft.refused[0]
+
+
+def test_an_entrys_own_marker_supports_nothing(wiki: Wiki) -> None:
+    draft = take(wiki, [entry("a1", turns=("12345",), context="x")], page("port", claim("It is 12345", "a1")))
+    assert draft.changes() == {}
+
+
+def test_a_summary_is_held_to_the_entries_too(wiki: Wiki) -> None:
+    draft = take(wiki, [OLD], page("port", claim("The port is 8080", "a1"), summary="Listens on 9999."))
+    assert draft.articles["concepts/port"].summary == "The port is 8080"
+
+
+@pytest.mark.parametrize("supersedes", ["The port of the listener is 8080", ""])
+def test_a_new_value_supersedes_the_old_one_with_its_date(wiki: Wiki, supersedes: str) -> None:
+    write(wiki, take(wiki, [OLD], page("port", claim("The port of the listener is 8080", "a1"))))
+    new = claim("The port of the listener is 9090", "b2", supersedes=supersedes)
+    draft = take(wiki, [NEW], page("port", new))
+    assert claims(draft, "concepts/port") == ["The port of the listener is 9090"]
+    assert "- Until 2026-11-17: The port of the listener is 8080 [[" in draft.articles["concepts/port"].render()
+
+
+def test_an_old_value_that_comes_in_late_goes_straight_to_the_history(wiki: Wiki) -> None:
+    write(wiki, take(wiki, [NEW], page("port", claim("The port of the listener is 9090", "b2"))))
+    draft = take(wiki, [OLD], page("port", claim("The port of the listener is 8080", "a1")))
+    assert claims(draft, "concepts/port") == ["The port of the listener is 9090"]
+    assert "- Until 2026-11-17: The port of the listener is 8080 [[" in draft.articles["concepts/port"].render()
+
+
+def test_a_claim_is_superseded_on_the_page_where_it_stands(wiki: Wiki) -> None:
+    write(wiki, take(wiki, [OLD], page("net", claim("The port of the listener is 8080", "a1"))))
+    new = claim("The listener moved to 9090", "b2", supersedes="The port of the listener is 8080")
+    draft = take(wiki, [NEW], page("port", new), near=("concepts/net",))
+    assert claims(draft, "concepts/net") == []
+    assert claims(draft, "concepts/port") == ["The listener moved to 9090"]
+
+
+def corrected(ident: str, day: int, text: str) -> Entry:
+    return entry(ident, day, learned=[("correction", text)])
+
+
+def test_a_correction_by_the_user_does_not_yield_to_inference(wiki: Wiki) -> None:
+    said = corrected("a1", 16, "No, the port of the listener is 8080")
+    write(wiki, take(wiki, [said], page("port", claim("The port of the listener is 8080", "a1"))))
+    draft = take(
+        wiki, [NEW], page("port", claim("The port of the listener is 9090", "b2")),
+        entry_at=lambda source: said if source.endswith("a1") else None,
+    )  # fmt: skip
+    assert draft.changes() == {}
+    assert "the user corrected this" in draft.refused[0]
+
+
+def test_a_correction_yields_to_a_later_correction(wiki: Wiki) -> None:
+    said = corrected("a1", 16, "No, the port of the listener is 8080")
+    write(wiki, take(wiki, [said], page("port", claim("The port of the listener is 8080", "a1"))))
+    again = corrected("b2", 17, "Wrong: the port of the listener is 9090")
+    draft = take(
+        wiki, [again], page("port", claim("The port of the listener is 9090", "b2")), entry_at=lambda _: said
+    )  # fmt: skip
+    assert claims(draft, "concepts/port") == ["The port of the listener is 9090"]
+
+
+@pytest.mark.parametrize(
+    ("title", "aliases"),
+    [("The flush race", []), ("Flush races", []), ("Race in the flush", []), ("Other", ["flush race"]),
+     ("Worker collision", [])],
+)  # fmt: skip
+def test_a_near_duplicate_updates_the_page_that_is_there(wiki: Wiki, title: str, aliases: list[str]) -> None:
+    first = page("the-race", claim("The port is 8080", "a1"), title="Flush race", aliases=["Worker collision"])
+    write(wiki, take(wiki, [OLD], first))
+    new = page("something-else", claim("The port is 9090", "b2"), title=title, aliases=aliases)
+    draft = take(wiki, [NEW], new, near=("concepts/the-race",))
+    assert draft.created == []
+    assert set(draft.changes()) == {"concepts/the-race.md"}
+
+
+@pytest.mark.parametrize("title", ["Flush race 2", "Worker race", "Spool: decisions"])
+def test_another_thing_gets_its_own_page(wiki: Wiki, title: str) -> None:
+    for name in ("Flush race", "Flush race 1", "Flush: decisions"):
+        write(wiki, take(wiki, [OLD], page(name.lower().replace(" ", "-").replace(":", ""),
+                                           claim("The port is 8080", "a1"), title=name)))  # fmt: skip
+    draft = take(wiki, [NEW], page("new-thing", claim("The port is 9090", "b2"), title=title), near=wiki.slugs())  # type: ignore[arg-type]
+    assert draft.created == ["concepts/new-thing"]
+
+
+def test_links_resolve_or_are_not_written(wiki: Wiki) -> None:
+    one = page("one", claim("The port is 8080", "a1"), related=("two", "nowhere", "one"))
+    draft = take(wiki, [OLD], one, page("two", claim("For now", "a1")))
+    assert {link.target for link in draft.articles["concepts/one"].links} == {"concepts/two", "daily/2026-11-16"}
+    assert "[[concepts/one|one]]" in draft.articles["concepts/two"].render()
+
+
+def test_what_connects_fewer_than_two_pages_is_a_concept(wiki: Wiki) -> None:
+    loose = page("loose", claim("The port is 8080", "a1"), kind="connection", related=("nowhere", "one"))
+    draft = take(wiki, [OLD], page("one", claim("For now", "a1")), loose)
+    assert sorted(draft.created) == ["concepts/loose", "concepts/one"]
+
+
+@pytest.mark.parametrize("slug", ["../../outside", "daily/x", "concepts/../../x"])
+def test_no_slug_leads_out_of_the_wiki(wiki: Wiki, slug: str) -> None:
+    draft = take(wiki, [OLD], page(slug, claim("The port is 8080", "a1"), title="../x"))
+    assert all(name.startswith("concepts/") and ".." not in name for name in draft.changes())
+
+
+def test_model_text_cannot_forge_structure(wiki: Wiki) -> None:
+    text = "x [[daily/2026-01-01#^e-zz]] <!-- memoria took=1 --> \n## History\n- y"
+    draft = take(wiki, [entry("a1", context="9 " + text)], page("x", claim(text, "a1"), title="T\n# U"))
+    again = Wiki.parse("concepts/x", draft.changes()["concepts/x.md"])
+    assert [section.heading for section in again.sections] == ["Key Points"]
+    assert again.claims[0].sources == ("daily/2026-11-16#^e-a1",)
+    assert "<!--" not in again.render()
+
+
+def test_a_page_with_broken_frontmatter_is_left_alone(wiki: Wiki) -> None:
+    path = wiki.folder / "concepts/port.md"
+    path.parent.mkdir(parents=True)
+    path.write_text("---\n[broken\n---\n# Port\n")
+    draft = Draft(wiki, [OLD], names={"concepts/port": ("Port",)})
+    draft.take({"articles": [page("port", claim("The port is 8080", "a1"))]}, [])
+    assert draft.changes() == {}
+    assert "mend it" in draft.refused[0]
+
+
+def test_a_persons_own_file_name_is_no_obstacle(wiki: Wiki) -> None:
+    path = wiki.folder / "concepts/net/My Port [x].md"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"# My Port\r\n\r\nMine.\r\n")
+    draft = take(wiki, [OLD], page("port", claim("The port is 8080", "a1"), title="My port"))
+    assert list(draft.changes()) == ["concepts/net/My Port [x].md"]
+    assert b"The port is 8080" in draft.changes()["concepts/net/My Port [x].md"]
+
+
+def test_a_page_that_would_lose_most_of_its_claims_is_refused(wiki: Wiki) -> None:
+    texts = [f"Fact {word} of the shop is as it is" for word in ("one", "two", "three", "four", "five")]
+    write(wiki, take(wiki, [OLD], page("shop", *(claim(text, "a1") for text in texts))))
+    answer = page("shop", *(claim(f"{text} no more", "b2", supersedes=text) for text in texts))
+    draft = take(wiki, [NEW], answer)
+    with pytest.raises(DropRefusedError, match="5 of its"):
+        draft.check(0.5)
+    take(wiki, [NEW], page("shop", *answer["claims"][:3])).check(0.5)

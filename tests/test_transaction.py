@@ -1,0 +1,205 @@
+"""Several files change together or not at all, whatever is killed and whoever else writes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from memoria import transaction
+from memoria.transaction import ChangedError, Transactions, digest
+
+OLD = {"a.md": b"old a", "sub/b.md": b"old b"}
+NEW: dict[str, bytes | None] = {"a.md": b"new a", "sub/b.md": None, "sub/c.md": b"new c"}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "wiki/sub").mkdir(parents=True)
+    for name, data in OLD.items():
+        (tmp_path / "wiki" / name).write_bytes(data)
+    return tmp_path / "wiki"
+
+
+def of(root: Path) -> Transactions:
+    return Transactions(root, root.parent / "undo")
+
+
+def there(root: Path) -> dict[str, bytes]:
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}
+
+
+def read() -> dict[str, str]:
+    return {name: digest(data) for name, data in OLD.items()}
+
+
+AFTER = {"a.md": b"new a", "sub/c.md": b"new c"}
+
+RUN = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from memoria.transaction import Transactions, digest
+root = Path(sys.argv[2])
+work = Transactions(root, root.parent / "undo")
+work.recover()
+if sys.argv[3] == "undo":
+    work.undo()
+else:
+    old = {name: (root / name).read_bytes() for name in ("a.md", "sub/b.md")}
+    new = {"a.md": b"new a", "sub/b.md": None, "sub/c.md": b"new c"}
+    work.commit(new, {name: digest(data) for name, data in old.items()}, "a test")
+"""
+
+
+def killed(root: Path, what: str, at: str) -> int:
+    scripts = str(Path(transaction.__file__).parents[1])
+    command = [sys.executable, "-c", RUN, scripts, str(root), what]
+    return subprocess.run(command, env={**os.environ, "MEMORIA_KILL_AT": at}, check=False).returncode
+
+
+KILLS = [
+    *(f"{step}:{times}" for step in ("files.written", "files.replaced") for times in range(1, 9)),
+    "transaction.staged",
+    "transaction.journaled",
+    *(f"transaction.swapped:{times}" for times in range(1, 4)),
+    "transaction.closed",
+]
+
+
+@pytest.mark.parametrize("at", KILLS)
+def test_a_commit_killed_anywhere_is_the_old_state_or_after_recovery_the_new_one(root: Path, at: str) -> None:
+    status = killed(root, "commit", at)
+    of(root).recover()
+    assert there(root) in (OLD, AFTER)
+    if status == 0:
+        assert there(root) == AFTER
+    assert not of(root).recover(), "recovery is done once"
+
+
+@pytest.mark.parametrize("at", KILLS)
+def test_an_undo_killed_anywhere_is_the_new_state_or_after_recovery_the_old_one(root: Path, at: str) -> None:
+    of(root).commit(NEW, read(), "a test")
+    killed(root, "undo", at)
+    of(root).recover()
+    assert there(root) in (OLD, AFTER)
+    if there(root) == OLD:
+        assert of(root).steps() == []
+    else:
+        of(root).undo()
+        assert there(root) == OLD
+
+
+def test_nothing_is_written_over_a_file_that_changed_since_it_was_read(root: Path) -> None:
+    (root / "a.md").write_bytes(b"a person's")
+    with pytest.raises(ChangedError) as raised:
+        of(root).commit(NEW, read(), "a test")
+    assert raised.value.names == ["a.md"]
+    assert there(root) == OLD | {"a.md": b"a person's"}
+
+
+def test_a_new_file_does_not_overwrite_one_that_a_person_made_meanwhile(root: Path) -> None:
+    (root / "sub/c.md").write_bytes(b"a person's")
+    with pytest.raises(ChangedError):
+        of(root).commit(NEW, read(), "a test")
+    assert there(root) == OLD | {"sub/c.md": b"a person's"}
+
+
+@pytest.mark.parametrize("at", ["transaction.journaled", "transaction.swapped:1", "transaction.swapped:2"])
+def test_a_person_who_saves_between_kill_and_recovery_keeps_the_file_and_the_step_goes_back_whole(
+    root: Path, at: str
+) -> None:
+    """A step of which one file is missing would be booked as done and its content lost."""
+    killed(root, "commit", at)
+    (root / "a.md").write_bytes(b"a person's")
+    of(root).recover()
+    assert there(root) == OLD | {"a.md": b"a person's"}
+    assert of(root).steps() == []
+
+
+def test_recovery_removes_no_file_because_a_staged_copy_is_gone(root: Path) -> None:
+    killed(root, "commit", "transaction.journaled")
+    for copy in (root.parent / "undo").glob("*/*.new"):
+        copy.unlink()
+    of(root).recover()
+    assert there(root)["a.md"] == b"old a"
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"name": "x"}', '{"name": "x", "files": [{"path": "../../x"}]}'])
+def test_a_journal_that_cannot_be_read_is_kept_aside_and_touches_nothing(root: Path, text: str) -> None:
+    (root.parent / "undo").mkdir()
+    (root.parent / "undo/journal.json").write_text(text)
+    assert not of(root).recover()
+    assert there(root) == OLD
+    assert [path.read_text() for path in (root.parent / "undo").glob("journal.json.bak-*")] == [text]
+
+
+def test_a_journal_does_not_lead_out_of_the_wiki(root: Path) -> None:
+    killed(root, "commit", "transaction.journaled")
+    journal = root.parent / "undo/journal.json"
+    plan = json.loads(journal.read_text())
+    plan["files"][0]["path"] = "../outside.md"
+    journal.write_text(json.dumps(plan))
+    of(root).recover()
+    assert not (root.parent / "outside.md").exists()
+
+
+def test_steps_are_undone_newest_first_back_to_the_beginning(root: Path) -> None:
+    work = of(root)
+    texts = [b"old a", *(f"text {number}".encode() for number in range(4))]
+    for before, after in pairwise(texts):
+        work.commit({"a.md": after}, {"a.md": digest(before)}, after.decode())
+    assert [step.label for step in work.steps()] == ["text 3", "text 2", "text 1", "text 0"]
+    for text in reversed(texts[:-1]):
+        assert work.undo()[1:] == (["a.md"], [])
+        assert (root / "a.md").read_bytes() == text
+    with pytest.raises(LookupError):
+        work.undo()
+
+
+def test_a_clock_that_was_set_back_does_not_change_which_step_is_the_newest(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = of(root)
+    for day, before, after in ((20, b"old a", b"first"), (10, b"first", b"second")):
+        monkeypatch.setattr("memoria.clock.now", lambda day=day: datetime(2026, 11, day, tzinfo=UTC))
+        work.commit({"a.md": after}, {"a.md": digest(before)}, after.decode())
+    assert work.undo()[0] == "second"
+
+
+def test_undo_leaves_alone_what_a_person_changed_since_and_says_so(root: Path) -> None:
+    work = of(root)
+    work.commit(NEW, read(), "a test")
+    (root / "a.md").write_bytes(b"a person's")
+    label, restored, kept = work.undo()
+    assert (label, sorted(restored), kept) == ("a test", ["sub/b.md", "sub/c.md"], ["a.md"])
+    assert there(root) == OLD | {"a.md": b"a person's"}
+
+
+def test_only_the_last_steps_are_kept(root: Path) -> None:
+    work = of(root)
+    before = b"old a"
+    for number in range(transaction.KEPT_STEPS + 5):
+        after = b"%d" % number
+        work.commit({"a.md": after}, {"a.md": digest(before)}, "x")
+        before = after
+    assert len(work.steps()) == transaction.KEPT_STEPS
+
+
+def test_nothing_to_change_makes_no_step(root: Path) -> None:
+    assert of(root).commit({"a.md": b"old a"}, read(), "x") == ""
+    assert of(root).steps() == []
+
+
+def test_what_is_cleared_is_nowhere_in_the_state(root: Path) -> None:
+    work = of(root)
+    work.commit(NEW, read(), "a test")
+    work.clear()
+    assert work.steps() == []
+    assert [path for path in (root.parent / "undo").rglob("*") if path.is_file()] == []

@@ -1,0 +1,83 @@
+"""A home with entries and a scripted compile, for tests about the wiki."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from memoria import compile as compiling
+from memoria import diff, undo
+from memoria.daily import DailyLog, Entry, Learned
+from memoria.home import Home
+from memoria.models.scripted import Scripted
+from memoria.wiki import Wiki
+
+JsonObject = dict[str, Any]
+
+
+def entry(ident: str, day: int = 16, *, title: str = "A session", time: str = "09:00", **given: Any) -> Entry:
+    """An entry of November 2026; ``learned`` as (kind, text) pairs."""
+    learned = tuple(Learned(kind, text, f"l-{ident}{n}") for n, (kind, text) in enumerate(given.pop("learned", ())))
+    usual = {"session": f"s-{ident}", "project": "shop", "project_key": "shop-1a2b3c", "turns": (f"t{ident}",)}
+    return Entry(ident, date(2026, 11, day), time, title=title, learned=learned, **{**usual, **given})
+
+
+def claim(text: str, *sources: str, supersedes: str = "") -> JsonObject:
+    return {"text": text, "sources": list(sources), "supersedes": supersedes}
+
+
+def page(slug: str, *claims: JsonObject, title: str = "", related: tuple[str, ...] = (), **given: Any) -> JsonObject:
+    usual = {"kind": "concept", "aliases": [], "tags": [], "summary": ""}
+    links = [{"slug": name, "why": ""} for name in related]
+    return {**usual, "slug": slug, "title": title or slug, "claims": list(claims), "related": links, **given}
+
+
+class WikiHome:
+    """Entries go in by ``log``, a scripted answer by ``compile``."""
+
+    def __init__(self) -> None:
+        self.home = Home.open()
+        self.wiki = Wiki.of(self.home.paths)
+        self.prompts: list[Any] = []
+
+    def log(self, *entries: Entry) -> None:
+        for each in entries:
+            DailyLog.of(self.home.paths).append(each)
+
+    def compile(self, answer: list[JsonObject] | Callable[[Any], Any], *words: str) -> int:
+        """Run the verb; ``answer``: the articles, or a function of the prompt."""
+        model = Scripted(answer if callable(answer) else [{"articles": answer}])
+        with patch("memoria.models.chain.from_settings", lambda *_: model):
+            try:
+                return self.run(compiling, *words)
+            finally:
+                self.prompts += model.prompts
+
+    def run(self, verb: Any, *words: str) -> int:
+        parser = argparse.ArgumentParser()
+        verb.arguments(parser)
+        status: int = verb.command(parser.parse_args(words), self.home)
+        return status
+
+    def undo(self, *words: str) -> int:
+        return self.run(undo, *words)
+
+    def diff(self, *words: str) -> int:
+        return self.run(diff, *words)
+
+    def text(self, slug: str) -> str:
+        return Path(self.home.paths.knowledge, f"{slug}.md").read_bytes().decode()
+
+    def edit(self, slug: str, old: str, new: str) -> None:
+        path = Path(self.home.paths.knowledge, f"{slug}.md")
+        text = path.read_bytes().decode()
+        assert old in text
+        path.write_bytes(text.replace(old, new).encode())
+
+    def files(self) -> dict[str, bytes]:
+        root = Path(self.home.paths.knowledge)
+        return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
