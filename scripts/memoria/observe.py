@@ -41,11 +41,11 @@ class Observer:
     places: Whereabouts
     redactor: Redactor
 
-    async def run(self, seen: set[tuple[str, int]]) -> None:
-        """Look at every session with news that is not in ``seen`` (name and time of its cursor), and add it there."""
+    async def run(self, seen: set[tuple[str, int, bool]]) -> None:
+        """Look at every session with news that is not in ``seen``, and add it there: name, time of its cursor, asked for a checkpoint."""
         for path in Path(self.home.paths.cursors).iterdir():
             stamp = path.stat().st_mtime_ns
-            news = (path.name, stamp)
+            news = (path.name, stamp, Path(self.places.path(path.name, COMPACTING)).exists())
             if path.suffix == ".tmp" or news in seen or not self._has_news(path.name, stamp):
                 continue
             seen.add(news)
@@ -122,7 +122,7 @@ async def work(home: Home) -> None:
     store = open_store(home.settings, home.paths)
     places = Whereabouts(home.paths.where)
     observer = Observer(home, store, places, Redactor(home.settings.redact_extra))
-    seen: set[tuple[str, int]] = set()
+    seen: set[tuple[str, int, bool]] = set()
     try:
         while True:
             detach.observer_looks(home.paths)
