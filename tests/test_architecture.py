@@ -29,14 +29,15 @@ PACKAGE = ROOT / "scripts" / "memoria"
 FLOORS = {
     "doors": "__main__ cli",
     "verbs": """
-        capture compile demo flush forget install learned lint mcp_server query recall search show show_working status
-        uninstall why
+        capture compile demo doctor flush forget ingest install learned lint mcp_server query recall search show
+        show_working status uninstall verify why
     """,
     "models": "models",
     "nouns": """
-        archive article budget catalog client_settings cursor daily documents draft evidence find gate hook index intake
-        ledger library line mcp_rooms mcp_tools memory nearness notice page project prompt queued ranking remote spool
-        survey terms tooluse transaction transcript turn unsay vault wiki working
+        archive article budget bulletin census catalog client_settings cursor daily documents draft evidence
+        find gate hook index intake ledger library line mcp_rooms mcp_tools memory nearness notice page prices project
+        prompt queued ranking receipt rehearsal remote shelf spool survey terms tooluse transaction transcript turn
+        unsay vault wiki working
     """,
     "ground": """
         assigned backoff clock detach errors exclude fence files home keyshapes locks markdown paths quickjson redact
@@ -52,6 +53,7 @@ SLOW = {"asyncio", "contextlib", "dataclasses", "json", "logging", "pathlib", "r
 BROAD = {"hook": "run", "flush": "the worker's job loop", "cli": "the door"}  # one broad except each
 SHARED = {  # package -> the rooms that may know it, when more than one does
     "yaml": {"documents", "markdown"},  # one writes frontmatter exactly, the other reads any of it fast
+    "tqdm": {"compile", "ingest"},  # progress that a person watches
     "jsonschema": {"mcp_server", "models.answer"},  # both hold what a model said against a schema
 }
 FLOOR_PATTERN = re.compile(r"scripts/memoria/\{(.+)\}\.py")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from memoria import files, locks, markdown, steps
+from memoria import fence, files, locks, markdown, steps
 from memoria.ledger import Booked, Ledger
 from memoria.paths import Paths
 
@@ -87,7 +87,7 @@ def render(entry: Entry) -> str:
     if entry.context:
         rows += [f"**Context:** {markdown.line(entry.context)}", ""]
     for label, field in LISTS:
-        items = getattr(entry, field)
+        items = [text for text in getattr(entry, field) if markdown.line(text)]
         if items:
             box = "- [ ] " if field == "action_items" else "- "
             rows += [f"**{label}:**", "", *(box + markdown.item(text)[2:] for text in items), ""]
@@ -183,7 +183,7 @@ def _learned(section: str) -> Iterator[Learned]:
 
 def _word(text: str) -> str:
     """``text`` as one word that can stand in a marker or between the dots of a heading."""
-    return re.sub(r"[\s·<>]+", "-", text).replace("--", "-").strip("-") or "-"
+    return re.sub(r"[\s·<>]+", "-", fence.visible(text)).replace("--", "-").strip("-") or "-"
 
 
 class DailyLog:

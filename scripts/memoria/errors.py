@@ -168,3 +168,7 @@ class LedgerError(ExpectedError):
 
 class LedgerDamagedError(LedgerError):
     """The ledger's file is damaged: set it aside and begin anew."""
+
+
+class UsageError(ExpectedError):
+    """An option's value that cannot be understood."""

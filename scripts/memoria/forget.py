@@ -417,8 +417,9 @@ def _daily(home: Home, plan: Plan) -> None:
 
 def _caches(home: Home, ledger: Ledger) -> None:
     """Made anew from what is left, so that nothing has to be looked for in them."""
-    for suffix in ("", "-wal", "-shm"):
-        Path(home.paths.index + suffix).unlink(missing_ok=True)
+    for name in ("index.db", "roster.db"):
+        for path in Path(home.paths.state).glob(f"{name}*"):
+            path.unlink()
     with Index(home.paths.index) as index:
         index.sync(home.paths.home)
     for page in Path(home.paths.page).glob("*"):

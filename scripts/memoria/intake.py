@@ -23,7 +23,7 @@ from memoria.turn import Exchange, Reader, Turn, exchanges, split
 
 log = logging.getLogger(__name__)
 
-FINAL = frozenset({"SessionEnd"})
+FINAL = frozenset({"SessionEnd", "Verify", "Ingest"})  # nothing more will come: a hook, or a person, said so
 MOST_LINE = 32 * 1024 * 1024  # bytes; a longer line is passed over, so that memory stays flat
 
 
