@@ -29,19 +29,19 @@ PACKAGE = ROOT / "scripts" / "memoria"
 FLOORS = {
     "doors": "__main__ cli",
     "verbs": """
-        capture compile demo doctor flush forget ingest install learned lint mcp_server query recall search show
-        show_working status uninstall verify why
+        capture compile demo doctor flush forget hint ingest install learned lint mcp_server observe query
+        recall search show show_working status uninstall verify why
     """,
     "models": "models",
     "nouns": """
-        archive article budget bulletin census catalog client_settings cursor daily documents draft evidence
-        find gate hook index intake ledger library line mcp_rooms mcp_tools memory nearness notice page prices project
-        prompt queued ranking receipt rehearsal remote shelf spool survey terms tooluse transaction transcript turn
-        unsay vault wiki working
+        archive article budget bulletin catalog census client_settings cursor daily documents draft evidence
+        feeds find gate hook index intake ledger library line mcp_rooms mcp_tools memory nearness notice page
+        prices project prompt queued ranking receipt rehearsal remote shelf shown spool survey tally terms
+        tooluse transaction transcript turn unsay vault whereabouts wiki working
     """,
     "ground": """
-        assigned backoff clock detach errors exclude fence files home keyshapes locks markdown paths quickjson redact
-        settings spawnrate state steps usage
+        assigned backoff clock detach errors exclude fence files home keyshapes locks markdown paths quickjson
+        redact settings spawnrate state steps usage
     """,
 }
 ORDER = list(FLOORS)

@@ -29,6 +29,7 @@ VERBS = {
     "uninstall": ("memoria.uninstall", "take exactly our hooks out again"),
     "flush": ("memoria.flush", "summarise now what waits in the spool"),
     "compile": ("memoria.compile", "turn new daily entries into articles now"),
+    "observe": ("memoria.observe", "note where each session stands (hooks have it done after every answer)"),
     "working": ("memoria.show_working", "what a session holds in mind: task, notes, keys, checkpoints"),
     "mcp": ("memoria.mcp_server", "serve the memory to an MCP client over stdin and stdout"),
     "show": ("memoria.show", "print the conversation behind an entry, as the archive kept it"),

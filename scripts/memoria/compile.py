@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from memoria import catalog, clock, gate, locks, steps
+from memoria import catalog, clock, feeds, gate, locks, steps
 from memoria.article import Article
 from memoria.daily import DailyLog, Entry, render
 from memoria.draft import Draft
@@ -82,7 +82,7 @@ class Compile:
         self.daily.refresh(self.ledger)
         # The wiki's own log knows what is in it, also when the ledger is new or its writer was killed before it booked.
         self.ledger.mark_compiled(catalog.compiled_entries(self._text(LOG)))
-        self.index.sync(self.home.paths.home)
+        feeds.refresh(self.index, self.home.paths)
 
     def waiting(self, *, everything: bool = False, day: str = "") -> list[Entry]:
         """The entries to take in, oldest first."""
@@ -124,7 +124,7 @@ class Compile:
         steps.reached("compile.booked")
         for reason in draft.refused:
             self.ledger.note("refused", ",".join(entry.id for entry in entries), reason)
-        self.index.sync(self.home.paths.home)
+        feeds.refresh(self.index, self.home.paths)
         report.entries += len(entries)
         report.created += draft.created
         report.updated += sorted(name.removesuffix(".md") for name in draft.read if name in draft.changes())
@@ -296,7 +296,7 @@ def _run(compile_: Compile, entries: Sequence[Entry], *, quiet: bool) -> None:
                 break
             bar.update(len(batch))
     settings = compile_.home.settings
-    Pages.of(compile_.home.paths).prepare(settings.page_chars, compile_.ledger, compile_.daily)
+    Pages.of(compile_.home.paths).prepare(settings.page_chars, compile_.ledger, compile_.daily, compile_.index)
     _say(compile_, report, len(entries), quiet=quiet)
     if failure:
         waiting = len(entries) - report.entries
