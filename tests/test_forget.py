@@ -15,7 +15,7 @@ import pytest
 
 from home_of import DAY, article, catalogued, entry, run, scripted
 from memoria import compile as compile_verb
-from memoria import cursor, daily, flush, forget, lint
+from memoria import cursor, daily, feeds, flush, forget, lint
 from memoria.archive import Archive
 from memoria.daily import DailyLog, Learned
 from memoria.errors import ExpectedError
@@ -115,13 +115,13 @@ async def _in_mind(home: Home) -> None:
 
 
 def _caches(home: Home) -> None:
-    with Index(home.paths.index) as index:
-        index.sync(home.paths.home)
     ledger = Ledger(Path(home.paths.ledger))
     DailyLog.of(home.paths).refresh(ledger)
     ledger.mark_compiled(["01aa", "01bb"])
     ledger.note("refused", "01aa", f"not in the source: {SECRET}")
-    Pages.of(home.paths).prepare(9_500, ledger, DailyLog.of(home.paths))
+    with Index(home.paths.index) as index:
+        feeds.refresh(index, home.paths)
+        Pages.of(home.paths).prepare(9_500, ledger, DailyLog.of(home.paths), index)
     ledger.close()
 
 

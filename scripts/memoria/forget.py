@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
-from memoria import catalog, clock, daily, files, locks
+from memoria import catalog, clock, daily, feeds, files, locks
 from memoria.archive import Archive
 from memoria.article import Article
 from memoria.daily import DailyLog, Entry
@@ -465,10 +465,13 @@ def _caches(home: Home, ledger: Ledger) -> None:
         for path in Path(home.paths.state).glob(f"{name}*"):
             path.unlink()
     with Index(home.paths.index) as index:
-        index.sync(home.paths.home)
-    for page in Path(home.paths.page).glob("*"):
-        page.unlink()
-    Pages.of(home.paths).prepare(home.settings.page_chars, ledger, DailyLog.of(home.paths))
+        feeds.refresh(index, home.paths)
+        # Prepared pages, what sessions were shown (costs a repetition), where they stand (written anew after a turn).
+        for folder, pattern in ((home.paths.page, "*.md"), (home.paths.hints, "*"), (home.paths.where, "*.md")):
+            for path in Path(folder).glob(pattern):
+                if path.is_file():
+                    path.unlink()
+        Pages.of(home.paths).prepare(home.settings.page_chars, ledger, DailyLog.of(home.paths), index)
 
 
 def _logs(home: Home, plan: Plan) -> None:
