@@ -467,7 +467,7 @@ def _caches(home: Home, ledger: Ledger) -> None:
     with Index(home.paths.index) as index:
         feeds.refresh(index, home.paths)
         # Prepared pages, what sessions were shown (costs a repetition), where they stand (written anew after a turn).
-        for folder, pattern in ((home.paths.page, "*.md"), (home.paths.hints, "*"), (home.paths.where, "*.md")):
+        for folder, pattern in ((home.paths.page, "**/*"), (home.paths.hints, "*"), (home.paths.where, "*.md")):
             for path in Path(folder).glob(pattern):
                 if path.is_file():
                     path.unlink()
