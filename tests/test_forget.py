@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import sqlite3
@@ -30,6 +31,8 @@ from memoria.survey import Survey
 from memoria.transaction import Transactions, digest
 from memoria.turn import Reader
 from memoria.wiki import Wiki
+from memoria.working.memory import WorkingMemory
+from memoria.working.opening import open_store
 
 SECRET = "The merger with Quaggasoft closes in May"
 PLAIN = "Deploys run on Fridays with `make ship`"
@@ -94,6 +97,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
         for ident, session, text, quote in facts:
             keeper.take([Event("fact", text, 0.5, "user", "shop-aaaaaa", moment, ident, session=session, quote=quote)])
     job(home, TOLD + LATER)
+    asyncio.run(_in_mind(home))
     _caches(home)
     Path(home.paths.log, "memoria.log").write_text(f"entry 01aa: About Quaggasoft\n{SECRET}\nharmless\n")
     assert len(holding(home, "quaggasoft")) >= 10
@@ -103,6 +107,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
 def job(home: Home, data: bytes, session: str = "s1") -> None:
     header = {"event": "SessionEnd", "session": session, "transcript": "", "start": 0, "end": len(data), "cwd": "/shop"}
     Spool(home.paths.spool).add(header, data)
+
+
+async def _in_mind(home: Home) -> None:
+    async with await WorkingMemory.for_session("s1", store=open_store(home.settings, home.paths)) as memory:
+        await memory.set("plan", f"{SECRET}.")
+        await memory.append_scratchpad(f"{SECRET}.")
 
 
 def _caches(home: Home) -> None:

@@ -8,13 +8,15 @@ word, so that no later compile, flush or verify brings anything back. Killed any
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import logging
 import re
 import shutil
+import sqlite3
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -37,6 +39,9 @@ from memoria.turn import Reader, Turn
 from memoria.unsay import folded, holds, unlink, unsay
 from memoria.vault import Vault
 from memoria.wiki import INDEX, LOG, Wiki
+from memoria.working.opening import FILE as WORKING
+from memoria.working.opening import open_store
+from memoria.working.scope import session_of
 
 log = logging.getLogger(__name__)
 
@@ -280,6 +285,9 @@ class _Planner:
         if (folder / LOG).exists():
             text = (folder / LOG).read_text(encoding="utf-8", errors="surrogateescape")
             after[LOG] = _unlogged(text, plan, gone).encode("utf-8", "surrogateescape")
+        for path in (folder / "lists").glob("*.md"):  # made by a compile; the next one makes them anew
+            text = path.read_text(encoding="utf-8", errors="surrogateescape")
+            after[f"lists/{path.name}"] = _listed(text, plan).encode("utf-8", "surrogateescape")
         for name, data in after.items():
             stands = (folder / name).read_bytes() if (folder / name).exists() else None
             if data != stands:
@@ -320,6 +328,17 @@ def _unlogged(text: str, plan: Plan, gone: set[str]) -> str:
     return text
 
 
+def _listed(text: str, plan: Plan) -> str:
+    """A list of articles without those that go, and without the summaries of those that change."""
+    kept = []
+    for row in text.split("\n"):
+        link = re.match(r"- \[\[([^\]|]+)[^\n]*?\]\]", row)
+        count = plan.articles.get(link[1], 0) if link else 0
+        if count >= 0 and not (plan.needle and holds(row, plan.needle) and not link):
+            kept.append(link[0] if link and (count or holds(row, plan.needle)) else row)
+    return "\n".join(kept)
+
+
 def _transcript(cursor: Path) -> Iterator[bytes]:
     """The lines of the transcript that a cursor names; none when it is gone."""
     try:
@@ -352,6 +371,7 @@ def _carry_out(home: Home, plan: Plan) -> None:
             keeper.delete(event.id)
         keeper.store.shred()
     _spool(home, plan)
+    asyncio.run(_working(home, plan))
     _archive(home, plan)
     undo = Path(paths.state, "undo")
     Transactions(Path(paths.knowledge), undo).commit(plan.pages, plan.read, "forget")
@@ -394,6 +414,30 @@ def _decoded(line: bytes) -> str:
         return line.decode("utf-8", "replace")
 
 
+async def _working(home: Home, plan: Plan) -> None:
+    """Working memory of the sessions and projects that are meant; for a text, the values that hold it."""
+    file = Path(home.paths.state, WORKING)
+    if not (file.exists() or home.settings.redis_url):
+        return
+    sessions = {entry.session for entry in plan.entries if not plan.needle}
+    sessions |= {plan.target} if plan.kind == "session" else set()
+    projects = {f"project:{entry.project_key}" for entry in plan.entries if plan.kind == "project"}
+    store = open_store(home.settings, home.paths)
+    try:
+        for scope in [seen.name for seen in await store.scopes()]:
+            whole = session_of(scope) in sessions or scope in projects
+            for internal in (True, False):
+                for key, record in (await store.records(scope, internal=internal)).items():
+                    if whole or holds(_decoded(record.value.encode()), plan.needle):
+                        await store.delete(scope, key)
+    finally:
+        await store.close()
+    with closing(sqlite3.connect(file, timeout=10, isolation_level=None)) as db:
+        db.execute("PRAGMA secure_delete = ON")
+        db.execute("VACUUM")
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
 def _archive(home: Home, plan: Plan) -> None:
     archive = Archive(Path(home.paths.archive), max(1, home.settings.archive_mb) * 1_000_000)
     days = {
@@ -418,22 +462,25 @@ def _daily(home: Home, plan: Plan) -> None:
 
 def _caches(home: Home, ledger: Ledger) -> None:
     """Made anew from what is left, so that nothing has to be looked for in them."""
-    for database in (home.paths.index, str(Path(home.paths.state, "roster.db"))):
-        for suffix in ("", "-wal", "-shm"):
-            Path(database + suffix).unlink(missing_ok=True)
-    for folder in (Path(home.paths.page), Path(home.paths.state, "where")):
-        for page in folder.rglob("*.md"):
-            page.unlink()
+    for name in ("index.db", "roster.db"):
+        for path in Path(home.paths.state).glob(f"{name}*"):
+            path.unlink()
     with Index(home.paths.index) as index:
         feeds.refresh(index, home.paths)
         feeds.forget_gone(index, home.paths)
+        # Prepared pages, what sessions were shown (costs a repetition), where they stand (written anew after a turn).
+        for folder, pattern in ((home.paths.page, "**/*"), (home.paths.hints, "*"), (home.paths.where, "*.md")):
+            for path in Path(folder).glob(pattern):
+                if path.is_file():
+                    path.unlink()
         Pages.of(home.paths).prepare(home.settings.page_chars, ledger, DailyLog.of(home.paths), index)
 
 
 def _logs(home: Home, plan: Plan) -> None:
     """Lines of logs and of the notice that hold a forgotten text go; the files stay open to whoever writes them."""
     wanted = [folded(text) for text in plan.needles]
-    for path in [*Path(home.paths.log).glob("*"), Path(home.paths.state, "notice")]:
+    state = Path(home.paths.state)
+    for path in [*Path(home.paths.log).glob("*"), state / "notice", state / "told.json"]:
         if path.is_file():
             rows = path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
             kept = [row for row in rows if not any(text in folded(row) for text in wanted)]
@@ -477,7 +524,7 @@ def _shown(plan: Plan) -> Iterator[str]:
         yield f"- {count} archived turns"
     if plan.jobs:
         yield f"- {len(plan.jobs)} spooled jobs, in whole or in part"
-    yield "- every step of `memoria undo`, and copies in indexes, prepared pages, ledger and logs"
+    yield "- every step of `memoria undo`, and copies in indexes, prepared pages, working memory, ledger and logs"
 
 
 def _facts(plan: Plan, *, done: bool, left: Sequence[str]) -> dict[str, object]:

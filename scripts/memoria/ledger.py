@@ -163,8 +163,8 @@ class Ledger:
                 self._record(entry)
             for ident, keys in forgotten:
                 self.db.execute("DELETE FROM entries WHERE id = ?", (ident,))
-                row = "INSERT OR REPLACE INTO turns VALUES (?, '', 'forgotten')"
-                self.db.executemany(row, [(key,) for key in keys])
+                rows = [(key,) for key in keys]
+                self.db.executemany("INSERT OR REPLACE INTO turns VALUES (?, '', 'forgotten')", rows)
             self.db.execute("INSERT OR REPLACE INTO logs VALUES (?, ?)", (name, stamp))
 
     def forget_log(self, name: str) -> None:

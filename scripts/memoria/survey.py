@@ -82,7 +82,7 @@ class Survey:
                 yield inside.as_posix()
 
 
-_FOLDERS = set(FOLDERS.values())
+_FOLDERS = {*FOLDERS.values(), "lists"}  # lists of all articles, which a compile writes
 
 
 def _page(wiki: Wiki, slug: str) -> Page:
