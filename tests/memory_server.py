@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -122,7 +122,8 @@ def _handler(server: MemoryServer) -> type[BaseHTTPRequestHandler]:
             self.send_response(status)
             self.send_header("Content-Length", str(len(payload)))
             self.end_headers()
-            self.wfile.write(payload[: len(payload) // 2] if cut else payload)
+            with suppress(BrokenPipeError):  # a client that gave up waiting
+                self.wfile.write(payload[: len(payload) // 2] if cut else payload)
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (http.server's name)
             pass

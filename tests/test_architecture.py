@@ -29,14 +29,15 @@ PACKAGE = ROOT / "scripts" / "memoria"
 FLOORS = {
     "doors": "__main__ cli",
     "verbs": """
-        capture compile demo diff flush install learn learned mcp_server recall search show show_working status undo
-        uninstall
+        capture compile demo diff doctor flush ingest install learned mcp_server recall search show
+        show_working status undo uninstall verify
     """,
     "models": "models",
     "nouns": """
-        archive article budget catalog client_settings cursor daily documents draft evidence find gate hook index intake
-        ledger library line mcp_rooms mcp_tools memory notice page project prompt queued ranking remote roster spool
-        terms tooluse transaction transcript turn wiki working
+        archive article budget bulletin census catalog client_settings cursor daily documents draft evidence
+        find gate hook index intake ledger library line mcp_rooms mcp_tools memory notice page prices project prompt
+        queued ranking receipt rehearsal remote roster shelf spool terms tooluse transaction transcript turn wiki
+        working
     """,
     "ground": """
         assigned backoff clock detach errors exclude fence files home keyshapes locks markdown paths quickjson redact
@@ -52,6 +53,7 @@ SLOW = {"asyncio", "contextlib", "dataclasses", "json", "logging", "pathlib", "r
 BROAD = {"hook": "run", "flush": "the worker's job loop", "cli": "the door"}  # one broad except each
 SHARED = {  # package -> the rooms that may know it, when more than one does
     "yaml": {"documents", "markdown"},  # one writes frontmatter exactly, the other reads any of it fast
+    "tqdm": {"compile", "ingest"},  # progress that a person watches
     "jsonschema": {"mcp_server", "models.answer"},  # both hold what a model said against a schema
 }
 FLOOR_PATTERN = re.compile(r"scripts/memoria/\{(.+)\}\.py")

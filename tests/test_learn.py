@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from facts import SHOP, exchange, keeper
-from memoria import learn, locks, notice
+from memoria import locks, notice
 from memoria.errors import BadAnswerError, MemoryStoreError, ModelUnavailableError
-from memoria.learn import Learner, Session
 from memoria.memory import saved
 from memoria.memory.keep import Keeper
+from memoria.models import learner as learn
 from memoria.models.base import Completion, Prompt, Usage
+from memoria.models.learner import Learner, Session
 from memoria.turn import Exchange
 
 BENCH = Path(__file__).parent / "bench" / "learn.py"

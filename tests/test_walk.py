@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from client_session import HookRun, Session, transcripts, wait_until
+from client_session import Session, transcripts, wait_until
 from memoria import paths as places
 from memoria.daily import DailyLog, Entry
 from memoria.ledger import Ledger
@@ -72,11 +72,6 @@ def compiled(request: dict[str, Any]) -> dict[str, Any]:
 
 def ENTRY_IDS() -> set[str]:  # noqa: N802 (set by the world below)
     return set()
-
-
-def troubled(session: Session) -> list[HookRun]:
-    """Hooks that failed. The last Stop is asynchronous: a client that exits at once may cancel it, and says so."""
-    return [run for run in session.failed_hooks if (run.event, run.outcome) != ("Stop", "cancelled")]
 
 
 class World:
@@ -143,11 +138,13 @@ def test_a_real_session_becomes_a_wiki_and_the_next_session_starts_with_it(
         session.compact()
         wait_until(lambda: len(person.entries()) == 1, "the worker that PreCompact started has written", 60)
         session.ask("where were we?")
+        session.settle()
         assert session.end() == 0
-    assert troubled(session) == []
-    quiet = [run for run in session.hooks if run.event in ("Stop", "PreCompact", "PostCompact")]
-    assert quiet
-    assert {run.stdout for run in quiet} == {""}
+    assert session.failed_hooks == []
+    assert {run.stdout for run in session.hooks if run.event == "Stop"} == {""}
+    said = "\n".join(session.compactions).splitlines()
+    assert len(said) == 2
+    assert all(line.endswith("completed successfully") for line in said), said
     wait_until(person.is_quiet, "the session is in the daily log and in the wiki", 60)
 
     entries = person.entries()
@@ -171,6 +168,7 @@ def test_a_real_session_becomes_a_wiki_and_the_next_session_starts_with_it(
     before = len(api.requests)
     with person.session() as following:
         following.ask("hello again")
+        following.settle()
         following.end()
     page = Path(person.paths.page, "global.md").read_text(encoding="utf-8")
     own = next(path for path in Path(person.paths.page).glob("my-pr*.md")).read_text(encoding="utf-8")
@@ -178,7 +176,7 @@ def test_a_real_session_becomes_a_wiki_and_the_next_session_starts_with_it(
     assert page
     asked = [text_of(r.body) for r in api.requests[before:] if r.body and not is_ours(r.body)]
     assert any(json.dumps(own, ensure_ascii=False)[1:-1] in text for text in asked)
-    assert troubled(following) == []
+    assert following.failed_hooks == []
 
 
 def test_a_session_that_is_killed_is_taken_up_by_the_next_one(world: tuple[World, MessagesApi]) -> None:

@@ -125,6 +125,7 @@ def _header(event: hook.Event, path: str, start: int, copied_from: int, end: int
         "end": end,
         "cwd": event.cwd,
         "time": _now(),
+        "stop_hook_active": event.fields.get("stop_hook_active") is True,
         "reason": event.text("reason") or event.text("trigger"),
     }
 

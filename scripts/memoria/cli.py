@@ -21,6 +21,9 @@ from memoria.home import Home
 # Verb -> (its module, one line of help). A verb's module has ``arguments(parser)`` and ``command(args, home)``.
 VERBS = {
     "status": ("memoria.status", "is it working? what waits, what failed, what it cost"),
+    "verify": ("memoria.verify", "the receipt: every turn in Claude Code's transcripts, and what became of it"),
+    "ingest": ("memoria.ingest", "bring in the history that Claude Code has from before, or any transcripts"),
+    "doctor": ("memoria.doctor", "does everything that memoria stands on work here? each finding with its remedy"),
     "demo": ("memoria.demo", "run the main job on a bundled transcript, without account or network"),
     "install": ("memoria.install", "put the hooks into Claude Code's settings (for a clone)"),
     "uninstall": ("memoria.uninstall", "take exactly our hooks out again"),
@@ -97,6 +100,8 @@ def _log_to(home: Home) -> None:
         return
     handler.setFormatter(logging.Formatter("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger("memoria")
+    for old in root.handlers:
+        old.close()
     root.handlers[:] = [handler]
     root.setLevel(logging.INFO)
 

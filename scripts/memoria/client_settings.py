@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import difflib
 import json
+import os
 import re
 import shlex
+import shutil
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath, PureWindowsPath
@@ -32,6 +35,16 @@ def settings_file(project: str | None, environ: Mapping[str, str]) -> Path:
         return Path(project).absolute() / ".claude" / "settings.local.json"
     folder = environ.get("CLAUDE_CONFIG_DIR")
     return (Path(folder).absolute() if folder else Path.home() / ".claude") / "settings.json"
+
+
+def client_python(environ: Mapping[str, str]) -> str:
+    """``python3`` as the client will find it, ``""`` when it will not.
+
+    A virtual environment that is active here is not there when the client runs: its folder does not count.
+    """
+    own = {Path(sys.prefix, name) for name in ("bin", "Scripts")}
+    folders = [folder for folder in environ.get("PATH", "").split(os.pathsep) if folder and Path(folder) not in own]
+    return shutil.which("python3", path=os.pathsep.join(folders)) or ""
 
 
 def plugin_hooks(root: Path, python: str) -> Hooks:

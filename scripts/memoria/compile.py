@@ -179,7 +179,7 @@ class Compile:
         scores: dict[str, float] = {}
         for entry in entries:
             words = " ".join((entry.title, entry.context, *entry.decisions, *entry.lessons))
-            hits = self.index.finder.search(words, limit=NEAR_ROWS, prefer=entry.project_key, kinds=("article",))
+            hits = self.index.search(words, limit=NEAR_ROWS, prefer=entry.project_key, kinds=("article",))
             for hit in hits:
                 slug = hit.path.removeprefix("knowledge/").removesuffix(".md")
                 scores[slug] = scores.get(slug, 0.0) + hit.score
@@ -267,32 +267,47 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def command(args: argparse.Namespace, home: Home) -> int:
     """Compile by hand or, with ``--due``, on the worker's behalf; 0 when everything that waited is in the wiki."""
-    with locks.held(Path(home.paths.state, "compile.lock")) as mine:
-        if not mine:
-            if args.due:
-                return 0
-            raise ExpectedError("Another compile is running; try again when it is done.")
-        steps.reached("compile.locked")
-        compile_ = Compile.of(home)
-        try:
-            compile_.force = args.force
-            compile_.prepare()
-            if args.due and not _is_due(compile_):
-                return 0
-            entries = compile_.waiting(everything=args.all or (args.force and bool(args.file)), day=_day(args.file))
-            if args.dry_run:
-                _preview(compile_, entries)
-                return 0
-            return _run(compile_, entries, quiet=args.due)
-        finally:
-            compile_.index.close()
-            compile_.ledger.close()
+    while True:
+        with locks.held(Path(home.paths.state, "compile.lock")) as mine:
+            if not mine:
+                if args.due:
+                    return 0
+                raise ExpectedError("Another compile is running; try again when it is done.")
+            steps.reached("compile.locked")
+            _locked(args, home)
+        # A worker that came while the lock was held relied on this second look.
+        if not args.due or not _is_due_now(home):
+            return 0
 
 
-def _is_due(compile_: Compile) -> bool:
-    last = clock.parse(compile_.ledger.get("last_compile"))
-    waiting = compile_.ledger.counts()["uncompiled"]
-    return gate.compile_due(waiting, last, clock.now(), compile_.home.settings.compile_interval_min)
+def _locked(args: argparse.Namespace, home: Home) -> None:
+    compile_ = Compile.of(home)
+    try:
+        compile_.force = args.force
+        compile_.prepare()
+        if args.due and not _is_due(compile_.ledger, home):
+            return
+        entries = compile_.waiting(everything=args.all or (args.force and bool(args.file)), day=_day(args.file))
+        if args.dry_run:
+            _preview(compile_, entries)
+        else:
+            _run(compile_, entries, quiet=args.due)
+    finally:
+        compile_.index.close()
+        compile_.ledger.close()
+
+
+def _is_due_now(home: Home) -> bool:
+    ledger = Ledger(Path(home.paths.ledger))
+    try:
+        return _is_due(ledger, home)
+    finally:
+        ledger.close()
+
+
+def _is_due(ledger: Ledger, home: Home) -> bool:
+    last = clock.parse(ledger.get("last_compile"))
+    return gate.compile_due(ledger.counts()["uncompiled"], last, clock.now(), home.settings.compile_interval_min)
 
 
 def _day(name: str | None) -> str:
@@ -313,7 +328,7 @@ def _preview(compile_: Compile, entries: Sequence[Entry]) -> None:
         print(f"- {batch[0].day} to {batch[-1].day}: {len(batch)} entries, a prompt of {size:,} characters")
 
 
-def _run(compile_: Compile, entries: Sequence[Entry], *, quiet: bool) -> int:
+def _run(compile_: Compile, entries: Sequence[Entry], *, quiet: bool) -> None:
     # Booked before the calls: a compile that fails is not tried again by every worker, but after the interval.
     compile_.ledger.put("last_compile", clock.now().isoformat())
     report = Report()
@@ -334,7 +349,6 @@ def _run(compile_: Compile, entries: Sequence[Entry], *, quiet: bool) -> int:
         waiting = len(entries) - report.entries
         compile_.ledger.note("compile-failed", "", str(failure))
         raise ExpectedError(f"{failure} ({waiting} entries wait for the next compile; nothing is lost)")
-    return 0
 
 
 def _say(compile_: Compile, report: Report, total: int, *, quiet: bool) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from memoria import files, locks, markdown, steps
+from memoria import fence, files, locks, markdown, steps
 from memoria.ledger import Booked, Ledger
 from memoria.paths import Paths
 
@@ -34,11 +34,15 @@ LISTS = (
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """One learned line: ``kind`` (correction, preference, ...), one topic of text, and its id (``l-7f3a``)."""
+    """One learned line: ``kind`` (correction, preference, ...), one topic of text, its id (``l-7f3a``).
+
+    ``below``: indented lines that belong to it, its proof and particulars (see ``memory.lines``).
+    """
 
     kind: str
     text: str
     id: str
+    below: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +86,15 @@ def render(entry: Entry) -> str:
     if entry.context:
         rows += [f"**Context:** {markdown.line(entry.context)}", ""]
     for label, field in LISTS:
-        items = getattr(entry, field)
+        items = [text for text in getattr(entry, field) if markdown.line(text)]
         if items:
             box = "- [ ] " if field == "action_items" else "- "
             rows += [f"**{label}:**", "", *(box + markdown.item(text)[2:] for text in items), ""]
     if entry.learned:
         rows += ["**Learned:**", ""]
-        rows += [f"- [{event.kind}] {markdown.line(event.text)} ^{event.id}" for event in entry.learned] + [""]
+        for event in entry.learned:
+            rows += [f"- [{event.kind}] {markdown.line(event.text)} ^{event.id}", *event.below]
+        rows.append("")
     rows += [f"^e-{entry.id}", ""]
     rows.append(
         f"<!-- memoria entry={entry.id} session={_word(entry.session)} turns={'.'.join(entry.turns)} "
@@ -151,7 +157,7 @@ def _learned(section: str) -> Iterator[Learned]:
 
 def _word(text: str) -> str:
     """``text`` as one word that can stand in a marker or between the dots of a heading."""
-    return re.sub(r"[\s·<>]+", "-", text).replace("--", "-").strip("-") or "-"
+    return re.sub(r"[\s·<>]+", "-", fence.visible(text)).replace("--", "-").strip("-") or "-"
 
 
 class DailyLog:

@@ -7,8 +7,6 @@ and the model is ``offline``. Into a scratch home unless told otherwise.
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -21,6 +19,7 @@ from memoria.errors import ExpectedError
 from memoria.home import Home
 from memoria.ledger import Ledger
 from memoria.paths import Paths
+from memoria.rehearsal import Rehearsal
 from memoria.spool import Spool
 from memoria.wiki import Wiki
 
@@ -53,59 +52,26 @@ def command(args: argparse.Namespace, home: Home) -> int:  # noqa: ARG001 (the d
 
 
 class _Demo:
-    """One scratch home and the environment that the hooks are started with."""
+    """The bundled sessions, rehearsed, and waiting for what comes of them."""
 
     def __init__(self, scratch: Path, hooks: Path) -> None:
-        self.paths = Paths(str(scratch))
-        self.hooks = hooks
-        self.project = scratch / "tidemark"
-        self.project.mkdir(exist_ok=True)
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEMORIA_", "CLAUDE"))}
-        self.environment = kept | {
-            "MEMORIA_HOME": str(scratch),
-            "MEMORIA_MODEL": "offline",
-            "MEMORIA_PYTHON": sys.executable,
-            "MEMORIA_TZ": "UTC",
-            "XDG_CONFIG_HOME": str(scratch / ".config"),
-        }
+        settings = {"MEMORIA_PYTHON": sys.executable, "MEMORIA_TZ": "UTC"}
+        self.rehearsal = Rehearsal(scratch, hooks, sys.executable, settings)
+        self.paths = self.rehearsal.paths
 
     def replay(self, path: Path) -> None:
-        """Play one session: the transcript grows, and the hooks fire as the client fires them."""
-        session = path.stem
-        transcript = Path(self.paths.state, "demo", path.name)
-        transcript.parent.mkdir(parents=True, exist_ok=True)
-        transcript.unlink(missing_ok=True)
-        lines = path.read_bytes().splitlines(keepends=True)
-        self._fire("session-start", "SessionStart", session, transcript, source="startup")
-        middle = len(lines) // 2
-        with transcript.open("ab") as file:
-            file.writelines(lines[:middle])
-        self._fire("stop", "Stop", session, transcript, stop_hook_active=False)
-        with transcript.open("ab") as file:
-            file.writelines(lines[middle:])
-        self._fire("session-end", "SessionEnd", session, transcript, reason="other")
+        """Play one session and wait for its entry."""
+        for fired in self.rehearsal.replay(path.stem, path.read_bytes().splitlines(keepends=True)):
+            if fired.fault:
+                raise ExpectedError(f"the {fired.event} hook failed: {fired.fault}")
+            print(f"  {fired.event:<13} {path.stem:<28} {fired.seconds * 1000:5.0f} ms")
         self._wait(lambda: not Spool(self.paths.spool).jobs(), "the daily log")
-
-    def _fire(self, file: str, event: str, session: str, transcript: Path, **fields: object) -> None:
-        payload = {
-            "session_id": session,
-            "transcript_path": str(transcript),
-            "cwd": str(self.project),
-            "hook_event_name": event,
-            **fields,
-        }
-        started = time.perf_counter()
-        subprocess.run(
-            [sys.executable, "-S", "-I", str(self.hooks / f"{file}.py")],
-            input=json.dumps(payload).encode(), env=self.environment, check=True, capture_output=True,
-        )  # fmt: skip
-        print(f"  {event:<13} {session:<28} {(time.perf_counter() - started) * 1000:5.0f} ms")
 
     def finish(self) -> None:
         """Take in what the worker's own compile, held back by its interval, has left waiting."""
         subprocess.run(
             [sys.executable, str(Path(places.ROOT, "scripts", "compile.py"))],
-            env=self.environment, check=False, capture_output=True,
+            env=self.rehearsal.environment, check=False, capture_output=True,
         )  # fmt: skip
         self.wait_for_wiki()
 

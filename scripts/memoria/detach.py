@@ -111,9 +111,19 @@ def _is_starting(path: str) -> bool:
             pid = file.read(20)
         if os.name != "nt":  # where 0 is a signal like others
             os.kill(int(pid), 0)  # no signal, only the question: ProcessLookupError when it is gone
+            return not _is_dead(int(pid))
     except (OSError, ValueError, OverflowError):
         return False
     return True
+
+
+def _is_dead(pid: int) -> bool:
+    """Whether a process ended and nobody has taken note, as in containers without an init."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read(512).rpartition(b") ")[2][:1] in (b"Z", b"X")
+    except OSError:  # no such file system; the file's age decides
+        return False
 
 
 def worker_looks(paths: Paths) -> None:

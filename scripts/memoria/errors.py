@@ -180,3 +180,7 @@ class DropRefusedError(ExpectedError):
 
 class NothingToUndoError(ExpectedError):
     """There is no such step of the wiki to undo or to show."""
+
+
+class UsageError(ExpectedError):
+    """An option's value that cannot be understood."""

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from memoria import backoff, clock, detach, exclude, gate, locks, project, state, steps
+from memoria import backoff, bulletin, clock, detach, exclude, gate, locks, project, state, steps
 from memoria.archive import Archive
 from memoria.daily import DailyLog, Entry, Learned
 from memoria.errors import (
@@ -27,6 +27,8 @@ from memoria.errors import (
     ExpectedError,
     LedgerDamagedError,
     LedgerError,
+    MemoryStoreError,
+    ModelError,
     ModelUnavailableError,
     OverBudgetError,
     TranscriptMissingError,
@@ -34,13 +36,20 @@ from memoria.errors import (
 from memoria.home import Home
 from memoria.intake import Intake, Stretch, UnreadableJobError, stretches
 from memoria.ledger import Ledger
+from memoria.memory import lines
+from memoria.memory.event import Event
+from memoria.memory.keep import Keeper
+from memoria.memory.sync import Sync
 from memoria.models import tasks
 from memoria.models.base import JsonObject
+from memoria.models.learner import Learner, Proven, Session
 from memoria.models.metered import Metered
 from memoria.page import Pages
+from memoria.receipt import check_some
 from memoria.redact import Redactor
+from memoria.remote import Server
 from memoria.spool import Job, Spool
-from memoria.turn import Exchange
+from memoria.turn import Exchange, exchanges
 
 log = logging.getLogger(__name__)
 
@@ -52,11 +61,15 @@ OUTSIDE = (ModelUnavailableError, TranscriptMissingError, LedgerError, OSError) 
 
 @dataclass(slots=True)
 class Report:
-    """What a run did. ``seen``: every job it looked at; ``entries``: ids written; ``failures``: one a session."""
+    """What a run did. ``seen``: every job it looked at; ``entries``: ids written; ``failures``: one a session.
+
+    ``deferred``: one sentence for each session that waits for the budget.
+    """
 
     seen: set[str] = field(default_factory=set)
     entries: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
+    deferred: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -69,6 +82,7 @@ class Flush:
     ledger: Ledger
     model: Metered
     archive: Archive
+    learner: Learner
     insist: bool = False  # do not wait for more turns, a person asked
     now: Callable[[], float] = time.time
     roll: Callable[[], float] = random.random
@@ -79,15 +93,28 @@ class Flush:
         paths, settings = home.paths, home.settings
         ledger = Ledger(Path(paths.ledger))
         redactor = Redactor(settings.redact_extra)
+        metered = Metered.of(home, ledger)
         return cls(
             home,
             Spool(paths.spool),
             DailyLog.of(paths),
             ledger,
-            Metered.of(home, ledger),
+            metered,
             Archive(Path(paths.archive), settings.archive_mb * 1_000_000, redactor),
+            Learner(
+                Keeper.of(paths, home.zone, server=bool(settings.memory_api_url)),
+                [metered],
+                Path(paths.state),
+                every=settings.learn_every,
+                chars=settings.call_chars,
+            ),
             insist,
         )
+
+    def close(self) -> None:
+        """Let go of the databases."""
+        self.learner.keeper.store.db.close()
+        self.ledger.close()
 
     def run(self) -> Report:
         """Go once through everything that waits; the caller holds the worker lock."""
@@ -98,10 +125,18 @@ class Flush:
         self.daily.refresh(self.ledger)
         for job in self.spool.jobs(self.spool.cur):  # left by a worker that died: the lock is ours, so it is gone
             self.spool.release(job)
+        self._pick_up()
         for jobs in self._sessions():
             report.seen.update(job.name for job in jobs)
             self._session(jobs, report)
         return report
+
+    def _pick_up(self) -> None:
+        """Spool what no hook captured: the session of a killed terminal, or one whose hooks never fired."""
+        for account in check_some(self.home, self.ledger, self.spool):
+            text = f"{account.missing} of {account.turns} turns were picked up from {account.found.path}"
+            self.ledger.note("picked-up", account.session, text)
+            log.info("session %s: %s", account.session, text)
 
     def _sessions(self) -> list[list[Job]]:
         """Waiting jobs by session, the session that waits longest first."""
@@ -145,13 +180,15 @@ class Flush:
             self._done(intake)
             return
         age = abs(self.now() - intake.newest)  # a job from the future was written before the clock was set back
-        if age < MISSING_S and not intake.wait_for_transcripts(settings.transcript_wait_s):
+        # The client writes a transcript within moments of the hook or not at all; old jobs are only looked at.
+        if age < MISSING_S and not intake.wait_for_transcripts(max(0.0, settings.transcript_wait_s - age)):
             raise TranscriptMissingError(f"the transcript of session {intake.session} is not there yet")
         over = self.insist or intake.ended or age >= settings.flush_idle_min * 60
         turns = intake.turns(lambda key: self.ledger.entry_of(key) is not None, settle=over)
         rest = stretches(turns, settings.call_chars, self.home.zone)
         ahead = self._look_ahead(rest)
         if not self._is_enough(sum(stretch.spoken for stretch in ahead), intake, over):
+            self._learn(intake)
             return
         for job in intake.jobs:
             self.spool.claim(job)
@@ -203,7 +240,8 @@ class Flush:
         if not stretch.spoken:
             self.ledger.record_nothing(stretch.keys, intake.session, "nothing was said")
             return
-        stretch = _redacted(stretch, self.archive.redactor)
+        clean = tuple(redacted(part, self.archive.redactor) for part in stretch.exchanges)
+        stretch = replace(stretch, exchanges=clean)
         owner = project.of(intake.cwd, self.home.settings.split_worktrees)
         material = {"project": owner.name, "exchanges": [exchange.material() for exchange in stretch.exchanges]}
         completion = self.model.complete(tasks.flush(material), owner.key)
@@ -211,13 +249,36 @@ class Flush:
         if not completion.data["worth_saving"]:
             self.ledger.record_nothing(stretch.keys, intake.session, f"{completion.model}: nothing worth saving")
             return
+        session = Session(intake.session, owner.key, owner.name, intake.cwd)
+        proven = self.learner.proven(session, stretch.exchanges, completion.data["learned"])
         entry = self._entry(completion.data, completion.model, stretch, intake.session, owner)
+        entry = replace(entry, learned=tuple(map(_learned, proven.fresh)))
         # First, so that an entry in the log can always be traced; one whose writer dies here is kept again.
         self.archive.keep(entry.id, entry.day, (turn for part in stretch.exchanges for turn in part.turns))
         self.daily.append(entry)
         self.ledger.record(entry.booked)
+        self._keep(session, proven)
         report.entries.append(entry.id)
         log.info("entry %s: %s", entry.id, entry.title)
+
+    def _keep(self, session: Session, proven: Proven) -> None:
+        """Facts that cannot reach their store wait in its outbox; the entry stands, and with it the session."""
+        try:
+            self.learner.settle(session, proven)
+        except MemoryStoreError as error:
+            log.warning("%s", error)
+
+    def _learn(self, intake: Intake) -> None:
+        """Judge what the session has said so far, while it goes on; nothing is recorded as captured by that."""
+        if intake.is_echo:
+            return
+        owner = project.of(intake.cwd, self.home.settings.split_worktrees)
+        turns = intake.turns(lambda key: self.ledger.entry_of(key) is not None, settle=False)
+        said = [redacted(part, self.archive.redactor) for part in exchanges(turns)]
+        try:
+            self.learner.run(Session(intake.session, owner.key, owner.name, intake.cwd), lambda: said)
+        except (MemoryStoreError, ModelError) as error:
+            log.warning("learning of session %s waits: %s", intake.session, error)
 
     def _entry(self, data: JsonObject, model: str, stretch: Stretch, session: str, owner: project.Project) -> Entry:
         identity = _short_id(f"{session} {stretch.identity}", 8)
@@ -235,10 +296,6 @@ class Flush:
             decisions=tuple(data["decisions"]),
             lessons=tuple(data["lessons"]),
             action_items=tuple(data["action_items"]),
-            learned=tuple(
-                Learned(event["kind"], event["content"], "l-" + _short_id(identity + event["content"], 5))
-                for event in data["learned"]
-            ),
             turns=stretch.keys,
             model=model,
         )
@@ -258,10 +315,14 @@ class Flush:
         names = [job.name for job in intake.jobs]
         worst = max(self.ledger.tries(name)[0] for name in names) + 1
         wait = backoff.delay(worst, self.roll())
-        if isinstance(error, OverBudgetError) and error.until:
+        if isinstance(error, TranscriptMissingError):
+            wait = 0.0  # the session's next hook may find it, and looking costs nothing
+        elif isinstance(error, OverBudgetError) and error.until:
             wait = max(0.0, error.until.timestamp() - self.now())
         self.ledger.failed(names, counted=counted, not_before=self.now() + wait, reason=str(error))
-        if not isinstance(error, TranscriptMissingError):  # a session opened and left without a word is no failure
+        if isinstance(error, OverBudgetError):
+            report.deferred.append(str(error))
+        elif not isinstance(error, TranscriptMissingError):  # a session opened and left without a word is no failure
             report.failures.append(f"session {intake.session}: {error}")
         for job in intake.jobs:
             self.spool.claim(job)
@@ -271,7 +332,9 @@ class Flush:
                 self.spool.release(job)
 
     def _clean_tmp(self) -> None:
-        for folder, pattern in ((self.spool.tmp, "*"), (self.home.paths.cursors, "*.tmp")):
+        paths = self.home.paths
+        hidden = [(folder, ".*.tmp") for folder in (paths.archive, paths.page, paths.knowledge)]
+        for folder, pattern in ((self.spool.tmp, "*"), (paths.cursors, "*.tmp"), *hidden):
             for path in Path(folder).glob(pattern):
                 try:
                     if abs(self.now() - path.stat().st_mtime) > STALE_TMP_S:
@@ -280,19 +343,25 @@ class Flush:
                     continue
 
 
-def _redacted(stretch: Stretch, redactor: Redactor) -> Stretch:
-    """The stretch without secrets: nothing below sees them, neither model nor daily log nor archive."""
-    parts = (
-        Exchange(tuple(replace(turn, text=redactor.redact(turn.text), tools=tuple(map(redactor.redact, turn.tools)))
-                       for turn in part.turns))
-        for part in stretch.exchanges
-    )  # fmt: skip
-    return replace(stretch, exchanges=tuple(parts))
+def redacted(part: Exchange, redactor: Redactor) -> Exchange:
+    """The exchange without secrets: nothing below sees them, neither model nor daily log nor archive."""
+    return Exchange(
+        tuple(
+            replace(turn, text=redactor.redact(turn.text), tools=tuple(map(redactor.redact, turn.tools)))
+            for turn in part.turns
+        )
+    )
+
+
+def _learned(event: Event) -> Learned:
+    """A fact as it stands in an entry, with its proof and particulars."""
+    return Learned(event.kind, event.content, event.id, tuple(lines.render(event).splitlines()[1:]))
 
 
 def work(home: Home, *, insist: bool = False) -> int:
     """The worker: flush until nothing new waits, then prepare pages and start the compile if it is due."""
     entries = 0
+    begun_anew = False
     while True:
         detach.worker_looks(home.paths)
         with locks.held(Path(home.paths.worker_lock)) as mine:
@@ -303,6 +372,9 @@ def work(home: Home, *, insist: bool = False) -> int:
             try:
                 report = _run_locked(home, insist=insist)
             except LedgerDamagedError as error:
+                if begun_anew:
+                    raise
+                begun_anew = True
                 log.warning("%s", error)
                 Ledger.set_aside(Path(home.paths.ledger))
                 continue
@@ -317,17 +389,18 @@ def _run_locked(home: Home, *, insist: bool) -> Report:
     _be_modest()
     flush = Flush.of(home, insist=insist)
     try:
+        _rotate(home)
         report = flush.run()
+        _exchange_facts(home, flush.learner.keeper)
         if report.entries:
             Pages.of(home.paths).prepare(home.settings.page_chars, flush.ledger, flush.daily)
-        if report.failures:
-            _tell_user(home, report)
+        _tell_user(home, report)
         last = flush.ledger.get("last_compile")
         moment = clock.parse(last) if last else None
         waiting = flush.ledger.counts()["uncompiled"]
         flush.ledger.put("last_flush", clock.now().isoformat())
     finally:
-        flush.ledger.close()
+        flush.close()
     if gate.compile_due(waiting, moment, clock.now(), home.settings.compile_interval_min):
         ways = [[*way, "--due"] for way in detach.commands("compile.py", home.settings)]
         if ways:
@@ -335,10 +408,36 @@ def _run_locked(home: Home, *, insist: bool) -> Report:
     return report
 
 
+def _rotate(home: Home) -> None:
+    """The logs that hooks and the worker's own output append to keep one old file, as memoria.log does."""
+    for name in ("hook.log", "worker.out"):
+        path = Path(home.paths.log, name)
+        if path.exists() and path.stat().st_size > home.settings.log_bytes:
+            path.replace(path.with_name(name + ".1"))
+
+
+def _exchange_facts(home: Home, keeper: Keeper) -> None:
+    """Bring facts to the memory server and back, when the user has one."""
+    settings = home.settings
+    if settings.memory_api_url:
+        server = Server(settings.memory_api_url, settings.memory_api_key)
+        done = Sync(keeper, server, Path(home.paths.state, "sync.lock")).run(full=True)
+        for problem in done.problems:
+            log.warning("memory server: %s", problem)
+
+
 def _tell_user(home: Home, report: Report) -> None:
-    """Leave one line for the next session's start."""
-    text = f"memoria: {report.failures[0]}. Nothing is lost; it is tried again later. `memoria status` shows details."
-    Path(home.paths.state, "notice").write_text(text + "\n", encoding="utf-8")
+    """Leave a line for the next session's start for each kind of trouble; what is over is taken back."""
+    folder = Path(home.paths.state)
+    ends = {
+        "failure": (report.failures, "Nothing is lost; it is tried again later. `memoria status` shows details."),
+        "deferred": (report.deferred, "Nothing is lost. `memoria status` shows what waits."),
+    }
+    for kind, (texts, end) in ends.items():
+        if texts:
+            bulletin.tell(folder, kind, f"memoria: {texts[0]}. {end}")
+        elif not Spool(home.paths.spool).jobs():
+            bulletin.clear(folder, kind)
 
 
 def _be_modest() -> None:

@@ -20,6 +20,7 @@ except ImportError:  # pragma: no cover (another Python)
 from memoria import quickjson, state
 from memoria.paths import Paths
 from memoria.settings import Settings
+from memoria.spool import safe_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,14 +52,14 @@ class Event:
 
 def run(handler: Handler) -> None:
     """Run ``handler`` on the event on stdin and print the object it returns; exits with 0, always."""
-    if os.environ.get("CLAUDE_INVOKED_BY"):  # a model call of ours (or of another tool): nothing to remember
-        return
     if _signal is not None:
         _signal.signal(_signal.SIGINT, _signal.SIG_IGN)  # Ctrl-C is meant for the client; what it said is kept
     settings = Settings.load()
-    if settings.disabled:
-        return
     paths = Paths.of(settings)
+    if settings.disabled or os.environ.get("CLAUDE_INVOKED_BY"):  # or a model call of ours (or of another tool)
+        if not os.path.isdir(paths.cursors):
+            return
+        handler = leave_alone
     try:
         state.open_state(paths)
         output = handler(Event(read_payload(_stdin())), settings, paths)
@@ -68,6 +69,19 @@ def run(handler: Handler) -> None:
         log(paths, f"ERROR {type(error).__name__}: {error}")
     sys.stdout.flush()
     os._exit(0)  # skips the interpreter's tear-down; everything is written and synced
+
+
+def leave_alone(event: Event, settings: Settings, paths: Paths) -> None:
+    """Nothing of this session is to be remembered: leave a mark, so that no later look takes it for a forgotten one."""
+    del settings
+    mark = off_mark(paths, event.session)
+    if event.session and not os.path.exists(mark):
+        os.close(os.open(mark, os.O_WRONLY | os.O_CREAT, 0o600))
+
+
+def off_mark(paths: Paths, session: str) -> str:
+    """The file that says that a session ran with memoria switched off (no cursor's name holds a dot)."""
+    return os.path.join(paths.cursors, safe_name(session) + ".off")
 
 
 def read_payload(raw: bytes) -> dict[str, object]:

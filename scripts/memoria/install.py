@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 from memoria import paths
-from memoria.client_settings import ClientSettings, plugin_hooks, settings_file
+from memoria.client_settings import ClientSettings, client_python, plugin_hooks, settings_file
 from memoria.home import Home
 
 FITS = "import sys; sys.exit(sys.version_info < (3, 9))"
@@ -52,13 +51,8 @@ def command(args: argparse.Namespace, home: Home) -> int:
 
 
 def interpreter(environ: Mapping[str, str]) -> str:
-    """``python3`` when the client will find one that is new enough (3.9), else the one running this, absolutely.
-
-    A virtual environment that is active here is not there when the client runs: its folder does not count.
-    """
-    own = {Path(sys.prefix, name) for name in ("bin", "Scripts")}
-    folders = [folder for folder in environ.get("PATH", "").split(os.pathsep) if folder and Path(folder) not in own]
-    found = shutil.which("python3", path=os.pathsep.join(folders))
+    """``python3`` when the client will find one that is new enough (3.9), else the one running this, absolutely."""
+    found = client_python(environ)
     return "python3" if found and _fits(found) else str(Path(sys.executable).resolve())
 
 

@@ -23,7 +23,7 @@ from memoria.turn import Exchange, Reader, Turn, exchanges, split
 
 log = logging.getLogger(__name__)
 
-FINAL = frozenset({"SessionEnd"})
+FINAL = frozenset({"SessionEnd", "Verify", "Ingest"})  # nothing more will come: a hook, or a person, said so
 MOST_LINE = 32 * 1024 * 1024  # bytes; a longer line is passed over, so that memory stays flat
 
 
@@ -61,6 +61,11 @@ class Intake:
     def ended(self) -> bool:
         """Whether the client said that the session is over."""
         return any(job.event in FINAL for job in self.jobs)
+
+    @property
+    def is_echo(self) -> bool:
+        """Whether the newest answer came because a Stop hook (anyone's) made the client go on."""
+        return bool(self.headers[-1].get("stop_hook_active"))
 
     @property
     def newest(self) -> float:

@@ -8,6 +8,7 @@ Attempts and costs live only here. A file that is no database is set aside and b
 from __future__ import annotations
 
 import json
+import logging
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -19,6 +20,8 @@ from typing import Any
 
 from memoria import clock, files, steps
 from memoria.errors import LedgerDamagedError, LedgerError
+
+log = logging.getLogger(__name__)
 
 # Step n brings a database from user_version n to n + 1. Never change one that has shipped; add another.
 MIGRATIONS = (
@@ -38,6 +41,12 @@ MIGRATIONS = (
     );
     CREATE INDEX calls_by_time ON calls (time);
     CREATE TABLE notes (time TEXT NOT NULL, kind TEXT NOT NULL, subject TEXT NOT NULL, text TEXT NOT NULL);
+    """,
+    """
+    ALTER TABLE turns ADD COLUMN reason TEXT NOT NULL DEFAULT '';  -- why no entry was worth it
+    CREATE TABLE checked (  -- what a transcript was found to hold when it was last compared (JSON)
+        path TEXT PRIMARY KEY, stamp TEXT NOT NULL, counts TEXT NOT NULL
+    ) WITHOUT ROWID;
     """,
 )
 
@@ -113,6 +122,13 @@ class Ledger:
         row = self.db.execute("SELECT entry FROM turns WHERE key = ?", (key,)).fetchone()
         return None if row is None else str(row[0])
 
+    def reason_of(self, key: str) -> str | None:
+        """Why a turn stands in no entry, ``""`` when it stands in one, None when it is not recorded."""
+        row = self.db.execute("SELECT entry, reason FROM turns WHERE key = ?", (key,)).fetchone()
+        if row is None:
+            return None
+        return "" if row[0] else str(row[1]) or "nothing worth an entry"
+
     def record(self, entry: Booked) -> None:
         """An entry stands in its daily log, and with it these turns."""
         with self.transaction():
@@ -122,7 +138,7 @@ class Ledger:
     def record_nothing(self, keys: Iterable[str], session: str, reason: str) -> None:
         """These turns were read and need no entry."""
         with self.transaction():
-            self.db.executemany("INSERT OR IGNORE INTO turns VALUES (?, '')", [(key,) for key in keys])
+            self.db.executemany("INSERT OR IGNORE INTO turns VALUES (?, '', ?)", [(key, reason) for key in keys])
             self._note("no-entry", session, reason)
         steps.reached("ledger.recorded")
 
@@ -153,7 +169,31 @@ class Ledger:
             "UPDATE SET day = excluded.day, title = excluded.title",
             (entry.id, entry.day, entry.session, entry.project, entry.title),
         )
-        self.db.executemany("INSERT OR REPLACE INTO turns VALUES (?, ?)", [(key, entry.id) for key in entry.turns])
+        self.db.executemany("INSERT OR REPLACE INTO turns VALUES (?, ?, '')", [(key, entry.id) for key in entry.turns])
+
+    def gone_entries(self, standing: Iterable[str]) -> tuple[int, int]:
+        """How many recorded entries do not stand in the daily logs (any more), and how many turns were theirs."""
+        known = {entry for (entry,) in self.db.execute("SELECT id FROM entries")}
+        gone = known.difference(standing)
+        count = "SELECT count(*) FROM turns WHERE entry = ?"
+        return len(gone), sum(self.db.execute(count, (entry,)).fetchone()[0] for entry in gone)
+
+    # transcripts that were compared
+
+    def checked(self) -> dict[str, tuple[str, dict[str, int]]]:
+        """What is known of each transcript, by path: its stamp when it was compared, and the counts that were found."""
+        rows = self.db.execute("SELECT path, stamp, counts FROM checked")
+        return {path: (stamp, json.loads(counts)) for path, stamp, counts in rows}
+
+    def check(self, path: str, stamp: str, counts: dict[str, int]) -> None:
+        """A transcript was compared as it was at ``stamp``."""
+        with self.transaction():
+            self.db.execute("INSERT OR REPLACE INTO checked VALUES (?, ?, ?)", (path, stamp, json.dumps(counts)))
+
+    def forget_checked(self, paths: Iterable[str]) -> None:
+        """These transcripts are to be compared again (or are gone)."""
+        with self.transaction():
+            self.db.executemany("DELETE FROM checked WHERE path = ?", [(path,) for path in paths])
 
     # compiled or not
 
@@ -291,7 +331,7 @@ def _open(path: Path) -> sqlite3.Connection:
     with _translated():
         db = sqlite3.connect(path, timeout=30, isolation_level=None, factory=_Connection)
     try:
-        db.execute("PRAGMA journal_mode = WAL")
+        _write_ahead(db)
         db.execute("PRAGMA synchronous = NORMAL")
         if _version(db) < len(MIGRATIONS):
             _migrate(db)
@@ -303,6 +343,16 @@ def _open(path: Path) -> sqlite3.Connection:
         db.close()
         raise
     return db
+
+
+def _write_ahead(db: sqlite3.Connection) -> None:
+    """Switch to write-ahead logging; two that open a new ledger at once collide here, and one switch is enough."""
+    try:
+        db.execute("PRAGMA journal_mode = WAL")
+    except LedgerDamagedError:
+        raise
+    except LedgerError as error:
+        log.debug("journal mode left as it is: %s", error)
 
 
 def _version(db: sqlite3.Connection) -> int:

@@ -29,6 +29,7 @@ class Paths:
         "ledger",
         "log",
         "page",
+        "since",
         "spool",
         "state",
         "version",
@@ -43,6 +44,7 @@ class Paths:
         self.daily = join(self.home, "daily")
         self.knowledge = join(self.home, "knowledge")
         self.version = join(self.state, "version")
+        self.since = join(self.state, "since")
         self.spool = join(self.state, "spool")
         self.cursors = join(self.state, "cursors")
         self.ledger = join(self.state, "ledger.db")

@@ -59,7 +59,7 @@ class Field:
             raise ValueError("a list")
         words = [str(part).strip() for part in parts]
         words = [word for word in words if word]
-        if isinstance(self.default, tuple) and isinstance(self.default[0], float):
+        if isinstance(self.default, tuple) and any(isinstance(usual, float) for usual in self.default):
             return tuple(_parse_number(word, float) for word in words)
         return tuple(words)
 

@@ -6,6 +6,7 @@ Part of the hook floor: standard library only, Python 3.9, nothing slow at impor
 from __future__ import annotations
 
 import os
+import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,6 +74,8 @@ def _make(paths: Paths) -> None:
     make_folders(paths)
     _write(os.path.join(paths.state, ".gitignore"), "*\n")
     _write(os.path.join(paths.state, "README"), README)
+    if not os.path.exists(paths.since):
+        _write(paths.since, f"{int(time.time())}\n")
     _write(paths.version, f"{VERSION}\n")  # last: until it stands, the next caller makes what is missing
 
 

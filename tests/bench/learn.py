@@ -18,9 +18,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from memoria import learn, notice, turn
+from memoria import notice, turn
 from memoria.errors import ModelUnavailableError
 from memoria.memory.event import Event, Stamp
+from memoria.models import learner as learn
 from memoria.models.base import Completion, Prompt, Usage
 
 SET = Path(__file__).with_name("learn_set.txt")

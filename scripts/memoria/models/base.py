@@ -27,12 +27,14 @@ class Prompt:
     ``task`` names the file in ``prompts/`` that holds the instructions (``flush``, ``compile``, ...) and the schema's
     owner. ``text`` is what a language model reads: the fenced, labelled material. ``material`` is the same content as
     JSON-able data, for a model that is no language model (``offline``). ``schema`` is the JSON schema of the answer.
+    ``project`` is the project key that the call is booked for.
     """
 
     task: str
     text: str
     schema: JsonObject
     material: JsonObject = field(default_factory=dict)
+    project: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from memoria import detach
 from memoria.errors import BadAnswerError, ModelUnavailableError
 from memoria.models import answer
 from memoria.models.base import SYSTEM, Completion, Model, Prompt, Usage
@@ -22,17 +23,6 @@ from memoria.settings import Settings
 if TYPE_CHECKING:
     from claude_agent_sdk import ClaudeAgentOptions, ResultMessage
 
-# What a client leaves in the environment of its hooks and so of our worker; the new client must not take itself for it.
-INHERITED = (
-    "CLAUDECODE",
-    "CLAUDE_CODE_SESSION_ID",
-    "CLAUDE_CODE_SSE_PORT",
-    "CLAUDE_ENV_FILE",
-    "CLAUDE_PID",
-    "CLAUDE_PLUGIN_DATA",
-    "CLAUDE_PLUGIN_ROOT",
-    "CLAUDE_PROJECT_DIR",
-)
 RETRIES = "1"  # the client's own tries after the first; its default goes on for minutes, and the worker retries too
 _NEEDS_A_PERSON = frozenset({401, 402, 403, 404})
 _REFUSES_THE_WORK = frozenset({400, 413, 422})
@@ -106,7 +96,7 @@ class Claude:
     def _options(self) -> ClaudeAgentOptions:
         from claude_agent_sdk import ClaudeAgentOptions  # noqa: PLC0415
 
-        blank = {name: "" for name in INHERITED if name in os.environ}
+        blank = {name: "" for name in detach.SESSION_VARIABLES if name in os.environ}
         return ClaudeAgentOptions(
             model=self.alias or None,
             system_prompt=SYSTEM,

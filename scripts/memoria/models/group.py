@@ -320,7 +320,7 @@ def _write(draft: Draft, drafts: dict[str, Draft], wiki: Wiki) -> JsonObject:
     return {
         "slug": draft.slug,
         "kind": draft.kind,
-        "title": draft.title,
+        "title": draft.title[:160].rstrip(),  # the schema's limit
         "aliases": draft.aliases,
         "tags": list(dict.fromkeys([*draft.known.get("tags", ()), *draft.tags])),
         "summary": _summary(draft, claims),

@@ -57,8 +57,14 @@ class Metered:
         model = chain.from_settings(settings, home.paths)
         return cls(model, ledger, Path(home.paths.state, "model.lock"), settings.retry_s, limits)
 
-    def complete(self, prompt: Prompt, project: str) -> Completion:
+    @property
+    def name(self) -> str:
+        """The name of the model behind it."""
+        return self.model.name
+
+    def complete(self, prompt: Prompt, project: str = "") -> Completion:
         """The answer; ModelError when every try of this run failed."""
+        project = project or prompt.project
         for wait in (*self.waits_s, None):
             try:
                 with locks.waiting(self.lock):  # flush, compile and others never run two model processes at once

@@ -41,7 +41,7 @@ def _object(required: Iterable[str], **properties: JsonObject) -> JsonObject:
     }
 
 
-FLUSH_SCHEMA = _object(
+FLUSH_SHAPE = _object(
     ["worth_saving"],
     worth_saving={"type": "boolean"},
     title=_text(200),
@@ -65,6 +65,20 @@ FLUSH_SCHEMA = _object(
         40,
     ),
 )
+
+# Loose on purpose: one bad event must not cost the summary, or the good events beside it. ``memory.event.check`` judges
+# each by itself.
+EVENTS: JsonObject = {
+    "type": "array",
+    "default": [],
+    "items": {
+        "type": "object",
+        "properties": {
+            name: {} for name in ("kind", "content", "importance", "tags", "keywords", "quote", "origin", "supersedes")
+        },
+    },
+}
+FLUSH_SCHEMA: JsonObject = {**FLUSH_SHAPE, "properties": {**FLUSH_SHAPE["properties"], "learned": EVENTS}}
 
 # With or without its folder: ``concepts/flush-race``. Nothing that climbs out of the wiki has this shape.
 SLUG = {"type": "string", "pattern": "^([a-z]+/)?[a-z0-9]+(-[a-z0-9]+)*$", "maxLength": 120}
@@ -104,7 +118,7 @@ def flush(material: JsonObject) -> Prompt:
     """
     blocks = [_exchange(number, exchange) for number, exchange in enumerate(material["exchanges"], 1)]
     carried = "\n".join([f"project: {material['project']}", *blocks])
-    return _prompt("flush", FLUSH_SCHEMA, [("conversation", carried)], material)
+    return _prompt("flush", FLUSH_SHAPE, [("conversation", carried)], material, FLUSH_SCHEMA)
 
 
 def compile_(material: JsonObject) -> Prompt:
@@ -121,17 +135,20 @@ def compile_(material: JsonObject) -> Prompt:
     return _prompt("compile", COMPILE_SCHEMA, parts, material)
 
 
-def _prompt(task: str, schema: JsonObject, parts: list[tuple[str, str]], material: JsonObject) -> Prompt:
+def _prompt(
+    task: str, shape: JsonObject, parts: list[tuple[str, str]], material: JsonObject, schema: JsonObject | None = None
+) -> Prompt:
+    """``shape`` is what the model is shown; ``schema``, when looser, is what its answer is held to."""
     instructions = (PROMPTS / f"{task}.md").read_text(encoding="utf-8").strip()
     text = "\n\n".join(
         [
             instructions,
-            f"Shape of the answer:\n{outline(schema)}",
+            f"Shape of the answer:\n{outline(shape)}",
             *(fenced(label, carried) for label, carried in parts),
             "Answer now with the JSON object alone.",
         ]
     )
-    return Prompt(task=task, text=text, schema=schema, material=material)
+    return Prompt(task=task, text=text, schema=schema or shape, material=material)
 
 
 def outline(schema: Mapping[str, Any]) -> str:

@@ -26,24 +26,15 @@ from memoria.memory import event as facts
 from memoria.memory import saved
 from memoria.memory.event import Checked, Event, Material, Stamp
 from memoria.memory.keep import Keeper, Kept
+from memoria.models import tasks
 from memoria.models.base import JsonObject, Model, Prompt, Usage
 from memoria.notice import Notice
 from memoria.turn import Exchange
 
 log = logging.getLogger(__name__)
 
-PROMPT: Final = Path(__file__).parent / "models" / "prompts" / "learn.md"
-# Loose on purpose: one bad event must not cost the good ones beside it. ``memory.event.check`` judges each.
-EVENTS: Final[JsonObject] = {
-    "type": "array",
-    "items": {
-        "type": "object",
-        "properties": {
-            name: {} for name in ("kind", "content", "importance", "tags", "keywords", "quote", "origin", "supersedes")
-        },
-    },
-}
-SCHEMA: Final[JsonObject] = {"type": "object", "properties": {"learned": EVENTS}, "required": ["learned"]}
+PROMPT: Final = Path(__file__).parent / "prompts" / "learn.md"
+SCHEMA: Final[JsonObject] = {"type": "object", "properties": {"learned": tasks.EVENTS}, "required": ["learned"]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +75,16 @@ class Report:
     def __add__(self, other: Report) -> Report:
         """Both together."""
         return Report(self.calls + other.calls, self.kept + other.kept, self.saved + other.saved)
+
+
+@dataclass(frozen=True, slots=True)
+class Proven:
+    """Events that passed the check; ``fresh`` are not known yet; ``marks`` of the exchanges they were found in."""
+
+    events: tuple[Event, ...] = ()
+    fresh: tuple[Event, ...] = ()
+    marks: tuple[str, ...] = ()
+    report: Report = field(default_factory=Report)
 
 
 def skip(given: dict[str, Any], *, own: bool, project: str, excluded: Sequence[str] = ()) -> str:
@@ -159,7 +160,7 @@ def judge(materials: Sequence[JsonObject], stamp: Stamp, models: Sequence[Model]
     failure: ModelError | None = None
     for model in models:
         try:
-            completion = model.complete(_prompt(materials))
+            completion = model.complete(_prompt(materials, stamp.project))
         except ModelError as error:
             log.info("learn: %s did not answer: %s", model.name, error)
             failure = error
@@ -177,10 +178,10 @@ def _told(checked: Checked, model: str, usage: Usage) -> Judged:
     return Judged(checked.events, checked.dropped, model, usage)
 
 
-def _prompt(materials: Sequence[JsonObject]) -> Prompt:
+def _prompt(materials: Sequence[JsonObject], project: str) -> Prompt:
     shown = "\n\n".join(json.dumps(material, ensure_ascii=False, indent=0) for material in materials)
     text = PROMPT.read_text(encoding="utf-8").strip() + "\n\n" + fenced("conversation", shown)
-    return Prompt("learn", text, SCHEMA, {"exchanges": list(materials)})
+    return Prompt("learn", text, SCHEMA, {"exchanges": list(materials)}, project)
 
 
 # -- the run
@@ -247,21 +248,31 @@ class Learner:
         """What a flush may still learn from."""
         return [unit.exchange for unit in pending(exchanges, self.keeper.store.judged(session.id))]
 
-    def from_flush(self, session: Session, exchanges: Sequence[Exchange], claims: object) -> Report:
-        """Keep what a flush's own answer learned (its ``learned`` list) from the exchanges not judged before.
+    def proven(self, session: Session, exchanges: Sequence[Exchange], claims: object) -> Proven:
+        """What a flush's own answer learned (its ``learned`` list) from the exchanges not judged before; keeps nothing.
 
         A claim whose quote stands only in exchanges that were judged already finds no proof, and is dropped.
         """
         waiting = pending(exchanges, self.keeper.store.judged(session.id))
         rest = [unit.exchange for unit in waiting]
         if not rest:
-            return Report()
+            return Proven()
         material = Material.of([exchange.material() for exchange in rest])
         checked = facts.check(claims, material, stamp(session, rest))
         news, known = _sifted(checked.events, rest, session.cwd)
-        kept = self.keeper.take(news, session.name)
-        self.keeper.store.mark_judged(session.id, [mark for unit in waiting for mark in unit.marks])
-        return Report((_told(checked, "flush", Usage()),), kept, tuple(known))
+        fresh = tuple(event for event in news if not self.keeper.store.twin(event))
+        marks = tuple(mark for unit in waiting for mark in unit.marks)
+        return Proven(tuple(news), fresh, marks, Report((_told(checked, "flush", Usage()),), saved=tuple(known)))
+
+    def settle(self, session: Session, proven: Proven) -> Report:
+        """Keep them, after the entry that shows the fresh ones is on disk; the known ones are counted."""
+        kept = self.keeper.take(proven.events, session.name)
+        self.keeper.store.mark_judged(session.id, proven.marks)
+        return proven.report + Report(kept=kept)
+
+    def from_flush(self, session: Session, exchanges: Sequence[Exchange], claims: object) -> Report:
+        """Both in one step, where no entry is to show them."""
+        return self.settle(session, self.proven(session, exchanges, claims))
 
 
 def stamp(session: Session, exchanges: Sequence[Exchange]) -> Stamp:

@@ -1,0 +1,88 @@
+"""Hooks as the client starts them, and the transcripts they read: what the tests of the hook floor stand on."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+from typing import Any
+
+from memoria import paths as places
+from memoria.paths import Paths
+from memoria.spool import Job, Spool
+
+HOOKS = Path(places.ROOT, "hooks")
+FILES = {
+    "Stop": "stop", "PreCompact": "pre-compact", "PostCompact": "post-compact", "SessionEnd": "session-end",
+    "SessionStart": "session-start",
+}  # fmt: skip
+SESSION = "5e551014-0000-4000-8000-000000000001"
+
+
+def line(text: str, role: str = "user", *, key: str = "", time: str = "2026-11-20T10:00:00.000Z") -> bytes:
+    """A transcript line as the client writes it; the same text has the same uuid unless ``key`` says otherwise."""
+    content: Any = text if role == "user" else [{"type": "text", "text": text}]
+    value = {
+        "parentUuid": None, "isSidechain": False, "type": role, "message": {"role": role, "content": content},
+        "uuid": str(uuid.uuid5(uuid.NAMESPACE_OID, key or f"{role} {text}")), "timestamp": time,
+        "cwd": "/home/ada/shop", "sessionId": SESSION, "version": "2.1.329", "gitBranch": "main",
+    }  # fmt: skip
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
+
+
+def exchange(number: int, time: str = "2026-11-20T10:00:00.000Z") -> bytes:
+    """A question and its answer."""
+    return line(f"question {number}", time=time) + line(f"answer {number}", "assistant", time=time)
+
+
+class Client:
+    """Fires hooks of one session for one home; the worker is ``/bin/true`` unless told otherwise."""
+
+    def __init__(self, base: Path, **settings: str) -> None:
+        self.paths = Paths(str(base / "mémoria home"))
+        self.spool = Spool(self.paths.spool)
+        self.transcript = base / "my prôjects" / f"{SESSION}.jsonl"
+        self.transcript.parent.mkdir(parents=True, exist_ok=True)
+        self.cwd = base / "my prôject"
+        self.cwd.mkdir(exist_ok=True)
+        self.env = {
+            "PATH": os.environ.get("PATH", os.defpath), "HOME": str(base), "MEMORIA_HOME": self.paths.home,
+            "XDG_CONFIG_HOME": str(base / "config"), "CLAUDE_CONFIG_DIR": str(base / ".claude"),
+            "MEMORIA_PYTHON": "/bin/true", **settings,
+        }  # fmt: skip
+
+    def write(self, data: bytes) -> None:
+        """The client appends to the transcript."""
+        with self.transcript.open("ab") as file:
+            file.write(data)
+
+    def payload(self, event: str, **fields: object) -> dict[str, object]:
+        """What the client says on stdin."""
+        base = {"session_id": SESSION, "transcript_path": str(self.transcript), "cwd": str(self.cwd)}
+        return {**base, "hook_event_name": event, **fields}
+
+    def fire(self, event: str, raw: bytes | None = None, **fields: object) -> str:
+        """Run a hook to its end; what it printed. It never fails."""
+        given = json.dumps(self.payload(event, **fields)).encode() if raw is None else raw
+        done = subprocess.run(
+            [sys.executable, "-S", "-I", str(HOOKS / f"{FILES[event]}.py")],
+            input=given, env=self.env, cwd=self.cwd, capture_output=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert done.stderr == b""
+        return done.stdout.decode()
+
+    def jobs(self) -> list[Job]:
+        """What waits."""
+        return self.spool.jobs()
+
+    def captured(self) -> bytes:
+        """The bytes of all waiting slices."""
+        return b"".join(b"".join(self.spool.lines(job)) for job in self.jobs())
+
+    def log(self) -> str:
+        """The hooks' log."""
+        return Path(self.paths.log, "hook.log").read_text(encoding="utf-8")

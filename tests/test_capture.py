@@ -1,0 +1,201 @@
+"""Capture, as hooks started like the client starts them."""
+
+from __future__ import annotations
+
+import os
+import re
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from hooks import SESSION, Client, exchange, line
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Client:
+    return Client(tmp_path)
+
+
+def test_each_hook_takes_what_is_new_and_nothing_twice(client: Client) -> None:
+    for number in range(3):
+        client.write(exchange(number))
+        assert client.fire("Stop") == ""
+    assert client.captured() == client.transcript.read_bytes()
+    client.fire("Stop")
+    assert len(client.jobs()) == 3
+
+
+@pytest.mark.parametrize("event", ["Stop", "PreCompact", "SessionEnd"])
+def test_a_hook_reads_only_what_is_new(client: Client, event: str) -> None:
+    with client.transcript.open("wb") as file:
+        file.seek(50_000_000)
+        file.write(b"\n")
+    client.fire("Stop")
+    client.write(exchange(1))
+    client.fire(event)
+    size = len(exchange(1))
+    assert f"{event} {SESSION} spooled {size} bytes from 50000001" in client.log()
+
+
+def test_half_a_line_is_left_for_the_next_hook(client: Client) -> None:
+    whole = exchange(1)
+    client.write(whole[:-20])
+    client.fire("Stop")
+    client.write(whole[-20:])
+    client.fire("Stop")
+    assert client.captured() == whole
+
+
+def test_an_end_without_a_final_newline_is_spooled_for_the_worker_to_read(client: Client) -> None:
+    client.write(exchange(1)[:-1])
+    client.fire("SessionEnd")
+    assert client.spool.header(client.jobs()[-1])["open_tail"] is True
+
+
+@pytest.mark.parametrize("event", ["PreCompact", "SessionEnd"])
+def test_a_closing_event_without_news_is_spooled_while_jobs_wait(client: Client, event: str) -> None:
+    client.fire(event)
+    client.write(exchange(1))
+    client.fire("Stop")
+    client.fire(event)
+    assert [job.event for job in client.jobs()][-2:] == ["Stop", event]
+    assert "worker started" in client.log()
+
+
+def test_a_lost_cursor_is_made_good_by_the_last_job(client: Client) -> None:
+    client.write(exchange(1))
+    client.fire("Stop")
+    Path(client.paths.cursors, SESSION).unlink()
+    client.write(exchange(2))
+    client.fire("Stop")
+    assert client.captured() == client.transcript.read_bytes()
+
+
+def test_a_transcript_rewritten_while_jobs_wait_loses_nothing(client: Client) -> None:
+    client.write(b"".join(exchange(number) for number in range(9)))
+    client.fire("Stop")
+    client.transcript.write_bytes(line("new beginning"))
+    client.fire("Stop")
+    before = len(client.captured())
+    client.write(b"".join(exchange(number) for number in range(20, 40)))  # longer by now than the first job's end
+    client.fire("Stop")
+    assert line("new beginning") in client.captured()
+    rest = client.captured()[before:]
+    assert all(exchange(number) in rest for number in range(20, 40))
+
+
+def test_a_session_that_moved_to_another_file_is_read_from_its_beginning(client: Client) -> None:
+    client.write(exchange(1))
+    client.fire("Stop")
+    other = client.transcript.with_name("moved.jsonl")
+    other.write_bytes(exchange(2) + exchange(3) + exchange(4))
+    client.fire("Stop", transcript_path=str(other))
+    assert all(exchange(number) in client.captured() for number in range(1, 5))
+
+
+def test_a_transcript_that_is_not_there_yet_is_left_to_the_worker(client: Client) -> None:
+    client.fire("Stop")
+    (job,) = client.jobs()
+    assert (job.start, job.end) == (0, 0)
+    client.write(exchange(1))
+    client.fire("Stop")
+    assert client.captured() == exchange(1)
+
+
+@pytest.mark.parametrize("kind", ["folder", "fifo"])
+def test_a_folder_or_a_fifo_in_the_transcripts_place_neither_hangs_nor_loses_what_waits(
+    client: Client, kind: str
+) -> None:
+    client.write(exchange(1))
+    client.fire("Stop")
+    client.transcript.unlink()
+    client.transcript.mkdir() if kind == "folder" else os.mkfifo(client.transcript)
+    client.fire("SessionEnd")
+    assert [job.event for job in client.jobs()] == ["Stop", "SessionEnd"]
+    assert "no regular file" in client.log()
+
+
+def test_more_than_eight_mebibytes_are_copied_from_the_end_and_the_rest_is_named(client: Client) -> None:
+    big = line("x" * 1_000_000)
+    client.write(big * 10)
+    client.fire("Stop")
+    header = client.spool.header(client.jobs()[0])
+    assert (header["start"], header["end"]) == (0, 10 * len(big))
+    assert header["copied_from"] == 10 * len(big) - len(client.captured())
+    assert client.captured() == big * 8
+
+
+def test_a_summary_is_spooled_once_however_often_the_hook_is_installed(client: Client) -> None:
+    for _ in range(2):
+        client.fire("PostCompact", compact_summary="What was\nsaid.")
+    lines = {line for job in client.jobs() for line in client.spool.lines(job)}
+    assert len({re.sub(rb'"timestamp": "[^"]*"', b"", line) for line in lines}) == 1
+    client.fire("PostCompact")
+    assert len(client.jobs()) == 2
+
+
+def test_without_a_session_nothing_is_captured_and_the_log_says_so(client: Client) -> None:
+    client.write(exchange(1))
+    client.fire("Stop", session_id="")
+    assert client.jobs() == []
+    assert "without a session id" in client.log()
+
+
+def test_an_unnamed_transcript_is_looked_up(client: Client) -> None:
+    slug = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in str(client.cwd))
+    path = Path(client.env["CLAUDE_CONFIG_DIR"], "projects", slug, f"{SESSION}.jsonl")
+    path.parent.mkdir(parents=True)
+    path.write_bytes(exchange(1))
+    client.fire("Stop", transcript_path="")
+    assert client.captured() == exchange(1)
+
+
+def test_a_job_that_cannot_be_written_leaves_the_cursor_where_it_was(client: Client) -> None:
+    client.write(exchange(1))
+    client.fire("SessionStart")
+    tmp = Path(client.spool.tmp)
+    tmp.rmdir()
+    tmp.write_text("in the way", encoding="utf-8")
+    client.fire("Stop")
+    assert client.jobs() == []
+    assert "ERROR" in client.log()
+    tmp.unlink()
+    client.fire("Stop")
+    assert client.captured() == exchange(1)
+
+
+def test_a_cursor_that_cannot_be_written_stops_neither_the_job_nor_the_worker(client: Client) -> None:
+    client.write(exchange(1))
+    client.fire("SessionStart")
+    cursors = Path(client.paths.cursors)
+    cursors.rmdir()
+    cursors.write_text("in the way", encoding="utf-8")
+    client.fire("SessionEnd")
+    assert client.captured() == exchange(1)
+    assert "worker started" in client.log()
+    client.write(exchange(2))
+    client.fire("SessionEnd")
+    assert client.captured() == exchange(1) + exchange(2)
+
+
+def test_hooks_that_overlap_capture_every_line(client: Client) -> None:
+    client.write(exchange(0))
+
+    def turn(number: int) -> None:
+        client.write(exchange(number))
+        client.fire("Stop")
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(turn, range(1, 17)))
+    assert all(exchange(number) in client.captured() for number in range(17))
+
+
+def test_a_long_session_asks_for_a_worker_while_it_goes_on(tmp_path: Path) -> None:
+    client = Client(tmp_path, MEMORIA_FLUSH_TURNS_STOP="4")
+    client.write(exchange(1))
+    client.fire("Stop")
+    assert "worker" not in client.log()
+    client.write(exchange(2))
+    client.fire("Stop")
+    assert "worker started" in client.log()

@@ -1,0 +1,69 @@
+"""The crash suite in small; the long form is tests/bench/crash.py."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench import crash
+from memoria import steps
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="kills as POSIX knows them")
+
+
+@pytest.mark.timeout(600)
+def test_fifty_kills_lose_nothing_and_keep_nothing_twice(tmp_path: Path) -> None:
+    total = crash.run(tmp_path, 50, seed=7)
+    assert total.kills.total() >= 50
+    assert set(total.kills) & set(steps.HOOK), "no hook was killed"
+    assert set(total.kills) & set(steps.WORKER), "no worker was killed"
+    assert set(total.kills) & set(steps.COMPILE), "no compile was killed"
+    assert total.clean, total
+
+
+@pytest.mark.timeout(300)
+def test_sixty_four_hooks_at_once_lose_nothing(tmp_path: Path) -> None:
+    swarm = crash.burst(tmp_path / "burst", 8, 64)
+    assert swarm.turns >= 128
+    assert swarm.clean, swarm
+
+
+def test_the_suite_notices_a_turn_that_is_lost_or_kept_twice(tmp_path: Path) -> None:
+    world = crash.World(tmp_path / "world", 1, 3)
+    tally = crash.Tally()
+    world.say(world.sessions[0])
+    world.mend(tally)
+    assert tally.clean, tally
+    (day,) = Path(world.paths.daily).glob("*.md")
+    text = day.read_text(encoding="utf-8")
+    day.write_text(text + text, encoding="utf-8")
+    world._check(tally)
+    assert tally.twice > 0
+    assert tally.lost == 0
+    day.unlink()
+    world._check(tally)
+    assert tally.lost > 0
+
+
+@pytest.mark.parametrize("step", ["spool.renamed", "spool.renamed:1"])
+def test_a_named_step_kills_and_others_do_not(step: str) -> None:
+    code = "from memoria import steps; steps.reached('spool.opened'); print('alive'); steps.reached('spool.renamed')"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={"MEMORIA_KILL_AT": step, "PYTHONPATH": str(crash.ROOT / "scripts")},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == -9
+
+
+def test_no_step_kills_unless_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    for step in steps.STEPS:
+        steps.reached(step)
+
+
+def test_every_named_step_is_reached_somewhere_in_the_rooms() -> None:
+    source = "".join(path.read_text(encoding="utf-8") for path in (crash.ROOT / "scripts" / "memoria").glob("*.py"))
+    assert [step for step in steps.STEPS if f'steps.reached("{step}")' not in source] == []

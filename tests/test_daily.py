@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import multiprocessing
+import os
+from datetime import date
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memoria import files, markdown
+from memoria.daily import DailyLog, Entry, Learned, parse, render
+from memoria.paths import Paths
+
+DAY = date(2026, 11, 20)
+MARKER = "<!-- memoria entry=forged session=s turns=aaaaaaaaaa project=p model=m -->"
+
+
+def entry(name: str, **fields: object) -> Entry:
+    known: dict[str, object] = {
+        "id": name, "day": DAY, "time": "10:00", "session": "s", "project": "shop", "project_key": "shop-000000",
+        "title": f"Title {name}", "turns": (f"key{name}",), "model": "scripted",
+    }  # fmt: skip
+    return Entry(**{**known, **fields})  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def daily(paths: Paths) -> DailyLog:
+    return DailyLog.of(paths)
+
+
+def test_an_entry_stands_once_however_often_it_is_appended(daily: DailyLog) -> None:
+    assert daily.append(entry("one"))
+    before = daily.path(DAY).read_bytes()
+    assert not daily.append(entry("one", title="other words"))
+    assert daily.path(DAY).read_bytes() == before
+
+
+def test_an_entry_is_read_as_it_was_written(daily: DailyLog) -> None:
+    whole = entry(
+        "one", context="Why.", key_exchanges=("a", "b"), decisions=("c",), lessons=("d",), action_items=("e",),
+        learned=(Learned("fact", "f", "l-abcde"),), turns=("k1", "k2"),
+    )  # fmt: skip
+    daily.append(whole)
+    assert daily.entries(DAY) == [whole]
+    assert "- [ ] e" in daily.path(DAY).read_text(encoding="utf-8")
+
+
+HOSTILE = st.text() | st.sampled_from(
+    [MARKER, f"\n{MARKER}\n", "\n### Session (00:00) · x · y\n", "\r\n# Heading", "^e-forged", "x ^e-forged", "\ud800",
+     "**Learned:**\n- [fact] forged ^l-abcde", "\x00", "\u2028" + MARKER, "\x85" + MARKER, "```\n", "-->", "<!--"]
+)  # fmt: skip
+
+
+@given(st.lists(HOSTILE, min_size=5, max_size=5))
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_text_can_forge_a_marker_a_heading_or_a_section(texts: list[str]) -> None:
+    title, context, item, learned, session = texts
+    forged = entry(
+        "one", title=title, context=context, key_exchanges=(item,), action_items=(item,), session=session or "s",
+        learned=(Learned("fact", learned, "l-aaaaa"),),
+    )  # fmt: skip
+    text = render(forged)
+    text.encode()
+    (found,) = parse(text, DAY)
+    assert (found.id, found.turns, found.model) == ("one", ("keyone",), "scripted")
+    assert len(found.key_exchanges) == len(found.action_items) == bool(markdown.line(item))
+    assert [event.id for event in found.learned] == ["l-aaaaa"]
+    assert sum(row.startswith("#") for row in text.splitlines()) == 1
+    assert sum(row.startswith("^e-") for row in text.splitlines()) == 1
+
+
+def test_what_a_person_wrote_stays_byte_for_byte(daily: DailyLog) -> None:
+    daily.append(entry("one"))
+    path = daily.path(DAY)
+    mine = path.read_bytes().replace(b"\n", b"\r\n") + b"My own note, \xff and all.\r\n"
+    path.write_bytes(mine)
+    assert not daily.append(entry("one"))
+    assert daily.append(entry("two"))
+    assert path.read_bytes().startswith(mine.rstrip(b"\r\n"))
+    assert [found.id for found in daily.entries(DAY)] == ["one", "two"]
+
+
+def test_the_mode_a_person_gave_the_file_stays(daily: DailyLog) -> None:
+    daily.append(entry("one"))
+    daily.path(DAY).chmod(0o640)
+    daily.append(entry("two"))
+    assert daily.path(DAY).stat().st_mode & 0o777 == 0o640
+
+
+def _append(home: str, worker: int) -> None:
+    daily = DailyLog.of(Paths(home))
+    for number in range(10):
+        daily.append(entry(f"w{worker}n{number}"))
+        daily.append(entry(f"shared{number}"))
+
+
+def test_eight_processes_lose_nothing_and_write_one_header(paths: Paths) -> None:
+    context = multiprocessing.get_context("spawn")
+    workers = [context.Process(target=_append, args=(paths.home, number)) for number in range(8)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+        assert worker.exitcode == 0
+    daily = DailyLog.of(paths)
+    ids = [found.id for found in daily.entries(DAY)]
+    assert len(ids) == len(set(ids)) == 90
+    assert daily.path(DAY).read_text(encoding="utf-8").count("# Daily Log:") == 1
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace"])
+def test_a_full_disk_leaves_the_day_as_it_was(daily: DailyLog, call: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    daily.append(entry("one"))
+    before = daily.path(DAY).read_bytes()
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os if call == "fsync" else Path, call, full)
+        with pytest.raises(OSError, match="No space"):
+            daily.append(entry("two"))
+    assert daily.path(DAY).read_bytes() == before
+    assert list(daily.folder.iterdir()) == [daily.path(DAY)]
+
+
+def test_only_what_killed_writers_left_is_swept(daily: DailyLog) -> None:
+    daily.append(entry("one"))
+    litter = daily.folder / ".2026-11-20.md.123.tmp"
+    own = [daily.folder / name for name in (".mine.tmp", "x.1.tmp", ".obsidian")]
+    for path in (litter, *own):
+        path.touch()
+    files.sweep(daily.folder)
+    assert not litter.exists()
+    assert all(path.exists() for path in own)

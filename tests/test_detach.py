@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from memoria import detach, state
+from memoria import paths as places
+from memoria.paths import Paths
+from memoria.settings import Settings
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline, "never came true"
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def settings(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    state.open_state(paths)
+    monkeypatch.setenv("MEMORIA_PYTHON", "/bin/true")
+    return Settings.load()
+
+
+def starting(paths: Paths) -> Path:
+    return Path(paths.state, "worker.starting")
+
+
+def test_a_started_process_outlives_the_end_of_its_parents_whole_group(paths: Paths, tmp_path: Path) -> None:
+    state.open_state(paths)
+    told = tmp_path / "told.json"
+    child = (
+        "import json, os, time\ntime.sleep(0.5)\n"
+        "found = {'env': dict(os.environ), 'cwd': os.getcwd(), 'sid': os.getsid(0), 'pid': os.getpid()}\n"
+        f"json.dump(found, open({str(told)!r}, 'w'))"
+    )
+    code = (
+        "import os, signal, sys, time\nfrom memoria import detach\nfrom memoria.paths import Paths\n"
+        f"detach.start([['/nowhere/python'], [sys.executable, '-c', {child!r}]], Paths({paths.home!r}))\n"
+        "print('started', flush=True)\ntime.sleep(30)\n"
+    )
+    env = {"PYTHONPATH": str(Path(places.ROOT, "scripts")), "PATH": os.defpath, "CLAUDECODE": "1", "KEPT": "yes"}
+    parent = subprocess.Popen([sys.executable, "-c", code], env=env, stdout=subprocess.PIPE, start_new_session=True)
+    assert parent.stdout
+    assert parent.stdout.readline() == b"started\n"
+    os.killpg(parent.pid, signal.SIGKILL)
+    parent.wait()
+    parent.stdout.close()
+    wait_for(lambda: told.exists() and told.stat().st_size > 0)
+    found = json.loads(told.read_text(encoding="utf-8"))
+    assert found["cwd"] == paths.state
+    assert found["sid"] not in (parent.pid, found["pid"])  # of a session without a terminal, and not its leader
+    assert found["env"]["CLAUDE_INVOKED_BY"] == "memoria"
+    assert found["env"]["KEPT"] == "yes"
+    assert not {"CLAUDECODE", "PYTHONPATH"} & set(found["env"])
+    assert "cannot run /nowhere/python" in Path(paths.log, "worker.out").read_text(encoding="utf-8")
+
+
+def test_a_worker_starts_also_where_its_log_cannot_be_written(paths: Paths, tmp_path: Path) -> None:
+    state.open_state(paths)
+    Path(paths.log).rmdir()
+    detach.start([[sys.executable, "-c", f"open({str(tmp_path / 'ran')!r}, 'w')"]], paths)
+    wait_for((tmp_path / "ran").exists)
+
+
+def test_while_a_worker_holds_its_lock_none_is_started(paths: Paths, settings: Settings) -> None:
+    with Path(paths.worker_lock).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert detach.start_worker(settings, paths) == "worker busy"
+    assert detach.start_worker(settings, paths) == "worker started"
+
+
+def test_while_a_started_worker_has_not_looked_none_is_started(paths: Paths, settings: Settings) -> None:
+    starting(paths).write_text(str(os.getpid()), encoding="utf-8")
+    assert detach.start_worker(settings, paths) == "worker starting"
+    detach.worker_looks(paths)
+    assert detach.start_worker(settings, paths) == "worker started"
+
+
+@pytest.mark.parametrize("text", ["", "x", "99999999999999999999"])
+def test_a_worker_that_died_before_it_looked_is_not_waited_for(paths: Paths, settings: Settings, text: str) -> None:
+    starting(paths).write_text(text, encoding="utf-8")
+    assert detach.start_worker(settings, paths) == "worker started"
+
+
+def test_a_worker_that_was_killed_at_once_is_not_waited_for(paths: Paths, settings: Settings) -> None:
+    process = subprocess.Popen(["/bin/sleep", "60"])
+    starting(paths).write_text(str(process.pid), encoding="utf-8")
+    assert detach.start_worker(settings, paths) == "worker starting"
+    process.kill()
+    wait_for(lambda: os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT) is not None)  # dead, not yet reaped
+    assert detach.start_worker(settings, paths) == "worker started"
+    process.wait()
+
+
+def test_an_old_note_of_a_start_is_not_believed(paths: Paths, settings: Settings) -> None:
+    starting(paths).write_text(str(os.getpid()), encoding="utf-8")
+    old = time.time() - 60
+    os.utime(starting(paths), (old, old))
+    assert detach.start_worker(settings, paths) == "worker started"
+
+
+def test_uv_is_found_where_installers_put_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    uv = tmp_path / ".local" / "bin" / "uv"
+    uv.parent.mkdir(parents=True)
+    uv.touch()
+    assert detach.find_uv() != str(uv)  # not executable
+    uv.chmod(0o755)
+    assert detach.find_uv() == str(uv)
+
+
+def test_a_named_interpreter_is_the_only_way_and_a_clones_own_comes_before_uv(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("MEMORIA_PYTHON", "/opt/python")
+    assert [way[0] for way in detach.commands("flush.py", Settings.load())] == ["/opt/python"]
+    monkeypatch.delenv("MEMORIA_PYTHON")
+    own = tmp_path / ".venv" / "bin" / "python"
+    own.parent.mkdir(parents=True)
+    own.touch()
+    (tmp_path / "pyproject.toml").touch()
+    monkeypatch.setattr(places, "ROOT", str(tmp_path))
+    monkeypatch.setattr(places, "is_checkout", lambda: True)
+    monkeypatch.setattr(detach, "find_uv", lambda: "/opt/uv")
+    assert [way[0] for way in detach.commands("flush.py", Settings.load())] == [str(own), "/opt/uv"]

@@ -1,0 +1,227 @@
+"""The doctor finds what is broken, says what to do, and leaves everything as it was."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memoria import bulletin, cli, doctor
+from memoria import paths as places
+from memoria.doctor import BROKEN, NOTE, OK, Finding
+from memoria.home import Home
+from memoria.spool import Spool
+from shelves import DAY, HOUR, Shelf, client
+
+__all__ = ["client"]
+
+
+@pytest.fixture
+def home(client: Shelf, monkeypatch: pytest.MonkeyPatch) -> Home:
+    """A home with its hooks installed."""
+    monkeypatch.setenv("MEMORIA_PYTHON", sys.executable)
+    monkeypatch.chdir(client.work)
+    assert cli.main(["install"]) == 0
+    return Home.open()
+
+
+def levels(findings: Iterable[Finding]) -> list[str]:
+    return [finding.level for finding in findings]
+
+
+def one(findings: Iterable[Finding], level: str) -> Finding:
+    found = [finding for finding in findings if finding.level == level]
+    assert len(found) == 1, found
+    assert (level == OK) or found[0].remedy
+    return found[0]
+
+
+def everything(home: Home) -> dict[str, bytes]:
+    """All files of a home but its logs and the database, which sqlite writes when it is opened."""
+    root = Path(home.paths.home)
+    files = (path for path in root.rglob("*") if path.is_file())
+    return {str(path): path.read_bytes() for path in files if "log" not in path.parts and "ledger" not in path.name}
+
+
+def test_a_sound_home_is_found_sound_and_left_as_it_was(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    before = everything(home)
+    capsys.readouterr()
+    status = cli.main(["doctor", "--json"])
+    facts: dict[str, Any] = json.loads(capsys.readouterr().out)
+    broken = [finding for finding in facts["findings"] if finding["level"] == BROKEN]
+    assert (status, broken) == (0, [])
+    told = [finding["text"] for finding in facts["findings"] if finding["about"] == "rehearsal"]
+    assert "SessionEnd" in told[0]
+    assert "the worker wrote the entry" in told[1]
+    assert everything(home) == before
+
+
+def test_something_broken_makes_the_status_1_and_comes_with_its_remedy(
+    home: Home, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "CHECKS", (doctor._hooks,))
+    assert cli.main(["uninstall"]) == 0
+    capsys.readouterr()
+    assert cli.main(["doctor"]) == 1
+    out = capsys.readouterr().out
+    assert "broken hooks" in out
+    assert "-> run `memoria install`" in out
+
+
+def test_hooks_that_cannot_run_are_broken(home: Home) -> None:
+    path = Path(os.environ["CLAUDE_CONFIG_DIR"], "settings.json")
+    installed = path.read_text()
+    path.write_text(json.dumps(json.loads(installed) | {"disableAllHooks": True}))
+    assert "disableAllHooks" in one(doctor._hooks(home), BROKEN).text
+    value = json.loads(installed)
+    del value["hooks"]["Stop"]
+    path.write_text(json.dumps(value))
+    assert "lacks Stop" in one(doctor._hooks(home), NOTE).text
+    path.write_text(json.dumps(json.loads(installed) | {"enabledPlugins": {"memoria@memoria": True}}))
+    assert "twice" in one(doctor._hooks(home), NOTE).text
+    path.write_text("{")
+    assert levels(doctor._hooks(home)) == [BROKEN]
+
+
+def test_hooks_of_a_clone_that_has_gone_are_broken(home: Home, tmp_path: Path) -> None:
+    path = Path(os.environ["CLAUDE_CONFIG_DIR"], "settings.json")
+    gone = str(tmp_path / "memoria-gone" / "memoria")
+    path.write_text(path.read_text().replace(places.ROOT, gone))
+    assert "gone" in one(doctor._hooks(home), BROKEN).text
+
+
+def test_hooks_that_do_not_fire_any_more_are_broken(home: Home, client: Shelf) -> None:
+    assert levels(doctor._firing(home)) == [NOTE]
+    log = Path(home.paths.log, "hook.log")
+    log.write_text(time.strftime("%Y-%m-%dT%H:%M:%SZ Stop s spooled\n", time.gmtime(time.time() - DAY)))
+    assert levels(doctor._firing(home)) == [OK]
+    client.session(1, age_s=HOUR)
+    assert "though a session ran" in one(doctor._firing(home), BROKEN).text
+
+
+def test_a_worker_without_our_packages_is_broken(home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert levels(doctor._worker(home)) == [OK]
+    bare = tmp_path / "bare"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)
+    monkeypatch.setenv("MEMORIA_PYTHON", str(bare / "bin" / "python"))
+    assert "lacks memoria" in one(doctor._worker(Home.open()), BROKEN).text
+    monkeypatch.setenv("MEMORIA_PYTHON", "/nowhere/python")
+    assert "does not run" in one(doctor._worker(Home.open()), BROKEN).text
+
+
+def test_a_python3_that_is_missing_or_old_is_broken(
+    home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "not found" in next(doctor._pythons(home)).text
+    old = tmp_path / "python3"
+    old.write_text("#!/bin/sh\necho 3.8.10\n")
+    old.chmod(0o755)
+    found = next(doctor._pythons(home))
+    assert (found.level, "3.8.10" in found.text) == (BROKEN, True)
+
+
+def test_a_lock_that_is_held_is_named_with_its_holder(home: Home) -> None:
+    assert levels(doctor._lock(home)) == [OK]
+    program = "import portalocker as p, sys; f = open(sys.argv[1], 'a'); p.lock(f, 2); print('', flush=True); input()"
+    holder = subprocess.Popen(
+        [sys.executable, "-c", program, home.paths.worker_lock], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert holder.stdout
+    assert holder.stdin
+    holder.stdout.readline()
+    found = one(doctor._lock(home), OK)
+    assert "held by" in found.text
+    if Path("/proc/locks").exists():
+        assert str(holder.pid) in found.text
+    holder.communicate(b"\n")
+
+
+@pytest.mark.parametrize(
+    "folder", ["Dropbox", "OneDrive - Harbour", "Library/Mobile Documents", "Google Drive/My Drive"]
+)
+def test_a_home_in_a_synced_folder_is_told(tmp_path: Path, folder: str) -> None:
+    assert doctor.sync_service(tmp_path / folder / "memoria")
+    assert not doctor.sync_service(tmp_path / "notes" / "memoria")
+
+
+def test_a_home_below_a_syncthing_marker_is_told(home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert levels(doctor._synced(home)) == [OK]
+    (tmp_path / "sync" / ".stfolder").mkdir(parents=True)
+    monkeypatch.setenv("MEMORIA_HOME", str(tmp_path / "sync" / "memoria"))
+    assert levels(doctor._synced(Home.open())) == [NOTE, BROKEN]
+
+
+def test_jobs_that_failed_or_wait_too_long_are_told(home: Home) -> None:
+    assert levels(doctor._jobs(home)) == [OK]
+    spool = Spool(home.paths.spool)
+    name = spool.add({"event": "Stop", "session": "s", "start": 0, "end": 0}, b"")
+    old = Path(spool.new, name)
+    old.rename(old.with_name(f"{time.time_ns() - 3 * 86_400 * 10**9:020d}.{name.split('.', 1)[1]}"))
+    assert "one for 3 days" in one(doctor._jobs(home), NOTE).text
+    job = spool.jobs()[0]
+    spool.claim(job)
+    spool.fail(job, "a test")
+    assert "set aside" in one(doctor._jobs(home), NOTE).text
+
+
+def test_a_full_disk_is_broken(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = shutil.disk_usage("/")
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=5_000_000))
+    assert "5 MB free" in one(doctor._disk(home), BROKEN).text
+
+
+def test_settings_that_were_refused_are_told(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMORIA_CALL_CHARS", "many")
+    monkeypatch.setenv("MEMORIA_TZ", "Harbour/Town")
+    assert "call_chars" in one(doctor._settings(Home.open()), NOTE).text
+    assert NOTE in levels(doctor._clock(Home.open()))
+    monkeypatch.setenv("MEMORIA_DISABLED", "1")
+    assert BROKEN in levels(doctor._settings(Home.open()))
+
+
+def test_the_model_is_asked_only_when_told_to(home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps({"flush": [{"error": "unavailable", "message": "not logged in", "retry_now": False}]}))
+    monkeypatch.setenv("MEMORIA_MODEL", f"scripted:{script}")
+    monkeypatch.setattr(doctor, "CHECKS", (doctor._clock,))
+    assert cli.main(["doctor"]) == 0
+    assert not script.with_name("script.json.calls").exists()
+    assert cli.main(["doctor", "--deep"]) == 1
+    script.write_text(json.dumps({"flush": [{"worth_saving": False}]}))
+    assert cli.main(["doctor", "--deep"]) == 0
+
+
+def test_a_hook_that_fails_the_rehearsal_is_broken(home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    broken = tmp_path / "python3"
+    broken.write_text("#!/bin/sh\necho no such module >&2\nexit 1\n")
+    broken.chmod(0o755)
+    monkeypatch.setattr(doctor, "client_python", lambda environ: str(broken))
+    assert "no such module" in one(doctor._rehearsal(home), BROKEN).text
+
+
+def test_a_line_for_the_user_is_left_once_for_each_kind_until_it_changes(tmp_path: Path) -> None:
+    notice = tmp_path / "notice"
+    assert bulletin.tell(tmp_path, "failure", "the model\nis away")
+    assert not bulletin.tell(tmp_path, "failure", "the model is away")
+    assert bulletin.tell(tmp_path, "deferred", "it waits")
+    assert notice.read_text() == "the model is away\nit waits\n"
+    assert bulletin.tell(tmp_path, "failure", "the model is gone")
+    assert notice.read_text() == "it waits\nthe model is gone\n", "the newer line takes the place of the older"
+    notice.unlink()  # said
+    assert not bulletin.tell(tmp_path, "failure", "the model is gone")
+    assert not notice.exists()
+    bulletin.clear(tmp_path, "failure")
+    assert bulletin.tell(tmp_path, "failure", "the model is gone")
+    bulletin.clear(tmp_path, "failure")
+    assert not notice.exists()
+    (tmp_path / "told.json").write_text("[")
+    assert bulletin.tell(tmp_path, "failure", "the model is gone")

@@ -1,0 +1,477 @@
+"""Flush: from waiting jobs to entries, with a model that says what the test told it to."""
+
+from __future__ import annotations
+
+import json
+import logging
+import operator
+import os
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hooks import SESSION, exchange, line
+from memoria import backoff, flush, intake, locks
+from memoria.errors import BadAnswerError, LedgerDamagedError, ModelUnavailableError
+from memoria.flush import Flush
+from memoria.home import Home
+from memoria.ledger import Ledger
+from memoria.models.base import Prompt
+from memoria.models.scripted import Scripted
+from memoria.spool import Job, Spool
+from memoria.turn import Reader
+
+ANSWER = {
+    "worth_saving": True, "title": "A day's work", "context": "It went well.", "key_exchanges": [], "decisions": [],
+    "lessons": [], "action_items": [], "learned": [],
+}  # fmt: skip
+NOTHING = {**ANSWER, "worth_saving": False}
+BAD = BadAnswerError("no JSON")
+AWAY = ModelUnavailableError("overloaded")
+
+
+class Bench:
+    """A home, its spool, and flushes over it."""
+
+    def __init__(self, base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.base = base
+        self.set = monkeypatch.setenv
+        self.set("MEMORIA_MODEL", "offline")
+        self.set("MEMORIA_TZ", "UTC")
+        self.set("MEMORIA_TRANSCRIPT_WAIT_S", "0")
+        self.transcript = base / "t.jsonl"
+        self.naps: list[float] = []
+        self.opened: list[Flush] = []
+        self.model = Scripted([ANSWER])
+
+    @property
+    def home(self) -> Home:
+        return Home.open()
+
+    @property
+    def spool(self) -> Spool:
+        return Spool(self.home.paths.spool)
+
+    def script(self) -> None:
+        """Let workers that the test does not build itself ask a scripted model; the compile they start is nothing."""
+        script = self.base / "answers.json"
+        script.write_text(json.dumps({"flush": [ANSWER]}), encoding="utf-8")
+        self.set("MEMORIA_MODEL", f"scripted:{script}")
+        self.set("MEMORIA_PYTHON", "/bin/true")
+
+    def job(self, data: bytes = b"", event: str = "SessionEnd", session: str = SESSION, **header: Any) -> str:
+        """Spool a slice as a hook does; the transcript is there."""
+        self.transcript.touch()
+        known = {"transcript": str(self.transcript), "start": 0, "copied_from": 0, "end": len(data), "cwd": "/x/shop"}
+        return self.spool.add({**known, "event": event, "session": session, **header}, data)
+
+    def flush(self, *answers: Any, now: float = 0.0) -> tuple[Flush, flush.Report]:
+        """One run with these answers."""
+        verb = Flush.of(self.home)
+        self.opened.append(verb)
+        self.model = Scripted(answers or [ANSWER])
+        verb.model.model = self.model
+        verb.model.sleep = self.naps.append
+        verb.now = (lambda: time.time() + now) if now else time.time
+        verb.roll = lambda: 0.5
+        return verb, verb.run()
+
+    def entries(self) -> list[Any]:
+        daily = self.opened[-1].daily
+        return [entry for day in daily.days() for entry in daily.entries(day)]
+
+    def waiting(self) -> list[str]:
+        return [job.name for job in self.spool.jobs()]
+
+    def failed(self) -> list[str]:
+        return [job.name for job in self.spool.jobs(self.spool.failed)]
+
+    def said(self) -> str:
+        return "\n".join(prompt.text for prompt in self.model.prompts)
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+    bench = Bench(tmp_path, monkeypatch)
+    yield bench
+    for verb in bench.opened:
+        verb.ledger.close()
+
+
+def keys(*data: bytes) -> set[str]:
+    return {turn.key for turn in Reader().read(b"".join(data).splitlines(keepends=True))}
+
+
+def kept(bench: Bench) -> Counter[str]:
+    return Counter(key for entry in bench.entries() for key in entry.turns)
+
+
+def test_all_jobs_of_a_session_become_one_call_and_one_entry(bench: Bench) -> None:
+    for number in range(4):
+        bench.job(exchange(number), "Stop")
+    bench.job(exchange(4))
+    bench.flush()
+    assert len(bench.model.prompts) == 1
+    assert kept(bench) == Counter(dict.fromkeys(keys(*map(exchange, range(5))), 1))
+    assert bench.waiting() == []
+
+
+@pytest.mark.parametrize(("event", "turns", "written"), [("PreCompact", 4, 0), ("PreCompact", 6, 1), ("Stop", 6, 0)])
+def test_too_little_waits_for_the_next_event_and_is_never_dropped(
+    bench: Bench, event: str, turns: int, written: int
+) -> None:
+    bench.job(b"".join(map(exchange, range(turns // 2))), event)
+    bench.flush()
+    assert (len(bench.entries()), len(bench.waiting())) == (written, 1 - written)
+    bench.job(exchange(99))
+    bench.flush()
+    assert keys(exchange(0), exchange(99)) <= set(kept(bench))
+    assert set(kept(bench).values()) == {1}
+
+
+def test_turns_of_two_days_count_together_towards_enough(bench: Bench) -> None:
+    late = [exchange(n, time=f"2026-11-2{n}T10:00:00Z") for n in range(3)]
+    bench.job(b"".join(late), "PreCompact")
+    bench.flush()
+    assert [entry.day.day for entry in bench.entries()] == [20, 21, 22]
+
+
+def test_a_session_that_never_ended_is_taken_when_it_was_idle_long_enough(bench: Bench) -> None:
+    bench.job(exchange(1), "Stop")
+    bench.flush(now=119 * 60)
+    assert bench.entries() == []
+    bench.flush(now=121 * 60)
+    assert len(bench.entries()) == 1
+
+
+def test_a_job_from_before_the_clock_was_set_back_is_taken(bench: Bench) -> None:
+    bench.job(exchange(1), "Stop")
+    bench.flush(now=-365 * 86400)
+    assert len(bench.entries()) == 1
+
+
+def test_a_short_fault_is_tried_again_within_the_run(bench: Bench) -> None:
+    bench.job(exchange(1))
+    bench.flush(AWAY, BAD, ANSWER)
+    assert bench.naps == [2.0, 4.0]
+    assert len(bench.entries()) == 1
+
+
+def test_a_model_that_cannot_be_had_is_asked_later_and_the_job_is_not_blamed(bench: Bench) -> None:
+    name = bench.job(exchange(1))
+    for day in range(8):
+        verb, report = bench.flush(AWAY, now=day * 86400)
+        assert report.failures
+    assert bench.waiting() == [name]
+    count, not_before, reason = verb.ledger.tries(name)
+    assert count == 0
+    assert reason == "overloaded"
+    _, report = bench.flush(now=7 * 86400)
+    assert bench.model.prompts == []  # too early
+    assert not_before - time.time() < 8 * 86400 + backoff.MOST_S
+    bench.flush(now=9 * 86400)
+    assert bench.waiting() == []
+
+
+def test_a_wait_set_by_a_wrong_clock_is_not_waited_for(bench: Bench) -> None:
+    bench.job(exchange(1))
+    bench.flush(AWAY, now=400 * 86400)
+    bench.flush()
+    assert len(bench.entries()) == 1
+
+
+def test_bad_answers_count_and_end_in_failed_with_the_reason_while_others_go_on(bench: Bench) -> None:
+    poison = bench.job(line("poison"), session="p")
+
+    def answer(prompt: Prompt) -> Any:
+        return BAD if "poison" in prompt.text else ANSWER
+
+    for day in range(5):
+        ahead = day * 86400.0
+        bench.job(exchange(day), session=f"other-{day}")
+        verb = Flush.of(bench.home)
+        bench.opened.append(verb)
+        verb.model.model, verb.model.sleep = Scripted(answer), bench.naps.append
+        verb.now = partial(operator.add, time.time(), ahead)
+        verb.run()
+        assert len(bench.entries()) == day + 1
+    assert bench.failed() == [poison]
+    why = Path(bench.spool.failed, poison + ".why").read_text(encoding="utf-8")
+    assert why == "BadAnswerError: no JSON\n"
+
+
+def test_a_job_that_cannot_be_read_is_set_aside_and_the_rest_of_its_session_goes_on(bench: Bench) -> None:
+    torn = bench.job(exchange(1), "Stop")
+    bench.job(exchange(2))
+    Path(bench.spool.new, torn).write_bytes(b"\0\0\0")
+    bench.flush()
+    assert bench.failed() == [torn]
+    assert set(kept(bench)) == keys(exchange(2))
+    assert bench.waiting() == []
+
+
+def test_a_job_that_vanishes_stops_nobody_else(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = bench.job(exchange(1), session="gone")
+    bench.job(exchange(2), session="here")
+    real = Spool.header
+
+    def header(self: Spool, job: Job) -> dict[str, object]:
+        Path(self.new, gone).unlink(missing_ok=True)
+        return real(self, job)
+
+    monkeypatch.setattr(Spool, "header", header)
+    bench.flush()
+    assert set(kept(bench)) == keys(exchange(2))
+
+
+def test_nothing_worth_saving_writes_no_entry_but_a_line_in_the_ledger(bench: Bench) -> None:
+    bench.job(exchange(1))
+    verb, _ = bench.flush(NOTHING)
+    assert bench.entries() == []
+    assert bench.waiting() == []
+    (note,) = verb.ledger.notes("no-entry")
+    assert "nothing worth saving" in note[3]
+    bench.job(exchange(1))
+    bench.flush()
+    assert bench.model.prompts == []  # recorded: not asked again
+
+
+@pytest.mark.parametrize(("zone", "day"), [("UTC", "2026-11-20"), ("Asia/Tokyo", "2026-11-21")])
+def test_an_entry_stands_on_the_users_day_when_it_happened(bench: Bench, zone: str, day: str) -> None:
+    bench.set("MEMORIA_TZ", zone)
+    bench.job(exchange(1, time="2026-11-20T23:30:00Z"))
+    bench.flush()
+    assert [entry.day for entry in bench.entries()] == [date.fromisoformat(day)]
+
+
+def test_an_unknown_zone_warns_and_the_systems_is_used(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    bench.set("MEMORIA_TZ", "Mars/Olympus")
+    bench.job(exchange(1))
+    with caplog.at_level(logging.WARNING):
+        bench.flush()
+    assert "Mars/Olympus" in caplog.text
+    moment = datetime(2026, 11, 20, 10, tzinfo=UTC).astimezone()
+    assert bench.entries()[0].day == moment.date()
+
+
+def test_a_conversation_over_midnight_is_two_entries_on_two_days(bench: Bench) -> None:
+    bench.job(exchange(1, time="2026-11-20T23:59:00Z") + exchange(2, time="2026-11-21T00:01:00Z"))
+    bench.flush()
+    assert [entry.day.day for entry in bench.entries()] == [20, 21]
+    assert set(kept(bench).values()) == {1}
+
+
+@pytest.mark.parametrize("time", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "yesterday", ""])
+def test_a_forged_time_stops_nothing(bench: Bench, time: str) -> None:
+    bench.set("MEMORIA_TZ", "America/New_York")
+    bench.job(exchange(1, time=time))
+    _, report = bench.flush()
+    assert report.failures == []
+    assert len(kept(bench)) == 2
+
+
+def test_a_transcript_that_is_not_there_yet_is_waited_for(bench: Bench) -> None:
+    bench.set("MEMORIA_TRANSCRIPT_WAIT_S", "20")
+    name = bench.job(b"")
+    bench.transcript.unlink()
+    timer = threading.Timer(0.3, lambda: bench.transcript.write_bytes(exchange(1)))
+    timer.start()
+    bench.flush()
+    timer.join()
+    assert set(kept(bench)) == keys(exchange(1))
+    assert name not in bench.waiting()
+
+
+def test_a_session_whose_transcript_came_late_is_taken_by_the_next_worker(bench: Bench) -> None:
+    bench.job(b"", "Stop")
+    bench.transcript.unlink()
+    bench.flush()
+    bench.job(exchange(1))
+    bench.transcript.write_bytes(exchange(1))
+    bench.flush()
+    assert set(kept(bench)) == keys(exchange(1))
+    assert bench.waiting() == []
+
+
+def test_a_session_left_without_a_word_troubles_nobody_and_goes_in_the_end(bench: Bench) -> None:
+    bench.job(b"")
+    bench.transcript.unlink()
+    _, report = bench.flush()
+    assert report.failures == []
+    assert len(bench.waiting()) == 1
+    bench.flush(now=25 * 3600)
+    assert bench.waiting() == []
+    assert bench.model.prompts == []
+
+
+def test_a_range_the_hook_did_not_copy_is_read_from_the_transcript(bench: Bench) -> None:
+    old, new = exchange(1), exchange(2)
+    bench.transcript.write_bytes(old + new)
+    bench.job(new, copied_from=len(old), end=len(old) + len(new))
+    bench.flush()
+    assert set(kept(bench)) == keys(old, new)
+
+
+@pytest.mark.parametrize("fate", ["gone", "folder", "fifo", "shorter"])
+def test_a_range_that_is_gone_is_named_and_the_rest_is_kept(bench: Bench, fate: str) -> None:
+    new = exchange(2)
+    bench.job(new, copied_from=1000, end=1000 + len(new))
+    bench.transcript.unlink()
+    if fate == "folder":
+        bench.transcript.mkdir()
+    elif fate == "fifo":
+        os.mkfifo(bench.transcript)
+    elif fate == "shorter":
+        bench.transcript.write_bytes(exchange(1)[:100])
+    verb, _ = bench.flush()
+    assert set(kept(bench)) == keys(new)
+    (note,) = verb.ledger.notes("missing")
+    assert str(bench.transcript) in note[3]
+    assert bench.waiting() == []
+
+
+def test_a_line_longer_than_anybody_speaks_is_passed_over(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(intake, "MOST_LINE", 1000)
+    before = exchange(1) + b"x" * 5000 + b"\n" + exchange(2)
+    bench.transcript.write_bytes(before)
+    bench.job(b"", copied_from=len(before), end=len(before))
+    verb, _ = bench.flush()
+    assert set(kept(bench)) == keys(exchange(1), exchange(2))
+    assert "a single line" in verb.ledger.notes("missing")[0][3]
+
+
+def test_what_was_written_after_the_last_hook_looked_is_kept(bench: Bench) -> None:
+    bench.transcript.write_bytes(exchange(1) + exchange(2)[:-1])  # without a last newline
+    bench.job(exchange(1), open_tail=True)
+    bench.flush()
+    assert set(kept(bench)) == keys(exchange(1), exchange(2))
+
+
+def test_overlapping_slices_and_forks_count_once(bench: Bench) -> None:
+    bench.job(exchange(1) + exchange(2), "Stop")
+    bench.job(exchange(2) + exchange(3))
+    bench.job(exchange(1) + exchange(2) + exchange(3) + exchange(4), session="fork")
+    bench.flush()
+    assert kept(bench) == Counter(dict.fromkeys(keys(*map(exchange, range(1, 5))), 1))
+
+
+def test_an_entry_whose_writer_died_before_it_booked_is_not_written_again(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def dies(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    bench.job(exchange(1))
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "record", dies)
+        with pytest.raises(KeyboardInterrupt):
+            bench.flush()
+    bench.job(exchange(2))
+    bench.flush()
+    assert kept(bench) == Counter(dict.fromkeys(keys(exchange(1), exchange(2)), 1))
+    assert "question 1" not in bench.said()
+
+
+def test_a_long_turn_whose_first_piece_fails_is_tried_again_whole(bench: Bench) -> None:
+    bench.set("MEMORIA_CALL_CHARS", "300")
+    bench.set("MEMORIA_RETRY_S", "")
+    text = " ".join(f"word{number:03d}" for number in range(100))
+    bench.job(line(text))
+    bench.flush(BAD, ANSWER)
+    assert kept(bench) == Counter()
+    assert len(bench.waiting()) == 1
+    bench.flush(ANSWER, now=86400)
+    assert kept(bench) == Counter(dict.fromkeys(keys(line(text)), 1))
+    assert all(f"word{number:03d}" in bench.said() for number in range(100))
+
+
+def test_a_queued_prompt_that_stands_nowhere_else_is_kept(bench: Bench) -> None:
+    queued = (
+        b'{"type":"queue-operation","operation":"enqueue","timestamp":"2026-11-20T10:00:01.000Z","sessionId":"s",'
+        b'"content":"and the tests too"}\n'
+    )
+    bench.job(exchange(1) + queued, "Stop")
+    bench.flush(now=121 * 60)
+    assert "and the tests too" in bench.said()
+
+
+def test_two_workers_are_one(bench: Bench) -> None:
+    bench.script()
+    bench.job(exchange(1))
+    with locks.held(Path(bench.home.paths.worker_lock)) as mine:
+        assert mine
+        assert flush.work(bench.home) == 0
+    assert len(bench.waiting()) == 1
+    assert flush.work(bench.home) == 1
+
+
+def test_a_job_that_comes_while_the_worker_lets_go_is_seen(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.script()
+    bench.job(exchange(1))
+    real: Callable[..., flush.Report] = flush._run_locked
+    late = iter([lambda: bench.job(exchange(2), session="late")])
+
+    def run(home: Home, *, insist: bool) -> flush.Report:
+        report = real(home, insist=insist)
+        next(late, lambda: "")()
+        return report
+
+    monkeypatch.setattr(flush, "_run_locked", run)
+    assert flush.work(bench.home) == 2
+    assert bench.waiting() == []
+
+
+def test_one_model_call_at_a_time(bench: Bench) -> None:
+    bench.job(exchange(1))
+    verb = Flush.of(bench.home)
+    bench.opened.append(verb)
+    verb.model.model = model = Scripted([ANSWER])
+    with locks.waiting(Path(bench.home.paths.state, "model.lock")):
+        ledger_owner = threading.Thread(target=lambda: _run_elsewhere(bench, model))
+        ledger_owner.start()
+        time.sleep(0.3)
+        assert model.prompts == []
+    ledger_owner.join()
+    assert len(model.prompts) == 1
+
+
+def _run_elsewhere(bench: Bench, model: Scripted) -> None:
+    verb = Flush.of(bench.home)
+    verb.model.model = model
+    verb.run()
+    verb.ledger.close()
+
+
+def test_a_ledger_found_damaged_at_work_is_begun_anew_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.script()
+    bench.job(exchange(1))
+    bench.flush()
+    bench.job(exchange(1) + exchange(2))
+    real = Flush.run
+    hits = iter([True])
+
+    def run(self: Flush) -> flush.Report:
+        if next(hits, False):
+            raise LedgerDamagedError("malformed")
+        return real(self)
+
+    monkeypatch.setattr(Flush, "run", run)
+    assert flush.work(bench.home) == 1
+    assert set(kept(bench).values()) == {1}
+    assert list(Path(bench.home.paths.state).glob("ledger.db.bak-*"))
+
+
+def test_what_hooks_that_died_left_is_cleaned_up_when_it_is_old(bench: Bench) -> None:
+    young, old = (Path(bench.home.paths.spool, "tmp", name) for name in ("young", "old"))
+    for path in (young, old):
+        path.touch()
+    os.utime(old, (1, 1))
+    bench.flush()
+    assert (young.exists(), old.exists()) == (True, False)

@@ -1,0 +1,126 @@
+"""Hooks as processes: whatever they are told, they exit with 0 and print nothing but the protocol's JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hooks import FILES, Client, exchange
+from memoria import hook
+
+PAYLOADS = sorted(Path(__file__).with_name("payloads").glob("*.json"))
+JUNK = (
+    b"", b" ", b"{", b"null", b"[]", b"7", b"\xff\xfe", b"[" * 200_000, b"{}", b'{"session_id": 7, "cwd": []}',
+    b'{"session_id": "s", "transcript_path": "\\u0000", "hook_event_name": "Stop", "cwd": "\\u0000"}',
+    b'{"session_id": "\\ud800", "transcript_path": "/\\ud800", "hook_event_name": "\\ud800", "cwd": "\\ud800"}',
+    b'{"session_id": "../../x", "transcript_path": "/etc", "hook_event_name": "../../x", "cwd": "/"}',
+    b'{"session_id": "s", "transcript_path": "/dev/zero", "hook_event_name": "SessionEnd", "cwd": "relative"}',
+    b'{"a": "' + b"x" * 5_000_000 + b'"}',
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("payload", PAYLOADS, ids=lambda path: path.stem)
+def test_every_recorded_payload_is_read(payload: Path, tmp_path: Path) -> None:
+    client = Client(tmp_path)
+    fields = json.loads(payload.read_text(encoding="utf-8"))
+    event = fields["hook_event_name"]
+    if event not in FILES:
+        pytest.skip("no hook of ours listens to it")
+    said = client.fire(event, payload.read_bytes())
+    assert fields["session_id"] in client.log()
+    assert "ERROR" not in client.log()
+    assert said == "" or event == "SessionStart"
+
+
+@pytest.mark.parametrize("raw", JUNK, ids=lambda raw: repr(raw[:40]))
+@pytest.mark.parametrize("event", ["Stop", "SessionEnd", "SessionStart"])
+def test_junk_on_stdin_neither_fails_nor_prints(tmp_path: Path, event: str, raw: bytes) -> None:
+    client = Client(tmp_path)
+    said = client.fire(event, raw)
+    assert said == "" or event == "SessionStart"
+    if said:
+        assert set(json.loads(said)) <= {"systemMessage"}
+    outside = [
+        path for path in tmp_path.iterdir() if path.name not in ("mémoria home", "my prôject", "my prôjects", "user")
+    ]
+    assert outside == []
+    assert list(client.cwd.iterdir()) == []
+
+
+NAMES = st.sampled_from(["session_id", "transcript_path", "cwd", "hook_event_name", "x"])
+VALUES = st.recursive(
+    st.text(max_size=9) | st.none() | st.integers(), lambda inner: st.dictionaries(NAMES, inner), max_leaves=8
+)
+
+
+@given(st.binary(max_size=300) | VALUES.map(lambda value: json.dumps(value).encode()))
+@settings(max_examples=500, suppress_health_check=[HealthCheck.too_slow])
+def test_any_input_is_an_object_or_a_value_error(raw: bytes) -> None:
+    try:
+        payload = hook.read_payload(raw)
+    except ValueError:
+        return
+    event = hook.Event(payload)
+    assert all(isinstance(part, str) for part in (event.name, event.session, event.transcript, event.cwd))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [r"C:\temp\new\u1.jsonl", r"C:\Users\ada\x.jsonl", "C:\\dir\\", r"D:\a b\ü\r.jsonl", r"\\server\share\t.jsonl"],
+)
+def test_windows_paths_with_single_backslashes_are_repaired(path: str) -> None:
+    raw = '{"session_id":"s","transcript_path":"%s","cwd":"C:\\temp","reason":"other"}' % path  # noqa: UP031 (braces)
+    payload = hook.read_payload(raw.encode())
+    assert payload["cwd"] == r"C:\temp"
+    if not path.startswith("\\\\"):  # there a doubled backslash is a pair that is right already
+        assert payload["transcript_path"] == path
+    assert payload["reason"] == "other"
+
+
+def test_what_is_escaped_rightly_stays_as_it_is() -> None:
+    fields = {"transcript_path": "C:\\temp\\new.jsonl", "cwd": "/home/a\tb\n", "last_assistant_message": 'a\n"b"\\c'}
+    assert hook.read_payload(json.dumps(fields).encode()) == fields
+
+
+@pytest.mark.parametrize("variable", [{"CLAUDE_INVOKED_BY": "memoria"}, {"MEMORIA_DISABLED": "1"}])
+def test_a_call_of_our_own_and_a_switched_off_memoria_touch_nothing(tmp_path: Path, variable: dict[str, str]) -> None:
+    client = Client(tmp_path, **variable)
+    client.write(exchange(1))
+    for event in FILES:
+        assert client.fire(event) == ""
+    assert not Path(client.paths.home).exists()
+
+
+def test_the_guard_comes_before_settings_are_read(tmp_path: Path) -> None:
+    client = Client(tmp_path, CLAUDE_INVOKED_BY="someone", MEMORIA_HOME="relative")
+    assert client.fire("Stop", b"{") == ""
+    assert list(client.cwd.iterdir()) == []
+
+
+def test_a_state_of_a_newer_memoria_is_left_alone(tmp_path: Path) -> None:
+    client = Client(tmp_path)
+    client.fire("SessionStart")
+    Path(client.paths.version).write_text("99\n", encoding="utf-8")
+    client.write(exchange(1))
+    assert client.fire("SessionEnd") == ""
+    assert client.jobs() == []
+    assert "newer memoria" in client.log()
+
+
+def test_a_home_that_cannot_be_written_is_no_reason_to_fail(tmp_path: Path) -> None:
+    client = Client(tmp_path)
+    Path(client.paths.home).write_text("a file stands here", encoding="utf-8")
+    client.write(exchange(1))
+    for event in FILES:
+        assert client.fire(event) == ""
+
+
+def test_fields_of_a_wrong_type_count_as_missing() -> None:
+    fields: dict[str, Any] = {"session_id": 7, "transcript_path": None, "cwd": ["a"], "hook_event_name": {"a": 1}}
+    event = hook.Event(fields)
+    assert (event.session, event.transcript, event.cwd, event.name) == ("", "", "", "")

@@ -1,0 +1,228 @@
+"""Back-filling: nothing before it is agreed to, nothing twice, stopped and resumed anywhere."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from memoria import census, cli, prices
+from memoria import paths as places
+from memoria.home import Home
+from memoria.spool import Spool
+from memoria.turn import Reader
+from shelves import DAY, HOUR, Shelf, client, entries, since
+
+__all__ = ["client"]
+
+
+@pytest.fixture
+def home(client: Shelf) -> Home:
+    """A home that was made just now: everything on the shelf is from before."""
+    home = Home.open()
+    since(home, 0)
+    return home
+
+
+def ingest(*options: str) -> tuple[int, str]:
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        status = cli.main(["ingest", *options])
+    return status, out.getvalue()
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_history_from_before_is_brought_in_on_the_days_it_happened(client: Shelf, home: Home) -> None:
+    for age in (20, 3):
+        client.session(2, age_s=age * DAY)
+    status, said = ingest("--yes")
+    assert status == 0, said
+    assert "2 of 2 sessions brought in" in said
+    days = sorted(entry.day for entry in entries(home))
+    assert days == [(datetime.now(UTC) - timedelta(days=age, minutes=2)).date() for age in (20, 3)]
+    assert "There is nothing to bring in." in ingest("--yes")[1]
+    assert len(entries(home)) == 2
+
+
+def test_a_dry_run_says_what_it_would_cost_and_touches_nothing(client: Shelf, home: Home) -> None:
+    client.session(5, age_s=20 * DAY)
+    status, said = ingest("--dry-run")
+    assert status == 0
+    assert "1 sessions, about 10 turns" in said
+    assert all(f"{name} $" in said for name in prices.PRICES)
+    assert "tokens in" in said
+    assert "2 model calls (1 summaries, 1 compiles)" in said
+    assert entries(home) == []
+    assert Spool(home.paths.spool).jobs() == []
+
+
+def test_nothing_is_done_when_nobody_is_there_to_agree(
+    client: Shelf, home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    client.session(1, age_s=20 * DAY)
+    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
+    assert cli.main(["ingest"]) == 1
+    assert "--yes" in capsys.readouterr().err
+    assert Spool(home.paths.spool).jobs() == []
+
+
+def test_the_transcript_that_the_client_would_delete_first_comes_first(client: Shelf, home: Home) -> None:
+    for age in (2, 25, 9):
+        client.session(1, age_s=age * DAY, name=f"age-{age}")
+    assert ingest("--yes", "--limit", "1")[0] == 0
+    assert [entry.session for entry in entries(home)] == ["age-25"]
+    assert ingest("--yes")[0] == 0
+    assert sorted(entry.session for entry in entries(home)) == ["age-2", "age-25", "age-9"]
+
+
+def test_only_what_was_asked_for_is_brought_in(client: Shelf, home: Home, tmp_path: Path) -> None:
+    client.session(1, age_s=5 * DAY, name="other", cwd=tmp_path / "other")
+    client.session(1, age_s=5 * DAY, name="own")
+    client.session(1, age_s=25 * DAY, name="old")
+    assert ingest("--yes", "--project", "tidemark", "--since", "10d")[0] == 0
+    assert [entry.session for entry in entries(home)] == ["own"]
+    assert ingest("--since", "soon")[0] == 1
+
+
+def test_any_folder_or_file_of_transcripts_can_be_brought_in(client: Shelf, home: Home, tmp_path: Path) -> None:
+    path = client.session(2, age_s=5)  # just copied: elsewhere that says nothing about whether it goes on
+    away = tmp_path / "backup" / "one.jsonl"
+    away.parent.mkdir()
+    path.rename(away)
+    assert ingest("--yes", str(away))[0] == 0
+    assert [entry.session for entry in entries(home)] == [path.stem]
+    assert "brought in already" in ingest("--yes", str(away.parent))[1]
+    assert ingest(str(tmp_path / "nowhere"))[0] == 1
+
+
+def test_excluded_own_and_open_sessions_are_passed_over(
+    client: Shelf, home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("MEMORIA_EXCLUDE", "secret")
+    client.session(1, age_s=9 * DAY, cwd=tmp_path / "secret")
+    client.session(1, age_s=9 * DAY, cwd=Path(home.paths.state, "model"))
+    client.session(1, age_s=5)
+    said = ingest("--yes")[1]
+    assert "There is nothing to bring in." in said
+    assert "1 excluded by secret" in said
+    assert "1 memoria's own" in said
+    assert "1 going on" in said
+
+
+def scripted(tmp_path: Path, *flushes: object) -> str:
+    path = tmp_path / "script.json"
+    path.write_text(json.dumps({"flush": list(flushes)}))
+    return f"scripted:{path}"
+
+
+ANSWER = {"worth_saving": True, "title": "The gauge", "context": "It drifts by 3 cm."}
+
+
+def test_a_killed_run_is_taken_up_without_repeating(
+    client: Shelf, home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for age in range(12, 2, -1):
+        client.session(1, age_s=age * DAY)
+    gate = tmp_path / "gate"
+    monkeypatch.setenv("MEMORIA_MODEL", scripted(tmp_path, ANSWER, ANSWER, {"wait_for": str(gate), "answer": ANSWER}))
+    run = subprocess.Popen([sys.executable, "-m", "memoria", "ingest", "--yes"], env=dict(os.environ), text=True,
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
+    wait_for(lambda: len(entries(home)) == 2)
+    run.send_signal(signal.SIGINT)
+    _, told = run.communicate(timeout=60)
+    assert run.returncode == 130
+    assert "what is done is kept" in told
+    gate.touch()
+    status, said = ingest("--yes")
+    assert status == 0, said
+    subprocess.run([sys.executable, "-m", "memoria", "flush"], check=True)  # what the first run had spooled
+    found = entries(home)
+    assert len({entry.session for entry in found}) == len(found) == 10
+    keys = [key for entry in found for key in entry.turns]
+    assert len(keys) == len(set(keys)) == 20
+
+
+def test_what_the_budget_does_not_allow_waits_and_is_said(
+    client: Shelf, home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for age in range(12, 6, -1):
+        client.session(1, age_s=age * DAY)
+    paid = {"answer": ANSWER, "usage": {"input_tokens": 1000, "output_tokens": 100, "cost_usd": 0.09}}
+    monkeypatch.setenv("MEMORIA_MODEL", scripted(tmp_path, paid))
+    monkeypatch.setenv("MEMORIA_DAILY_BUDGET_USD", "0.1")
+    status, said = ingest("--yes")
+    assert status == 1
+    assert "Stopped: " in said
+    assert "daily_budget_usd" in said
+    done = len(entries(home))
+    assert 0 < done < 6
+    notice = Path(home.paths.state, "notice").read_text()
+    assert "daily_budget_usd" in notice
+    monkeypatch.setenv("MEMORIA_DAILY_BUDGET_USD", "0")
+    monkeypatch.setenv("MEMORIA_CALL_BUDGET_USD", "0")
+    assert "waits in the spool already" in ingest("--yes")[1]
+    assert len(entries(home)) + len({job.session for job in Spool(home.paths.spool).jobs()}) == 6
+
+
+def test_a_session_that_hooks_know_is_counted_by_what_is_left_of_it(client: Shelf, home: Home) -> None:
+    path = client.session(2, age_s=9 * DAY)
+    assert ingest("--yes")[0] == 0
+    client.say(path, 3, age_s=HOUR)
+    assert "1 sessions, about 6 turns" in ingest("--dry-run")[1]
+    assert ingest("--yes")[0] == 0
+    assert sorted(len(entry.turns) for entry in entries(home)) == [4, 6]
+
+
+def test_the_census_survives_lines_of_every_length(tmp_path: Path) -> None:
+    def line(text: str, **more: object) -> bytes:
+        message = {"role": "user", "content": text}
+        return json.dumps({"type": "user", "message": message, **more}, separators=(",", ":")).encode() + b"\n"
+
+    long = 'x"\\' * 700_000  # two blocks and more, full of what must be escaped
+    path = tmp_path / "one.jsonl"
+    path.write_bytes(line("hello") + line(long) + b"junk\n\n" + line("client", isMeta=True) + line("bye")[:-1])
+    counted = census.count(path)
+    assert (counted.lines, counted.turns) == (6, 3)
+    assert counted.chars >= len(long)
+    path.write_bytes(b"")
+    assert census.count(path) == census.Census()
+
+
+SHARED = Path(os.environ.get("MEMORIA_SHARED") or Path(places.ROOT).parent / "shared")
+
+
+@pytest.mark.skipif(not (SHARED / "transcripts").is_dir(), reason="no real transcripts here")
+def test_the_census_of_real_transcripts_is_near_the_exact_count() -> None:
+    total, turns, chars = census.Census(), 0, 0
+    for path in (SHARED / "transcripts").glob("*.jsonl"):
+        total += census.count(path)
+        reader = Reader()
+        with path.open("rb") as file:
+            for turn in (*reader.read(file), *reader.settle()):
+                turns, chars = turns + 1, chars + turn.size
+    assert abs(total.turns / turns - 1) < 0.1
+    assert abs(total.chars / chars - 1) < 0.1
+
+
+def test_prices_are_known_for_what_the_setting_may_name() -> None:
+    haiku = prices.of_model("claude:haiku")
+    assert haiku
+    assert haiku.of(1_000_000, 1_000_000) == 6.0
+    assert prices.of_model("ollama:qwen2.5:3b") == prices.Price(0.0, 0.0)
+    assert prices.of_model("claude:something-new") is None

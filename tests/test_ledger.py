@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import multiprocessing
+import sqlite3
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from memoria import ledger as room
+from memoria.daily import DailyLog, Entry
+from memoria.errors import LedgerError
+from memoria.ledger import Booked, Call, Ledger
+from memoria.paths import Paths
+
+BOOKED = Booked("one", "2026-11-20", "s", "shop-000000", "Title", ("k1", "k2"))
+
+
+def test_turns_of_an_entry_are_known(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.db")
+    ledger.record(BOOKED)
+    ledger.record_nothing(["k3", "k1"], "s", "trivial")
+    assert [ledger.entry_of(key) for key in ("k1", "k3", "k4")] == ["one", "", None]
+    assert (tmp_path / "ledger.db").stat().st_mode & 0o777 == 0o600
+    ledger.close()
+
+
+def test_an_older_ledger_is_migrated_and_keeps_what_it_knew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "ledger.db"
+    ledger = Ledger(path)
+    ledger.record(BOOKED)
+    ledger.close()
+    monkeypatch.setattr(
+        room, "MIGRATIONS", (*room.MIGRATIONS, "CREATE TABLE later (x TEXT); CREATE INDEX l ON later (x);")
+    )
+    for _ in range(2):
+        ledger = Ledger(path)
+        assert ledger.entry_of("k1") == "one"
+        ledger.db.execute("SELECT x FROM later")
+        ledger.close()
+
+
+def test_a_migration_that_fails_leaves_the_ledger_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "ledger.db"
+    Ledger(path).close()
+    with monkeypatch.context() as patch:
+        patch.setattr(room, "MIGRATIONS", (*room.MIGRATIONS, "CREATE TABLE later (x TEXT); NONSENSE;"))
+        with pytest.raises(sqlite3.OperationalError):
+            Ledger(path)
+    Ledger(path).close()
+    assert list(tmp_path.glob("*.bak-*")) == []
+
+
+@pytest.mark.parametrize("damage", ["junk", "truncated", "overwritten", "no table"])
+def test_a_damaged_ledger_is_set_aside_and_filled_from_the_daily_logs(paths: Paths, damage: str) -> None:
+    path = Path(paths.ledger)
+    daily = DailyLog.of(paths)
+    daily.append(
+        Entry("one", date(2026, 11, 20), "10:00", "s", "shop", "shop-000000", "Title", turns=("k1",), model="m")
+    )
+    ledger = Ledger(path)
+    for number in range(500):
+        ledger.record(Booked(f"e{number}", "2026-11-19", "s", "p", "t" * 200, (f"key{number}",)))
+    ledger.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    if damage == "no table":
+        ledger.db.execute("DROP TABLE turns")
+    ledger.close()
+    whole = path.read_bytes()
+    if damage == "junk":
+        path.write_bytes(b"this is no database, whatever its name says" * 10)
+    elif damage == "truncated":
+        path.write_bytes(whole[: len(whole) // 2])
+    elif damage == "overwritten":
+        path.write_bytes(whole[:100] + b"\xff" * 8000 + whole[8100:])
+    ledger = Ledger(path)
+    daily.refresh(ledger)
+    assert ledger.entry_of("k1") == "one"
+    ledger.close()
+    assert list(path.parent.glob("ledger.db.bak-*"))
+
+
+def test_a_disk_that_is_full_is_no_damage(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    ledger = Ledger(path)
+    ledger.record(BOOKED)
+    pages = ledger.db.execute("PRAGMA page_count").fetchone()[0]
+    ledger.db.execute(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(LedgerError, match="full"):
+        ledger.record(Booked("e", "2026-11-20", "s", "p", "t" * 1_000_000))
+    assert ledger.entry_of("k1") == "one"
+    ledger.db.execute(f"PRAGMA max_page_count = {pages * 1000}")
+    ledger.note("kind", "subject", "it goes on")
+    ledger.close()
+    assert list(tmp_path.glob("*.bak-*")) == []
+
+
+def test_a_ledger_that_is_locked_is_not_set_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "ledger.db"
+    ledger = Ledger(path)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    ledger.db.execute("PRAGMA busy_timeout = 10")
+    with pytest.raises(LedgerError, match="locked"):
+        ledger.record(BOOKED)
+    other.execute("ROLLBACK")
+    other.close()
+    ledger.record(BOOKED)
+    ledger.close()
+    assert list(tmp_path.glob("*.bak-*")) == []
+
+
+def _open(path: str, barrier: object) -> None:
+    barrier.wait()  # type: ignore[attr-defined]
+    ledger = Ledger(Path(path))
+    ledger.book(Call("flush", "m", "p", "ok"))
+    ledger.close()
+
+
+def test_processes_that_open_a_new_ledger_at_once_share_it(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    barrier = context.Barrier(6)
+    path = tmp_path / "ledger.db"
+    openers = [context.Process(target=_open, args=(str(path), barrier)) for _ in range(6)]
+    for opener in openers:
+        opener.start()
+    for opener in openers:
+        opener.join()
+        assert opener.exitcode == 0
+    assert list(tmp_path.glob("*.bak-*")) == []
+    ledger = Ledger(path)
+    assert ledger.db.execute("SELECT count(*) FROM calls").fetchone()[0] == 6
+    ledger.close()

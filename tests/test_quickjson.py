@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memoria import quickjson
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=30,
+)
+
+
+@given(VALUES)
+def test_it_reads_what_json_writes(value: object) -> None:
+    assert quickjson.loads(json.dumps(value)) == value
+
+
+@given(VALUES)
+def test_json_reads_what_it_writes_and_it_is_one_ascii_line(value: object) -> None:
+    text = quickjson.dumps(value)
+    assert json.loads(text) == value
+    assert text.isascii()
+    assert "\n" not in text
+
+
+@given(st.text() | st.sampled_from(["{", "[" * 100_000, '{"a":1} {', "\ufeff", "1" * 5000, '"\\u12"', "nul"]))
+def test_it_refuses_what_json_refuses_and_only_with_a_value_error(text: str) -> None:
+    try:
+        mine: object = quickjson.loads(text)
+    except ValueError:
+        mine = ValueError
+    try:
+        theirs: object = json.JSONDecoder(strict=False).decode(text.strip(" \t\r\n\ufeff"))
+    except (ValueError, RecursionError):
+        theirs = ValueError
+    assert repr(mine) == repr(theirs)  # NaN is not equal to itself
+
+
+def test_raw_control_characters_inside_a_string_are_accepted() -> None:
+    assert quickjson.loads('{"a": "x\ty\nz"}') == {"a": "x\ty\nz"}
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf])
+def test_numbers_without_an_end_come_back(value: float) -> None:
+    assert quickjson.loads(quickjson.dumps(value)) == value
+    assert quickjson.dumps(math.nan) == "NaN"
+
+
+def test_what_has_no_json_form_is_refused() -> None:
+    with pytest.raises(TypeError, match="set"):
+        quickjson.dumps({"a": {1}})

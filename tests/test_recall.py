@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hooks import Client, exchange
+from memoria import project, state
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Client:
+    client = Client(tmp_path)
+    state.open_state(client.paths)
+    return client
+
+
+def page(client: Client, name: str, text: str) -> None:
+    Path(client.paths.page, f"{name}.md").write_text(text, encoding="utf-8")
+
+
+def test_the_welcome_is_said_once(client: Client) -> None:
+    assert "memoria status" in json.loads(client.fire("SessionStart", source="startup"))["systemMessage"]
+    assert client.fire("SessionStart", source="startup") == ""
+
+
+@pytest.mark.parametrize("source", ["startup", "resume", "clear", "compact"])
+def test_a_session_starts_with_its_projects_page_byte_for_byte(client: Client, source: str) -> None:
+    own = project.of(str(client.cwd)).key
+    page(client, own, "Läuft ✓\n")
+    page(client, "global", "elsewhere")
+    said = [client.fire("SessionStart", source=source) for _ in range(2)]
+    assert said[0] == said[1]
+    output = json.loads(said[0])
+    assert output == {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": "Läuft ✓\n"}}
+
+
+def test_a_project_without_a_page_starts_with_the_global_one(client: Client) -> None:
+    page(client, "global", "elsewhere")
+    assert "elsewhere" in client.fire("SessionStart")
+
+
+def test_a_page_never_exceeds_what_the_client_shows(client: Client) -> None:
+    page(client, "global", "x" * 20_000)
+    output = json.loads(client.fire("SessionStart"))
+    assert len(output["hookSpecificOutput"]["additionalContext"]) == 9_500
+
+
+def test_a_notice_is_said_once_and_beside_the_page(client: Client) -> None:
+    page(client, "global", "elsewhere")
+    Path(client.paths.state, "notice").write_text("memoria: the model is not logged in.\n", encoding="utf-8")
+    output = json.loads(client.fire("SessionStart"))
+    assert output["systemMessage"] == "memoria: the model is not logged in."
+    assert "additionalContext" in output["hookSpecificOutput"]
+    assert "systemMessage" not in json.loads(client.fire("SessionStart"))
+
+
+def test_turns_of_a_session_that_never_ended_bring_up_a_worker(client: Client) -> None:
+    client.write(exchange(1))
+    client.fire("Stop")
+    client.fire("SessionStart")
+    assert "worker" not in client.log()  # the session itself goes on
+    client.fire("SessionStart", session_id="another")
+    assert "worker started" in client.log()

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from memoria.paths import Paths
+from memoria.settings import Settings, config_path
+
+
+def load(tmp_path: Path, stored: object = None, **environ: str) -> Settings:
+    env = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "config"), **environ}
+    if stored is not None:
+        path = Path(config_path(env))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(stored if isinstance(stored, str) else json.dumps(stored), encoding="utf-8")
+    return Settings.load(env)
+
+
+def test_without_a_file_and_variables_every_default_stands(tmp_path: Path) -> None:
+    settings = load(tmp_path)
+    assert settings.problems == ()
+    for field in Settings.fields():
+        assert getattr(settings, field.name) == field.default
+        assert type(getattr(settings, field.name)) is type(field.default)
+
+
+def test_the_environment_wins_over_the_file_and_the_file_over_the_default(tmp_path: Path) -> None:
+    stored = {"compile_interval_min": 30, "model": "ollama"}
+    settings = load(tmp_path, stored, MEMORIA_MODEL="offline")
+    assert (settings.compile_interval_min, settings.model, settings.page_chars) == (30, "offline", 9_500)
+
+
+@pytest.mark.parametrize(
+    ("name", "raw"),
+    [
+        ("compile_interval_min", "soon"),
+        ("compile_interval_min", "-1"),
+        ("compile_interval_min", "2.5"),
+        ("model_timeout_s", "nan"),
+        ("model_timeout_s", "inf"),
+        ("disabled", "perhaps"),
+        ("retry_s", "2,fast"),
+        ("home", "notes"),
+        ("state", "./state"),
+    ],
+)
+def test_a_value_that_cannot_be_used_is_named_and_the_default_stands(tmp_path: Path, name: str, raw: str) -> None:
+    variable = f"MEMORIA_{name.upper()}"
+    settings = load(tmp_path, None, **{variable: raw})
+    assert len(settings.problems) == 1
+    assert variable in settings.problems[0]
+    assert raw in settings.problems[0]
+    assert getattr(settings, name) == vars(Settings)[name].default
+
+
+@pytest.mark.parametrize("value", [None, ["a"], {"a": 1}, 7, True])
+def test_a_home_of_the_wrong_type_never_names_a_folder(tmp_path: Path, value: object) -> None:
+    settings = load(tmp_path, {"home": value})
+    assert settings.home == ""
+    assert bool(settings.problems) == (value is not None)
+
+
+@pytest.mark.parametrize("stored", ["{", "[]", "7", "\x00", '{"unknown": 1}', "[" * 100_000])
+def test_a_broken_file_is_named_and_never_raises(tmp_path: Path, stored: str) -> None:
+    assert load(tmp_path, stored).problems
+
+
+def test_a_folder_in_the_place_of_the_file_is_named(tmp_path: Path) -> None:
+    Path(config_path({"XDG_CONFIG_HOME": str(tmp_path / "config")})).mkdir(parents=True)
+    assert load(tmp_path).problems
+
+
+def test_several_values_are_split_and_numbers_among_them_are_numbers(tmp_path: Path) -> None:
+    settings = load(tmp_path, {"ollama_models": ["a:1", " b "]}, MEMORIA_RETRY_S="0, 1.5")
+    assert settings.ollama_models == ("a:1", "b")
+    assert settings.retry_s == (0.0, 1.5)
+
+
+def test_a_home_below_the_users_folder_means_the_same_place_everywhere(tmp_path: Path) -> None:
+    settings = load(tmp_path, None, MEMORIA_HOME="~/notes")
+    assert Paths.of(settings).home == str(Path("~/notes").expanduser())

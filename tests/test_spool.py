@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memoria import state
+from memoria.paths import Paths
+from memoria.spool import Job, Spool, safe_name
+
+HEADER: dict[str, object] = {"session": "s/1", "event": "Stop", "start": 3, "end": 9}
+
+
+@pytest.fixture
+def spool(paths: Paths) -> Spool:
+    state.open_state(paths)
+    return Spool(paths.spool)
+
+
+def test_a_jobs_content_never_changes_on_its_way(spool: Spool) -> None:
+    job = Job(spool.add(HEADER, b"one\ntwo\n"))
+    content = Path(spool.path(job)).read_bytes()
+    spool.claim(job)
+    spool.release(job)
+    spool.claim(job)
+    spool.fail(job, "poison")
+    assert Path(spool.failed, job.name + ".why").read_text(encoding="utf-8") == "poison\n"
+    spool.retry(job)
+    assert Path(spool.path(job)).read_bytes() == content
+    assert list(Path(spool.failed).iterdir()) == []
+    assert spool.header(job) == HEADER
+    assert list(spool.lines(job)) == [b"one\n", b"two\n"]
+    spool.claim(job)
+    spool.acknowledge(job)
+    assert spool.jobs() == []
+
+
+def test_a_job_that_was_not_renamed_is_not_there(spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "rename", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            spool.add(HEADER, b"x\n")
+    assert spool.jobs() == []
+    spool.add(HEADER, b"x\n")
+    assert len(spool.jobs()) == 1
+
+
+def test_a_full_disk_leaves_nothing_half_written(spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    for call in ("write", "fsync"):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, call, full)
+            with pytest.raises(OSError, match="No space"):
+                spool.add(HEADER, b"x\n")
+    assert [path for box in (spool.tmp, spool.new) for path in Path(box).iterdir()] == []
+
+
+def test_a_spool_that_somebody_deleted_is_made_again(spool: Spool) -> None:
+    for box in (spool.tmp, spool.new, spool.cur, spool.failed):
+        Path(box).rmdir()
+    assert spool.jobs() == []
+    spool.add(HEADER, b"x\n")
+    assert len(spool.jobs()) == 1
+
+
+def test_jobs_come_oldest_first_and_other_files_are_passed_over(spool: Spool) -> None:
+    names = [spool.add(HEADER, b"") for _ in range(5)]
+    Path(spool.new, ".DS_Store").touch()
+    Path(spool.new, "a.b.c.d.e.job").touch()
+    assert [job.name for job in spool.jobs()] == names
+    assert (spool.jobs()[0].start, spool.jobs()[0].end, spool.jobs()[0].event) == (3, 9, "Stop")
+
+
+@given(st.text(max_size=200))
+def test_any_text_becomes_a_file_name(text: str) -> None:
+    name = safe_name(text)
+    assert 0 < len(name) <= 80
+    assert name.isascii()
+    assert not set(name) & set("./\\: \0")
+
+
+@given(st.text(max_size=100), st.text(max_size=100))
+def test_two_sessions_never_share_a_name(one: str, other: str) -> None:
+    assert (safe_name(one) == safe_name(other)) == (one == other)

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from memoria import state
+from memoria.paths import Paths
+
+
+def mode(path: str | Path) -> int:
+    return stat.S_IMODE(Path(path).stat().st_mode)
+
+
+def test_a_missing_state_is_made_for_the_user_alone(paths: Paths) -> None:
+    state.open_state(paths)
+    for path in Path(paths.state).rglob("*"):
+        assert mode(path) == (0o700 if path.is_dir() else 0o600), path
+    assert mode(paths.state) == 0o700
+    assert {path.name for path in Path(paths.spool).iterdir()} == {"tmp", "new", "cur", "failed"}
+    assert Path(paths.state, ".gitignore").read_text(encoding="utf-8") == "*\n"
+
+
+def test_a_newer_state_is_refused_with_a_clear_word(paths: Paths) -> None:
+    state.open_state(paths)
+    Path(paths.version).write_text(f"{state.VERSION + 1}\n", encoding="utf-8")
+    with pytest.raises(state.StateError, match=r"newer memoria.*update memoria"):
+        state.open_state(paths)
+
+
+def test_an_older_state_is_migrated_step_by_step(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    state.open_state(paths)
+    done: list[int] = []
+    monkeypatch.setattr(state, "VERSION", 3)
+    monkeypatch.setattr(state, "_MIGRATIONS", {1: lambda _: done.append(1), 2: lambda _: done.append(2)})
+    state.open_state(paths)
+    state.open_state(paths)
+    assert done == [1, 2]
+    assert Path(paths.version).read_text(encoding="utf-8") == "3\n"
+
+
+def test_a_killed_migration_goes_on_where_it_stopped(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    state.open_state(paths)
+    done: list[int] = []
+
+    def dies(_: Paths) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(state, "VERSION", 3)
+    monkeypatch.setattr(state, "_MIGRATIONS", {1: lambda _: done.append(1), 2: dies})
+    with pytest.raises(KeyboardInterrupt):
+        state.open_state(paths)
+    monkeypatch.setattr(state, "_MIGRATIONS", {1: lambda _: done.append(1), 2: lambda _: done.append(2)})
+    state.open_state(paths)
+    assert done == [1, 2]
+
+
+@pytest.mark.parametrize("text", ["", "\n"])
+def test_a_version_that_a_power_cut_emptied_is_written_again(paths: Paths, text: str) -> None:
+    state.open_state(paths)
+    Path(paths.version).write_text(text, encoding="utf-8")
+    state.open_state(paths)
+    assert Path(paths.version).read_text(encoding="utf-8") == f"{state.VERSION}\n"
+
+
+@pytest.mark.parametrize("text", ["one", "-1", "0"])
+def test_a_version_that_nobody_wrote_is_refused(paths: Paths, text: str) -> None:
+    state.open_state(paths)
+    Path(paths.version).write_text(text, encoding="utf-8")
+    with pytest.raises(state.StateError):
+        state.open_state(paths)

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from memoria import transcript
+from memoria.transcript import Slice, locate, read_after
+
+
+def read(path: Path, start: int = 0, mark: bytes = b"") -> Slice:
+    piece = read_after(str(path), start, mark)
+    assert piece
+    return piece
+
+
+def test_only_whole_lines_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(b"one\ntwo\nhal")
+    piece = read(path)
+    assert (piece.data, piece.start, piece.end, piece.open_tail) == (b"one\ntwo\n", 0, 8, True)
+    path.write_bytes(b"one\ntwo\nhalf\n")
+    piece = read(path, piece.end, piece.mark)
+    assert (piece.data, piece.end, piece.open_tail) == (b"half\n", 13, False)
+
+
+def test_nothing_new_is_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(b"one\n")
+    assert read_after(str(path), 4, b"one\n") is None
+
+
+@pytest.mark.parametrize("after", [b"x\n", b"other\nlines\nof more\n"])
+def test_a_truncated_or_rewritten_file_is_read_from_its_beginning(tmp_path: Path, after: bytes) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(b"one\ntwo\n")
+    piece = read(path)
+    path.write_bytes(after)
+    again = read(path, piece.end, piece.mark)
+    assert (again.start, again.data) == (0, after)
+
+
+def test_a_file_rewritten_with_lines_that_end_alike_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    end = b',"version":"2.1.329","gitBranch":"main"}\n'
+    path.write_bytes(b'{"uuid":"1"' + end)
+    piece = read(path)
+    path.write_bytes(b'{"uuid":"2"' + end + b'{"uuid":"3"' + end)
+    assert read(path, piece.end, piece.mark).start == 0
+
+
+def test_more_than_is_copied_is_named_by_range(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transcript, "COPY_BYTES", 10)
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(b"first\nsecond\nthird\nfo")
+    piece = read(path)
+    assert (piece.start, piece.copied_from, piece.data, piece.end) == (0, 13, b"third\n", 19)
+
+
+def test_a_giant_line_still_being_written_is_read_again_when_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transcript, "COPY_BYTES", 10)
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(b"a" * 30)
+    piece = read(path)
+    assert (piece.start, piece.end, piece.copied_from, piece.data, piece.open_tail) == (0, 0, 30, b"", True)
+    path.write_bytes(b"a" * 30 + b"\n")
+    piece = read(path, piece.end, piece.mark)
+    assert (piece.start, piece.copied_from, piece.end) == (0, 31, 31)
+
+
+def test_a_gigabyte_costs_what_is_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "t.jsonl"
+    with path.open("wb") as file:
+        file.seek(1_000_000_000)
+        file.write(b"\nnew\n")
+    taken: list[int] = []
+    real = os.read
+
+    def counted(descriptor: int, length: int) -> bytes:
+        data = real(descriptor, length)
+        taken.append(len(data))
+        return data
+
+    monkeypatch.setattr(os, "read", counted)
+    assert read(path, 1_000_000_001).data == b"new\n"
+    assert sum(taken) < 1000
+
+
+@pytest.mark.parametrize("kind", ["fifo", "folder"])
+def test_what_is_no_file_is_refused_at_once(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "t.jsonl"
+    path.mkdir() if kind == "folder" else os.mkfifo(path)
+    with pytest.raises(OSError, match="no regular file"):
+        read_after(str(path), 0, b"")
+
+
+def test_a_missing_file_says_so(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        read_after(str(tmp_path / "none"), 0, b"")
+
+
+def test_an_unnamed_transcript_is_found_by_session_and_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path))
+    path = tmp_path / "projects" / "-home-ada-my-pr-ject" / "abc.jsonl"
+    path.parent.mkdir(parents=True)
+    path.touch()
+    assert locate("", "abc", "/home/ada/my prôject") == str(path)
+    assert locate("", "abc", "/somewhere/else") == str(path)
+    assert locate("", "abd", "/home/ada/my prôject") == ""
+    assert locate("", "../projects/abc", "") == ""
+    assert locate("", "", "") == ""

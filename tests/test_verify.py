@@ -1,0 +1,311 @@
+"""The receipt: every turn of the client's transcripts is accounted for, and what is missing is brought in."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memoria import cli, flush, receipt
+from memoria import paths as places
+from memoria.capture import capture
+from memoria.home import Home
+from memoria.hook import Event
+from memoria.ledger import Ledger
+from memoria.receipt import Receipt
+from memoria.spool import Spool
+from shelves import DAY, HOUR, Shelf, client, entries, since
+
+__all__ = ["client"]
+
+
+@pytest.fixture
+def home(client: Shelf) -> Home:
+    """A home that was made two days ago."""
+    home = Home.open()
+    since(home, 2 * DAY)
+    return home
+
+
+def fire(home: Home, transcript: Path, name: str = "SessionEnd") -> None:
+    fields = {"hook_event_name": name, "session_id": transcript.stem, "transcript_path": str(transcript)}
+    capture(Event({**fields, "cwd": str(transcript.parent)}), home.settings, home.paths)
+
+
+def verify(capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, dict[str, Any]]:
+    capsys.readouterr()
+    status = cli.main(["verify", "--json", *options])
+    facts: dict[str, Any] = json.loads(capsys.readouterr().out)
+    fates = ("captured", "waiting", "set_aside", "still_open", "before_memoria", "missing")
+    assert facts["turns"] == sum(facts[fate] for fate in fates) + sum(facts["skipped"].values())
+    return status, facts
+
+
+def test_what_the_hooks_spooled_waits_and_is_captured_after_the_worker(
+    client: Shelf, home: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fire(home, client.session(3))
+    status, facts = verify(capsys)
+    assert (status, facts["waiting"], facts["missing"]) == (0, 6, 0)
+    flush.work(home)
+    status, facts = verify(capsys)
+    assert (status, facts["sessions"], facts["turns"], facts["captured"]) == (0, 1, 6, 6)
+
+
+def test_what_no_hook_captured_is_missing_and_repair_brings_it_in(
+    client: Shelf, home: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = client.session(3)
+    fire(home, path, "Stop")
+    client.say(path, 2)  # the terminal is killed before the next Stop
+    status, facts = verify(capsys)
+    assert (status, facts["missing"], facts["waiting"]) == (1, 4, 6)
+    assert facts["missing_in"][0]["transcript"] == str(path)
+    status, facts = verify(capsys, "--repair")
+    assert (status, len(facts["repaired"])) == (0, 1)
+    flush.work(home)
+    assert verify(capsys)[1]["captured"] == 10
+    keys = [key for entry in entries(home) for key in entry.turns]
+    assert len(keys) == len(set(keys)) == 10
+
+
+def test_the_worker_picks_up_a_session_whose_hooks_never_fired(
+    client: Shelf, home: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = client.session(2)
+    flush.work(home)
+    assert [entry.session for entry in entries(home)] == [path.stem]
+    flush.work(home)
+    assert len(entries(home)) == 1
+    assert verify(capsys)[0] == 0
+
+
+def test_the_worker_picks_up_the_rest_of_a_killed_terminal(client: Shelf, home: Home) -> None:
+    path = client.session(2)
+    fire(home, path, "Stop")
+    client.say(path, 1)
+    flush.work(home)
+    assert sum(len(entry.turns) for entry in entries(home)) == 6
+
+
+def test_the_worker_compares_a_transcript_again_only_when_it_changed(
+    client: Shelf, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = client.session(2)
+    flush.work(home)
+    read: list[Path] = []
+    account = Receipt.account
+
+    def counted(self: Receipt, found: Any, **options: bool) -> Any:
+        read.append(found.path)
+        return account(self, found, **options)
+
+    monkeypatch.setattr(Receipt, "account", counted)
+    flush.work(home)
+    assert read == []
+    client.say(path, 1)
+    flush.work(home)
+    assert read == [path]
+
+
+def test_the_worker_compares_a_few_transcripts_and_goes_on_where_it_was(
+    client: Shelf, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(receipt, "SOME_FILES", 2)
+    for age in range(5, 0, -1):
+        client.session(1, age_s=age * HOUR, name=f"s{age}")
+    ledger, spool = Ledger(Path(home.paths.ledger)), Spool(home.paths.spool)
+    found = [[item.session for item in receipt.check_some(home, ledger, spool)] for _ in range(4)]
+    ledger.close()
+    assert found == [["s5", "s4"], ["s3", "s2"], ["s1"], []]
+
+
+def test_a_session_that_is_going_on_is_open_and_not_missing(
+    client: Shelf, home: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    client.session(2, age_s=5)
+    status, facts = verify(capsys)
+    assert (status, facts["still_open"], facts["missing"]) == (0, 4, 0)
+    flush.work(home)
+    assert entries(home) == []
+
+
+def test_what_was_said_before_memoria_is_not_missing(
+    client: Shelf, home: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    client.session(2, age_s=5 * DAY)
+    status, facts = verify(capsys)
+    assert (status, facts["before_memoria"], facts["missing"]) == (0, 4, 0)
+    flush.work(home)
+    assert entries(home) == []
+    assert cli.main(["verify"]) == 0
+    assert "memoria ingest" in capsys.readouterr().out
+
+
+def test_an_excluded_folder_is_skipped_with_the_reason(
+    client: Shelf, home: Home, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("MEMORIA_EXCLUDE", "secret")
+    client.session(2, cwd=tmp_path / "secret")
+    client.session(1, cwd=Path(home.paths.state, "model"))  # a call of memoria's own
+    status, facts = verify(capsys)
+    assert (status, facts["missing"]) == (0, 0)
+    assert facts["skipped"] == {"excluded by secret": 4, "memoria's own": 2}
+    monkeypatch.delenv("MEMORIA_EXCLUDE")
+    assert verify(capsys)[1]["missing"] == 4, "the setting is gone, and with it what was remembered of it"
+
+
+def test_a_session_with_memoria_switched_off_is_never_taken_up(
+    client: Shelf, home: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = client.session(2)
+    hook = Path(places.ROOT, "hooks", "session-end.py")
+    payload = {"hook_event_name": "SessionEnd", "session_id": path.stem, "transcript_path": str(path), "cwd": "/"}
+    run = subprocess.run(  # noqa: PLW1510 (its status is what is looked at)
+        [sys.executable, "-S", "-I", str(hook)],
+        input=json.dumps(payload).encode(), env={**os.environ, "MEMORIA_DISABLED": "1"}, capture_output=True,
+    )  # fmt: skip
+    assert (run.returncode, run.stdout) == (0, b"")
+    flush.work(home)
+    assert entries(home) == []
+    status, facts = verify(capsys)
+    assert (status, facts["skipped"]) == (0, {"memoria was switched off": 4})
+
+
+def test_a_programs_session_without_hooks_is_skipped(
+    client: Shelf, home: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    client.session(2, entrypoint="sdk-py")
+    status, facts = verify(capsys)
+    assert (status, sum(facts["skipped"].values())) == (0, 4)
+
+
+def test_what_the_model_found_not_worth_saving_is_skipped_with_the_reason(
+    client: Shelf, home: Home, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps({"flush": [{"worth_saving": False}]}))
+    monkeypatch.setenv("MEMORIA_MODEL", f"scripted:{script}")
+    fire(home, client.session(2))
+    flush.work(Home.open())
+    assert verify(capsys)[1]["skipped"] == {f"scripted:{script}: nothing worth saving": 4}
+
+
+def test_a_job_that_was_set_aside_is_named_and_not_missing(
+    client: Shelf, home: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fire(home, client.session(2))
+    spool = Spool(home.paths.spool)
+    for job in spool.jobs():
+        spool.claim(job)
+        spool.fail(job, "a test")
+    status, facts = verify(capsys)
+    assert (status, facts["set_aside"], facts["missing"]) == (0, 4, 0)
+
+
+def test_a_lost_ledger_is_filled_again_from_the_daily_logs(
+    client: Shelf, home: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fire(home, client.session(2))
+    flush.work(home)
+    for path in Path(home.paths.state).glob("ledger.db*"):
+        path.unlink()
+    assert verify(capsys)[1]["captured"] == 4
+
+
+def test_an_entry_that_somebody_took_out_is_said(client: Shelf, home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    fire(home, client.session(2))
+    flush.work(home)
+    shutil.rmtree(home.paths.daily)
+    status, facts = verify(capsys)
+    assert (status, facts["captured"], facts["turns_taken_out"]) == (0, 4, 4)
+
+
+def test_only_a_project_or_a_time_is_accounted_for(
+    client: Shelf, home: Home, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    client.session(1)
+    client.session(2, cwd=tmp_path / "other", age_s=DAY * 1.5)
+    assert verify(capsys, "--project", "other")[1]["turns"] == 4
+    assert verify(capsys, "--since", time.strftime("%Y-%m-%d", time.gmtime(time.time() - HOUR)))[1]["turns"] == 2
+    assert cli.main(["verify", "--since", "yesterday"]) == 1
+
+
+def test_a_missing_receipt_is_told_once_and_taken_back(
+    client: Shelf, home: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    notice = Path(home.paths.state, "notice")
+    client.session(2)
+    verify(capsys)
+    assert "4 turns were never captured" in notice.read_text()
+    notice.unlink()  # a session has started and said it
+    verify(capsys)
+    assert not notice.exists()
+    verify(capsys, "--repair")
+    flush.work(home)
+    client.session(2)
+    verify(capsys)
+    assert notice.exists()
+
+
+def test_sub_agents_files_are_read_only_when_the_setting_keeps_them(
+    client: Shelf, home: Home, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.session(2, name="agent-a1", isSidechain=True)
+    assert verify(capsys)[1]["turns"] == 0
+    monkeypatch.setenv("MEMORIA_KEEP_SIDECHAINS", "1")
+    assert verify(capsys)[1]["missing"] == 4
+
+
+def test_what_is_no_transcript_is_passed_over(client: Shelf, home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    path = client.session(1)
+    path.with_name("folder.jsonl").mkdir()
+    os.mkfifo(path.with_name("pipe.jsonl"))
+    path.with_name("gone.jsonl").symlink_to("nowhere")
+    path.with_name("junk.jsonl").write_bytes(b"\xff\x00{[" * 1000)
+    client.age(path.with_name("junk.jsonl"), HOUR)
+    assert verify(capsys)[1]["turns"] == 2
+
+
+def test_a_transcript_that_the_client_will_soon_delete_is_copied(
+    client: Shelf, home: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    since(home, 60 * DAY)
+    path = client.session(2, age_s=28 * DAY)
+    verify(capsys, "--repair")
+    path.unlink()
+    flush.work(home)
+    assert [len(entry.turns) for entry in entries(home)] == [4]
+
+
+SHARED = Path(os.environ.get("MEMORIA_SHARED") or Path(places.ROOT).parent / "shared")
+
+
+@pytest.mark.skipif(not (SHARED / "transcripts").is_dir(), reason="no real transcripts here")
+@pytest.mark.parametrize("pieces", [1, 3])
+def test_nothing_of_real_transcripts_is_missing_after_the_worker(
+    client: Shelf, home: Home, capsys: pytest.CaptureFixture[str], pieces: int
+) -> None:
+    """Also when hooks saw them grow: what a reader of pieces keeps is what a reader of the whole keeps."""
+    since(home, 10_000 * DAY)
+    for source in sorted((SHARED / "transcripts").glob("*.jsonl")):
+        data = source.read_bytes()
+        path = client.root / "-real" / source.name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for number in range(1, pieces + 1):
+            path.write_bytes(
+                data[: data.rfind(b"\n", 0, len(data) * number // pieces) + 1] if number < pieces else data
+            )
+            fire(home, path, "SessionEnd" if number == pieces else "Stop")
+        client.age(path, HOUR)
+    flush.work(home)
+    status, facts = verify(capsys)
+    assert facts["turns"] > 1000
+    assert (status, facts["missing"], facts["waiting"]) == (0, 0, 0), facts["missing_in"]
