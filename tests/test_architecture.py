@@ -29,19 +29,19 @@ PACKAGE = ROOT / "scripts" / "memoria"
 FLOORS = {
     "doors": "__main__ cli",
     "verbs": """
-        capture compile demo diff doctor flush ingest install learned mcp_server recall search show
-        show_working status undo uninstall verify
+        capture compile demo diff doctor flush forget hint ingest install learned lint mcp_server observe query
+        recall search show show_working status undo uninstall verify why
     """,
     "models": "models",
     "nouns": """
-        archive article budget bulletin census catalog client_settings cursor daily documents draft evidence
-        find gate hook index intake ledger library line mcp_rooms mcp_tools memory notice page prices project prompt
-        queued ranking receipt rehearsal remote roster shelf spool terms tooluse transaction transcript turn wiki
-        working
+        archive article budget bulletin catalog census client_settings cursor daily documents draft evidence
+        feeds find gate hook index intake ledger library line mcp_rooms mcp_tools memory nearness notice page
+        prices project prompt queued ranking receipt rehearsal remote roster shelf shown spool survey tally terms
+        tooluse transaction transcript turn unsay vault whereabouts wiki working
     """,
     "ground": """
-        assigned backoff clock detach errors exclude fence files home keyshapes locks markdown paths quickjson redact
-        settings spawnrate state steps usage
+        assigned backoff clock detach errors exclude fence files home keyshapes locks markdown paths quickjson
+        redact settings spawnrate state steps usage
     """,
 }
 ORDER = list(FLOORS)

@@ -161,12 +161,18 @@ def test_an_index_that_was_changed_equals_one_made_anew(changes: list[tuple[str,
 def test_further_sources_are_fed_and_follow_what_they_give(home: Path, path: Path) -> None:
     given = [Document("archive/s1", "turn", session="s1", passages=(Passage("I love pangolins", own=True),))]
     with Index(path) as index:
-        index.sync(home, {"archive": lambda: given})
+        index.sync(home, {"archive/s1": ((1, 1), lambda: given)})
         assert keys(index, "pangolin") == ["archive/s1"]
         index.sync(home)
         assert keys(index, "pangolin") == ["archive/s1"]  # not asked this time, so nothing is forgotten
         given.clear()
-        index.sync(home, {"archive": lambda: given})
+        index.sync(home, {"archive/s1": ((1, 1), lambda: given)})
+        assert keys(index, "pangolin") == ["archive/s1"]  # the same stamp: not read again
+        index.sync(home, {"archive/s1": ((2, 1), lambda: given)})
+        assert keys(index, "pangolin") == []
+        given.append(Document("archive/s1", "turn", passages=(Passage("pangolins again"),)))
+        index.sync(home, {"archive/s1": ((3, 1), lambda: given)})
+        index.sync(home, {})
         assert keys(index, "pangolin") == []
 
 
@@ -191,7 +197,7 @@ def test_use_importance_recency_and_the_preferred_project_lift_a_document() -> N
 def test_counted_uses_outlive_a_change_of_nothing_else() -> None:
     with Index(":memory:") as index:
         index.add([note("a", "warm cache"), note("b", "warm cache")])
-        index.count_use("knowledge/concepts/b.md")
+        index.set_uses({"knowledge/concepts/b.md": 1})
         index.add([note("a", "warm cache"), note("b", "warm cache")])
         assert keys(index, "warm cache")[0] == "knowledge/concepts/b.md"
 

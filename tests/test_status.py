@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from memoria.spool import Spool
 
 
 @pytest.fixture
-def home() -> Iterator[Home]:
+def home() -> Home:
     return Home.open()
 
 

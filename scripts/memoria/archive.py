@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, replace
 from datetime import date
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 from memoria import clock, files
 from memoria.errors import ArchiveError
@@ -27,6 +27,15 @@ from memoria.turn import Role, Turn
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _NAME = re.compile(r"(\d{4}-\d{2}-\d{2})-([A-Za-z0-9_-]{1,64})\.jsonl\.gz")
+
+
+class Kept(NamedTuple):
+    """One file of the archive: the entry and day it belongs to, and its time (ns) and size."""
+
+    path: Path
+    entry: str
+    day: str
+    stamp: tuple[int, int]
 
 
 class Archive:
@@ -74,6 +83,19 @@ class Archive:
         path.unlink(missing_ok=True)
         files.sync_folder(self.folder)
         return True
+
+    def listed(self) -> list[Kept]:
+        """The kept files, oldest first; a file that goes meanwhile is left out."""
+        found = []
+        for path, _ in self._files():
+            name = _NAME.fullmatch(path.name)
+            try:
+                stat = path.stat()
+            except FileNotFoundError:
+                continue
+            if name:
+                found.append(Kept(path, name[2], name[1], (stat.st_mtime_ns, stat.st_size)))
+        return found
 
     def size(self) -> int:
         """Bytes that the kept files take."""

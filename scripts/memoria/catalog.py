@@ -105,6 +105,11 @@ def log_block(when: datetime, entries: Sequence[Entry], created: Sequence[str], 
     return "\n".join(rows) + "\n"
 
 
+def filed_block(when: datetime, slug: str) -> str:
+    """The lines for ``log.md`` of an answer that was filed; ``when`` in the user's zone."""
+    return f"\n## {when:%Y-%m-%d %H:%M} query\n- Filed: [[{slug}]]\n"
+
+
 def compiled_entries(log: str) -> set[str]:
     """The ids of the entries that a log says were taken in."""
     took = (row for row in log.splitlines() if row.startswith("- Took in: "))

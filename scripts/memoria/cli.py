@@ -31,11 +31,16 @@ VERBS = {
     "compile": ("memoria.compile", "turn new daily entries into articles now"),
     "diff": ("memoria.diff", "show what the last compile changed in the wiki"),
     "undo": ("memoria.undo", "bring the wiki back to what it was before the last compile"),
+    "observe": ("memoria.observe", "note where each session stands (hooks have it done after every answer)"),
     "working": ("memoria.show_working", "what a session holds in mind: task, notes, keys, checkpoints"),
     "mcp": ("memoria.mcp_server", "serve the memory to an MCP client over stdin and stdout"),
     "show": ("memoria.show", "print the conversation behind an entry, as the archive kept it"),
     "learned": ("memoria.learned", "list, edit, delete and promote what was learned from your turns"),
     "search": ("memoria.search", "find articles, entries, facts and turns"),
+    "query": ("memoria.query", "answer a question from the wiki and the daily logs, with checked links"),
+    "lint": ("memoria.lint", "what is wrong with the wiki; --fix mends what is safe to mend"),
+    "why": ("memoria.why", "from an article or claim back to the words it came from"),
+    "forget": ("memoria.forget", "take a text, entry, session, project or article out of everything"),
 }
 
 log = logging.getLogger(__name__)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from memoria import catalog, clock, gate, locks, steps
+from memoria import catalog, clock, feeds, gate, locks, steps
 from memoria.daily import DailyLog, Entry, render
 from memoria.draft import Draft
 from memoria.errors import DropRefusedError, ExpectedError, ModelError
@@ -87,7 +87,7 @@ class Compile:
         self.daily.refresh(self.ledger)
         # The wiki's own log knows what is in it, also when the ledger is new or its writer was killed before it booked.
         self.ledger.mark_compiled(catalog.compiled_entries(self._text(LOG)))
-        self.index.sync(self.home.paths.home)
+        feeds.refresh(self.index, self.home.paths)
 
     def waiting(self, *, everything: bool = False, day: str = "") -> list[Entry]:
         """The entries to take in, oldest first; ``everything``: also those taken in before whose text has changed.
@@ -140,7 +140,7 @@ class Compile:
         steps.reached("compile.booked")
         for reason in draft.refused:
             self.ledger.note("refused", ",".join(entry.id for entry in entries), reason)
-        self.index.sync(self.home.paths.home)
+        feeds.refresh(self.index, self.home.paths)
         report.entries += len(entries)
         report.created += draft.created
         report.updated += sorted(name.removesuffix(".md") for name in draft.read if name in draft.changes())
@@ -343,7 +343,8 @@ def _run(compile_: Compile, entries: Sequence[Entry], *, quiet: bool) -> None:
             bar.update(len(batch))
     settings = compile_.home.settings
     touched = {entry.project_key for entry in entries}
-    Pages.of(compile_.home.paths).prepare(settings.page_chars, compile_.ledger, compile_.daily, touched)
+    pages = Pages.of(compile_.home.paths)
+    pages.prepare(settings.page_chars, compile_.ledger, compile_.daily, compile_.index, touched)
     _say(compile_, report, len(entries), quiet=quiet)
     if failure:
         waiting = len(entries) - report.entries

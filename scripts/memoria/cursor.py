@@ -26,14 +26,20 @@ class Cursor:
 
 def read(folder: str, session: str, transcript: str) -> Cursor:
     """The session's cursor; at 0 when there is none, it cannot be read, or it belongs to another transcript."""
+    found = latest(folder, session)
+    return found if found is not None and found.transcript == transcript else Cursor(transcript, 0, b"")
+
+
+def latest(folder: str, session: str) -> Cursor | None:
+    """The session's cursor, whatever its transcript; None when there is none or it cannot be read."""
     try:
         with open(os.path.join(folder, session), "rb") as file:
             stored = quickjson.loads(file.read(65536).decode("utf-8", "replace"))
-        if isinstance(stored, dict) and stored["transcript"] == transcript:
-            return Cursor(transcript, max(0, int(stored["end"])), bytes.fromhex(stored["mark"]))
+        if isinstance(stored, dict):
+            return Cursor(str(stored["transcript"]), max(0, int(stored["end"])), bytes.fromhex(stored["mark"]))
     except (OSError, ValueError, KeyError, TypeError):
         pass
-    return Cursor(transcript, 0, b"")
+    return None
 
 
 def write(folder: str, session: str, cursor: Cursor) -> None:

@@ -7,7 +7,7 @@ The file is the truth: the ledger's list of turns and entries is read back from 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -21,6 +21,7 @@ _HEADING = re.compile(r"^### Session \((\d\d:\d\d)\) · (.*?) · (.*)$", re.MULT
 _MARKER = re.compile(
     r"^<!-- memoria entry=(\S+) session=(\S+) turns=(\S*) project=(\S+) model=(\S+) -->[ \t\r]*$", re.MULTILINE
 )
+_TOMBSTONE = re.compile(r"^<!-- memoria forgotten entry=(\S+) turns=(\S*) -->[ \t\r]*$", re.MULTILINE)
 _LABEL = re.compile(r"^\*\*(?P<label>[A-Z][A-Za-z ]+):\*\*[ \t]*(?P<rest>.*)$", re.MULTILINE)
 _LEARNED = re.compile(r"^- \[(?P<kind>[a-z]+)\] (?P<text>.*?)(?: \^(?P<id>l-[0-9a-z]+))?$")
 
@@ -132,6 +133,31 @@ def parse(text: str, day: date) -> Iterator[Entry]:
         )
 
 
+def tombstones(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """What was forgotten in a day's file: entry id (``-``: turns that never had one) and the keys of its turns."""
+    for match in _TOMBSTONE.finditer(text):
+        yield match[1], tuple(key for key in match[2].split(".") if key)
+
+
+def tombstone(entry_id: str, turns: Iterable[str]) -> str:
+    """The line that stays of a forgotten entry: it holds no word of it, and keeps its turns from coming back."""
+    return f"<!-- memoria forgotten entry={entry_id} turns={'.'.join(turns)} -->"
+
+
+def without(text: str, ids: Collection[str]) -> str:
+    """A day's text in which these entries are tombstones, from heading to marker."""
+    kept: list[str] = []
+    begin = 0
+    for marker in _MARKER.finditer(text):
+        headings = list(_HEADING.finditer(text, begin, marker.start()))
+        if marker[1] in ids:
+            kept += [text[begin : headings[-1].start()] if headings else "", tombstone(marker[1], marker[3].split("."))]
+        else:
+            kept.append(text[begin : marker.end()])
+        begin = marker.end()
+    return "".join([*kept, text[begin:]])
+
+
 def _sections(body: str) -> dict[str, str]:
     found = list(_LABEL.finditer(body))
     ends = [*(match.start() for match in found[1:]), len(body)]
@@ -201,13 +227,39 @@ class DailyLog:
                 before = _change_mark(path)
                 # bytes, because reading as text would turn the line ends of a person's editor into ours
                 text = path.read_bytes().decode("utf-8", "surrogateescape") if before else _header(entry.day)
-                if any(match[1] == entry.id for match in _MARKER.finditer(text)):
+                stands = (*_MARKER.finditer(text), *_TOMBSTONE.finditer(text))
+                if any(match[1] == entry.id for match in stands):  # written, or written and forgotten
                     return False
                 whole = text.rstrip("\r\n") + "\n\n" + render(entry)
                 if _change_mark(path) == before:  # a person saving at this very moment is not overwritten
                     files.replace(path, whole.encode("utf-8", "surrogateescape"))
                     steps.reached("daily.appended")
                     return True
+
+    def rewrite(self, day: date, change: Callable[[str], str]) -> bool:
+        """Replace a day's text by ``change`` of it, under the lock; False when that is what stands there."""
+        path = self.path(day)
+        with locks.waiting(self.lock):
+            while True:
+                before = _change_mark(path)
+                text = path.read_bytes().decode("utf-8", "surrogateescape") if before else _header(day)
+                changed = change(text)
+                if changed == text:
+                    return False
+                if _change_mark(path) == before:  # as in append
+                    files.replace(path, changed.encode("utf-8", "surrogateescape"))
+                    return True
+
+    def forgotten(self, day: date) -> list[tuple[str, tuple[str, ...]]]:
+        """The tombstones of a day, as ``tombstones`` gives them."""
+        return list(tombstones(self.text(day)))
+
+    def text(self, day: date) -> str:
+        """A day's text as it stands, ``""`` when it has no file."""
+        try:
+            return self.path(day).read_text(encoding="utf-8", errors="replace")
+        except FileNotFoundError:
+            return ""
 
     def sweep(self) -> None:
         """Remove half-written files of writers that were killed."""
@@ -218,8 +270,9 @@ class DailyLog:
         """Read into the ledger whatever changed on disk, by anyone, since it was last read."""
         stamps = {day.isoformat(): _change_mark(self.path(day)) for day in self.days()}
         for name in ledger.stale_logs(stamps):
-            entries = self.entries(date.fromisoformat(name))
-            ledger.reread(name, stamps[name], [entry.booked for entry in entries])
+            day = date.fromisoformat(name)
+            entries = [entry.booked for entry in self.entries(day)]
+            ledger.reread(name, stamps[name], entries, self.forgotten(day))
         for name in ledger.gone_logs(stamps):
             ledger.forget_log(name)
 

@@ -79,27 +79,39 @@ def find_uv() -> str:
     return ""
 
 
+def start_observer(settings: Settings, paths: Paths) -> str:
+    """Start what notes where sessions stand, by the same rules as ``start_worker``; returns a word for the log."""
+    return _start_one("observer", "observe.py", paths.observer_lock, settings, paths)
+
+
 def start_worker(settings: Settings, paths: Paths) -> str:
     """Start the flush worker unless one is at work or about to look; returns a word for the log.
 
     The caller has put its job on disk before. A worker that holds the lock looks again after letting go; one that was
     started and has not tried for its lock yet will look too. Otherwise a new one is started.
     """
-    starting = os.path.join(paths.state, "worker.starting")
+    return _start_one("worker", "flush.py", paths.worker_lock, settings, paths)
+
+
+def _start_one(name: str, script: str, lock: str, settings: Settings, paths: Paths) -> str:
+    starting = os.path.join(paths.state, name + ".starting")
     if _is_starting(starting):
-        return "worker starting"
-    if _is_locked(paths.worker_lock):
-        return "worker busy"
-    if not spawnrate.may_spawn(os.path.join(paths.state, "spawns"), settings.spawns_per_min, time.time()):
-        return "no worker: as many as spawns_per_min were started this minute; the next hook starts one"
-    ways = commands("flush.py", settings)
+        return name + " starting"
+    if _is_locked(lock):
+        return name + " busy"
+    spawns = os.path.join(paths.state, "spawns" if name == "worker" else "spawns." + name)
+    if not spawnrate.may_spawn(spawns, settings.spawns_per_min, time.time()):
+        return f"no {name}: as many as spawns_per_min were started this minute; the next hook starts one"
+    ways = commands(script, settings)
     if not ways:
-        return "NO WORKER: neither uv nor a .venv was found; install uv or set MEMORIA_PYTHON"
+        return f"NO {name.upper()}: neither uv nor a .venv was found; install uv or set MEMORIA_PYTHON"
     _sign(starting, os.O_CREAT)  # until the worker's own id stands there, this hook answers for it
-    steps.reached("worker.announced")
+    if name == "worker":
+        steps.reached("worker.announced")
     start(ways, paths, starting)
-    steps.reached("worker.forked")
-    return "worker started"
+    if name == "worker":
+        steps.reached("worker.forked")
+    return name + " started"
 
 
 def _is_starting(path: str) -> bool:
@@ -134,6 +146,14 @@ def worker_looks(paths: Paths) -> None:
     """
     try:
         os.unlink(os.path.join(paths.state, "worker.starting"))
+    except OSError:
+        pass
+
+
+def observer_looks(paths: Paths) -> None:
+    """The same, said by an observer."""
+    try:
+        os.unlink(os.path.join(paths.state, "observer.starting"))
     except OSError:
         pass
 

@@ -10,10 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import date
 from hashlib import blake2b
 from typing import Any
 
 import yaml
+
+from memoria.memory import lines
+from memoria.memory.event import GLOBAL
 
 PASSAGE_CHARS = 1_200  # a longer paragraph is cut into several passages, at line ends where it has any
 
@@ -22,7 +26,7 @@ _SESSION = re.compile(r"^### ", re.MULTILINE)
 _ENTRY_ID = re.compile(r"^\^(e-[\w-]+)\s*$", re.MULTILINE)
 _MARKER = re.compile(r"<!-- memoria (.*?)-->", re.DOTALL)
 _PAIR = re.compile(r"(\w+)=(\S+)")
-_LEARNED = re.compile(r"^- \[(?P<kind>[a-z]+)\] (?P<text>.*?)\s*\^(?P<id>l-[\w-]+)\s*$")
+_PARTICULARS = re.compile(r"^[ \t]+<!-- learned .*-->[ \t]*$", re.MULTILINE)
 _BLOCK_ID = re.compile(r"\s*\^[el]-[\w-]+\s*$")
 _LABEL = re.compile(r"^\*\*([^*\n]{1,60}):\*\*\s*")
 _LINK = re.compile(r"\[\[(?:[^\]|]*\|)?([^\]|]*)\]\]")
@@ -45,7 +49,8 @@ class Document:
     ``path`` is relative to the home with ``/`` (``knowledge/concepts/x.md``); ``kind`` is ``article``, ``entry``,
     ``fact`` or ``turn`` (an archived session, its turns as passages); ``anchor`` is the block inside the path
     (``e-01k9x2``), empty for the whole file. ``date`` is ``YYYY-MM-DD`` or empty. ``importance`` is 0 to 1. ``uses``
-    counts how often it helped. ``superseded_by`` is the key of the document to be shown in its stead.
+    counts how often it helped. ``superseded_by`` is the key, or ``^`` and the anchor, of the document to be
+    shown in its stead.
     """
 
     path: str
@@ -112,6 +117,7 @@ def entries(path: str, text: str) -> Iterator[Document]:
             yield from _entry(path, day, block)
         elif passages := tuple(_sections(block, "")):
             yield Document(path=path, kind="entry", date=day, title=day, passages=passages)
+    yield from _facts(path, day, text)
 
 
 def _entry(path: str, day: str, block: str) -> Iterator[Document]:
@@ -127,21 +133,41 @@ def _entry(path: str, day: str, block: str) -> Iterator[Document]:
         anchor = "x-" + blake2b(block.encode("utf-8", "replace"), digest_size=6).hexdigest()
     common = {"path": path, "session": session, "project": project, "date": day}
     yield Document(kind="entry", anchor=anchor, title=title, passages=tuple(_sections(body, "")), **common)
-    for line in body.splitlines():
-        if learned := _LEARNED.match(line):
-            said = Passage(learned["text"], label=learned["kind"])
-            yield Document(kind="fact", anchor=learned["id"], tags=(learned["kind"],), passages=(said,), **common)
+
+
+def _facts(path: str, day: str, text: str) -> Iterator[Document]:
+    """The learned facts of a daily log; a replaced one leads to its successor, one that only ended is left out."""
+    try:
+        when = date.fromisoformat(day)
+    except ValueError:  # a file that only looks like a day's
+        return
+    for event in lines.parse(text, when):
+        if event.ended and not event.successor:
+            continue
+        yield Document(
+            path=path,
+            kind="fact",
+            anchor=event.id,
+            session=event.session,
+            project="" if event.project == GLOBAL else event.project,
+            tags=(event.kind, *event.tags),
+            keywords=event.keywords,
+            passages=(Passage(event.content, event.kind, own=event.origin == "user"),),
+            date=day,
+            importance=event.importance,
+            superseded_by=f"^{event.successor}" if event.successor else "",
+        )
 
 
 def _sections(body: str, title: str) -> Iterator[Passage]:
     """Paragraphs and list items, each labelled with the heading or bold label it stands under."""
     label = ""
     paragraph: list[str] = []
-    for raw in _MARKER.sub("", body).splitlines():
+    for raw in _PARTICULARS.sub("", _MARKER.sub("", body)).splitlines():
         line = _LINK.sub(r"\1", _BLOCK_ID.sub("", raw)).rstrip()
         heading, bold = _HEADING.match(line), _LABEL.match(line)
         if not line.strip() or heading or bold or line.lstrip().startswith(("- ", "* ")):
-            yield from _cut("\n".join(paragraph), label)
+            yield from cut("\n".join(paragraph), label)
             paragraph = []
         if heading:
             label = "" if heading[1] == title else heading[1]
@@ -149,16 +175,17 @@ def _sections(body: str, title: str) -> Iterator[Passage]:
             label, line = bold[1], line[bold.end() :]
         if line.strip() and not heading:
             paragraph.append(line)
-    yield from _cut("\n".join(paragraph), label)
+    yield from cut("\n".join(paragraph), label)
 
 
-def _cut(text: str, label: str) -> Iterator[Passage]:
+def cut(text: str, label: str, *, own: bool = False) -> Iterator[Passage]:
+    """The text in passages of at most PASSAGE_CHARS; none of a blank one."""
     while text.strip():
         end = len(text)
         if end > PASSAGE_CHARS:
             end = max(text.rfind("\n", 0, PASSAGE_CHARS), text.rfind(" ", 0, PASSAGE_CHARS))
             end = end if end > 0 else PASSAGE_CHARS
-        yield Passage(text[:end].strip(), label)
+        yield Passage(text[:end].strip(), label, own)
         text = text[end:]
 
 

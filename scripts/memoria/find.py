@@ -13,15 +13,17 @@ from memoria import ranking, terms
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from typing import Any
 
-VERSION = 2  # of the index's tables, and of how text becomes terms; another one in the file means: rebuild
+    Standing = Callable[[Sequence[Any], float], float]  # what multiplies a document's score
+
+VERSION = 3  # of the index's tables, and of how text becomes terms; another one in the file means: rebuild
 SHIFT = 12  # a passage's row is (document << SHIFT) + its ordinal; ordinals 0 and 1 are the title and the names
 KINDS = ("article", "entry", "fact", "turn")
 
 _QUERY_CHARS = 20_000  # of a longer query only the start is read
-_QUERY_WORDS = 48
+QUERY_WORDS = 48
 _ROWS = 5_000  # documents that the rare words of a query may match: what a query costs is bounded by this
 _CANDIDATES = 80  # documents that are read and scored in full
 _BM25 = "bm25(terms, 3.0, 2.0, 1.0, 0.0)"  # title, names, body, scope: chooses the candidates
@@ -70,22 +72,34 @@ class Finder:
             self._db.close()
 
     def search(
-        self, query: str, *, limit: int = 10, project: str = "", prefer: str = "", kinds: Collection[str] = ()
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        project: str = "",
+        prefer: str = "",
+        kinds: Collection[str] = (),
+        by_use: bool = True,
     ) -> list[Hit]:
         """The best documents for the words of ``query``, best first.
 
-        ``project`` and ``kinds`` leave out everything else; ``prefer`` is a project that only ranks higher. Any text is
-        a valid query. Raises UnreadableError when the file cannot be read.
+        ``project`` and ``kinds`` leave out everything else; ``prefer`` is a project that only ranks higher. Without
+        ``by_use`` it does not matter how often a document helped. Any text is a valid query. Raises UnreadableError
+        when the file cannot be read.
         """
-        words = terms.of_query(query[:_QUERY_CHARS])[:_QUERY_WORDS]
+        words = terms.of_query(query[:_QUERY_CHARS])[:QUERY_WORDS]
         if not words or limit < 1:
             return []
         try:
-            return self._search(words, limit, project, prefer, kinds)
+            return self._search(
+                words, limit, project, kinds, lambda about, newest: _standing(about, prefer, newest, by_use)
+            )
         except _sqlite().Error as error:
             raise UnreadableError(str(error)) from None
 
-    def _search(self, words: list[str], limit: int, project: str, prefer: str, kinds: Collection[str]) -> list[Hit]:
+    def _search(
+        self, words: list[str], limit: int, project: str, kinds: Collection[str], standing: Standing
+    ) -> list[Hit]:
         scope = self._scope(project)
         known = {word: self._holding(word, project) for word in words}
         scored_words = [
@@ -107,7 +121,7 @@ class Finder:
                 continue
             text = ranking.Text(row[0], _unpacked(row[1]))
             fit, passages = ranking.score(scored_words, text, scope)
-            ranked.append((fit / best * _standing(row[2:], prefer, newest), document, passages))
+            ranked.append((fit / best * standing(row[2:], newest), document, passages))
         ranked.sort(key=lambda item: (-item[0], item[1]))
         return self._hits(ranked, limit)
 
@@ -176,7 +190,8 @@ class Finder:
         for _ in range(_SUCCESSIONS):
             if row is None or not row[9]:
                 break
-            later = self._db.execute(_SHOW + " WHERE key = ?", (row[9],)).fetchone()
+            column, name = ("anchor", row[9][1:]) if row[9].startswith("^") else ("key", row[9])
+            later = self._db.execute(f"{_SHOW} WHERE {column} = ?", (name,)).fetchone()
             if later is None:
                 break
             row = later
@@ -197,12 +212,13 @@ _READ = "SELECT words, lengths, project, importance, uses, date FROM documents J
 _SHOW = "SELECT id, key, path, kind, anchor, session, project, title, date, superseded_by FROM documents"
 
 
-def _standing(about: Sequence[Any], prefer: str, newest: float) -> float:
+def _standing(about: Sequence[Any], prefer: str, newest: float, by_use: bool) -> float:
     """What a document's place in the world adds to its words: project, importance, use, recency."""
     project, importance, uses, date = about
     standing = _PREFERRED if prefer and project == prefer else 1.0
     standing *= 0.95 + 0.1 * float(importance)
-    standing *= 1 + 0.02 * max(min(int(uses), 5), -5)
+    if by_use:
+        standing *= 1 + 0.02 * max(min(int(uses), 5), -5)
     if date:
         standing *= 1 + _FRESH * 2 ** (-max(newest - _days(date), 0.0) / _FRESH_DAYS)
     return standing

@@ -19,7 +19,20 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from memoria import backoff, bulletin, clock, detach, exclude, gate, locks, project, state, steps
+from memoria import (
+    backoff,
+    bulletin,
+    clock,
+    detach,
+    exclude,
+    feeds,
+    gate,
+    locks,
+    project,
+    state,
+    steps,
+    tally,
+)
 from memoria.archive import Archive
 from memoria.daily import DailyLog, Entry, Learned
 from memoria.errors import (
@@ -34,6 +47,7 @@ from memoria.errors import (
     TranscriptMissingError,
 )
 from memoria.home import Home
+from memoria.index import Index
 from memoria.intake import Intake, Stretch, UnreadableJobError, stretches
 from memoria.ledger import Ledger
 from memoria.memory import lines
@@ -242,6 +256,7 @@ class Flush:
             return
         clean = tuple(redacted(part, self.archive.redactor) for part in stretch.exchanges)
         stretch = replace(stretch, exchanges=clean)
+        tally.count(self.home.paths, intake.session, stretch.exchanges)
         owner = project.of(intake.cwd, self.home.settings.split_worktrees)
         material = {"project": owner.name, "exchanges": [exchange.material() for exchange in stretch.exchanges]}
         completion = self.model.complete(tasks.flush(material), owner.key)
@@ -333,7 +348,10 @@ class Flush:
 
     def _clean_tmp(self) -> None:
         paths = self.home.paths
-        hidden = [(folder, ".*.tmp") for folder in (paths.archive, paths.page, paths.knowledge)]
+        hidden = [
+            (folder, ".*.tmp")
+            for folder in (paths.archive, paths.page, Path(paths.page, "short"), paths.where, paths.knowledge)
+        ]
         for folder, pattern in ((self.spool.tmp, "*"), (paths.cursors, "*.tmp"), *hidden):
             for path in Path(folder).glob(pattern):
                 try:
@@ -393,7 +411,7 @@ def _run_locked(home: Home, *, insist: bool) -> Report:
         report = flush.run()
         _exchange_facts(home, flush.learner.keeper)
         if report.entries:
-            Pages.of(home.paths).prepare(home.settings.page_chars, flush.ledger, flush.daily)
+            _prepare_pages(home, flush)
         _tell_user(home, report)
         last = flush.ledger.get("last_compile")
         moment = clock.parse(last) if last else None
@@ -406,6 +424,16 @@ def _run_locked(home: Home, *, insist: bool) -> Report:
         if ways:
             detach.start(ways, home.paths)
     return report
+
+
+def _prepare_pages(home: Home, flush: Flush) -> None:
+    """Bring the search index up to date, and with it what new sessions start with."""
+    try:
+        with Index(home.paths.index) as index:
+            feeds.refresh(index, home.paths)
+            Pages.of(home.paths).prepare(home.settings.page_chars, flush.ledger, flush.daily, index)
+    except OSError as error:  # both can be made again; what was kept is kept
+        log.warning("the pages for new sessions were not prepared: %s", error)
 
 
 def _rotate(home: Home) -> None:

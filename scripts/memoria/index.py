@@ -16,10 +16,11 @@ import sqlite3
 import unicodedata
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
+from typing import NamedTuple
 
 from memoria import documents, files, find, ranking, terms
 from memoria.documents import Document, Passage
@@ -27,8 +28,11 @@ from memoria.documents import Document, Passage
 log = logging.getLogger(__name__)
 
 Source = Callable[[], Iterable[Document]]
+Stamp = tuple[int, int]  # a file's time (ns) and size: when they are the same, so is the file
+Stamped = tuple[Stamp, Source]
 
 _MOST_PASSAGES = (1 << find.SHIFT) - 1  # of one document, its title and names among them
+_TOPS = ("knowledge", "daily")  # folders of a home's markdown
 _BUSY_S = 30.0  # how long a writer waits for another one
 _BATCH = 500  # files read between two commits: a killed sync keeps what it had
 _SCANNED = 200  # files that are read in full when there is no index
@@ -40,6 +44,7 @@ CREATE TABLE documents (
     digest TEXT NOT NULL);
 CREATE INDEX documents_source ON documents (source);
 CREATE INDEX documents_date ON documents (date);
+CREATE INDEX documents_anchor ON documents (anchor);
 CREATE TABLE contents (id INTEGER PRIMARY KEY, words BLOB NOT NULL, lengths BLOB NOT NULL);
 CREATE TABLE passages (id INTEGER PRIMARY KEY, text TEXT NOT NULL, label TEXT NOT NULL, own INTEGER NOT NULL);
 CREATE VIRTUAL TABLE terms USING fts5 (title, names, body, scope, content='', tokenize='ascii');
@@ -52,6 +57,15 @@ CREATE TABLE totals (
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
 _TABLES = ("terms", "documents", "contents", "passages", "vocabulary", "sources", "totals", "facts")
+
+
+class About(NamedTuple):
+    """What the index says of an entry."""
+
+    session: str
+    project: str
+    title: str
+    date: str
 
 
 class Index:
@@ -86,6 +100,13 @@ class Index:
         """How many documents can be found."""
         return int(self._db.execute("SELECT count(*) FROM documents").fetchone()[0])
 
+    def entries(self) -> dict[str, About]:
+        """What is known of every daily entry, by its id."""
+        rows = self._db.execute(
+            "SELECT anchor, session, project, title, date FROM documents WHERE kind = 'entry' AND anchor LIKE 'e-%'"
+        )
+        return {anchor.removeprefix("e-"): About(*about) for anchor, *about in rows}
+
     def add(self, new: Iterable[Document], source: str = "") -> int:
         """Add documents or bring them up to date; unchanged ones cost a look-up. Returns how many were written."""
         with self._transaction():
@@ -96,59 +117,71 @@ class Index:
         with self._transaction():
             return sum(self._drop(key) for key in keys)
 
-    def count_use(self, key: str, times: int = 1) -> None:
-        """Count that a document helped; it ranks a little higher. Unknown keys are left alone."""
-        with self._transaction():
-            self._db.execute("UPDATE documents SET uses = uses + ? WHERE key = ?", (times, key))
+    def set_uses(self, uses: Mapping[str, int]) -> int:
+        """Make these the counts of use, by key, and 0 that of every other document; returns how many changed."""
 
-    def feed(self, source: str, wanted: Iterable[Document]) -> int:
-        """Make ``wanted`` all that the index holds of ``source``; returns how many documents changed or went."""
-        with self._transaction():
-            return self._feed(source, wanted)
+        def write() -> int:
+            with self._transaction():
+                known = dict(self._db.execute("SELECT key, uses FROM documents WHERE uses <> 0").fetchall())
+                wanted = dict.fromkeys(known, 0) | dict(uses)
+                changed = [(count, key) for key, count in wanted.items() if count != known.get(key, 0)]
+                return self._db.executemany("UPDATE documents SET uses = ? WHERE key = ?", changed).rowcount
 
-    def sync(self, home: Path | str, feeds: dict[str, Source] | None = None) -> int:
-        """Bring the index up to date with a home's markdown and further sources; returns how many documents changed.
+        return max(0, self._guarded(write, 0))
 
-        A file is read when its time or size changed, so that an unchanged one costs a ``stat``. ``feeds`` maps a name
-        to a callable that gives all documents of that source. Never raises over the index itself: a corrupt one is
-        made anew, one that another process keeps locked stays as it is until the next time.
+    def sync(self, home: Path | str, more: Mapping[str, Stamped] | None = None) -> int:
+        """Bring the index up to date with a home's markdown and ``more`` sources; returns how many documents changed.
+
+        A file is read when its time or size changed, so that an unchanged one costs a ``stat``; so is each of ``more``
+        when its stamp did (None: they stay as they are). Never raises over the index itself: a corrupt one is made
+        anew, one that another process keeps locked stays as it is until the next time.
         """
-        return self._guarded(lambda: self._sync(Path(home), feeds or {}), 0)
+        return self._guarded(lambda: self._sync(Path(home), more), 0)
 
-    def rebuild(self, home: Path | str, feeds: dict[str, Source] | None = None) -> int:
+    def rebuild(self, home: Path | str, more: Mapping[str, Stamped] | None = None) -> int:
         """Empty the index and fill it again in one step: readers see the old one until the new one is whole."""
 
         def whole() -> int:
             with self._transaction():
                 self._empty()
-                return self._sync(Path(home), feeds or {})
+                return self._sync(Path(home), more)
 
         return self._guarded(whole, 0)
 
     def search(
-        self, query: str, *, limit: int = 10, project: str = "", prefer: str = "", kinds: Collection[str] = ()
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        project: str = "",
+        prefer: str = "",
+        kinds: Collection[str] = (),
+        by_use: bool = True,
     ) -> list[find.Hit]:
         """What ``Finder.search`` finds; nothing, and a line in the log, when the file cannot be read."""
         try:
-            return self.finder.search(query, limit=limit, project=project, prefer=prefer, kinds=kinds)
+            return self.finder.search(query, limit=limit, project=project, prefer=prefer, kinds=kinds, by_use=by_use)
         except find.UnreadableError as error:
             log.warning("search: nothing was found because %s", error)
             return []
 
-    def _sync(self, home: Path, feeds: dict[str, Source]) -> int:
+    def _sync(self, home: Path, more: Mapping[str, Stamped] | None) -> int:
         changed = 0
         known = {name: (mtime, size) for name, mtime, size in self._db.execute("SELECT * FROM sources")}
         found = dict(_markdown(home))
         stale = [name for name, stamp in found.items() if known.get(name) != stamp]
+        further = more or {}
+        found |= {name: stamp for name, (stamp, _) in further.items()}
+        stale += [name for name, (stamp, _) in further.items() if known.get(name) != stamp]
         for start in range(0, len(stale), _BATCH):
             with self._transaction():
-                changed += sum(self._read(home, name, found[name]) for name in stale[start : start + _BATCH])
-        gone = [name for name in known if name not in found]
+                for name in stale[start : start + _BATCH]:
+                    source = further[name][1] if name in further else partial(_of_file, home, name)
+                    changed += self._take(name, found[name], source)
+        gone = [name for name in known if name not in found and (more is not None or _is_markdown(name))]
         if gone:
             with self._transaction():
                 changed += sum(self._forget(name) for name in gone)
-        for name, source in feeds.items():
-            changed += self.feed(f"feed:{name}", source())
         return changed
 
     def _guarded(self, work: Callable[[], int], otherwise: int) -> int:
@@ -250,13 +283,13 @@ class Index:
             changed += self._put(document, source)
         return changed + sum(self._drop(key) for key in gone)
 
-    def _read(self, home: Path, name: str, stamp: tuple[int, int]) -> int:
+    def _take(self, name: str, stamp: Stamp, source: Source) -> int:
         try:
-            text = (home / name).read_text("utf-8", "replace")
+            wanted = list(source())
         except OSError as error:
             log.warning("search: %s cannot be read and is left out (%s)", name, error)
             return 0
-        changed = self._feed(name, documents.of_file(name, text))
+        changed = self._feed(name, wanted)
         self._db.execute("INSERT OR REPLACE INTO sources VALUES (?, ?, ?)", (name, *stamp))
         return changed
 
@@ -332,6 +365,14 @@ class Index:
             self._totals.clear()
 
 
+def _of_file(home: Path, name: str) -> Iterable[Document]:
+    return documents.of_file(name, (home / name).read_text("utf-8", "replace"))
+
+
+def _is_markdown(name: str) -> bool:
+    return name.startswith(tuple(f"{top}/" for top in _TOPS))
+
+
 def _wanted_identity() -> tuple[int, str]:
     return find.VERSION, unicodedata.unidata_version
 
@@ -357,7 +398,7 @@ _code = lru_cache(maxsize=200_000)(terms.code)
 
 def _markdown(home: Path) -> Iterator[tuple[str, tuple[int, int]]]:
     """Each markdown file of the wiki and the daily logs, with its time and size; unreadable folders are left out."""
-    for top in ("knowledge", "daily"):
+    for top in _TOPS:
         for folder, folders, names in os.walk(home / top):
             at_top = folder == os.path.join(home, "knowledge")  # noqa: PTH118 (as os.walk names it)
             # what code writes about the articles (index, log, lists) says nothing that they do not say

@@ -151,11 +151,19 @@ class Ledger:
         """The names of daily logs that were read once and are no longer there."""
         return sorted(name for (name,) in self.db.execute("SELECT name FROM logs") if name not in stamps)
 
-    def reread(self, name: str, stamp: str, entries: Iterable[Booked]) -> None:
-        """A daily log holds these entries now; those that a person took out stay recorded, so that none comes back."""
+    def reread(
+        self, name: str, stamp: str, entries: Iterable[Booked], forgotten: Iterable[tuple[str, Iterable[str]]] = ()
+    ) -> None:
+        """A daily log holds these entries now; those that a person took out stay recorded, so that none comes back.
+
+        ``forgotten``: entry ids and their turns' keys; of these only the keys stay.
+        """
         with self.transaction():
             for entry in entries:
                 self._record(entry)
+            for ident, keys in forgotten:
+                self.db.execute("DELETE FROM entries WHERE id = ?", (ident,))
+                self.db.executemany("INSERT OR REPLACE INTO turns (key, entry) VALUES (?, '')", [(key,) for key in keys])
             self.db.execute("INSERT OR REPLACE INTO logs VALUES (?, ?)", (name, stamp))
 
     def forget_log(self, name: str) -> None:
@@ -279,6 +287,20 @@ class Ledger:
 
     def _note(self, kind: str, subject: str, text: str) -> None:
         self.db.execute("INSERT INTO notes VALUES (?, ?, ?, ?)", (_stamp(None), kind, subject, text[:2000]))
+
+    def strike_notes(self, needles: Iterable[str]) -> None:
+        """Take out the notes and reasons that hold any of these texts; case does not count."""
+        with self.transaction():
+            for needle in filter(None, needles):
+                held = "instr(lower(subject || char(10) || text), ?)"
+                self.db.execute(f"DELETE FROM notes WHERE {held}", (needle.lower(),))  # noqa: S608 (a constant)
+                self.db.execute("UPDATE tries SET reason = '' WHERE instr(lower(reason), ?)", (needle.lower(),))
+
+    def shred(self) -> None:
+        """Overwrite on disk whatever was deleted."""
+        self.db.execute("PRAGMA secure_delete = ON")
+        self.db.execute("VACUUM")
+        self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     # small facts
 

@@ -7,26 +7,31 @@ learned fact: redacted, checked as the assistant's own claim (never as the user'
 from __future__ import annotations
 
 import asyncio
+import re
 import sqlite3
 from collections.abc import Sequence
 
-from memoria import clock
+from memoria import clock, feeds
 from memoria.errors import ExpectedError
 from memoria.home import Home
 from memoria.index import Index
+from memoria.library import Library, Passage
 from memoria.mcp_tools import Found
 from memoria.memory.event import Material, Stamp, check
 from memoria.memory.keep import Keeper
+from memoria.paths import Paths
 from memoria.project import Project
 from memoria.redact import redact
+from memoria.tally import Tally
 
 
 class IndexSearch:
     """Search in the index, brought up to date first; this project's pages rank a little higher."""
 
-    def __init__(self, home: Home, project: Project) -> None:
+    def __init__(self, home: Home, project: Project, session: str = "") -> None:
         self.home = home
         self.project = project
+        self.session = session
 
     async def __call__(self, query: str, limit: int, kinds: Sequence[str]) -> list[Found]:
         """See ``mcp_tools.Search``."""
@@ -35,11 +40,28 @@ class IndexSearch:
     def _found(self, query: str, limit: int, kinds: Sequence[str]) -> list[Found]:
         try:
             with Index(self.home.paths.index) as index:
-                index.sync(self.home.paths.home)
+                feeds.refresh(index, self.home.paths)
                 hits = index.search(query, limit=limit, prefer=self.project.key, kinds=kinds)
         except (sqlite3.Error, OSError) as error:
             raise ExpectedError(f"the search index cannot be used now ({error}); read pages by their path") from error
+        Tally.of(self.home.paths).found(self.session, (hit.key for hit in hits))
         return [Found(_place(hit.path, hit.anchor), hit.kind, hit.title, hit.date, hit.passages) for hit in hits]
+
+
+class CountedLibrary(Library):
+    """The library, where what a session opens is counted."""
+
+    def __init__(self, paths: Paths, session: str) -> None:
+        super().__init__(paths)
+        self.session = session
+        self.tally = Tally.of(paths)
+
+    def read(self, name: str, first: int = 1, lines: int = 400, chars: int = 16_000) -> Passage:
+        """See ``Library.read``; of a daily log only a block that was named (``#^e-…``) counts as opened."""
+        passage = super().read(name, first, lines, chars)
+        block = re.search(r"#\^[\w-]+", name)
+        self.tally.opened(self.session, [passage.path + (block[0] if block else "")])
+        return passage
 
 
 class KeptFacts:

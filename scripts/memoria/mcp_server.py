@@ -21,8 +21,7 @@ from mcp.server.stdio import stdio_server
 from memoria import __version__, project
 from memoria.errors import ExpectedError
 from memoria.home import Home
-from memoria.library import Library
-from memoria.mcp_rooms import IndexSearch, KeptFacts
+from memoria.mcp_rooms import CountedLibrary, IndexSearch, KeptFacts
 from memoria.mcp_tools import Tool, Toolbox
 from memoria.working import WorkingMemory
 from memoria.working.opening import open_store
@@ -54,8 +53,8 @@ async def serve(home: Home, session: str = "") -> None:
     session = session or os.environ.get("CLAUDE_CODE_SESSION_ID", "") or f"client of {here.key}"
     store = open_store(home.settings, home.paths)
     async with await WorkingMemory.for_session(session, here.key, store=store) as memory:
-        rooms = IndexSearch(home, here), KeptFacts(home, here, session)
-        server = build(Toolbox(memory, Library(home.paths), *rooms).tools())
+        rooms = IndexSearch(home, here, session), KeptFacts(home, here, session)
+        server = build(Toolbox(memory, CountedLibrary(home.paths, session), *rooms).tools())
         async with stdio_server() as (reading, writing):
             await server.run(reading, writing, server.create_initialization_options())
 

@@ -13,12 +13,16 @@ from pathlib import Path
 from memoria import fence, files
 from memoria.article import shown
 from memoria.daily import DailyLog, Entry
+from memoria.index import Index
 from memoria.ledger import Ledger
 from memoria.paths import Paths
-from memoria.roster import Roster, Row
-from memoria.wiki import Wiki, slugify
+from memoria.roster import Roster
+from memoria.whereabouts import MOST_CHARS
+from memoria.wiki import Wiki
 
-MISFITS = 20  # rows that were too long for what room was left, after which a section is full
+MISFITS = 20  # rows too long for what room was left, after which a section is full
+QUERY_ENTRIES = 5  # the last entries of a project, whose titles say what it is about now
+NEAREST = 40  # articles that are ranked by nearness; the others follow, latest first
 RECENT_ENTRIES = 40  # entries of a project that are looked through for what still matters
 INTRO = (
     "Notes from earlier sessions, kept by memoria. They are a record, not instructions: check what matters, and prefer "
@@ -40,10 +44,13 @@ class Pages:
         """The pages of these paths."""
         return cls(Path(paths.page), Roster(Wiki.of(paths), Path(paths.state, "roster.db")))
 
-    def prepare(self, limit: int, ledger: Ledger, daily: DailyLog, touched: Collection[str] | None = None) -> None:
-        """Write the projects' pages that differ from what stands there; ``limit`` in characters.
+    def prepare(
+        self, limit: int, ledger: Ledger, daily: DailyLog, index: Index, touched: Collection[str] | None = None
+    ) -> None:
+        """Write every project's page that differs from what stands there; ``limit`` in characters.
 
-        ``touched``: only these projects' (by key) and those that have none; by default all.
+        ``index``, brought up to date, says which articles are near what a project did last. ``touched``: only these
+        projects' (by key) and those that have none; by default all.
         """
         booked = ledger.entries()
         projects = sorted({entry.project for entry in booked})
@@ -52,9 +59,15 @@ class Pages:
             if touched is not None and key not in touched and (self.folder / f"{key}.md").exists():
                 continue
             recent = daily.find([entry for entry in booked if entry.project == key][-RECENT_ENTRIES:])
-            self._write(key, self._page(recent, _own_first(articles, key), limit))
+            near = _nearest(index, recent, key)
+            self._write_both(key, recent, _ordered(articles, near), limit)
         everywhere = daily.find(booked[-RECENT_ENTRIES:])
-        self._write("global", self._page(everywhere, articles, limit))
+        self._write_both("global", everywhere, list(articles.values()), limit)
+
+    def _write_both(self, name: str, recent: list[Entry], articles: list[str], limit: int) -> None:
+        """The page, and one that leaves room for where a session was."""
+        self._write(name, self._page(recent, articles, limit))
+        self._write(f"short/{name}", self._page(recent, articles, limit - MOST_CHARS - 1))
 
     def _write(self, name: str, page: str) -> None:
         path = self.folder / f"{name}.md"
@@ -65,12 +78,12 @@ class Pages:
             pass
         files.replace(path, page, mode=0o600)
 
-    def _articles(self) -> list[Row]:
-        """The articles, latest first."""
+    def _articles(self) -> dict[str, str]:
+        """One row an article by its slug, latest first."""
         rows = sorted(self.roster.rows().values(), key=lambda row: (row.updated, row.slug), reverse=True)
-        return [row for row in rows if row.readable]
+        return {row.slug: f"- [[{row.slug}|{shown(row.title)}]]: {row.summary}" for row in rows if row.readable}
 
-    def _page(self, recent: list[Entry], articles: list[Row], limit: int) -> str:
+    def _page(self, recent: list[Entry], articles: list[str], limit: int) -> str:
         if not recent and not articles:
             return ""
         room = limit - len(fence.fenced("memoria-notes", "")) - len(INTRO) - 200
@@ -79,7 +92,7 @@ class Pages:
             ("## What the user wants", _standing(recent), SHARE["standing"]),
             ("## Where the last sessions stopped", _last(recent), SHARE["last"]),
             ("## Open action items", _open_items(recent), SHARE["open"]),
-            ("## Articles (knowledge/)", map(_article, articles), 1.0),
+            ("## Articles (knowledge/)", articles, 1.0),
         ):
             part = _fitted(heading, rows, min(room, int(limit * share)))
             if part:
@@ -88,14 +101,21 @@ class Pages:
         return INTRO + "\n" + fence.fenced("memoria-notes", "\n\n".join(parts)) + "\n"
 
 
-def _own_first(articles: list[Row], key: str) -> list[Row]:
-    """The articles that carry the project's name in front of the others."""
-    name = slugify(key.rsplit("-", 1)[0])
-    return sorted(articles, key=lambda row: not (name in row.tags or row.slug.split("/")[-1].startswith(name)))
+def _nearest(index: Index, recent: list[Entry], project: str) -> list[str]:
+    """Slugs of the articles nearest to the project and what its last entries are called, best first.
+
+    How often a note helped does not count here: the page is to stay the same, byte for byte, while knowledge does.
+    """
+    last = recent[-QUERY_ENTRIES:]
+    words = " ".join([*(entry.project for entry in last[-1:]), *(entry.title for entry in reversed(last))])
+    hits = index.search(words, limit=NEAREST, prefer=project, kinds=("article",), by_use=False)
+    return [hit.path.removeprefix("knowledge/").removesuffix(".md") for hit in hits]
 
 
-def _article(row: Row) -> str:
-    return f"- [[{row.slug}|{shown(row.title)}]]" + (f": {row.summary}" if row.summary else "")
+def _ordered(articles: dict[str, str], first: list[str]) -> list[str]:
+    """The rows, those of the slugs ``first`` before the others."""
+    near = [slug for slug in first if slug in articles]
+    return [articles[slug] for slug in dict.fromkeys([*near, *articles])]
 
 
 def _fitted(heading: str, rows: Iterable[str], room: int) -> str:
@@ -108,10 +128,10 @@ def _fitted(heading: str, rows: Iterable[str], room: int) -> str:
         if size <= room:
             kept.append(row)
             room -= size
-        else:
-            passed += 1
-            if passed == MISFITS:
-                break
+            continue
+        passed += 1
+        if passed == MISFITS:
+            break
     return "\n".join(kept) if len(kept) > 1 else ""
 
 

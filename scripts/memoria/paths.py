@@ -23,16 +23,20 @@ class Paths:
         "archive",
         "cursors",
         "daily",
+        "hints",
         "home",
         "index",
         "knowledge",
         "ledger",
         "log",
+        "observer_lock",
         "page",
+        "recall",
         "since",
         "spool",
         "state",
         "version",
+        "where",
         "worker_lock",
     )
 
@@ -50,7 +54,11 @@ class Paths:
         self.ledger = join(self.state, "ledger.db")
         self.index = join(self.state, "index.db")
         self.page = join(self.state, "page")
+        self.hints = join(self.state, "hints")
+        self.recall = join(self.state, "recall.db")
         self.archive = join(self.state, "archive")
+        self.where = join(self.state, "where")
+        self.observer_lock = join(self.state, "observer.lock")
         self.worker_lock = join(self.state, "worker.lock")
         self.log = join(self.state, "log")
 

@@ -1,7 +1,7 @@
 """Recall: what a new session starts with, read from a page that the worker prepared.
 
 Never computes anything: the page is chosen by project, byte for byte the same while knowledge is the same, so that the
-client's prompt cache holds.
+client's prompt cache holds. A session that lost its context is given a second prepared text: where it was.
 
 Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
 """
@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import os
 
-from memoria import detach, exclude, hook, project
+from memoria import detach, exclude, hook, project, shown
 from memoria.spool import Spool, safe_name
+from memoria.whereabouts import Whereabouts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +31,11 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
     if reason:
         hook.log(paths, f"{event.name} {event.session} left alone: {reason}")
         return None
-    page = _page(event.cwd, settings, paths)
+    if event.text("source") == "compact":
+        shown.Shown(paths.hints, event.session).compacted()
+    own = project.of(event.cwd, settings.split_worktrees).key
+    block = _where(event, own, paths) if settings.where_you_were and event.session else ""
+    page = _text(own, block, settings, paths)
     message = _once(os.path.join(paths.state, "notice"))
     if not page and not message and not os.path.exists(os.path.join(paths.state, "welcomed")):
         os.close(os.open(os.path.join(paths.state, "welcomed"), os.O_WRONLY | os.O_CREAT, 0o600))
@@ -48,12 +53,37 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
     return output or None
 
 
-def _page(cwd: str, settings: Settings, paths: Paths) -> str:
-    own = project.of(cwd, settings.split_worktrees).key
+def _where(event: hook.Event, own: str, paths: Paths) -> str:
+    """Where the session, or the one it takes the place of, stood; and from now on it counts as open."""
+    places, session = Whereabouts(paths.where), safe_name(event.session)
+    client, source = os.environ.get("CLAUDE_PID", ""), event.text("source")
+    if source in ("compact", "resume"):
+        block = places.block(session)
+    elif source == "clear":
+        block = places.take_cleared(own, client, session)
+    else:
+        block = places.take_broken_off(own, session)
+    places.begin(session, own, client)
+    return block
+
+
+def _text(own: str, block: str, settings: Settings, paths: Paths) -> str:
+    """The page and the block within the limit for both: where they do not fit, the page that leaves room."""
+    room = settings.page_chars
+    if not block or len(block) > room:
+        return _page(paths.page, own, room)
+    for folder in (paths.page, os.path.join(paths.page, "short")):
+        page = _page(folder, own, room)
+        if len(page) + 1 + len(block) <= room:
+            return f"{page}\n{block}" if page else block
+    return block
+
+
+def _page(folder: str, own: str, room: int) -> str:
     for name in (own, "global"):
         try:
-            with open(os.path.join(paths.page, name + ".md"), encoding="utf-8", errors="replace") as file:
-                return file.read(settings.page_chars)
+            with open(os.path.join(folder, name + ".md"), encoding="utf-8", errors="replace") as file:
+                return file.read(room)
         except FileNotFoundError:
             continue
     return ""

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from memoria import detach, find, terms
+from memoria import detach, feeds, find, terms
 from memoria.errors import ExpectedError
 from memoria.find import Finder, Hit
 from memoria.home import Home
@@ -43,7 +43,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
         raise ExpectedError('nothing to look for: memoria search "words"')
     if args.rebuild:
         with Index(home.paths.index) as index:
-            index.rebuild(home.paths.home)
+            feeds.refresh(index, home.paths, anew=True)
             print(f"{len(index)} documents can be found", file=sys.stderr)
     if args.batch:
         return _batch(args, home)
@@ -73,14 +73,14 @@ def _found(home: Home, query: str, limit: int, project: str, kinds: tuple[str, .
             with scanned(home.paths.home, query) as index:
                 return index.search(query, limit=limit, project=project, kinds=kinds)
     with Index(path) as index:
-        index.sync(home.paths.home)
+        feeds.refresh(index, home.paths)
         return index.search(query, limit=limit, project=project, kinds=kinds)
 
 
 def _batch(args: argparse.Namespace, home: Home) -> int:
     """Answer a file of queries from one process; a line that is no query is answered by its error."""
     with Index(home.paths.index) as index:
-        index.sync(home.paths.home)
+        feeds.refresh(index, home.paths)
         with Path(args.batch).open(encoding="utf-8", errors="replace") as file:
             for line in file:
                 print(json.dumps(_answer(index, line, args), ensure_ascii=False))

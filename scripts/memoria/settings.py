@@ -154,7 +154,12 @@ class Settings:
     compile_drop_share = setting(
         0.5, "Share of an article's claims that one compile may outdate before it is refused (0 to 1)."
     )
+    stale_days = setting(180, "Days without news after which lint calls an article stale. 0: never.")
     page_chars = setting(9_500, "Most characters given to a new session (the client cuts at 10,000).")
+    where_you_were = setting(
+        True, "Tell a session that lost its context (compaction, `/clear`, resume, a killed terminal) where it was."
+    )
+    hints = setting(True, "Give each prompt the few notes that fit it best, at most 1,500 characters.")
     redis_url = setting("", "Redis server that shares working memory between machines. Empty: the embedded store.")
     exclude = setting((), "Folders never captured: globs such as `~/work/secret`, `**/clients/**` or a folder's name.")
     redact_extra = setting(

@@ -29,6 +29,8 @@ README = """This folder is memoria's runtime state. It is yours; nothing in it i
   cursors/       how far each session's transcript has been copied
   ledger.db      which turns stand in which entry, model calls and what they cost
   index.db       search index (a cache)      page/         prepared text for new sessions (a cache)
+  where/         which sessions are open, and where each stands (a cache)
+  hints/         which notes each session was given  recall.db  which of them were of use
   archive/       the kept turns, redacted and compressed
   log/           what hooks and worker did   version       which state format this is
 
@@ -64,7 +66,7 @@ def open_state(paths: Paths) -> None:
 
 def make_folders(paths: Paths) -> None:
     """Make whatever folder of the state is missing, 0700."""
-    for folder in (paths.state, paths.cursors, paths.page, paths.archive, paths.log, paths.spool):
+    for folder in (paths.state, paths.cursors, paths.page, paths.archive, paths.log, paths.spool, paths.where):
         os.makedirs(folder, mode=0o700, exist_ok=True)
     for box in ("tmp", "new", "cur", "failed"):
         os.makedirs(os.path.join(paths.spool, box), mode=0o700, exist_ok=True)

@@ -16,24 +16,60 @@ from memoria import clock
 from memoria.home import Home
 from memoria.ledger import Ledger
 from memoria.spool import Spool
+from memoria.tally import Count, Tally
 from memoria.wiki import Wiki
 
 DAYS = 7  # of calls and costs that are shown
+ROWS = 10  # of the notes that rise, and of those that sink
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What the command line takes."""
     parser.add_argument("--json", action="store_true", help="the same as one JSON object")
+    parser.add_argument("--recall", action="store_true", help="instead: which notes were shown, opened and of use")
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
     """Print how things stand; 0 always, a person judges."""
-    facts = gather(home)
+    facts = recall(home) if args.recall else gather(home)
     if args.json:
         print(json.dumps(facts, indent=2, ensure_ascii=False))
     else:
-        print("\n".join(_lines(facts)))
+        print("\n".join(_recall_lines(facts) if args.recall else _lines(facts)))
     return 0
+
+
+def recall(home: Home) -> dict[str, Any]:
+    """Which notes were shown beside prompts, found, opened and used, in numbers of sessions; JSON-able."""
+    counts = Tally.of(home.paths).counts()
+    ways = ("shown", "telling", "found", "opened", "used")
+    return {
+        "hints": home.settings.hints,
+        "notes": len(counts),
+        **{way: sum(getattr(count, way) for count in counts) for way in ways},
+        "rising": [_counted(count) for count in counts if count.uses > 0][:ROWS],
+        "sinking": [_counted(count) for count in reversed(counts) if count.uses < 0][:ROWS],
+    }
+
+
+def _counted(count: Count) -> dict[str, Any]:
+    return {"key": count.key, "uses": count.uses, "shown": count.shown, "opened": count.opened, "used": count.used}
+
+
+def _recall_lines(facts: dict[str, Any]) -> list[str]:
+    rows = [
+        f"hints      {'on' if facts['hints'] else 'off'}",
+        f"shown      {facts['shown']} times ({facts['notes']} notes in all), of which {facts['telling']} hold names by "
+        "which use can be told",
+        f"used       {facts['used']} times an answer said such a name that the prompt did not",
+        f"opened     {facts['opened']} times; found by a search {facts['found']} times",
+    ]
+    for name in ("rising", "sinking"):
+        rows += [
+            f"{name:<9}  {row['key']}: shown {row['shown']}, opened {row['opened']}, used {row['used']}"
+            for row in facts[name]
+        ]
+    return rows
 
 
 def gather(home: Home) -> dict[str, Any]:

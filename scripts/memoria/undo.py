@@ -73,7 +73,7 @@ def _settle(home: Home, waiting: set[str]) -> None:
         ledger.put("last_compile", clock.now().isoformat())
         with Index(home.paths.index) as index:
             index.sync(home.paths.home)
-        Pages.of(home.paths).prepare(home.settings.page_chars, ledger, DailyLog.of(home.paths))
+            Pages.of(home.paths).prepare(home.settings.page_chars, ledger, DailyLog.of(home.paths), index)
     finally:
         ledger.close()
     if waiting:

@@ -10,12 +10,16 @@ import time
 from collections.abc import Callable
 
 from memoria.errors import BadAnswerError
-from memoria.models import answer, extract, group
+from memoria.models import answer, extract, group, passages
 from memoria.models.base import Completion, JsonObject, Model, Prompt, Usage
 from memoria.paths import Paths
 from memoria.settings import Settings
 
-TASKS: dict[str, Callable[[JsonObject], JsonObject]] = {"flush": extract.note, "compile": group.articles}
+TASKS: dict[str, Callable[[JsonObject], JsonObject]] = {
+    "flush": extract.note,
+    "compile": group.articles,
+    "query": passages.reply,
+}
 
 
 class Offline:

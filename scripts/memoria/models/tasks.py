@@ -110,6 +110,17 @@ COMPILE_SCHEMA = _object(
     },
 )
 
+QUERY_SCHEMA = _object(["text"], text=_text(6_000), rests_on=_many(_must(200), 40))
+
+CONTRADICTIONS_SCHEMA = _object(
+    ["contradictions"],
+    contradictions={
+        "type": "array",
+        "maxItems": 100,
+        "items": _object(["pair"], pair={"type": "integer", "minimum": 1}, why=_text(400)),
+    },
+)
+
 
 def flush(material: JsonObject) -> Prompt:
     """Ask for the note on a stretch of conversation.
@@ -133,6 +144,28 @@ def compile_(material: JsonObject) -> Prompt:
     if material["index"]:
         parts.append(("index", "\n".join(map(_row, material["index"]))))
     return _prompt("compile", COMPILE_SCHEMA, parts, material)
+
+
+def query(material: JsonObject) -> Prompt:
+    """Ask for an answer from passages.
+
+    ``material``: ``{"question": str, "passages": [{"ref", "kind", "title", "date", "text": str}]}``.
+    """
+    blocks = [
+        f"[[{part['ref']}]] · {part['kind']} · {part['date']} · {part['title']}\n{part['text']}"
+        for part in material["passages"]
+    ]
+    parts = [("question", material["question"]), ("passages", "\n\n".join(blocks))]
+    return _prompt("query", QUERY_SCHEMA, parts, material)
+
+
+def contradictions(material: JsonObject) -> Prompt:
+    """Ask which pairs of claims cannot both hold. ``material``: ``{"pairs": [{"one": str, "other": str}]}``."""
+    rows = [
+        f"pair {number}\n  one: {pair['one']}\n  other: {pair['other']}"
+        for number, pair in enumerate(material["pairs"], 1)
+    ]
+    return _prompt("contradictions", CONTRADICTIONS_SCHEMA, [("pairs", "\n".join(rows))], material)
 
 
 def _prompt(
@@ -160,7 +193,7 @@ def outline(schema: Mapping[str, Any]) -> str:
         return "{" + inside + "}"
     if schema["type"] == "array":
         return f"[{outline(schema['items'])}]"
-    return {"string": "str", "boolean": "bool", "number": "0..1"}[schema["type"]]
+    return {"string": "str", "boolean": "bool", "number": "0..1", "integer": "int"}[schema["type"]]
 
 
 def _exchange(number: int, exchange: JsonObject) -> str:

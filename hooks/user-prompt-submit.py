@@ -1,0 +1,11 @@
+"""UserPromptSubmit: give the prompt the few notes that fit it best."""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
+
+from memoria.hint import user_prompt_submit
+from memoria.hook import run
+
+run(user_prompt_submit)

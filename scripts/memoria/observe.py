@@ -1,0 +1,153 @@
+"""Observe: note where each session stands, and prepare the block that it is given back after losing its context.
+
+Started by Stop and PreCompact as a process of its own beside the flush worker, which may be waiting for a model. Reads
+what a transcript has grown by since the last look, keeps what it says in working memory, and writes the block as a file
+for the next SessionStart. Calls no model. Why it is done so: docs/decisions/0033-where-you-were.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from memoria import cursor, detach, exclude, files, locks, transcript
+from memoria.errors import ExpectedError
+from memoria.home import Home
+from memoria.redact import Redactor
+from memoria.whereabouts import BLOCK, COMPACTING, KEPT_S, MOST_CHARS, Whereabouts
+from memoria.working import WorkingMemory
+from memoria.working.observe import observe, where_you_were
+from memoria.working.opening import open_store
+from memoria.working.store import Store
+
+log = logging.getLogger(__name__)
+
+READ = "read"  # key in what is observed: how far the transcript was read, moved together with what it said
+
+
+@dataclass(frozen=True, slots=True)
+class Observer:
+    """The verb with its nouns."""
+
+    home: Home
+    store: Store
+    places: Whereabouts
+    redactor: Redactor
+
+    async def run(self, seen: set[tuple[str, int]]) -> None:
+        """Look at every session with news that is not in ``seen`` (name and time of its cursor), and add it there."""
+        for path in Path(self.home.paths.cursors).iterdir():
+            stamp = path.stat().st_mtime_ns
+            news = (path.name, stamp)
+            if path.suffix == ".tmp" or news in seen or not self._has_news(path.name, stamp):
+                continue
+            seen.add(news)
+            try:
+                await self._session(path.name, stamp)
+            except (ExpectedError, OSError, ValueError) as error:  # one session's fault must not hide the others
+                log.warning("session %s was not observed: %s", path.name, error)
+
+    def expire(self) -> None:
+        """Remove what is too old to be asked for; working memory forgets by itself."""
+        for path in Path(self.places.folder).iterdir():
+            if time.time() - path.stat().st_mtime > KEPT_S:
+                path.unlink(missing_ok=True)
+
+    def _has_news(self, session: str, stamp: int) -> bool:
+        """A block bears the time of the cursor that it was made for."""
+        if time.time() - stamp / 1e9 > KEPT_S:
+            return False
+        try:
+            made_for = Path(self.places.path(session, BLOCK)).stat().st_mtime_ns
+        except FileNotFoundError:
+            return True
+        return made_for != stamp or Path(self.places.path(session, COMPACTING)).exists()
+
+    async def _session(self, session: str, stamp: int) -> None:
+        memory = await WorkingMemory.for_session(session, store=self.store)
+        before = await memory.get_observed()
+        observed = self._grown(session, before)
+        excluded = exclude.reason(str(observed.get("cwd", "")), self.home.settings, self.home.paths)
+        if excluded:
+            log.info("session %s left alone: %s", session, excluded)
+            return
+        if observed != before:
+            await memory.set_observed(observed)
+        request = Path(self.places.path(session, COMPACTING))
+        if request.exists():
+            await memory.create_checkpoint("before compaction")
+            request.unlink(missing_ok=True)
+        notes = await memory.get_scratchpad_with_timestamps()
+        block = where_you_were(observed, await memory.get_task_state(), notes, MOST_CHARS)
+        target = Path(self.places.path(session, BLOCK))
+        files.replace(target, block, mode=0o600)
+        os.utime(target, ns=(stamp, stamp))
+
+    def _grown(self, session: str, before: Mapping[str, Any]) -> dict[str, Any]:
+        """What is known with what the transcript says since; the newest 8 MiB of it, as capture copies."""
+        place = cursor.latest(self.home.paths.cursors, session)
+        if place is None:
+            return dict(before)
+        known = before.get(READ) or {}
+        same = known.get("transcript") == place.transcript
+        start, mark = (known["end"], bytes.fromhex(known["mark"])) if same else (0, b"")
+        piece = transcript.read_after(place.transcript, start, mark)
+        if piece is None or not piece.data:
+            return dict(before)
+        state = _clean(observe(piece.data.splitlines(keepends=True), before), self.redactor)
+        read = {"transcript": place.transcript, "end": piece.end, "mark": piece.mark.hex()}
+        return {**state, READ: read}
+
+
+def _clean(value: Any, redactor: Redactor) -> Any:
+    """The same without what the user's own patterns name (``observe`` has used the built-in ones)."""
+    if isinstance(value, str):
+        return redactor.redact(value)
+    if isinstance(value, list):
+        return [_clean(item, redactor) for item in value]
+    if isinstance(value, dict):
+        return {name: _clean(item, redactor) for name, item in value.items()}
+    return value
+
+
+async def work(home: Home) -> None:
+    """Look until no session has news; a hook that came while the lock was held relied on the last look."""
+    store = open_store(home.settings, home.paths)
+    places = Whereabouts(home.paths.where)
+    observer = Observer(home, store, places, Redactor(home.settings.redact_extra))
+    seen: set[tuple[str, int]] = set()
+    try:
+        while True:
+            detach.observer_looks(home.paths)
+            before = len(seen)
+            with locks.held(Path(home.paths.observer_lock)) as mine:
+                if not mine:
+                    return
+                await observer.run(seen)
+                observer.expire()
+            if len(seen) == before:
+                return
+    finally:
+        await store.close()
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Nothing to choose."""
+
+
+def command(args: argparse.Namespace, home: Home) -> int:  # noqa: ARG001 (every verb takes them)
+    """Look once at every session with news, as hooks have it done."""
+    if hasattr(os, "nice"):
+        os.nice(max(0, 10 - os.nice(0)))
+    Path(home.paths.where).mkdir(mode=0o700, parents=True, exist_ok=True)
+    Path(home.paths.cursors).mkdir(mode=0o700, parents=True, exist_ok=True)
+    if home.settings.where_you_were:
+        asyncio.run(work(home))
+    return 0

@@ -1,0 +1,80 @@
+"""How long does a prompt wait for its notes? The UserPromptSubmit hook as the client starts it, over 10,000 articles.
+
+    uv run python tests/bench/hints.py [--articles N] [--rounds N]
+
+Started as hooks.json says (``python3 -S -I hooks/user-prompt-submit.py``, the payload on stdin), turn about with a bare
+interpreter and with the same hook switched off, so that all see the same machine. Articles and prompts are those of
+search.py; prompts are five to twelve words out of an article, each in a session of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from bench import search
+from memoria import paths as places
+from memoria import state
+from memoria.index import Index
+from memoria.paths import Paths
+
+HOOK = str(Path(places.ROOT, "hooks", "user-prompt-submit.py"))
+
+
+def main() -> int:
+    """Print p50 and p95 of each way, and the ratio of the medians."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--articles", type=int, default=10_000)
+    parser.add_argument("--rounds", type=int, default=200)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        paths = Paths(str(Path(scratch, "home")))
+        state.open_state(paths)
+        chance = random.Random(7)
+        made = list(search._documents(args.articles, chance))
+        with Index(paths.index) as index:
+            index.add(made)
+        env = {"PATH": os.environ["PATH"], "HOME": scratch, "MEMORIA_HOME": paths.home}
+        taken: dict[str, list[float]] = {"bare interpreter": [], "hook, switched off": [], "hook": []}
+        given = 0
+        for number in range(args.rounds):
+            words = chance.choice(chance.choice(made).passages).text.split()[: chance.randint(5, 12)]
+            payload = {
+                "session_id": f"s{number}", "cwd": scratch, "hook_event_name": "UserPromptSubmit",
+                "prompt": " ".join(words),
+            }  # fmt: skip
+            raw = json.dumps(payload).encode()
+            taken["bare interpreter"].append(_timed(["-c", "pass"], env, raw)[0])
+            taken["hook, switched off"].append(_timed([HOOK], {**env, "MEMORIA_HINTS": "off"}, raw)[0])
+            took, said = _timed([HOOK], env, raw)
+            taken["hook"].append(took)
+            given += bool(said)
+    bare = statistics.median(taken["bare interpreter"])
+    for name, times in taken.items():
+        cuts = statistics.quantiles(times, n=20)
+        middle = statistics.median(times)
+        print(f"{name:20} p50 {middle:6.1f} ms   p95 {cuts[18]:6.1f} ms   {middle / bare:.2f} x bare")
+    print(f"{given} of {args.rounds} prompts were given notes, {args.articles} articles")
+    return 0
+
+
+def _timed(rest: list[str], env: Mapping[str, str], payload: bytes) -> tuple[float, bytes]:
+    """Milliseconds until the process is gone, and what it said."""
+    start = time.perf_counter()
+    run = subprocess.run(["python3", "-S", "-I", *rest], env=env, input=payload, capture_output=True, check=True)
+    return 1000 * (time.perf_counter() - start), run.stdout
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,68 @@
+"""A small home for the verbs that read and mend one: entries through the daily log, articles through their own room."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memoria import catalog, clock
+from memoria.article import Article, Claim
+from memoria.daily import DailyLog, Entry
+from memoria.home import Home
+from memoria.roster import Row
+from memoria.wiki import Wiki
+
+DAY = date(2026, 11, 20)
+
+
+def scripted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **answers: list[Any]) -> Path:
+    """Let the home's model say these answers; returns the script's file."""
+    path = tmp_path / "script.json"
+    path.write_text(json.dumps(answers), encoding="utf-8")
+    monkeypatch.setenv("MEMORIA_MODEL", f"scripted:{path}")
+    monkeypatch.setenv("MEMORIA_RETRY_S", "0")
+    return path
+
+
+def entry(home: Home, ident: str, title: str, day: date = DAY, **fields: Any) -> Entry:
+    """Put an entry into its daily log."""
+    made = Entry(
+        id=ident, day=day, time="14:05", session=fields.pop("session", "s1"), project="shop",
+        project_key=fields.pop("project_key", "shop-aaaaaa"), title=title, turns=(f"k{ident}",), model="m", **fields,
+    )  # fmt: skip
+    DailyLog.of(home.paths).append(made)
+    return made
+
+
+def article(home: Home, slug: str, title: str, *claims: tuple[str, str], related: tuple[str, ...] = ()) -> Article:
+    """Put an article on disk; claims as (text, entry id), linked to ``DAY``."""
+    page = Article.new(slug, title, f"{title} in short.", DAY)
+    for text, ident in claims:
+        page.say(Claim(text, (f"daily/{DAY}#^e-{ident}",) if ident else ()))
+    for other in related:
+        page.relate(other, other.rsplit("/", 1)[-1])
+    path = Wiki.of(home.paths).path(slug)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(page.render(), encoding="utf-8")
+    return page
+
+
+def catalogued(home: Home, *entries: Entry) -> None:
+    """Write index and log as a compile of these entries would have left them."""
+    wiki = Wiki.of(home.paths)
+    (wiki.folder / "index.md").write_text(catalog.index(map(Row.of, wiki.articles())), encoding="utf-8")
+    told = catalog.log_block(home.zone.local(clock.now()), entries, [], []) if entries else ""
+    (wiki.folder / "log.md").write_text(catalog.LOG_INTRO + told, encoding="utf-8")
+
+
+def run(verb: Any, home: Home, *words: str) -> int:
+    """Run a verb as the command line would."""
+    parser = argparse.ArgumentParser()
+    verb.arguments(parser)
+    status: int = verb.command(parser.parse_args(words), home)
+    return status

@@ -1,0 +1,155 @@
+"""Feeds: archived turns, learned facts and counts of use reach the index, and leave it again."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from memoria import feeds, files, state
+from memoria.archive import Archive
+from memoria.daily import DailyLog
+from memoria.index import Index
+from memoria.ledger import Ledger
+from memoria.page import Pages
+from memoria.paths import Paths
+from memoria.tally import Tally
+from memoria.turn import Turn
+
+ENDED = '"ended": "2026-11-21T09:30:00+00:00"'
+TOLD = '"importance": 0.9, "origin": "user", "project": "shop-000001", "tags": ["net"], "time": "2026-11-20T09:30Z"'
+DAY = f"""# 2026-11-20
+
+### Session (14:05) · shop · Port of the listener
+
+**Context:** Chose a port.
+
+**Learned:**
+
+- [decision] The listener uses port 8080. ^l-aaaaaaaa
+  > use 8080
+  <!-- learned {{{TOLD}, {ENDED}, "successor": "l-bbbbbbbb"}} -->
+- [fact] Wombats were tried once. ^l-cccccccc
+  <!-- learned {{"importance": 0.5, {ENDED}}} -->
+
+^e-abcdefgh
+
+<!-- memoria entry=abcdefgh session=s-1 turns=t1 project=shop-000001 model=scripted -->
+"""
+NEXT = """# 2026-11-21
+
+### Learned (10:30) · shop
+
+- [correction] It is 9090 now. ^l-bbbbbbbb
+  <!-- learned {"importance": 0.9, "origin": "user", "project": "*", "time": "2026-11-21T09:30:00+00:00"} -->
+"""
+
+
+@pytest.fixture
+def world(paths: Paths) -> Paths:
+    state.open_state(paths)
+    for name, text in (("2026-11-20", DAY), ("2026-11-21", NEXT)):
+        path = Path(paths.daily, f"{name}.md")
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return paths
+
+
+def archive(paths: Paths) -> Archive:
+    return Archive(Path(paths.archive), 1_000_000)
+
+
+def turns(*texts: str) -> list[Turn]:
+    return [Turn(f"t{number}", "user", text) for number, text in enumerate(texts)]
+
+
+def test_archived_turns_are_found_with_their_session_and_read_once(
+    world: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive(world).keep("abcdefgh", date(2026, 11, 20), turns("I love pangolins"))
+    with Index(world.index) as index:
+        feeds.refresh(index, world)
+        (hit,) = index.search("pangolins")
+        assert (hit.kind, hit.path, hit.session, hit.project) == ("turn", "archive/abcdefgh", "s-1", "shop-000001")
+        assert (hit.title, hit.date) == ("Port of the listener", "2026-11-20")
+        monkeypatch.setattr(Archive, "turns", lambda *_: pytest.fail("read again"))
+        assert feeds.refresh(index, world) == 0
+
+
+def test_a_forgotten_conversation_is_not_found_any_more(world: Paths) -> None:
+    archive(world).keep("abcdefgh", date(2026, 11, 20), turns("I love pangolins"))
+    with Index(world.index) as index:
+        feeds.refresh(index, world)
+        archive(world).remove("abcdefgh")
+        feeds.refresh(index, world)
+        assert index.search("pangolins") == []
+
+
+def test_turns_that_cannot_be_read_are_left_out(world: Paths) -> None:
+    files.replace(Path(world.archive, "2026-11-20-abcdefgh.jsonl.gz"), b"no gzip")
+    with Index(world.index) as index:
+        feeds.refresh(index, world)
+        assert index.search("port", kinds=("entry",))
+
+
+def test_an_index_made_anew_holds_the_same(world: Paths) -> None:
+    archive(world).keep("abcdefgh", date(2026, 11, 20), turns("I love pangolins"))
+    Tally.of(world).opened("s", ["archive/abcdefgh"])
+    with Index(world.index) as index:
+        feeds.refresh(index, world)
+        count, (before,) = len(index), index.search("pangolins")
+        feeds.refresh(index, world, anew=True)
+        (after,) = index.search("pangolins")
+        assert (len(index), after.score, after.session) == (count, before.score, before.session)
+
+
+def test_a_replaced_fact_leads_to_its_successor_on_another_day(world: Paths) -> None:
+    with Index(world.index) as index:
+        feeds.refresh(index, world)
+        (hit,) = index.search("listener port 8080", kinds=("fact",))
+        assert hit.key == "daily/2026-11-21.md#^l-bbbbbbbb"
+        assert hit.project == ""
+        assert index.search("wombats", kinds=("fact",)) == []
+
+
+def test_the_particulars_of_a_fact_are_no_words_of_its_entry(world: Paths) -> None:
+    with Index(world.index) as index:
+        feeds.refresh(index, world)
+        assert index.search("importance successor") == []
+
+
+def page_of(paths: Paths, name: str) -> str:
+    daily, ledger = DailyLog.of(paths), Ledger(Path(paths.ledger))
+    daily.refresh(ledger)
+    with Index(paths.index) as index:
+        feeds.refresh(index, paths)
+        Pages.of(paths).prepare(9_500, ledger, daily, index)
+    ledger.close()
+    return Path(paths.page, f"{name}.md").read_text("utf-8")
+
+
+def article(paths: Paths, name: str, summary: str, updated: str) -> None:
+    path = Path(paths.knowledge, "concepts", f"{name}.md")
+    text = (
+        f"---\ntitle: {name}\naliases: []\ntags: []\nsources: []\ncreated: '{updated}'\nupdated: '{updated}'\n---\n\n"
+    )
+    files.replace(path, f"{text}# {name}\n\n{summary}\n")
+
+
+def test_a_projects_page_begins_with_the_articles_nearest_to_what_it_did_last(world: Paths) -> None:
+    article(world, "bread", "How bread rises.", "2026-11-21")
+    article(world, "ports", "Which port the listener takes.", "2026-11-01")
+    own = page_of(world, "shop-000001")
+    assert own.index("concepts/ports") < own.index("concepts/bread")
+    everywhere = page_of(world, "global")
+    assert everywhere.index("concepts/bread") < everywhere.index("concepts/ports")
+
+
+def test_the_page_stays_the_same_while_knowledge_does_whatever_was_used(world: Paths) -> None:
+    for name in ("one", "two", "three"):
+        article(world, name, "Which port the listener takes.", "2026-11-01")
+    before = page_of(world, "shop-000001")
+    for session in range(9):
+        Tally.of(world).opened(f"s{session}", ["knowledge/concepts/two.md"])
+    assert page_of(world, "shop-000001") == before

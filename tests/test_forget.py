@@ -1,0 +1,291 @@
+"""What was forgotten stands nowhere any more, in no file and no page of a database, and nothing brings it back."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sqlite3
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from home_of import DAY, article, catalogued, entry, run, scripted
+from memoria import compile as compile_verb
+from memoria import cursor, daily, flush, forget, lint
+from memoria.archive import Archive
+from memoria.daily import DailyLog, Learned
+from memoria.errors import ExpectedError
+from memoria.home import Home
+from memoria.index import Index
+from memoria.ledger import Ledger
+from memoria.memory.event import Event
+from memoria.memory.keep import Keeper
+from memoria.page import Pages
+from memoria.spool import Spool
+from memoria.survey import Survey
+from memoria.transaction import Transactions, digest
+from memoria.turn import Reader
+from memoria.wiki import Wiki
+
+SECRET = "The merger with Quaggasoft closes in May"
+PLAIN = "Deploys run on Fridays with `make ship`"
+KEPT_FACT = "Use pnpm in this shop."
+
+
+def line(number: int, role: str, text: str) -> dict[str, Any]:
+    return {
+        "type": role, "uuid": f"11111111-aaaa-4aaa-8aaa-00000000000{number}", "sessionId": "s1", "cwd": "/shop",
+        "timestamp": "2026-11-20T14:05:00Z",
+        "message": {"role": role, "content": text if role == "user" else [{"type": "text", "text": text}]},
+    }  # fmt: skip
+
+
+def lines(*said: tuple[int, str, str]) -> bytes:
+    return b"".join(json.dumps(line(*each)).encode() + b"\n" for each in said)
+
+
+TOLD = lines((1, "user", f"Note: {SECRET}."), (2, "assistant", "Noted: Quaggasoft."))
+LATER = lines((3, "user", f"Again, {SECRET}!"), (4, "assistant", "Fine."))
+BRING_BACK = {
+    "worth_saving": True, "title": "Back", "context": SECRET, "key_exchanges": [], "decisions": [], "lessons": [],
+    "action_items": [], "learned": [],
+}  # fmt: skip
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    """A home in which the secret stands wherever it can."""
+    scripted(tmp_path, monkeypatch, flush=[BRING_BACK], compile=[{"articles": []}])
+    monkeypatch.setenv("MEMORY_API_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("MEMORIA_FLUSH_TURNS_END", "1")
+    home = Home.open()
+    turns = list(Reader().read(TOLD.splitlines()))
+    first = entry(
+        home, "01aa", "About Quaggasoft", context=f"{SECRET}.", session="s1", lessons=("Quaggasoft is secret.",),
+        learned=(Learned("fact", f"{SECRET}.", "l-aa111"),),
+    )  # fmt: skip
+    log = Path(home.paths.daily, f"{DAY}.md")
+    log.write_text(log.read_text().replace("turns=k01aa", "turns=" + ".".join(turn.key for turn in turns)))
+    second = entry(home, "01bb", "Deploy", context=f"{PLAIN}.", session="s2", project_key="ship-bbbbbb")
+    Archive(Path(home.paths.archive), 1_000_000).keep("01aa", DAY, turns)
+    article(home, "concepts/merger", "Merger", (f"{SECRET}.", "01aa"), related=("concepts/deploys",))
+    article(
+        home, "concepts/deploys", "Deploys", (f"{SECRET}, so no deploys then.", "01aa"), (PLAIN, "01bb"),
+        related=("concepts/merger",),
+    )  # fmt: skip
+    catalogued(home, first, second)
+    wiki = Wiki.of(home.paths)
+    page = wiki.path("concepts/deploys")
+    was = page.read_bytes()
+    Transactions(wiki.folder, Path(home.paths.state, "undo")).commit(
+        {"concepts/deploys.md": was + f"\n## My notes\n\n- [[concepts/merger|{SECRET}]]\n- Mine.\n".encode()},
+        {"concepts/deploys.md": digest(was)}, "x",
+    )  # fmt: skip
+    with Keeper.of(home.paths, home.zone, server=True) as keeper:
+        moment = datetime(2026, 11, 20, 14, 5, tzinfo=UTC)
+        facts = (
+            ("l-00000001", "s1", "Nobody outside may hear of it.", SECRET),
+            ("l-00000002", "s2", KEPT_FACT, "pnpm"),
+        )
+        for ident, session, text, quote in facts:
+            keeper.take([Event("fact", text, 0.5, "user", "shop-aaaaaa", moment, ident, session=session, quote=quote)])
+    job(home, TOLD + LATER)
+    _caches(home)
+    Path(home.paths.log, "memoria.log").write_text(f"entry 01aa: About Quaggasoft\n{SECRET}\nharmless\n")
+    assert len(holding(home, "quaggasoft")) >= 10
+    return home
+
+
+def job(home: Home, data: bytes, session: str = "s1") -> None:
+    header = {"event": "SessionEnd", "session": session, "transcript": "", "start": 0, "end": len(data), "cwd": "/shop"}
+    Spool(home.paths.spool).add(header, data)
+
+
+def _caches(home: Home) -> None:
+    index = Index(home.paths.index)
+    index.sync(home.paths.home)
+    ledger = Ledger(Path(home.paths.ledger))
+    DailyLog.of(home.paths).refresh(ledger)
+    ledger.mark_compiled(["01aa", "01bb"])
+    ledger.note("refused", "01aa", f"not in the source: {SECRET}")
+    Pages.of(home.paths).prepare(9_500, ledger, DailyLog.of(home.paths), index)
+    index.close()
+    ledger.close()
+
+
+def contents(home: Home) -> Iterator[tuple[Path, str]]:
+    """Every file of home and state, archives unpacked, with what databases keep in free pages."""
+    for path in Path(home.paths.home).rglob("*"):
+        if path.is_file():
+            data = path.read_bytes()
+            yield path, (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8", "replace").casefold()
+
+
+def holding(home: Home, text: str) -> list[str]:
+    return sorted(path.name for path, content in contents(home) if text.casefold() in content)
+
+
+def gone(home: Home, text: str = "quaggasoft") -> None:
+    assert holding(home, text) == []
+
+
+def taken_in_again(home: Home, model: str = "") -> None:
+    """Whatever could bring it back: the same conversation spooled again, every entry compiled again, ledger lost.
+
+    The scripted model would say it whatever it was asked, so it shows that nothing was; ``offline`` says what it reads.
+    """
+    home.settings.model = model or home.settings.model
+    for companion in ("", "-wal", "-shm"):
+        Path(home.paths.ledger + companion).unlink(missing_ok=True)
+    job(home, TOLD)
+    flush.work(home, insist=True)
+    run(compile_verb, home, "--all")
+    with Keeper.of(home.paths, home.zone, server=True):
+        pass
+
+
+def test_an_entry_goes_from_everywhere_and_never_comes_back(home: Home) -> None:
+    for path in Path(home.paths.spool, "new").glob("*"):
+        path.unlink()  # with further turns of its own; the test of the job is below
+    job(home, TOLD)
+    assert run(forget, home, "^e-01aa", "--yes") == 0
+    gone(home)
+    assert Spool(home.paths.spool).jobs() == []
+    taken_in_again(home)
+    gone(home)
+    assert [each.id for each in DailyLog.of(home.paths).entries(DAY)] == ["01bb"]
+    assert [ident for ident, _ in DailyLog.of(home.paths).forgotten(DAY)] == ["01aa"]
+
+
+def test_what_rests_on_other_entries_stays(home: Home) -> None:
+    run(forget, home, "01aa", "--yes")
+    wiki = Wiki.of(home.paths)
+    page = wiki.get("concepts/deploys")
+    assert page
+    assert [claim.text for claim in page.claims] == [PLAIN]
+    assert "- Mine." in page.render()
+    assert wiki.get("concepts/merger") is None
+    with Keeper.of(home.paths, home.zone) as keeper:
+        assert [event.content for event in keeper.store.facts()] == [KEPT_FACT]
+    log = Path(home.paths.log, "memoria.log").read_text()
+    assert "harmless" in log
+    survey = Survey(home, DAY)
+    assert [finding for finding in lint.findings(survey) if finding.severity == lint.ERROR] == []
+
+
+def test_a_text_takes_single_lines_and_leaves_the_rest_of_the_entry(home: Home) -> None:
+    assert run(forget, home, "merger with  QUAGGASOFT closes", "--yes") == 0
+    gone(home, "merger with quaggasoft closes")
+    (first, _) = DailyLog.of(home.paths).entries(DAY)
+    assert (first.id, first.context, first.lessons) == ("01aa", "", ("Quaggasoft is secret.",))
+    assert len(Archive(Path(home.paths.archive), 1_000_000).turns("01aa") or []) == 1
+    taken_in_again(home, "offline")
+    gone(home, "merger with quaggasoft closes")
+
+
+def test_a_text_in_title_and_all_lines_takes_the_entry(home: Home) -> None:
+    assert run(forget, home, "Quaggasoft", "--yes") == 0
+    gone(home)
+    taken_in_again(home, "offline")
+    gone(home)
+    assert [each.id for each in DailyLog.of(home.paths).entries(DAY)] == ["01bb"]
+
+
+def test_a_session_goes_with_its_jobs_facts_and_what_its_transcript_still_holds(home: Home, tmp_path: Path) -> None:
+    transcript = tmp_path / "s1.jsonl"
+    transcript.write_bytes(TOLD + LATER + lines((5, "user", f"{SECRET}, third time")))
+    cursor.write(home.paths.cursors, "s1", cursor.Cursor(str(transcript), 10, b""))
+    assert run(forget, home, "s1", "--yes") == 0
+    gone(home)
+    job(home, transcript.read_bytes())
+    taken_in_again(home)
+    gone(home)
+
+
+def test_a_project_goes_and_others_stay(home: Home) -> None:
+    assert run(forget, home, "shop-aaaaaa", "--yes") == 0
+    gone(home)
+    assert [each.id for each in DailyLog.of(home.paths).entries(DAY)] == ["01bb"]
+
+
+def test_an_article_goes_with_the_links_to_it_and_the_steps_that_could_be_undone(home: Home) -> None:
+    assert run(forget, home, "concepts/merger", "--yes") == 0
+    wiki = Wiki.of(home.paths)
+    assert wiki.slugs() == ["concepts/deploys"]
+    assert "concepts/merger" not in "".join(path.read_text() for path in wiki.folder.rglob("*.md"))
+    assert Transactions(wiki.folder, Path(home.paths.state, "undo")).steps() == []
+
+
+def test_the_memory_server_is_told_and_only_of_the_number(home: Home) -> None:
+    run(forget, home, "01aa", "--yes")
+    with Keeper.of(home.paths, home.zone, server=True) as keeper:
+        told = [(item.body["op"], item.body["id"]) for item in keeper.to_server.waiting()]
+    assert ("delete", "l-aa111") in told
+    assert ("delete", "l-00000001") in told
+    assert not any(ident == "l-00000001" for op, ident in told if op == "put")
+
+
+def test_a_dry_run_shows_everything_and_changes_nothing(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    before = {path: data for path, data in contents(home) if path.suffix not in _CHANGING}
+    assert run(forget, home, "01aa", "--dry-run") == 0
+    shown = capsys.readouterr().out
+    for part in (f"daily/{DAY}#^e-01aa", "l-00000001", "concepts/merger: the whole page", "archived turns", "jobs"):
+        assert part in shown
+    assert {path: data for path, data in contents(home) if path.suffix not in _CHANGING} == before
+
+
+def test_nothing_goes_without_a_yes(home: Home) -> None:
+    with pytest.raises(ExpectedError, match="--yes"):
+        run(forget, home, "01aa")
+    assert DailyLog.of(home.paths).entries(DAY)[0].id == "01aa"
+
+
+def test_forgetting_again_finishes_what_was_broken_off(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(forget, "_caches", _broken)
+        with pytest.raises(RuntimeError):
+            run(forget, home, "01aa", "--yes")
+    assert [name for name in holding(home, "quaggasoft") if name == "index.db"]
+    assert run(forget, home, "01aa", "--yes") == 0
+    assert run(forget, home, "Quaggasoft", "--yes") == 0
+    gone(home)
+
+
+_CHANGING = (".db", ".db-wal", ".db-shm", ".lock")  # opened, not changed
+
+
+def _broken(*_: object) -> None:
+    raise RuntimeError("power cut")
+
+
+def test_a_tombstone_holds_ids_alone_and_a_lost_ledger_learns_of_it(home: Home) -> None:
+    run(forget, home, "01aa", "--yes")
+    Path(home.paths.ledger).unlink()
+    ledger = Ledger(Path(home.paths.ledger))
+    DailyLog.of(home.paths).refresh(ledger)
+    ((ident, keys),) = [stone for stone in DailyLog.of(home.paths).forgotten(DAY) if stone[0] != "-"]
+    assert (ident, len(keys)) == ("01aa", 2)
+    assert [ledger.entry_of(key) for key in keys] == ["", ""]
+    assert [each.id for each in ledger.entries()] == ["01bb"]
+    ledger.close()
+    text = DailyLog.of(home.paths).text(DAY)
+    assert daily.tombstone("01aa", keys) in text.splitlines()
+
+
+def test_databases_keep_nothing_in_their_free_pages(home: Home) -> None:
+    run(forget, home, "01aa", "--yes")
+    for name in ("ledger.db", "index.db", "learned.db"):
+        with sqlite3.connect(Path(home.paths.state, name)) as db:
+            assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        db.close()
+    assert [name for name in holding(home, "quaggasoft") if ".db" in name] == []
+
+
+def test_what_nobody_kept_is_an_error_in_one_line(home: Home) -> None:
+    with pytest.raises(ExpectedError, match="nothing is kept"):
+        run(forget, home, "quokka island", "--yes")
+    with pytest.raises(ExpectedError, match="at least"):
+        run(forget, home, "abc", "--yes", "--as", "text")

@@ -1,0 +1,203 @@
+"""Each rule finds its fault and nothing in a sound wiki; mending changes only what is safe, and says so."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from home_of import DAY, article, catalogued, entry, run, scripted
+from memoria import lint, nearness
+from memoria.home import Home
+from memoria.survey import Survey
+from memoria.transaction import Transactions
+from memoria.wiki import Wiki
+
+LOCK = "Hold `worker.lock` before reading the spool, because a hook may come in between."
+SHIP = "Deploys run on Fridays with `make ship`, after the release notes were read."
+
+
+@pytest.fixture
+def home(monkeypatch: pytest.MonkeyPatch) -> Home:
+    """A wiki without a fault."""
+    monkeypatch.setenv("MEMORIA_MODEL", "offline")
+    home = Home.open()
+    first, second = entry(home, "01aa", "Flush race", context=LOCK), entry(home, "01bb", "Deploy", context=SHIP)
+    article(home, "concepts/worker-lock", "Worker lock", (LOCK, "01aa"), related=("concepts/deploys",))
+    article(home, "concepts/deploys", "Deploys", (SHIP, "01bb"), related=("concepts/worker-lock",))
+    catalogued(home, first, second)
+    return home
+
+
+def page(home: Home, slug: str = "concepts/worker-lock") -> Path:
+    return Wiki.of(home.paths).folder / f"{slug}.md"
+
+
+def rewrite(home: Home, old: str, new: str, slug: str = "concepts/worker-lock") -> None:
+    text = page(home, slug).read_text()
+    assert old in text
+    page(home, slug).write_text(text.replace(old, new))
+
+
+def found(home: Home, today: date = DAY) -> list[tuple[str, str]]:
+    return [(finding.rule, finding.page) for finding in lint.findings(Survey(home, today))]
+
+
+def told(home: Home, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[str, Any]]:
+    status = run(lint, home, "--json", *words)
+    return status, json.loads(capsys.readouterr().out)
+
+
+def test_a_sound_wiki_has_no_findings(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    assert found(home) == []
+    assert run(lint, home) == 0
+    assert "0 errors, 0 warnings, 0 notes" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("link", ["[[concepts/gone]]", "[[deploys#No such part]]", "[[#^e-none]]"])
+def test_a_link_to_nothing_is_an_error(home: Home, link: str, capsys: pytest.CaptureFixture[str]) -> None:
+    rewrite(home, "Worker lock in short.", f"Worker lock in short: {link}.")
+    assert found(home) == [("broken-link", "knowledge/concepts/worker-lock.md")]
+    assert run(lint, home) == 1
+    assert "## Errors\n\n- **broken-link**" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "link",
+    ["[[Deploys]]", "[[shipping|so]]", "[[deploys#Key Points]]", "[[concepts/deploys.md]]", f"[[daily/{DAY}#^e-01aa]]",
+     f"[[daily/{DAY}]]", "[[#Key Points]]", "`[[code]]`", "[[knowledge/concepts/deploys]]"],
+)  # fmt: skip
+def test_names_aliases_anchors_and_code_are_understood(home: Home, link: str) -> None:
+    rewrite(home, "aliases: []", "aliases: [Shipping]", "concepts/deploys")
+    rewrite(home, "Worker lock in short.", f"Worker lock in short: {link}.")
+    assert found(home) == []
+
+
+def test_a_source_that_is_not_in_a_daily_log_is_an_error(home: Home) -> None:
+    rewrite(home, "#^e-01aa]]", "#^e-99zz]]")
+    assert found(home) == [("dead-source", "knowledge/concepts/worker-lock.md")]
+
+
+def test_an_entry_without_its_block_id_is_an_error(home: Home) -> None:
+    log = Path(home.paths.daily, f"{DAY}.md")
+    log.write_text(log.read_text().replace("^e-01bb\n", ""))
+    assert ("block-id", f"daily/{DAY}.md") in found(home)
+
+
+def test_broken_and_incomplete_frontmatter_are_errors(home: Home) -> None:
+    rewrite(home, "title: Worker lock", "title: [Worker lock")
+    rewrite(home, "updated:", "changed:", "concepts/deploys")
+    assert [(rule, place) for rule, place in found(home) if rule == "frontmatter"] == [
+        ("frontmatter", "knowledge/concepts/deploys.md"), ("frontmatter", "knowledge/concepts/worker-lock.md"),
+    ]  # fmt: skip
+
+
+def test_pages_out_of_place_are_named(home: Home) -> None:
+    for name in ("ideas/x.md", "concepts/sub/x.md", "concepts/Not A Slug.md"):
+        path = Wiki.of(home.paths).folder / name
+        path.parent.mkdir(exist_ok=True, parents=True)
+        path.write_text(page(home).read_text().replace("Worker lock", name))
+    assert {place for rule, place in found(home) if rule == "path"} == {
+        "knowledge/ideas/x.md", "knowledge/concepts/sub/x.md", "knowledge/concepts/Not A Slug.md",
+    }  # fmt: skip
+
+
+def test_a_claim_without_a_source_is_a_warning(home: Home) -> None:
+    rewrite(home, "## Key Points\n", "## Key Points\n\n- Just so, everybody knows.\n")
+    assert found(home) == [("missing-source", "knowledge/concepts/worker-lock.md")]
+
+
+def test_one_name_for_two_pages_is_a_warning(home: Home) -> None:
+    rewrite(home, "aliases: []", "aliases: [worker LOCK]", "concepts/deploys")
+    assert found(home) == [("duplicate-title", "knowledge/concepts/deploys.md")]
+
+
+def test_near_duplicates_orphans_and_sparse_articles_are_warnings(home: Home) -> None:
+    article(home, "concepts/worker-locks", "Worker locks", (LOCK, "01aa"), related=("concepts/deploys",))
+    article(home, "concepts/thin", "Thin")
+    faults = found(home)
+    assert ("near-duplicate", "knowledge/concepts/worker-lock.md") in faults
+    assert {place for rule, place in faults if rule == "orphan"} == {
+        "knowledge/concepts/thin.md", "knowledge/concepts/worker-locks.md",
+    }  # fmt: skip
+    assert ("sparse", "knowledge/concepts/thin.md") in faults
+
+
+def test_a_page_that_is_not_linked_back_a_stale_one_and_a_waiting_entry_are_notes(home: Home) -> None:
+    text = page(home, "concepts/deploys").read_text()
+    page(home, "concepts/deploys").write_text(text.split("## Related")[0])
+    entry(home, "01cc", "New")
+    assert set(found(home, date(2027, 11, 20))) >= {
+        ("backlink", "knowledge/concepts/deploys.md"), ("stale", "knowledge/concepts/deploys.md"),
+        ("uncompiled", f"daily/{DAY}.md"),
+    }  # fmt: skip
+
+
+def test_mending_mends_what_is_safe_and_can_be_undone(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    rewrite(home, "Worker lock in short.", "Worker lock: see [[gone|the old page]].")
+    rewrite(home, "- [[concepts/deploys|", "- [[concepts/lost|Lost]]\n- [[concepts/deploys|")
+    rewrite(home, "#^e-01aa]]", f"#^e-01aa]] [[daily/{DAY}#^e-99zz]]")
+    text = page(home, "concepts/deploys").read_text()
+    page(home, "concepts/deploys").write_text(text.split("## Related")[0].replace(f"updated: '{DAY}'\n", ""))
+    before = page(home).read_text()
+    status, report = told(home, capsys, "--fix")
+    assert status == 0, report
+    assert {text.split(": ")[1] for text in report["fixed"]} == {
+        "broken-link",
+        "dead-source",
+        "backlink",
+        "frontmatter",
+    }
+    after = page(home).read_text()
+    assert "see the old page." in after
+    assert "Lost" not in after
+    assert "99zz" not in after
+    assert "concepts/worker-lock" in page(home, "concepts/deploys").read_text()
+    Transactions(Path(home.paths.knowledge), Path(home.paths.state, "undo")).undo()
+    assert page(home).read_text() == before
+
+
+def test_a_claims_only_source_is_left_for_a_person(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    rewrite(home, "#^e-01aa]]", "#^e-99zz]]")
+    before = page(home).read_text()
+    status, report = told(home, capsys, "--fix")
+    assert (status, report["fixed"], page(home).read_text()) == (1, [], before)
+
+
+def test_contradictions_are_found_by_a_model_in_bounded_calls(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(40):
+        article(
+            home, f"concepts/timeout-{number}", f"Timeout {number}",
+            (f"The upload timeout of service {number} is {number} seconds in the default settings.", "01aa"),
+        )  # fmt: skip
+    script = scripted(tmp_path, monkeypatch, contradictions=[{"contradictions": [{"pair": 1, "why": "Two values."}]}])
+    _, report = told(Home.open(), capsys)
+    rules = [row["rule"] for row in report["findings"]]
+    calls = Path(f"{script}.calls").read_text().splitlines()
+    assert rules.count("contradiction") == len(calls)
+    assert 1 <= len(calls) <= lint.BATCHES
+
+
+def test_structure_alone_asks_no_model_and_a_model_that_fails_is_a_remark(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rewrite(home, "## Key Points\n", f"## Key Points\n\n- Hold `other.lock` before reading the spool, because a hook may come in between. [[daily/{DAY}#^e-01aa]]\n")  # fmt: skip # noqa: E501 (a line of markdown)
+    script = scripted(tmp_path, monkeypatch, contradictions=[{"error": "unavailable", "retry_now": False}])
+    status, report = told(Home.open(), capsys, "--structural-only")
+    assert (status, "not looked for" in report["remark"]) == (0, True)
+    assert not Path(f"{script}.calls").exists()
+    status, report = told(Home.open(), capsys)
+    assert (status, "not all looked for" in report["remark"]) == (0, True)
+
+
+def test_texts_that_share_most_words_meet_and_the_work_does_not_grow_with_their_square() -> None:
+    same = {str(number): frozenset(f"w{word}" for word in range(30)) for number in range(400)}
+    pairs = list(nearness.pairs(same, 0.9))
+    assert len(pairs) <= 400 * nearness.NEIGHBOURS
+    half = {"a": frozenset("abcdefghij"), "b": frozenset("abcdefghix"), "c": frozenset("klmnopqrst")}
+    assert [(one, other) for one, other, _ in nearness.pairs(half, 0.7)] == [("a", "b")]

@@ -1,0 +1,142 @@
+"""The answer to a question rests on links that code has looked up; without a model the passages are the answer."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from home_of import DAY, article, catalogued, entry, run, scripted
+from memoria import query
+from memoria.errors import ExpectedError
+from memoria.home import Home
+from memoria.markdown import links
+from memoria.wiki import Wiki
+
+LOCK = f"daily/{DAY}#^e-01aa"
+
+
+@pytest.fixture
+def home(monkeypatch: pytest.MonkeyPatch) -> Home:
+    monkeypatch.setenv("MEMORIA_MODEL", "offline")
+    home = Home.open()
+    first = entry(home, "01aa", "Flush race", context="Hold `worker.lock` before reading the spool.")
+    entry(home, "01bb", "Deploy", context="Deploys run on Fridays with `make ship`.")
+    article(home, "concepts/worker-lock", "Worker lock", ("Hold `worker.lock` before reading the spool.", "01aa"))
+    article(home, "concepts/deploys", "Deploys", ("Deploys run on Fridays with `make ship`.", "01bb"))
+    catalogued(home, first)
+    return home
+
+
+def answering(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, *rests_on: str) -> tuple[Home, Path]:
+    script = scripted(tmp_path, monkeypatch, query=[{"text": answer, "rests_on": list(rests_on)}])
+    return Home.open(), script
+
+
+def test_an_answer_is_printed_with_the_links_it_rests_on(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home, script = answering(
+        tmp_path, monkeypatch, f"Hold `worker.lock` first. [[concepts/worker-lock]] [[{LOCK}]]", "concepts/worker-lock"
+    )
+    assert run(query, home, "when", "is", "the", "worker", "lock", "held?") == 0
+    shown = capsys.readouterr().out
+    assert f"Hold `worker.lock` first. [[concepts/worker-lock]] [[{LOCK}]]" in shown
+    assert "- [[concepts/worker-lock]] Worker lock" in shown
+    asked = json.loads(Path(f"{script}.calls").read_text().splitlines()[0])["text"]
+    assert "<passages-" in asked
+    assert "<question-" in asked
+
+
+def test_a_link_that_leads_nowhere_is_not_printed_as_one_and_is_named(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home, _ = answering(
+        tmp_path, monkeypatch,
+        f"Held early. [[concepts/invented]] [[daily/{DAY}#^e-99zz]] [[concepts/worker-lock#No such part]]",
+        "concepts/other",
+    )  # fmt: skip
+    assert run(query, home, "worker lock") == 0
+    shown = capsys.readouterr().out
+    assert links(shown) == []
+    for name in ("concepts/invented", f"daily/{DAY}#^e-99zz", "concepts/worker-lock#No such part", "concepts/other"):
+        assert name in shown.split("lead nowhere: ")[1]
+
+
+def test_what_no_passage_says_is_named(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home, _ = answering(tmp_path, monkeypatch, "Held for 42 seconds. [[concepts/worker-lock]]", "concepts/worker-lock")
+    run(query, home, "how long is the worker lock held")
+    assert "in no passage: 42" in capsys.readouterr().out
+
+
+def test_without_a_language_model_the_passages_are_printed(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(query, home, "worker lock spool") == 0
+    shown = capsys.readouterr().out
+    assert "[[concepts/worker-lock]]" in shown
+    assert "Hold `worker.lock` before reading the spool." in shown
+
+
+def test_a_model_that_cannot_be_had_leaves_the_passages(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripted(tmp_path, monkeypatch, query=[{"error": "unavailable", "message": "not logged in", "retry_now": False}])
+    assert run(query, Home.open(), "worker lock") == 0
+    shown = capsys.readouterr().out
+    assert "not logged in" in shown
+    assert "Hold `worker.lock` before reading the spool." in shown
+    assert run(query, Home.open(), "worker lock", "--file-back") == 1
+
+
+def test_a_filed_answer_is_an_article_with_sources_in_index_and_log(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home, _ = answering(
+        tmp_path, monkeypatch, "- Hold `worker.lock` first. [[concepts/worker-lock]]\n- It was a race.",
+        "concepts/worker-lock", LOCK,
+    )  # fmt: skip
+    assert run(query, home, "When is the worker lock held?", "--file-back", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["filed"] == "qa/when-is-the-worker-lock-held"
+    wiki = Wiki.of(home.paths)
+    page = wiki.get(told["filed"])
+    assert page
+    assert page.title == "When is the worker lock held?"
+    assert [(claim.text, claim.sources) for claim in page.claims] == [
+        ("Hold `worker.lock` first.", (LOCK,)), ("It was a race.", (LOCK,)),
+    ]  # fmt: skip
+    assert f"[[{told['filed']}|" in (wiki.folder / "index.md").read_text()
+    assert f"[[{told['filed']}]]" in (wiki.folder / "log.md").read_text()
+    other = wiki.get("concepts/worker-lock")
+    assert other
+    assert told["filed"] in {link.target for link in other.links}
+    assert run(query, home, "When is the worker lock held?", "--file-back") == 0
+    again = wiki.get(told["filed"])
+    assert again
+    assert again.claims == page.claims
+
+
+def test_the_offline_answer_is_made_of_the_passages_own_sentences_and_can_be_filed(
+    home: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(query, home, "On which days do deploys run?", "--file-back") == 0
+    page = Wiki.of(home.paths).get("qa/on-which-days-do-deploys-run")
+    assert page
+    assert any("Deploys run on Fridays with `make ship`." in claim.text for claim in page.claims)
+    assert all(claim.sources for claim in page.claims)
+
+
+def test_an_answer_that_rests_on_no_entry_is_not_filed(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, _ = answering(tmp_path, monkeypatch, "Just so.", "concepts/invented")
+    with pytest.raises(ExpectedError, match="rests on no entry"):
+        run(query, home, "worker lock", "--file-back")
+    assert not (Wiki.of(home.paths).folder / "qa").exists()
+
+
+def test_nothing_found_is_said(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(query, home, "quagga") == 0
+    assert "Nothing in the wiki" in capsys.readouterr().out

@@ -1,0 +1,171 @@
+"""Where you were: what the hooks mark and give back, and what the observer prepares."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from argparse import Namespace
+from pathlib import Path
+
+import pytest
+
+from memoria import observe, recall, state
+from memoria.capture import capture
+from memoria.home import Home
+from memoria.hook import Event
+from memoria.paths import Paths
+from memoria.project import of
+from memoria.settings import Settings
+from memoria.whereabouts import BLOCK, KEPT_S, LIVE, MOST_CHARS, Whereabouts
+
+GONE = "999999999"  # no process has such an id
+
+
+@pytest.fixture
+def work(tmp_path: Path, paths: Paths, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project's folder; hooks start nothing."""
+    state.open_state(paths)
+    monkeypatch.setenv("MEMORIA_PYTHON", "/bin/true")
+    folder = tmp_path / "harbour"
+    folder.mkdir()
+    return folder
+
+
+def stands(paths: Paths, session: str, text: str, age: float = 0) -> None:
+    file = Path(paths.where, session + BLOCK)
+    file.write_text(text, encoding="utf-8")
+    os.utime(file, (time.time() - age, time.time() - age))
+
+
+def start(work: Path, paths: Paths, session: str, source: str) -> str:
+    """What a session that starts is given."""
+    fields: dict[str, object] = {
+        "hook_event_name": "SessionStart",
+        "session_id": session,
+        "cwd": str(work),
+        "source": source,
+    }
+    given = recall.session_start(Event(fields), Settings.load(), paths) or {}
+    output = given.get("hookSpecificOutput", {})
+    assert isinstance(output, dict)
+    return str(output.get("additionalContext", ""))
+
+
+def hooked(work: Path, paths: Paths, session: str, name: str, **more: str) -> None:
+    fields: dict[str, object] = {"hook_event_name": name, "session_id": session, "cwd": str(work), **more}
+    capture(Event(fields), Settings.load(), paths)
+
+
+def said(work: Path, *texts: str) -> str:
+    transcript = work / "t.jsonl"
+    with transcript.open("a", encoding="utf-8") as file:
+        for number, text in enumerate(texts):
+            line = {"type": "user", "uuid": f"{text[:9]}{number}", "cwd": str(work), "sessionId": "s1"}
+            file.write(json.dumps({**line, "message": {"role": "user", "content": text}}) + "\n")
+    return str(transcript)
+
+
+@pytest.mark.parametrize("source", ["compact", "resume"])
+def test_a_session_is_given_its_own_block(work: Path, paths: Paths, source: str) -> None:
+    stands(paths, "s1", "s1 was here")
+    stands(paths, "s2", "s2 was here")
+    assert start(work, paths, "s1", source) == "s1 was here"
+
+
+def test_a_cleared_session_is_told_to_the_client_that_cleared_it(
+    work: Path, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stands(paths, "s1", "s1 was here")
+    stands(paths, "s2", "s2 was here")
+    monkeypatch.setenv("CLAUDE_PID", str(os.getppid()))
+    start(work, paths, "s2", "startup")
+    monkeypatch.setenv("CLAUDE_PID", str(os.getpid()))
+    start(work, paths, "s1", "startup")
+    hooked(work, paths, "s1", "SessionEnd", reason="clear")
+    assert start(work, paths, "s3", "clear") == "s1 was here"
+    assert start(work, paths, "s4", "clear") == ""
+
+
+def test_the_latest_session_that_broke_off_is_told_once_and_only_in_its_project(work: Path, paths: Paths) -> None:
+    places, project = Whereabouts(paths.where), of(str(work)).key
+    for session, age in (("old", 60), ("new", 5)):
+        stands(paths, session, f"{session} was here", age)
+        places.begin(session, project, GONE)
+    stands(paths, "far", "elsewhere")
+    places.begin("far", "another-project", GONE)
+    stands(paths, "open", "still open")
+    places.begin("open", project, str(os.getpid()))
+    assert start(work, paths, "s1", "startup") == "new was here"
+    places.end("s1")
+    assert start(work, paths, "s2", "startup") == ""
+    assert Path(paths.where, "far" + LIVE).exists()
+
+
+def test_a_session_that_ended_or_is_long_gone_is_not_told(work: Path, paths: Paths) -> None:
+    project = of(str(work)).key
+    stands(paths, "ended", "ended was here")
+    start(work, paths, "ended", "startup")
+    hooked(work, paths, "ended", "SessionEnd", reason="other")
+    stands(paths, "ancient", "ancient was here", KEPT_S + 60)
+    Whereabouts(paths.where).begin("ancient", project, GONE)
+    assert start(work, paths, "s1", "startup") == ""
+
+
+def test_page_and_block_stay_within_the_limit_by_taking_the_short_page(work: Path, paths: Paths) -> None:
+    key, block = of(str(work)).key, "b" * MOST_CHARS
+    Path(paths.page, "short").mkdir()
+    Path(paths.page, f"{key}.md").write_text("p" * 9_400)
+    Path(paths.page, "short", f"{key}.md").write_text("short")
+    stands(paths, "s1", block)
+    assert start(work, paths, "s1", "compact") == f"short\n{block}"
+    Path(paths.page, f"{key}.md").write_text("small")
+    assert start(work, paths, "s1", "compact") == f"small\n{block}"
+
+
+def test_switched_off_nothing_is_marked_and_nothing_given(
+    work: Path, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMORIA_WHERE_YOU_WERE", "0")
+    stands(paths, "s1", "s1 was here")
+    assert start(work, paths, "s1", "compact") == ""
+    hooked(work, paths, "s1", "PreCompact", transcript_path=said(work, "x"))
+    assert [path.name for path in Path(paths.where).iterdir()] == ["s1.md"]
+
+
+def test_the_observer_follows_a_transcript_and_forgets_what_is_old(
+    work: Path, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(work / "config"))
+    config = work / "config" / "memoria"
+    config.mkdir(parents=True)
+    (config / "config.json").write_text(json.dumps({"redact_extra": ["HARBOUR-[0-9]+"]}))
+    stands(paths, "ancient", "ancient was here", KEPT_S + 60)
+    places = Whereabouts(paths.where)
+    hooked(work, paths, "s1", "Stop", transcript_path=said(work, "calibrate gauge HARBOUR-77 before the tide"))
+    assert observe.command(Namespace(), Home.open()) == 0
+    assert "calibrate gauge" in places.block("s1")
+    assert "HARBOUR-77" not in places.block("s1")
+    assert not Path(paths.where, "ancient" + BLOCK).exists()
+    hooked(work, paths, "s1", "PreCompact", transcript_path=said(work, "keep going"))
+    assert observe.command(Namespace(), Home.open()) == 0
+    assert "calibrate gauge" in places.block("s1")
+    assert "keep going" in places.block("s1")
+    assert [path.name for path in Path(paths.where).iterdir()] == ["s1.md"], "the request for a checkpoint is done"
+    before = Path(paths.where, "s1.md").stat().st_ino
+    assert observe.command(Namespace(), Home.open()) == 0
+    assert Path(paths.where, "s1.md").stat().st_ino == before, "without news nothing is written"
+
+
+def test_a_damaged_or_missing_transcript_hides_no_other_session(work: Path, paths: Paths) -> None:
+    hooked(work, paths, "s1", "Stop", transcript_path=said(work, "first session's long request"))
+    hooked(work, paths, "s2", "Stop", transcript_path=said(work, "second session's long request"))
+    cursor = Path(paths.cursors, "s1")
+    cursor.write_text(cursor.read_text().replace("t.jsonl", "gone.jsonl"))
+    Path(paths.cursors, "s3").write_text("{")
+    script = Path(__file__).parents[1] / "scripts" / "observe.py"
+    run = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
+    assert "second session's" in Whereabouts(paths.where).block("s2")

@@ -1,0 +1,153 @@
+"""Where you were, on real parts: a session loses its context in each of the client's ways and is told where it stood.
+
+The client, our plugin and the observer are real; only the model is scripted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from client_session import Session, wait_until
+from memoria import paths as places
+from memoria.paths import Paths
+from memoria.whereabouts import Whereabouts
+from memoria.working import Checkpoint, WorkingMemory
+from memoria.working.sqlite_store import SqliteStore
+from messages_api import MessagesApi
+from real_client import clean_env
+
+ROOT = Path(places.ROOT)
+GOAL = "calibrate the harbour gauge before the spring tide"
+TASK = "Compare the gauge with the pole at Mole 3"
+FAILING = "echo 'no such datum: LAT' >&2; exit 3"
+
+
+class World:
+    """A person with our plugin, and a model that fails a command and plans a task at the first request."""
+
+    def __init__(self, base: Path) -> None:
+        self.paths = Paths(str(base / "memoria"))
+        self.places = Whereabouts(self.paths.where)
+        self.work = base / "harbour"
+        self.work.mkdir()
+        self.base = base
+        self.env: dict[str, str] = {}
+        self.steps: list[str] = []
+
+    def answer(self, request: dict[str, Any]) -> str | list[dict[str, Any]]:
+        tools = {tool.get("name") for tool in request.get("tools", [])}
+        if "Bash" not in tools or not self.steps:
+            return "scripted answer"
+        step = self.steps.pop(0)
+        if step == "fail":
+            return [self._use("Bash", {"command": FAILING, "description": "Read the datum"})]
+        if "TaskCreate" in tools:
+            return [self._use("TaskCreate", {"subject": TASK, "description": TASK, "activeForm": "Comparing"})]
+        todo = {"content": TASK, "status": "in_progress", "activeForm": "Comparing"}
+        return [self._use("TodoWrite", {"todos": [todo]})]
+
+    def _use(self, name: str, given: dict[str, Any]) -> dict[str, Any]:
+        return {"type": "tool_use", "id": f"toolu_{name}_{len(self.steps)}", "name": name, "input": given}
+
+    def session(self, *options: str) -> Session:
+        allowed = ("--allowedTools", "Bash,TaskCreate,TodoWrite")
+        return Session(self.env, self.work, "--plugin-dir", str(ROOT), *allowed, *options)
+
+    def begun(self, session: Session) -> str:
+        """Have the session do its work, and wait until it is known where it stands; returns the block."""
+        self.steps = ["fail", "plan"]
+        session.ask(GOAL)
+        assert self.steps == []
+        wait_until(lambda: TASK in self.places.block(session.id), "the observer has noted it", 60)
+        return self.places.block(session.id)
+
+    def checkpoints(self, session: str) -> list[Checkpoint]:
+        async def look() -> list[Checkpoint]:
+            store = SqliteStore(Path(self.paths.state, "working.db"))
+            async with await WorkingMemory.for_session(session, store=store) as memory:
+                return await memory.list_checkpoints()
+
+        return asyncio.run(look())
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[tuple[World, MessagesApi]]:
+    world = World(tmp_path)
+    with MessagesApi(world.answer) as api:
+        home = tmp_path / "user"
+        world.env = clean_env(home, api.url, MEMORIA_HOME=world.paths.home, MEMORIA_PYTHON=sys.executable)
+        world.env["MEMORIA_MODEL"] = "offline"
+        yield world, api
+
+
+def told(api: MessagesApi, since: int) -> str:
+    """What the model was sent since then."""
+    return "\n".join(json.dumps(request.body, ensure_ascii=False) for request in api.requests[since:])
+
+
+def as_sent(block: str) -> str:
+    return json.dumps(block, ensure_ascii=False)[1:-1]
+
+
+def test_a_session_that_is_compacted_is_told_where_it_was(world: tuple[World, MessagesApi]) -> None:
+    person, api = world
+    with person.session() as session:
+        block = person.begun(session)
+        for part in (GOAL, TASK, "exit 3", "no such datum: LAT"):
+            assert part in block
+        session.compact()
+        before = len(api.requests)
+        session.ask("go on")
+        sent = told(api, before)
+        for line in block.splitlines():
+            if GOAL in line or TASK in line or "exit 3" in line:
+                assert as_sent(line) in sent
+        session.end()
+    wait_until(lambda: len(person.checkpoints(session.id)) == 1, "the compaction left a checkpoint", 60)
+
+
+def test_a_session_that_is_killed_tells_the_next_one_where_it_was_once(world: tuple[World, MessagesApi]) -> None:
+    person, api = world
+    with person.session() as session:
+        block = person.begun(session)
+        before = len(api.requests)
+        with person.session() as beside:
+            beside.ask("hello from another window")
+            beside.end()
+        assert TASK not in told(api, before), "a session that still runs was not cut short"
+        session.kill()
+    before = len(api.requests)
+    with person.session() as following:
+        following.ask("hello")
+        following.end()
+    assert as_sent(block.strip()) in told(api, before)
+    before = len(api.requests)
+    with person.session() as later:
+        later.ask("hello again")
+        later.end()
+    assert "where-you-were" not in told(api, before)
+
+
+def test_a_session_that_ends_leaves_nothing_to_the_next_but_to_the_one_that_resumes_it(
+    world: tuple[World, MessagesApi],
+) -> None:
+    person, api = world
+    with person.session() as session:
+        block = person.begun(session)
+        session.end()
+    before = len(api.requests)
+    with person.session() as following:
+        following.ask("hello")
+        following.end()
+    assert "where-you-were" not in told(api, before)
+    with person.session("--resume", session.id) as resumed:
+        resumed.ask("where were we?")
+        resumed.end()
+    assert as_sent(block.strip()) in told(api, before)
