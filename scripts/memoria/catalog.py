@@ -9,12 +9,14 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 
 from memoria.article import shown
 from memoria.daily import Entry, render
 from memoria.roster import Row
+from memoria.wiki import INDEX
 
 HEADINGS = {"concepts": "Concepts", "connections": "Connections", "qa": "Questions and answers"}
 WHOLE = 200  # articles that the index still names one by one
@@ -50,6 +52,13 @@ def index(rows: Iterable[Row]) -> str:
         parts += [f"\n## {heading}\n\n", f"All {len(group):,}: {' · '.join(letters)}\n\nLatest:\n\n"]
         parts += map(_line, latest)
     return "".join(parts)
+
+
+def pages(rows: Collection[Row], folder: Path) -> dict[str, bytes | None]:
+    """``index.md`` and the full lists by path inside the wiki; None for a list in ``folder`` that is no more."""
+    found: dict[str, bytes | None] = {f"lists/{path.name}": None for path in (folder / "lists").glob("*.md")}
+    found |= {name: text.encode() for name, text in lists(rows).items()}
+    return found | {INDEX: index(rows).encode()}
 
 
 def lists(rows: Iterable[Row]) -> dict[str, str]:

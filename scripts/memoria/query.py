@@ -290,7 +290,8 @@ def _filed(home: Home, answer: Answer) -> tuple[str, dict[str, bytes | None], di
 def _changes(
     wiki: Wiki, articles: dict[str, Article], changed: dict[str, Article], told: str
 ) -> tuple[dict[str, bytes | None], dict[str, str]]:
-    names = [*(f"{slug}.md" for slug in changed), INDEX, LOG]
+    listed = catalog.pages([Row.of(article) for article in articles.values()], wiki.folder)
+    names = [*(f"{slug}.md" for slug in changed), LOG, *listed]
     stands = {name: _bytes(wiki.folder / name) for name in names}
     changes: dict[str, bytes | None] = {
         f"{slug}.md": article.render().encode("utf-8", "surrogateescape") for slug, article in changed.items()
