@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
-from memoria import catalog, clock, daily, feeds, files, locks
+from memoria import catalog, clock, daily, files, locks
 from memoria.archive import Archive
 from memoria.article import Article
 from memoria.daily import DailyLog, Entry

@@ -163,7 +163,9 @@ class Ledger:
                 self._record(entry)
             for ident, keys in forgotten:
                 self.db.execute("DELETE FROM entries WHERE id = ?", (ident,))
-                self.db.executemany("INSERT OR REPLACE INTO turns (key, entry) VALUES (?, '')", [(key,) for key in keys])
+                self.db.executemany(
+                    "INSERT OR REPLACE INTO turns (key, entry) VALUES (?, '')", [(key,) for key in keys]
+                )
             self.db.execute("INSERT OR REPLACE INTO logs VALUES (?, ?)", (name, stamp))
 
     def forget_log(self, name: str) -> None:

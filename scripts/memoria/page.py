@@ -18,7 +18,7 @@ from memoria.ledger import Ledger
 from memoria.paths import Paths
 from memoria.roster import Roster
 from memoria.whereabouts import MOST_CHARS
-from memoria.wiki import Wiki, slugify
+from memoria.wiki import Wiki
 
 MISFITS = 20  # rows too long for what room was left, after which a section is full
 QUERY_ENTRIES = 5  # the last entries of a project, whose titles say what it is about now
@@ -62,9 +62,9 @@ class Pages:
             near = _nearest(index, recent, key)
             self._write_both(key, recent, _ordered(articles, near), limit)
         everywhere = daily.find(booked[-RECENT_ENTRIES:])
-        self._write_both("global", everywhere, articles, limit)
+        self._write_both("global", everywhere, list(articles.values()), limit)
 
-    def _write_both(self, name: str, recent: list[Entry], articles: list[Row], limit: int) -> None:
+    def _write_both(self, name: str, recent: list[Entry], articles: list[str], limit: int) -> None:
         """The page, and one that leaves room for where a session was."""
         self._write(name, self._page(recent, articles, limit))
         self._write(f"short/{name}", self._page(recent, articles, limit - MOST_CHARS - 1))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from memoria import catalog, clock, feeds, locks
+from memoria import catalog, clock, locks
 from memoria.daily import DailyLog
 from memoria.errors import ExpectedError, NothingToUndoError
 from memoria.home import Home
