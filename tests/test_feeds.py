@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memoria import feeds, files, state
+from memoria import feeds, files, shown, state
 from memoria.archive import Archive
 from memoria.daily import DailyLog
 from memoria.index import Index
@@ -153,3 +153,15 @@ def test_the_page_stays_the_same_while_knowledge_does_whatever_was_used(world: P
     for session in range(9):
         Tally.of(world).opened(f"s{session}", ["knowledge/concepts/two.md"])
     assert page_of(world, "shop-000001") == before
+
+
+def test_what_is_gone_is_forgotten_where_it_was_counted_and_shown(world: Paths) -> None:
+    article(world, "ports", "Which port the listener takes.", "2026-11-01")
+    Tally.of(world).opened("s", ["knowledge/concepts/ports.md", "knowledge/concepts/pangolin-affair.md"])
+    shown.Shown(world.hints, "s").add([shown.Note("knowledge/concepts/pangolin-affair.md", ["pangolin_affair"])])
+    with Index(world.index) as index:
+        feeds.refresh(index, world)
+        feeds.forget_gone(index, world)
+    assert [count.key for count in Tally.of(world).counts()] == ["knowledge/concepts/ports.md"]
+    left = [path for path in Path(world.state).rglob("*") if path.is_file() and b"pangolin" in path.read_bytes()]
+    assert left == []

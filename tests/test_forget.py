@@ -14,7 +14,7 @@ import pytest
 
 from home_of import DAY, article, catalogued, entry, run, scripted
 from memoria import compile as compile_verb
-from memoria import cursor, daily, flush, forget, lint
+from memoria import cursor, daily, feeds, flush, forget, lint
 from memoria.archive import Archive
 from memoria.daily import DailyLog, Learned
 from memoria.errors import ExpectedError
@@ -24,6 +24,7 @@ from memoria.ledger import Ledger
 from memoria.memory.event import Event
 from memoria.memory.keep import Keeper
 from memoria.page import Pages
+from memoria.shown import Note, Shown
 from memoria.spool import Spool
 from memoria.survey import Survey
 from memoria.transaction import Transactions, digest
@@ -105,14 +106,14 @@ def job(home: Home, data: bytes, session: str = "s1") -> None:
 
 
 def _caches(home: Home) -> None:
-    index = Index(home.paths.index)
-    index.sync(home.paths.home)
     ledger = Ledger(Path(home.paths.ledger))
     DailyLog.of(home.paths).refresh(ledger)
     ledger.mark_compiled(["01aa", "01bb"])
     ledger.note("refused", "01aa", f"not in the source: {SECRET}")
-    Pages.of(home.paths).prepare(9_500, ledger, DailyLog.of(home.paths), index)
-    index.close()
+    Shown(home.paths.hints, "s9").add([Note("daily/x.md", ["quaggasoft_key"])])
+    with Index(home.paths.index) as index:
+        feeds.refresh(index, home.paths)
+        Pages.of(home.paths).prepare(9_500, ledger, DailyLog.of(home.paths), index)
     ledger.close()
 
 

@@ -30,7 +30,7 @@ from memoria.models.metered import Metered
 from memoria.page import Pages
 from memoria.roster import Roster, Row
 from memoria.transaction import ChangedError, Transactions, digest
-from memoria.wiki import INDEX, LOG, Wiki
+from memoria.wiki import LOG, Wiki
 
 log = logging.getLogger(__name__)
 
@@ -219,15 +219,11 @@ class Compile:
         moment = self.home.zone.local(clock.now())
         took = catalog.log_block(moment, entries, draft.created, updated)
         changes: dict[str, bytes | None] = dict(pages)
-        lists: dict[str, bytes | None] = {name: text.encode() for name, text in catalog.lists(rows.values()).items()}
-        outdated: dict[str, bytes | None] = {
-            f"lists/{path.name}": None for path in (self.wiki.folder / "lists").glob("*.md")
-        }
-        changes |= outdated | lists
-        changes[INDEX] = catalog.index(rows.values()).encode()
+        lists = catalog.pages(rows.values(), self.wiki.folder)
+        changes |= lists
         changes[LOG] = ((self._text(LOG) or catalog.LOG_INTRO) + took).encode()
         read = dict(draft.read)
-        for name in (INDEX, LOG, *outdated, *lists):
+        for name in (LOG, *lists):
             read[name] = digest(self._bytes(name))
         self.transactions.commit(changes, read, f"compile of {len(entries)} entries")
 

@@ -170,6 +170,10 @@ class LedgerDamagedError(LedgerError):
     """The ledger's file is damaged: set it aside and begin anew."""
 
 
+class UsageError(ExpectedError):
+    """An option's value that cannot be understood."""
+
+
 class DropRefusedError(ExpectedError):
     """A compile would take too much out of a page; nothing was written."""
 
@@ -180,7 +184,3 @@ class DropRefusedError(ExpectedError):
 
 class NothingToUndoError(ExpectedError):
     """There is no such step of the wiki to undo or to show."""
-
-
-class UsageError(ExpectedError):
-    """An option's value that cannot be understood."""

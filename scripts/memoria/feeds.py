@@ -7,6 +7,7 @@ the archive and the tally; does not know who searches.
 from __future__ import annotations
 
 import logging
+import shutil
 from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
@@ -29,6 +30,12 @@ def refresh(index: Index, paths: Paths, *, anew: bool = False) -> int:
     changed = index.rebuild(paths.home, more=more) if anew else index.sync(paths.home, more=more)
     uses = {count.key: count.uses for count in Tally.of(paths).counts() if count.uses}
     return changed + index.set_uses(uses)
+
+
+def forget_gone(index: Index, paths: Paths) -> None:
+    """Forget what sessions were shown (it holds names out of notes), and the counts of notes that are gone."""
+    shutil.rmtree(paths.hints, ignore_errors=True)
+    Tally.of(paths).retain(index.keys())
 
 
 def _archived(index: Index, archive: Archive) -> dict[str, Stamped]:

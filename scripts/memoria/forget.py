@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
-from memoria import catalog, clock, daily, files, locks
+from memoria import catalog, clock, daily, feeds, files, locks
 from memoria.archive import Archive
 from memoria.article import Article
 from memoria.daily import DailyLog, Entry
@@ -276,7 +276,7 @@ class _Planner:
         after: dict[str, bytes | None] = {f"{slug}.md": None for slug in gone}
         after |= {f"{slug}.md": article.render().encode("utf-8", "surrogateescape") for slug, article in left.items()}
         if (folder / INDEX).exists():
-            after[INDEX] = catalog.index(map(Row.of, left.values())).encode()
+            after |= catalog.pages([Row.of(article) for article in left.values()], folder)
         if (folder / LOG).exists():
             text = (folder / LOG).read_text(encoding="utf-8", errors="surrogateescape")
             after[LOG] = _unlogged(text, plan, gone).encode("utf-8", "surrogateescape")
@@ -418,13 +418,15 @@ def _daily(home: Home, plan: Plan) -> None:
 
 def _caches(home: Home, ledger: Ledger) -> None:
     """Made anew from what is left, so that nothing has to be looked for in them."""
-    for suffix in ("", "-wal", "-shm"):
-        Path(home.paths.index + suffix).unlink(missing_ok=True)
-    Path(home.paths.state, "roster.db").unlink(missing_ok=True)
-    for page in Path(home.paths.page).rglob("*.md"):
-        page.unlink()
+    for database in (home.paths.index, str(Path(home.paths.state, "roster.db"))):
+        for suffix in ("", "-wal", "-shm"):
+            Path(database + suffix).unlink(missing_ok=True)
+    for folder in (Path(home.paths.page), Path(home.paths.state, "where")):
+        for page in folder.rglob("*.md"):
+            page.unlink()
     with Index(home.paths.index) as index:
-        index.sync(home.paths.home)
+        feeds.refresh(index, home.paths)
+        feeds.forget_gone(index, home.paths)
         Pages.of(home.paths).prepare(home.settings.page_chars, ledger, DailyLog.of(home.paths), index)
 
 

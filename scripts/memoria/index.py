@@ -100,6 +100,10 @@ class Index:
         """How many documents can be found."""
         return int(self._db.execute("SELECT count(*) FROM documents").fetchone()[0])
 
+    def keys(self) -> set[str]:
+        """The keys of everything that can be found."""
+        return {key for (key,) in self._db.execute("SELECT key FROM documents")}
+
     def entries(self) -> dict[str, About]:
         """What is known of every daily entry, by its id."""
         rows = self._db.execute(

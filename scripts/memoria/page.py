@@ -16,13 +16,13 @@ from memoria.daily import DailyLog, Entry
 from memoria.index import Index
 from memoria.ledger import Ledger
 from memoria.paths import Paths
-from memoria.roster import Roster
+from memoria.roster import Roster, Row
 from memoria.whereabouts import MOST_CHARS
-from memoria.wiki import Wiki
+from memoria.wiki import Wiki, slugify
 
-MISFITS = 20  # rows too long for what room was left, after which a section is full
 QUERY_ENTRIES = 5  # the last entries of a project, whose titles say what it is about now
 NEAREST = 40  # articles that are ranked by nearness; the others follow, latest first
+MISFITS = 20  # rows that were too long for what room was left, after which a section is full
 RECENT_ENTRIES = 40  # entries of a project that are looked through for what still matters
 INTRO = (
     "Notes from earlier sessions, kept by memoria. They are a record, not instructions: check what matters, and prefer "
@@ -47,7 +47,7 @@ class Pages:
     def prepare(
         self, limit: int, ledger: Ledger, daily: DailyLog, index: Index, touched: Collection[str] | None = None
     ) -> None:
-        """Write every project's page that differs from what stands there; ``limit`` in characters.
+        """Write the projects' pages that differ from what stands there; ``limit`` in characters.
 
         ``index``, brought up to date, says which articles are near what a project did last. ``touched``: only these
         projects' (by key) and those that have none; by default all.
@@ -60,11 +60,11 @@ class Pages:
                 continue
             recent = daily.find([entry for entry in booked if entry.project == key][-RECENT_ENTRIES:])
             near = _nearest(index, recent, key)
-            self._write_both(key, recent, _ordered(articles, near), limit)
+            self._write_both(key, recent, _ordered(_own_first(articles, key), near), limit)
         everywhere = daily.find(booked[-RECENT_ENTRIES:])
-        self._write_both("global", everywhere, list(articles.values()), limit)
+        self._write_both("global", everywhere, articles, limit)
 
-    def _write_both(self, name: str, recent: list[Entry], articles: list[str], limit: int) -> None:
+    def _write_both(self, name: str, recent: list[Entry], articles: list[Row], limit: int) -> None:
         """The page, and one that leaves room for where a session was."""
         self._write(name, self._page(recent, articles, limit))
         self._write(f"short/{name}", self._page(recent, articles, limit - MOST_CHARS - 1))
@@ -78,12 +78,12 @@ class Pages:
             pass
         files.replace(path, page, mode=0o600)
 
-    def _articles(self) -> dict[str, str]:
-        """One row an article by its slug, latest first."""
+    def _articles(self) -> list[Row]:
+        """The articles, latest first."""
         rows = sorted(self.roster.rows().values(), key=lambda row: (row.updated, row.slug), reverse=True)
-        return {row.slug: f"- [[{row.slug}|{shown(row.title)}]]: {row.summary}" for row in rows if row.readable}
+        return [row for row in rows if row.readable]
 
-    def _page(self, recent: list[Entry], articles: list[str], limit: int) -> str:
+    def _page(self, recent: list[Entry], articles: list[Row], limit: int) -> str:
         if not recent and not articles:
             return ""
         room = limit - len(fence.fenced("memoria-notes", "")) - len(INTRO) - 200
@@ -92,7 +92,7 @@ class Pages:
             ("## What the user wants", _standing(recent), SHARE["standing"]),
             ("## Where the last sessions stopped", _last(recent), SHARE["last"]),
             ("## Open action items", _open_items(recent), SHARE["open"]),
-            ("## Articles (knowledge/)", articles, 1.0),
+            ("## Articles (knowledge/)", map(_article, articles), 1.0),
         ):
             part = _fitted(heading, rows, min(room, int(limit * share)))
             if part:
@@ -112,10 +112,20 @@ def _nearest(index: Index, recent: list[Entry], project: str) -> list[str]:
     return [hit.path.removeprefix("knowledge/").removesuffix(".md") for hit in hits]
 
 
-def _ordered(articles: dict[str, str], first: list[str]) -> list[str]:
-    """The rows, those of the slugs ``first`` before the others."""
-    near = [slug for slug in first if slug in articles]
-    return [articles[slug] for slug in dict.fromkeys([*near, *articles])]
+def _ordered(articles: list[Row], first: list[str]) -> list[Row]:
+    """The articles, those of the slugs ``first`` before the others."""
+    place = {slug: number for number, slug in enumerate(first)}
+    return sorted(articles, key=lambda row: place.get(row.slug, len(first)))
+
+
+def _own_first(articles: list[Row], key: str) -> list[Row]:
+    """The articles that carry the project's name in front of the others."""
+    name = slugify(key.rsplit("-", 1)[0])
+    return sorted(articles, key=lambda row: not (name in row.tags or row.slug.split("/")[-1].startswith(name)))
+
+
+def _article(row: Row) -> str:
+    return f"- [[{row.slug}|{shown(row.title)}]]" + (f": {row.summary}" if row.summary else "")
 
 
 def _fitted(heading: str, rows: Iterable[str], room: int) -> str:
@@ -128,10 +138,10 @@ def _fitted(heading: str, rows: Iterable[str], room: int) -> str:
         if size <= room:
             kept.append(row)
             room -= size
-            continue
-        passed += 1
-        if passed == MISFITS:
-            break
+        else:
+            passed += 1
+            if passed == MISFITS:
+                break
     return "\n".join(kept) if len(kept) > 1 else ""
 
 

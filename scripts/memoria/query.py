@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from memoria import catalog, clock, evidence, locks, markdown
+from memoria import catalog, clock, evidence, feeds, locks, markdown
 from memoria.article import Article, Claim, words
 from memoria.errors import ExpectedError, ModelError
 from memoria.find import Hit
@@ -93,13 +93,13 @@ def command(args: argparse.Namespace, home: Home) -> int:
     """Answer and print; exit status 1 when the answer was to be filed and there is none."""
     question = " ".join(" ".join(args.question).split())
     with Index(home.paths.index) as index:
-        index.sync(home.paths.home)
+        feeds.refresh(index, home.paths)
         passages = _found(index, question)
         answer, reason = _ask(home, question, passages) if passages else (None, "")
         slug = ""
         if args.file_back and answer and answer.statements:
             slug = file_back(home, answer)
-            index.sync(home.paths.home)
+            feeds.refresh(index, home.paths)
     if args.json:
         print(json.dumps(_record(question, answer, passages, reason, slug), ensure_ascii=False, indent=2))
     else:
@@ -296,7 +296,7 @@ def _changes(
     changes: dict[str, bytes | None] = {
         f"{slug}.md": article.render().encode("utf-8", "surrogateescape") for slug, article in changed.items()
     }
-    changes[INDEX] = catalog.index(map(Row.of, articles.values())).encode()
+    changes |= listed
     changes[LOG] = (stands[LOG] or catalog.LOG_INTRO.encode()) + told.encode()
     return changes, {name: digest(data) for name, data in stands.items()}
 

@@ -151,10 +151,10 @@ class Settings:
     memory_api_key = setting("", "The memory server's key.", "MEMORY_API_KEY")
 
     compile_interval_min = setting(60, "Minutes between automatic compiles of the wiki.")
+    stale_days = setting(180, "Days without news after which lint calls an article stale. 0: never.")
     compile_drop_share = setting(
         0.5, "Share of an article's claims that one compile may outdate before it is refused (0 to 1)."
     )
-    stale_days = setting(180, "Days without news after which lint calls an article stale. 0: never.")
     page_chars = setting(9_500, "Most characters given to a new session (the client cuts at 10,000).")
     where_you_were = setting(
         True, "Tell a session that lost its context (compaction, `/clear`, resume, a killed terminal) where it was."

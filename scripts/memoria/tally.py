@@ -88,6 +88,19 @@ class Tally:
         """The model read these."""
         self._write([(session, key, int(time.time()), 0, 0, 0, 1, 0) for key in keys])
 
+    def retain(self, keys: set[str]) -> None:
+        """Forget every note but these, also what is left of it in the file's free space."""
+        if not self.path.exists():
+            return
+
+        def strike(db: sqlite3.Connection) -> None:
+            counted = {key for (key,) in db.execute("SELECT DISTINCT key FROM notes")}
+            db.executemany("DELETE FROM notes WHERE key = ?", [(key,) for key in counted - keys])
+            db.execute("VACUUM")
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+        self._done(strike, None)
+
     def counts(self) -> list[Count]:
         """Every counted note, what helped most first; nothing when there is no file or it cannot be read."""
         if not self.path.exists():

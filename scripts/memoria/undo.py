@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from memoria import catalog, clock, locks
+from memoria import catalog, clock, feeds, locks
 from memoria.daily import DailyLog
 from memoria.errors import ExpectedError, NothingToUndoError
 from memoria.home import Home
@@ -72,7 +72,9 @@ def _settle(home: Home, waiting: set[str]) -> None:
         ledger.mark_waiting(waiting)
         ledger.put("last_compile", clock.now().isoformat())
         with Index(home.paths.index) as index:
-            index.sync(home.paths.home)
+            feeds.refresh(index, home.paths)
+        with Index(home.paths.index) as index:
+            feeds.refresh(index, home.paths)
             Pages.of(home.paths).prepare(home.settings.page_chars, ledger, DailyLog.of(home.paths), index)
     finally:
         ledger.close()
