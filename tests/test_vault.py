@@ -1,0 +1,37 @@
+"""The vault as someone else's program reads it: obsidiantools finds the links that we find.
+
+It knows notes by their bare names and reads no links in frontmatter, so edges are compared by the last part of what
+each link in the text names. Run with ``uv run --group vault pytest tests/test_vault.py``; skipped without the group.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memoria import markdown
+from test_story import wiki
+from wiki_home import WikiHome
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # of a package that is not ours
+_ = wiki  # the fixture
+
+
+def test_an_independent_parser_finds_the_same_link_graph(wiki: WikiHome) -> None:
+    other = pytest.importorskip("obsidiantools.api", reason="the dependency group vault is not installed")
+
+    home = Path(wiki.home.paths.home)
+    vault: Any = other.Vault(home).connect()
+    theirs = {(source.rsplit("/", 1)[-1], target.rsplit("/", 1)[-1]) for source, target in vault.graph.edges()}
+    ours = set()
+    for path in [*home.glob("knowledge/**/*.md"), *home.glob("daily/*.md")]:
+        for link in markdown.links(markdown.split_frontmatter(path.read_text())[1]):
+            ours.add((path.stem, link.target.rsplit("/", 1)[-1]))
+    assert ours == theirs
+    assert len(ours) > 20
+    names = {path.stem for path in home.rglob("*.md")}
+    assert {target for _, target in theirs} <= names, "a link leads nowhere"
+    for note in ("carts", "listener"):
+        assert vault.get_front_matter(note)["title"] in ("Carts", "The front door")
