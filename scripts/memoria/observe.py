@@ -42,7 +42,7 @@ class Observer:
     redactor: Redactor
 
     async def run(self, seen: set[tuple[str, int, bool]]) -> None:
-        """Look at every session with news that is not in ``seen``, and add it there: name, time of its cursor, asked for a checkpoint."""
+        """Look at every session whose news is not in ``seen``, and add it: name, cursor's time, checkpoint asked."""
         for path in Path(self.home.paths.cursors).iterdir():
             stamp = path.stat().st_mtime_ns
             news = (path.name, stamp, Path(self.places.path(path.name, COMPACTING)).exists())
