@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from memoria import catalog, clock
-from memoria.article import Article, Claim
+from memoria.article import KEY_POINTS, Article, Claim
 from memoria.daily import DailyLog, Entry
 from memoria.home import Home
 from memoria.roster import Row
@@ -43,7 +43,10 @@ def article(home: Home, slug: str, title: str, *claims: tuple[str, str], related
     """Put an article on disk; claims as (text, entry id), linked to ``DAY``."""
     page = Article.new(slug, title, f"{title} in short.", DAY)
     for text, ident in claims:
-        page.say(Claim(text, (f"daily/{DAY}#^e-{ident}",) if ident else ()))
+        if ident:
+            page.say(Claim(text, (f"daily/{DAY}#^e-{ident}",)))
+        else:  # as a person writes it
+            page.section(KEY_POINTS).add(f"- {text}")
     for other in related:
         page.relate(other, other.rsplit("/", 1)[-1])
     path = Wiki.of(home.paths).path(slug)
