@@ -16,10 +16,10 @@ ROOT = Path(__file__).parents[1]
 @pytest.mark.parametrize(
     ("pattern", "inside", "outside"),
     [
-        ("/work/secret", ["/work/secret", "/work/secret/a/b"], ["/work/secret2", "/work", "/x/work/secret"]),
-        ("/work/secret/", ["/work/secret", "/work/secret/a"], ["/work"]),
-        ("/work/*/legal", ["/work/acme/legal", "/work/acme/legal/x"], ["/work/legal", "/work/a/b/legal"]),
-        ("/work/**/legal", ["/work/legal", "/work/a/b/legal/c"], ["/legal", "/other/legal"]),
+        ("/jobs/secret", ["/jobs/secret", "/jobs/secret/a/b"], ["/jobs/secret2", "/jobs", "/x/jobs/secret"]),
+        ("/jobs/secret/", ["/jobs/secret", "/jobs/secret/a"], ["/jobs"]),
+        ("/jobs/*/legal", ["/jobs/acme/legal", "/jobs/acme/legal/x"], ["/jobs/legal", "/jobs/a/b/legal"]),
+        ("/jobs/**/legal", ["/jobs/legal", "/jobs/a/b/legal/c"], ["/legal", "/other/legal"]),
         ("**/clients/**", ["/clients", "/home/a/clients/x"], ["/home/a/client"]),
         ("clients/acme", ["/home/a/clients/acme/src"], ["/home/a/clients/other"]),
         ("client-*", ["/home/a/client-1", "/home/client-x/src"], ["/home/a/client", "/home/a/my-client-1"]),
@@ -44,7 +44,7 @@ def test_a_tilde_is_the_home_folder() -> None:
 
 
 def test_the_reason_names_what_excluded_it() -> None:
-    assert Excluder(["/x", "/work/*"]).reason("/work/a") == "/work/*"
+    assert Excluder(["/x", "/jobs/*"]).reason("/jobs/a") == "/jobs/*"
 
 
 def test_a_marker_excludes_its_folder_and_all_below(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ spooled, so nothing of it reaches a daily log, an archive or a model. Why both: 
 
 A pattern with a slash is compared with the path, one without with the name of each folder on it:
 
-    ~/work/secret      that folder and all below; ``~`` is the home folder
-    ~/work/*/legal     ``*`` and ``?`` stay within one name
+    ~/jobs/secret      that folder and all below; ``~`` is the home folder
+    ~/jobs/*/legal     ``*`` and ``?`` stay within one name
     **/clients/**      ``**`` is any number of folders; a pattern that starts with neither / nor ~ starts with ``**``
     client-*           any folder of such a name, and all below
 

@@ -161,7 +161,7 @@ class Settings:
     )
     hints = setting(True, "Give each prompt the few notes that fit it best, at most 1,500 characters.")
     redis_url = setting("", "Redis server that shares working memory between machines. Empty: the embedded store.")
-    exclude = setting((), "Folders never captured: globs such as `~/work/secret`, `**/clients/**` or a folder's name.")
+    exclude = setting((), "Folders never captured: globs such as `~/jobs/secret`, `**/clients/**` or a folder's name.")
     redact_extra = setting(
         (), "Regular expressions of your own to redact, beside the built-in ones (in config.json, as a list)."
     )
