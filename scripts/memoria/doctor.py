@@ -132,7 +132,7 @@ def _declared(file: ClientSettings) -> Finding:
         wanted = set(plugin_hooks(Path(places.ROOT), "python3"))
     except ClientSettingsError:  # no clone: a plugin's or a wheel's memoria looks at a clone's hooks
         wanted = set(file.ours)
-    words = re.findall(r'"([^"]*[/\\]hooks[/\\][\w-]+\.py)"', json.dumps(file.ours))
+    words = re.findall(r'"([^"]*[/\\]hooks[/\\][\w-]+\.py)"', json.dumps(file.ours, ensure_ascii=False))
     gone = [word for word in words if not Path(word).exists()]
     if gone:
         return Finding("hooks", BROKEN, f"{file.path} names {gone[0]}, which is gone", "run `memoria install` again")
