@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memoria import markdown
+from memoria import forget, markdown
 from memoria.article import Article
 from wiki_home import WikiHome, claim, entry, page
 
@@ -136,3 +136,14 @@ def test_the_whole_story_can_be_undone(wiki: WikiHome) -> None:
     wiki.undo("--steps", "4")
     assert "Carts are kept in Redis" in [claim.text for claim in article(wiki, "concepts/carts").claims]
     assert "Who empties them?" in wiki.text("concepts/carts")
+
+
+def test_what_is_forgotten_in_the_end_is_gone_and_the_rest_reads_on(wiki: WikiHome) -> None:
+    ident = "d9"
+    assert any(f"^e-{ident}" in wiki.text(slug) for slug in wiki.wiki.slugs())
+    assert wiki.run(forget, ident, "--as", "entry", "--yes") == 0
+    for slug in wiki.wiki.slugs():
+        assert f"^e-{ident}]]" not in wiki.text(slug)
+    assert "Carts are kept in Postgres, no longer in Redis" in [c.text for c in article(wiki, "concepts/carts").claims]
+    wiki.compile([each for _, answer in DAYS for each in answer], "--all")
+    assert not any(f"^e-{ident}]]" in wiki.text(slug) for slug in wiki.wiki.slugs())

@@ -309,3 +309,23 @@ def test_nothing_of_real_transcripts_is_missing_after_the_worker(
     status, facts = verify(capsys)
     assert facts["turns"] > 1000
     assert (status, facts["missing"], facts["waiting"]) == (0, 0, 0), facts["missing_in"]
+
+
+def test_what_was_forgotten_is_skipped_with_the_reason_and_stays_forgotten(
+    client: Shelf, home: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also after a repair and an ingest of the very transcript, and with a ledger that is made anew."""
+    path = client.session(3)
+    fire(home, path)
+    flush.work(home)
+    assert cli.main(["forget", path.stem, "--as", "session", "--yes"]) == 0
+    capsys.readouterr()
+    for _ in range(2):
+        status, facts = verify(capsys, "--repair")
+        assert (status, facts["missing"], facts["captured"]) == (0, 0, 0)
+        assert cli.main(["ingest", str(path), "--yes"]) == 0
+        flush.work(home)
+        capsys.readouterr()
+        assert entries(home) == []
+        for file in Path(home.paths.state).glob("ledger.db*"):
+            file.unlink()
