@@ -129,7 +129,8 @@ class Docket:
         excluded = exclude.reason(intake.cwd, self.home.settings, self.home.paths)
         if excluded:
             return excluded
-        for name in (TRIES, f"{TRIES} {intake.session}"):
+        jobs = (job.name for job in intake.jobs)  # a session whose flush failed a moment ago is left alone
+        for name in (TRIES, f"{TRIES} {intake.session}", *jobs):
             _, not_before, reason = self.ledger.tries(name)
             if backoff.is_on(not_before, self.now()):
                 return f"the last try failed ({reason})"
