@@ -119,7 +119,8 @@ class Person:
         verb = Flush.of(self.home)
         verb.learner.models[0].model = self.model  # type: ignore[attr-defined]
         verb.now = lambda: time.time() + self.ahead
-        object.__setattr__(verb.learner.docket, "now", verb.now)
+        for name, value in {"now": verb.now, "roll": lambda: 0.9}.items():
+            object.__setattr__(verb.learner.docket, name, value)
         try:
             return verb.run()
         finally:
@@ -240,6 +241,17 @@ def test_a_transcript_that_was_rewritten_under_new_names_repeats_nothing(person:
     person.work()
     assert person.asked() == [[flag(1)], [flag(2)]]
     assert person.contents() == learned(flag(1), flag(2))
+
+
+def test_a_session_that_begins_with_the_words_of_another_repeats_nothing(person: Person) -> None:
+    """As after `--fork-session`: the same lines under the same uuids."""
+    person.says(flag(1), key="one")
+    person.work()
+    person.said = 0
+    person.says(flag(1), key="one", session="fork")
+    person.says(flag(2), session="fork")
+    person.work()
+    assert person.asked() == [[flag(1)], [flag(2)]]
 
 
 def test_one_model_call_at_a_time_whoever_makes_it(person: Person) -> None:
@@ -419,7 +431,8 @@ def test_facts_that_cannot_be_kept_wait_and_the_turn_stays_open(
         patch.setattr(Lines, "add", full)
         person.work()
     keeper = Keeper.of(person.home.paths, person.home.zone)
-    assert (len(keeper.outbox.waiting()), keeper.store.judged(SESSION)) == (1, set())
+    marks = keeper.store.db.execute("SELECT count(*) FROM judged").fetchone()[0]
+    assert (len(keeper.outbox.waiting()), marks) == (1, 0)
     keeper.store.db.close()
     person.says(flag(2))
     person.work()

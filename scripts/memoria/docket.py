@@ -50,15 +50,18 @@ def own(parts: Iterable[Exchange]) -> list[Exchange]:
     return [part for part in kept if part.turns]
 
 
-def pending(parts: Iterable[Exchange], judged: set[str]) -> list[Unit]:
-    """The exchanges, in order, that were not judged yet; those without a word of the user are none."""
-    units = []
-    for exchange in parts:
-        if exchange.texts("user"):
-            marks = _marks(exchange)
-            if not judged.intersection(marks):
-                units.append(Unit(exchange, marks, notice.notice(exchange.material())))
-    return units
+def pending(parts: Iterable[Exchange], judged: Callable[[list[str]], set[str]]) -> list[Unit]:
+    """The exchanges, in order, that were not judged yet; those without a word of the user are none.
+
+    ``judged``: of these marks, those that stand for judged exchanges.
+    """
+    marked = [(exchange, _marks(exchange)) for exchange in parts if exchange.texts("user")]
+    done = judged([mark for _, marks in marked for mark in marks])
+    return [
+        Unit(exchange, marks, notice.notice(exchange.material()))
+        for exchange, marks in marked
+        if not done.intersection(marks)
+    ]
 
 
 def due(waiting: Sequence[Unit], every: int, chars: int = 60_000) -> list[Batch]:
@@ -120,7 +123,7 @@ class Docket:
         turns = intake.turns(lambda key: self.ledger.entry_of(key) is not None, settle=False)
         spoken = exchanges(turn for turn in turns if not turn.sidechain)
         clean = [exchange.cleaned(self.redactor.redact) for exchange in spoken]
-        return pending(clean, self.store.judged(intake.session))
+        return pending(clean, self.store.judged)
 
     def passed_over(self, intake: Intake) -> str:
         """Why nothing of a session is judged now; ``""`` when it may be."""
