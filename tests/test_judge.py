@@ -119,8 +119,7 @@ class Person:
         verb = Flush.of(self.home)
         verb.learner.models[0].model = self.model  # type: ignore[attr-defined]
         verb.now = lambda: time.time() + self.ahead
-        for name, value in {"now": verb.now, "roll": lambda: 0.9}.items():
-            object.__setattr__(verb.learner.docket, name, value)
+        verb.learner.docket.now, verb.learner.docket.roll = verb.now, lambda: 0.9
         try:
             return verb.run()
         finally:

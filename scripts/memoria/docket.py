@@ -98,7 +98,7 @@ def _marks(exchange: Exchange) -> tuple[str, ...]:
     return first.key, "t-" + hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:16]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Docket:
     """The docket of one home. ``now``: seconds since the epoch; ``roll``: in [0, 1), for the spread of waits."""
 
