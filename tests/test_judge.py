@@ -23,7 +23,7 @@ import pytest
 from hooks import HOOKS, SESSION, Client, line
 from memoria import detach, flush, locks, steps
 from memoria import paths as places
-from memoria.daily import DailyLog
+from memoria.daily import DailyLog, Entry
 from memoria.errors import BadAnswerError, ModelUnavailableError
 from memoria.flush import Flush
 from memoria.home import Home
@@ -139,6 +139,10 @@ class Person:
         assert sorted(event.id for event in found) == sorted(event.id for event in written)
         return found
 
+    def entries(self) -> list[Entry]:
+        daily = DailyLog.of(self.home.paths)
+        return [entry for day in daily.days() for entry in daily.entries(day)]
+
     def contents(self) -> Counter[str]:
         return Counter(event.content for event in self.facts())
 
@@ -181,6 +185,32 @@ def test_a_whole_session_is_judged_once_with_few_calls(person: Person) -> None:
     assert person.asked("flush") == [said]  # it sums everything up, and learns from the thirteenth alone
     assert person.contents() == learned(*said)
     assert {event.seen for event in person.facts()} == {1}
+    (entry,) = person.entries()
+    assert Counter(fact.text for fact in entry.learned) == learned(*said), "the entry takes in what was learned before"
+    assert "### Learned" not in logs(person.home.paths)
+
+
+def test_an_entry_takes_in_only_what_was_learned_from_its_own_turns(person: Person) -> None:
+    person.says(flag(1))
+    person.says(flag(2), session="other")
+    person.work()
+    person.ends()
+    person.work()
+    (entry,) = person.entries()
+    assert Counter(fact.text for fact in entry.learned) == learned(flag(1))
+    assert person.contents() == learned(flag(1), flag(2))
+    assert logs(person.home.paths).count("### Learned") == 1
+
+
+def test_judging_can_be_left_to_the_summary(person: Person) -> None:
+    person.set("MEMORIA_LEARN_AT_ONCE", "false")
+    person.says(flag(1))
+    person.work()
+    assert person.model.prompts == []
+    person.ends()
+    person.work()
+    assert (person.asked(), person.asked("flush")) == ([], [[flag(1)]])
+    assert person.contents() == learned(flag(1))
 
 
 def test_with_no_batches_the_flush_judges_all_but_the_flagged(person: Person) -> None:
@@ -206,6 +236,16 @@ def test_a_long_session_is_summarised_when_the_hook_asks_for_it_and_not_because_
     assert person.asked() == [[flag(1)], [flag(3)]]
     assert len(person.asked("flush")) == 1
     assert person.contents() == learned(flag(1), plain(2), flag(3))
+
+
+def test_what_was_not_flagged_is_left_to_a_flush_that_follows_at_once(person: Person) -> None:
+    person.set("MEMORIA_FLUSH_TURNS_STOP", "10")
+    said = [plain(1), plain(2), flag(3), plain(4), plain(5), plain(6)]
+    for text in said:
+        person.says(text)
+    person.work()
+    assert (person.asked(), person.asked("flush")) == ([[flag(3)]], [said])
+    assert person.contents() == learned(*said)
 
 
 def test_turns_that_come_while_one_extraction_runs_are_taken_together_by_one_trailing_run(

@@ -208,6 +208,17 @@ def test_the_flush_learns_from_the_rest_only(tmp_path: Path) -> None:
         assert learner.proven(S, turns, claims).events == ()
 
 
+def test_a_fact_that_stands_in_a_log_already_is_not_written_into_an_entry_too(tmp_path: Path) -> None:
+    """As when a worker died between keeping it and closing its turn."""
+    with keeper(tmp_path) as home:
+        learner = Learner(home, [], cast("Docket", Listed()))
+        claims = [{"kind": "fact", "content": "Main deploys itself.", "quote": FLAG, "origin": "user"}]
+        first = learner.proven(S, [exchange(1, FLAG)], claims)
+        home.take(first.events)
+        again = learner.proven(S, [exchange(1, FLAG)], claims)
+        assert (len(first.fresh), again.events, again.fresh) == (1, first.events, ())
+
+
 def test_a_sub_agents_words_prove_nothing_to_the_flush(tmp_path: Path) -> None:
     (turn, answer) = exchange(1, FLAG).turns
     told = Exchange((replace(turn, sidechain=True), replace(answer, sidechain=True)))

@@ -100,3 +100,6 @@ def test_a_correction_is_learned_before_the_session_ends_and_not_again_at_its_en
     assert (fact.content, fact.kind, fact.seen, fact.session) == (LEARNED, "correction", 1, session.id)
     assert (other.content, other.seen) == (OTHER, 1)
     assert "off limits" not in person.written()
+    assert person.written().count(LEARNED) == 1
+    (entry,) = DailyLog.of(person.paths).entries(DailyLog.of(person.paths).days()[0])
+    assert [fact.text for fact in entry.learned] == [LEARNED, OTHER]

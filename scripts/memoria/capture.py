@@ -51,7 +51,8 @@ def _follow(event: hook.Event, settings: Settings, paths: Paths) -> str:
             places.end(session)
         if event.name == "PreCompact":
             places.ask_checkpoint(session)
-    if event.name == "Stop" or (event.name == "PreCompact" and settings.where_you_were):
+    judges = settings.learn_at_once and event.name == "Stop"
+    if judges or (settings.where_you_were and event.name in ("Stop", "PreCompact")):
         return ", " + detach.start_observer(settings, paths)
     return ""
 

@@ -127,6 +127,8 @@ class Docket:
 
     def passed_over(self, intake: Intake) -> str:
         """Why nothing of a session is judged now; ``""`` when it may be."""
+        if not self.home.settings.learn_at_once:
+            return "learn_at_once is off"
         if intake.is_echo:
             return "a Stop hook made the client go on"
         excluded = exclude.reason(intake.cwd, self.home.settings, self.home.paths)

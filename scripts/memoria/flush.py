@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from memoria import (
@@ -256,10 +257,11 @@ class Flush:
             return
         proven = self.learner.proven(session, stretch.exchanges, completion.data["learned"])
         entry = self._entry(completion.data, completion.model, stretch, session)
-        entry = replace(entry, learned=tuple(map(_learned, proven.fresh)))
+        told = self.learner.told(session, stretch.exchanges, entry.day)
+        entry = replace(entry, learned=tuple(map(_learned, (*told, *proven.fresh))))
         # First, so that an entry in the log can always be traced; one whose writer dies here is kept again.
         self.archive.keep(entry.id, entry.day, (turn for part in stretch.exchanges for turn in part.turns))
-        self.daily.append(entry)
+        self.daily.append(entry, partial(lines.without, idents={fact.id for fact in told}))
         self.ledger.record(entry.booked)
         self.learner.settle(session, proven)
         report.entries.append(entry.id)

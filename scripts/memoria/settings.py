@@ -142,6 +142,9 @@ class Settings:
     keep_sidechains = setting(False, "Also keep what sub-agents said.")
     split_worktrees = setting(False, "Treat each git worktree as a project of its own.")
 
+    learn_at_once = setting(
+        True, "Judge turns while a session goes on. false: only with its summary, in the same call."
+    )
     learn_every = setting(
         5,
         "Turns without a cue of something worth keeping that are judged together for learned facts; one with a cue is "

@@ -249,11 +249,11 @@ class World:
         """How many rules do not stand exactly once in the daily logs, or not the same way in the store."""
         daily = DailyLog.of(self.paths)
         written = [fact for day in daily.days() for fact in Lines(daily).read(day)]
-        count = Counter(fact.content for fact in written)
+        text = "".join(path.read_text(encoding="utf-8") for path in Path(self.paths.daily).glob("*.md"))
         spoken = RULES[: len(self.sessions)]
         with Store(Path(self.paths.state, "learned.db")) as store:
             stored = store.facts(live=False)
-        return sum(count[rule] != 1 for rule in spoken) + int(
+        return sum(text.count(f"] {rule} ^l-") != 1 for rule in spoken) + int(
             sorted(fact.id for fact in stored) != sorted(fact.id for fact in written)
         )
 

@@ -13,6 +13,7 @@ import logging
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from pathlib import Path
 from typing import Final
 
@@ -196,9 +197,19 @@ class Learner:
         material = Material.of([exchange.material() for exchange in rest])
         checked = facts.check(claims, material, stamp(session, rest))
         news, known = self._sifted(checked.events, rest, session)
-        fresh = tuple(event for event in news if not self.keeper.store.twin(event))
+        store = self.keeper.store
+        fresh = tuple(event for event in news if not store.get(event.id) and not store.twin(event))
         marks = tuple(mark for unit in waiting for mark in unit.marks)
         return Proven(tuple(news), fresh, marks, Report((_told(checked, "flush", Usage()),), saved=tuple(known)))
+
+    def told(self, session: Session, exchanges: Iterable[Exchange], day: date) -> list[Event]:
+        """What was learned from these exchanges while the session went on and still holds: their entry takes it in."""
+        moments = {exchange.time for exchange in docket.own(exchanges)}
+        return [
+            fact
+            for fact in self.keeper.lines.loose(day)
+            if fact.session == session.id and fact.time in moments and fact.ended is None
+        ]
 
     def settle(self, session: Session, proven: Proven) -> Report:
         """Keep them, after the entry that shows the fresh ones is on disk; the known ones are counted.
