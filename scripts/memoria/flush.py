@@ -25,7 +25,6 @@ from memoria import (
     clock,
     detach,
     exclude,
-    feeds,
     gate,
     locks,
     project,
@@ -47,7 +46,6 @@ from memoria.errors import (
     TranscriptMissingError,
 )
 from memoria.home import Home
-from memoria.index import Index
 from memoria.intake import Intake, Stretch, UnreadableJobError, stretches
 from memoria.ledger import Ledger
 from memoria.memory import lines
@@ -58,10 +56,10 @@ from memoria.models import tasks
 from memoria.models.base import JsonObject
 from memoria.models.learner import Learner, Proven, Session
 from memoria.models.metered import Metered
-from memoria.page import Pages
 from memoria.receipt import check_some
 from memoria.redact import Redactor
 from memoria.remote import Server
+from memoria.renewal import renew
 from memoria.spool import Job, Spool
 from memoria.turn import Exchange, exchanges
 
@@ -116,7 +114,7 @@ class Flush:
             metered,
             Archive(Path(paths.archive), settings.archive_mb * 1_000_000, redactor),
             Learner(
-                Keeper.of(paths, home.zone, server=bool(settings.memory_api_url)),
+                Keeper.at(home),
                 [metered],
                 Path(paths.state),
                 every=settings.learn_every,
@@ -410,8 +408,8 @@ def _run_locked(home: Home, *, insist: bool) -> Report:
         _rotate(home)
         report = flush.run()
         _exchange_facts(home, flush.learner.keeper)
-        if report.entries:
-            _prepare_pages(home, flush)
+        if report.entries or flush.learner.keeper.store.revision:
+            renew(home, flush.learner.keeper)
         _tell_user(home, report)
         last = flush.ledger.get("last_compile")
         moment = clock.parse(last) if last else None
@@ -424,16 +422,6 @@ def _run_locked(home: Home, *, insist: bool) -> Report:
         if ways:
             detach.start(ways, home.paths)
     return report
-
-
-def _prepare_pages(home: Home, flush: Flush) -> None:
-    """Bring the search index up to date, and with it what new sessions start with."""
-    try:
-        with Index(home.paths.index) as index:
-            feeds.refresh(index, home.paths)
-            Pages.of(home.paths).prepare(home.settings.page_chars, flush.ledger, flush.daily, index)
-    except OSError as error:  # both can be made again; what was kept is kept
-        log.warning("the pages for new sessions were not prepared: %s", error)
 
 
 def _rotate(home: Home) -> None:

@@ -87,7 +87,7 @@ def _agreed() -> bool:
 
 def _carry_out(home: Home, plan: Plan) -> None:
     paths = home.paths
-    with Keeper.of(paths, home.zone, server=bool(home.settings.memory_api_url)) as keeper:
+    with Keeper.at(home) as keeper:
         for event in plan.facts:
             keeper.delete(event.id)
         keeper.store.shred()
@@ -194,7 +194,8 @@ def _caches(home: Home, ledger: Ledger) -> None:
             for path in Path(folder).glob(pattern):
                 if path.is_file():
                     path.unlink()
-        Pages.of(home.paths).prepare(home.settings.page_chars, ledger, DailyLog.of(home.paths), index)
+        with Keeper.at(home) as keeper:
+            Pages.of(home.paths).prepare(home.settings.page_chars, ledger, DailyLog.of(home.paths), index, keeper)
 
 
 def _logs(home: Home, plan: Plan) -> None:

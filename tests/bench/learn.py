@@ -2,7 +2,9 @@
 
 ``uv run python tests/bench/learn.py [--misses]``. The set is ``learn_set.txt`` beside this file, odd
 rows for developing, even rows held out; it and the patterns share an author. ``learn_set_heldout.txt`` was written by
-another who had not read the patterns, so its figures, printed apart, are the ones to believe. "Patterns" is the judge that needs no model. "Chain" puts a scripted judge in
+another who had not read the patterns, so its figures, printed apart, are the ones to believe.
+
+"Patterns" is the judge that needs no model. "Chain" puts a scripted judge in
 front of it, made from the labels: it finds nine facts of ten, invents one on every third exchange with a quote nobody
 said, claims a preference out of tool output on every fifth and is unavailable on every seventh, so its figures show
 what check and fallback do with such a model, not how good a real one is.

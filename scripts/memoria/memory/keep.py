@@ -17,6 +17,7 @@ from typing import Final
 from memoria.clock import Zone
 from memoria.daily import DailyLog
 from memoria.errors import ExpectedError, MemoryStoreError
+from memoria.home import Home
 from memoria.memory.event import GLOBAL, Event, plain
 from memoria.memory.lines import Lines
 from memoria.memory.outbox import Item, Outbox
@@ -60,6 +61,11 @@ class Keeper:
         keeper = cls(DailyLog(Path(paths.daily), state / "daily.lock"), state, zone, server=server)
         keeper.refresh()
         return keeper
+
+    @classmethod
+    def at(cls, home: Home) -> Keeper:
+        """The same, as the home's settings have it: with a memory server when one is named."""
+        return cls.of(home.paths, home.zone, server=bool(home.settings.memory_api_url))
 
     def __enter__(self) -> Keeper:
         """The keeper itself."""
