@@ -34,8 +34,8 @@ FLOORS = {
     """,
     "models": "models",
     "nouns": """
-        archive article budget bulletin catalog census client_settings cursor daily documents draft evidence
-        feeds find gate hook index intake ledger library line mcp_rooms mcp_tools memory nearness notice page
+        archive article budget bulletin catalog census client_memory client_settings cursor daily documents draft
+        evidence feeds find gate hook index intake ledger library line mcp_rooms mcp_tools memory nearness notice page
         prices project prompt queued ranking receipt rehearsal remote renewal roster shelf shown spool survey tally
         terms tooluse traces transaction transcript turn unsay vault whereabouts wiki working
     """,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from facts import SHOP, exchange, keeper
+from facts import SHOP, exchange, fact, keeper
 from memoria import locks, notice
 from memoria.errors import BadAnswerError, MemoryStoreError, ModelUnavailableError
 from memoria.memory import saved
@@ -15,6 +15,7 @@ from memoria.memory.keep import Keeper
 from memoria.models import learner as learn
 from memoria.models.base import Completion, Prompt, Usage
 from memoria.models.learner import Learner, Session
+from memoria.tooluse import describe
 from memoria.turn import Exchange
 
 BENCH = Path(__file__).parent / "bench" / "learn.py"
@@ -194,7 +195,9 @@ def test_a_fact_the_assistant_saved_is_not_learned_again_and_the_others_are(tmp_
     memory = tmp_path / ".claude" / "projects" / "-home-me-shop" / "memory" / "git.md"
     memory.parent.mkdir(parents=True)
     memory.write_text("- Never commit directly to main: it deploys automatically.\n")
-    turns = [exchange(1, FLAG + " Always sort imports with ruff.", tools=(f"Write {memory}: main",))]
+    told = describe("Write", {"file_path": str(memory), "content": memory.read_text()})
+    memory.write_text("- Something else by now.\n")
+    turns = [exchange(1, FLAG + " Always sort imports with ruff.", tools=(told,))]
     with keeper(tmp_path) as home:
         report = Learner(home, [], tmp_path / "state").run(S, lambda: turns)
         assert [event.content for event in report.saved] == [FLAG]
@@ -231,18 +234,21 @@ def test_reading_or_writing_elsewhere_is_no_saving(tool: str, given: dict[str, A
     assert saved.written(tool, given) == ""
 
 
-def test_the_clients_memory_is_read_as_documents(tmp_path: Path) -> None:
-    root = tmp_path / "shop"
-    folder = tmp_path / "config" / "projects" / saved.client_folder(root) / "memory"
-    for path, text in (
-        (folder / "MEMORY.md", "index"),
-        (folder / "t" / "git.md", "topic"),
-        (root / "CLAUDE.md", "rules"),
-    ):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    assert {one.text for one in saved.documents(tmp_path / "config", root)} == {"index", "topic", "rules"}
-    assert saved.documents(tmp_path / "nothing", tmp_path / "else") == []
+@pytest.mark.parametrize(
+    "path", ["/home/me/projects/game/memory/alloc.md", "/home/me/projects/memory/notes.md", "/repo/memory/x.md"]
+)
+def test_a_folder_of_the_users_own_called_memory_is_not_the_clients(path: str) -> None:
+    assert not saved.is_memory(path)
+
+
+def test_of_a_memory_too_long_for_a_line_the_file_itself_is_read(tmp_path: Path) -> None:
+    memory = tmp_path / "projects" / "-home-me-shop" / "memory" / "MEMORY.md"
+    memory.parent.mkdir(parents=True)
+    text = "- " + "A rule of no weight at all. " * 200 + "\n- Never commit directly to main.\n"
+    memory.write_text(text)
+    told = describe("Write", {"file_path": str(memory), "content": text})
+    assert "commit directly" not in told
+    assert saved.holds(saved.from_lines([told]), fact("Never commit directly to main."))
 
 
 # -- the patterns

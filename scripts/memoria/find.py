@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 VERSION = 3  # of the index's tables, and of how text becomes terms; another one in the file means: rebuild
 SHIFT = 12  # a passage's row is (document << SHIFT) + its ordinal; ordinals 0 and 1 are the title and the names
-KINDS = ("article", "entry", "fact", "turn")
+KINDS = ("article", "entry", "fact", "turn", "memory")
 
 _QUERY_CHARS = 20_000  # of a longer query only the start is read
 QUERY_WORDS = 48
