@@ -212,13 +212,17 @@ def test_a_fact_the_assistant_saved_is_not_learned_again_and_the_others_are(tmp_
         ("MultiEdit", {"file_path": "/repo/MEMORY.md", "edits": [{"new_string": "Use pnpm, not npm."}]}),
         ("Bash", {"command": "echo 'Use pnpm, not npm.' >> ~/.claude/projects/-x/memory/a.md"}),
         ("Bash", {"command": "cat <<X | tee -a CLAUDE.md\nUse pnpm, not npm.\nX"}),
+        (
+            "Bash",
+            {"command": "cat > ~/.claude/projects/-x/memory/a.md <<X\n" + "- A line.\n" * 99 + "Use pnpm, not npm.\nX"},
+        ),
         ("Bash", {"command": "sed -i 's/x/Use pnpm, not npm./' /repo/CLAUDE.md"}),
         ("mcp__memory__add_observations", {"observations": [{"contents": ["Use pnpm, not npm."]}]}),
         ("mcp__files__write_file", {"path": "/repo/CLAUDE.md", "content": "Use pnpm, not npm."}),
     ],
 )
 def test_every_way_of_saving_is_seen(tool: str, given: dict[str, Any]) -> None:
-    assert "Use pnpm, not npm." in saved.written(tool, given)
+    assert saved.holds(saved.from_lines([describe(tool, given)]), fact("Use pnpm, not npm."))
 
 
 @pytest.mark.parametrize(
@@ -231,7 +235,7 @@ def test_every_way_of_saving_is_seen(tool: str, given: dict[str, Any]) -> None:
     ],
 )
 def test_reading_or_writing_elsewhere_is_no_saving(tool: str, given: dict[str, Any]) -> None:
-    assert saved.written(tool, given) == ""
+    assert saved.from_lines([describe(tool, given)]) == []
 
 
 @pytest.mark.parametrize(
