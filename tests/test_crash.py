@@ -65,5 +65,5 @@ def test_no_step_kills_unless_asked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_named_step_is_reached_somewhere_in_the_rooms() -> None:
-    source = "".join(path.read_text(encoding="utf-8") for path in (crash.ROOT / "scripts" / "memoria").glob("*.py"))
+    source = "".join(path.read_text(encoding="utf-8") for path in (crash.ROOT / "scripts" / "memoria").rglob("*.py"))
     assert [step for step in steps.STEPS if f'steps.reached("{step}")' not in source] == []

@@ -21,6 +21,7 @@ HOOK = (
     "worker.announced",
     "worker.forked",
 )
+JUDGE = ("judge.answered", "judge.kept", "judge.booked")  # while a session goes on
 WORKER = (
     "worker.locked",
     "spool.claimed",
@@ -41,7 +42,7 @@ COMPILE = (
     "transaction.closed",
     "compile.booked",
 )
-STEPS = HOOK + WORKER + COMPILE
+STEPS = HOOK + JUDGE + WORKER + COMPILE
 
 _name, _, _times = os.environ.get("MEMORIA_KILL_AT", "").partition(":")
 _left = [int(_times) if _times.isdigit() else 1]
