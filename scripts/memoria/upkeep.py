@@ -55,13 +55,25 @@ def rotate(home: Home) -> None:
 
 
 def exchange_facts(home: Home, keeper: Keeper) -> None:
-    """Bring facts to the memory server and back, when the user has one; in full about every ten minutes."""
+    """Bring facts to the memory server and back, when the user has one; in full about every ten minutes.
+
+    A refused key is said once, in the log (by ``Sync``) and to the user; an outage is nothing to be told of.
+    """
     settings = home.settings
-    if settings.memory_api_url:
-        server = Server(settings.memory_api_url, settings.memory_api_key)
-        done = Sync(keeper, server, Path(home.paths.state, "sync.lock")).run()
-        for problem in done.problems:
-            log.warning("memory server: %s", problem)
+    if not settings.memory_api_url:
+        return
+    server = Server(settings.memory_api_url, settings.memory_api_key)
+    done = Sync(keeper, server, Path(home.paths.state, "sync.lock")).run()
+    for problem in done.problems:
+        log.info("memory server: %s", problem)
+    if keeper.denied:
+        bulletin.tell(
+            Path(home.paths.state),
+            "server",
+            "memoria: the memory server refuses the key. Facts stay on this machine until MEMORY_API_KEY is right.",
+        )
+    else:
+        bulletin.clear(Path(home.paths.state), "server")
 
 
 def tell_user(home: Home, failures: Sequence[str], deferred: Sequence[str]) -> None:

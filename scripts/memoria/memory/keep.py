@@ -75,6 +75,11 @@ class Keeper:
         """Close the store."""
         self.store.db.close()
 
+    @property
+    def denied(self) -> bool:
+        """Whether the memory server refused the key when it was last asked."""
+        return bool(self.store.meta().get("denied"))
+
     def refresh(self) -> None:
         """Read what a person changed in the logs; the server is told."""
         known = bool(self.store.meta().get("read"))

@@ -164,13 +164,13 @@ class Sync:
             pushed = self._push(fresh)
         except RemoteError as error:
             self._failed("push", error, problems)
-        if not problems and self.store.meta().get("denied"):
+        if not problems and self.keeper.denied:
             self.store.set_meta("denied", "")
             log.info("the memory server takes the key again")
         return Synced(pushed, pulled, self.forgotten, tuple(problems))
 
     def _still_denied(self) -> bool:
-        if not self.store.meta().get("denied"):
+        if not self.keeper.denied:
             return False
         try:
             self.server.check()
@@ -183,7 +183,7 @@ class Sync:
     def _failed(self, what: str, error: RemoteError, problems: list[str]) -> None:
         problems.append(f"{what}: {error}")
         if isinstance(error, RemoteDeniedError):
-            if not self.store.meta().get("denied"):
+            if not self.keeper.denied:
                 self.store.set_meta("denied", "1")
                 log.warning("%s Facts stay on this machine until it does.", error)
         else:
