@@ -297,6 +297,29 @@ def test_a_deleted_fact_does_not_come_back_while_the_server_was_away(server: Mem
     assert said(here) == server.live() == []
 
 
+@pytest.mark.parametrize("lost", ["store", "answer"])
+def test_a_fact_whose_number_is_not_known_is_deleted_there_too(tmp_path: Path, server: MemoryServer, lost: str) -> None:
+    event = fact("Use pnpm, not npm.")
+    with keeper(tmp_path / "home", server=True) as home:
+        home.take([event])
+        if lost == "answer":
+            server.fault_for["POST"] = "cut"
+        sync(home, server)
+        assert server.live() == [event.content]
+        server.fault_for.clear()
+        if lost == "store":
+            home.store.path.unlink()
+    with keeper(tmp_path / "home", server=True) as home:
+        home.delete(event.id)
+        server.fault_for["GET"] = 503
+        assert sync(home, server).problems
+        assert len(home.to_server.waiting()) == 1, "without a look nobody can tell the number"
+        server.fault_for.clear()
+        sync(home, server)
+        assert said(home) == server.live() == []
+        assert sync(home, server, full=True) == Synced()
+
+
 def test_what_another_program_wrote_is_taken_in_and_never_rewritten(server: MemoryServer, here: Keeper) -> None:
     server.store({"content": "Two\nlines [[here]]", "category": "projects", "tags": "x,y"})
     before = dict(server.memories[1])

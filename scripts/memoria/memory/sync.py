@@ -214,6 +214,9 @@ class Sync:
         theirs = to_event(memory)
         if theirs is None or memory.sensitive or self._waits("delete", memory.id):
             return False
+        if self._waits("delete", theirs.id):  # deleted here while its number was not known: now it is
+            self._link(theirs.id, memory.id, theirs)
+            return False
         mine = self.store.get(ident) if ident else self.store.get(theirs.id)
         if mine is None:
             return self._adopt(memory, theirs)
@@ -292,8 +295,8 @@ class Sync:
         """Do what waits, in order. ``fresh``: whether the pull before it told what the server has."""
         count = 0
         for item in self.outbox.waiting():
-            if item.body.get("tried") and not fresh:
-                continue  # the server may have it: without a look, it could stand there twice
+            if not fresh and self._needs_a_look(item):
+                continue
             try:
                 count += self._do(item)
             except (RemoteUnavailableError, RemoteDeniedError):
@@ -303,6 +306,15 @@ class Sync:
                 continue
             self.outbox.done(item)
         return count
+
+    def _needs_a_look(self, item: Item) -> bool:
+        """Whether only a pull can tell what is to be done.
+
+        What may have arrived would stand there twice; what is to be deleted and has no number may have one.
+        """
+        if item.body.get("op") == "delete":
+            return not item.body.get("server") and item.body.get("id") not in self.store.links()
+        return bool(item.body.get("tried"))
 
     def _do(self, item: Item) -> bool:
         ident, number = str(item.body.get("id", "")), int(item.body.get("server") or 0)
