@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
-from facts import BLOG, fact, keeper
+from facts import BLOG, SHOP, fact, keeper
+from home_of import run
+from memoria import flush, upkeep
 from memoria.errors import ExpectedError, MemoryStoreError
+from memoria.home import Home
 from memoria.memory.event import GLOBAL
 from memoria.memory.keep import Keeper
 from memoria.memory.lines import Lines
@@ -105,6 +108,25 @@ def test_a_store_error_keeps_the_fact_waiting_and_says_so(tmp_path: Path, monkey
         assert home.drain().added == (event,)
         assert home.outbox.waiting() == []
         assert logs(home).count(f"^{event.id}") == 1
+
+
+def test_the_next_worker_brings_in_what_waits_even_without_a_session(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    event = fact("Use pnpm, not npm.")
+    home = Home.open()
+    with Keeper.at(home) as kept, monkeypatch.context() as broken:
+        broken.setattr(Store, "put", _raise(sqlite3.OperationalError("disk I/O error")))
+        with pytest.raises(MemoryStoreError):
+            kept.take([event])
+        upkeep.bring_in(kept)
+        assert "wait in" in caplog.text
+        assert len(kept.outbox.waiting()) == 1
+    assert run(flush, home) == 0
+    with Keeper.at(home) as kept:
+        assert kept.store.facts() == [event]
+        assert kept.outbox.waiting() == []
+    assert event.content in Path(home.paths.page, f"{SHOP}.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize("step", ["log", "store", "acknowledge"])

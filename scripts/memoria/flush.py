@@ -357,6 +357,7 @@ def _run_locked(home: Home, *, insist: bool) -> Report:
     try:
         upkeep.rotate(home)
         report = flush.run()
+        upkeep.bring_in(flush.learner.keeper)
         upkeep.exchange_facts(home, flush.learner.keeper)
         if report.entries or flush.learner.keeper.store.revision:
             renew(home, flush.learner.keeper)

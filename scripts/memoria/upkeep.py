@@ -1,7 +1,7 @@
 """Upkeep: what a worker does around its work, each a step of its own that may be missed once without loss.
 
-Old temporary files go, logs keep to their size, facts are exchanged with the user's memory server, and the user is
-told of trouble. Knows the nouns it looks after; does not know what the work is.
+Old temporary files go, logs keep to their size, learned facts that waited are brought in and exchanged with the user's
+memory server, and the user is told of trouble. Knows the nouns it looks after; does not know what the work is.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from memoria import bulletin
+from memoria.errors import MemoryStoreError
 from memoria.home import Home
 from memoria.memory.keep import Keeper
 from memoria.memory.sync import Sync
@@ -52,6 +53,14 @@ def rotate(home: Home) -> None:
         path = Path(home.paths.log, name)
         if path.exists() and path.stat().st_size > home.settings.log_bytes:
             path.replace(path.with_name(name + ".1"))
+
+
+def bring_in(keeper: Keeper) -> None:
+    """Try again with learned facts that could not be written; what still cannot waits on."""
+    try:
+        keeper.drain()
+    except MemoryStoreError as error:
+        log.warning("%s", error)
 
 
 def exchange_facts(home: Home, keeper: Keeper) -> None:
