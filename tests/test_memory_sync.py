@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from facts import MONDAY, SHOP, fact, keeper
-from memoria import clock, upkeep
+from home_of import run
+from memoria import clock, flush, upkeep
 from memoria.errors import ExpectedError, RemoteDeniedError, RemoteError, RemoteUnavailableError
 from memoria.home import Home
 from memoria.memory.event import GLOBAL
@@ -238,6 +239,17 @@ def test_the_worker_says_once_that_the_key_is_refused_and_takes_it_back(
         monkeypatch.setenv("MEMORY_API_KEY", KEY)
         upkeep.exchange_facts(Home.open(), kept)
         assert server.live() == ["Use pnpm, not npm."]
+
+
+def test_an_address_that_is_none_stops_no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMORY_API_URL", "memory.example")
+    home = Home.open()
+    with Keeper.at(home) as kept:
+        kept.take([fact("Use pnpm, not npm.")])
+    assert run(flush, home) == 0
+    assert "must be an http(s) address" in Path(home.paths.state, "notice").read_text()
+    with Keeper.at(home) as kept:
+        assert said(kept) == ["Use pnpm, not npm."]
 
 
 def test_local_facts_that_the_server_lacks_are_pushed_and_never_dropped(server: MemoryServer, here: Keeper) -> None:

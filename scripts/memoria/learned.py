@@ -83,14 +83,14 @@ def _edit(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
     if len(text) > MAX_CONTENT:
         raise ExpectedError(f"a fact has at most {MAX_CONTENT} characters, one to three sentences; not {len(text)}.")
     changed = keeper.edit(args.id, text)
-    renew(home, keeper, changed.projects)
+    _shown(home, keeper, [changed])
     return _print(args, home, [changed])
 
 
 def _delete(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
     known = [keeper.known(ident) for ident in args.id]  # all are there before any is deleted
     gone = [keeper.delete(event.id) for event in dict.fromkeys(known)]
-    renew(home, keeper, _places(gone))
+    _shown(home, keeper, gone)
     if args.json:
         return _print(args, home, gone)
     _write(f"forgot {len(gone)}: " + ", ".join(event.id for event in gone))
@@ -101,7 +101,7 @@ def _promote(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
     if args.id:
         known = [keeper.known(ident) for ident in args.id]  # all are there before any is changed
         changed = [keeper.promote(event.id) for event in dict.fromkeys(known)]
-        renew(home, keeper, _places(changed))
+        _shown(home, keeper, changed)
         return _print(args, home, changed)
     offered = keeper.offered()
     if not args.json and not offered:
@@ -137,14 +137,14 @@ def _sync(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
     done = Sync(keeper, server, Path(home.paths.state) / "sync.lock").run(full=True)
     if done.pulled or done.forgotten:
         renew(home, keeper)
-    told: dict[str, Any] = {
-        "pushed": done.pushed,
-        "pulled": done.pulled,
-        "forgotten": done.forgotten,
-        "problems": list(done.problems),
-    }
-    _write(json.dumps(told, indent=2) if args.json else ", ".join(f"{name} {value}" for name, value in told.items()))
-    return 1 if done.problems else 0
+    told: dict[str, Any] = {"pushed": done.pushed, "pulled": done.pulled, "forgotten": done.forgotten}
+    if args.json:
+        _write(json.dumps({**told, "problems": done.problems}, indent=2))
+        return 1 if done.problems else 0
+    _write(", ".join(f"{name} {value}" for name, value in told.items()))
+    if done.problems:
+        raise ExpectedError(f"{'; '.join(done.problems)}. What waits is tried again later.")
+    return 0
 
 
 def _retry(args: argparse.Namespace, _: Home, keeper: Keeper) -> int:
@@ -165,8 +165,11 @@ _ACTIONS: Final[dict[str, Callable[[argparse.Namespace, Home, Keeper], int]]] = 
 }
 
 
-def _places(events: Iterable[Event]) -> set[str]:
-    return {place for event in events for place in event.projects}
+def _shown(home: Home, keeper: Keeper, changed: Iterable[Event]) -> None:
+    """Let the next session see what a person changed, and say how the memory server comes to know of it."""
+    renew(home, keeper, {place for event in changed for place in event.projects})
+    if keeper.to_server.waiting():
+        sys.stderr.write("the memory server is told by the next worker, or now by `memoria learned sync`.\n")
 
 
 def _project_key(given: str, keeper: Keeper) -> str:
@@ -201,12 +204,16 @@ def _print(args: argparse.Namespace, home: Home, events: list[Event]) -> int:
 
 
 def _row(event: Event, home: Home) -> str:
-    place = "everywhere" if event.project == GLOBAL else event.project.rsplit("-", 1)[0]
+    place = _name(event.project)
     notes = [f"{home.zone.day(event.last or event.time)}", place]
     notes += ["made again" if made_again(event) else f"said {event.seen} times"] if event.seen > 1 else []
-    notes += [f"also in {len(event.also)} other projects"] if event.also else []
+    notes += [f"also in {', '.join(map(_name, event.also))}"] if event.also else []
     notes += [f"replaced by {event.successor or 'nothing'}"] if event.ended else []
     return f"{event.id}  [{event.kind}] {event.content}  ({', '.join(notes)})"
+
+
+def _name(project: str) -> str:
+    return "everywhere" if project == GLOBAL else project.rsplit("-", 1)[0]
 
 
 def _write(text: str) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from memoria import bulletin
-from memoria.errors import MemoryStoreError
+from memoria.errors import ExpectedError, MemoryStoreError
 from memoria.home import Home
 from memoria.memory.keep import Keeper
 from memoria.memory.sync import Sync
@@ -71,7 +71,12 @@ def exchange_facts(home: Home, keeper: Keeper) -> None:
     settings = home.settings
     if not settings.memory_api_url:
         return
-    server = Server(settings.memory_api_url, settings.memory_api_key)
+    try:
+        server = Server(settings.memory_api_url, settings.memory_api_key)
+    except ExpectedError as error:  # a slip in a setting must not keep pages and wiki from being made
+        log.warning("%s", error)
+        bulletin.tell(Path(home.paths.state), "server", f"memoria: {error} Facts stay on this machine.")
+        return
     done = Sync(keeper, server, Path(home.paths.state, "sync.lock")).run()
     for problem in done.problems:
         log.info("memory server: %s", problem)
