@@ -428,17 +428,20 @@ def test_of_a_memory_too_long_for_a_line_the_file_itself_is_read(tmp_path: Path)
 # -- the patterns
 
 
-@pytest.mark.parametrize("half", ["dev", "held"])
-def test_patterns_would_rather_miss_than_invent(half: str) -> None:
+@pytest.mark.parametrize(
+    ("half", "precision", "recall"), [("dev", 0.95, 0.8), ("held", 0.95, 0.8), ("apart", 0.9, 0.4)]
+)
+def test_patterns_would_rather_miss_than_invent(half: str, precision: float, recall: float) -> None:
     spec = importlib.util.spec_from_file_location("bench_learn", BENCH)
     assert spec is not None
     assert spec.loader is not None
     bench = importlib.util.module_from_spec(spec)
     sys.modules["bench_learn"] = bench  # dataclasses look their module up
     spec.loader.exec_module(bench)
-    score = bench.measure(bench.by_patterns, [case for case in bench.cases() if case.half == half])
-    assert score.precision >= 0.95
-    assert score.recall >= 0.8
+    known = [*bench.cases(), *bench.apart()]
+    score = bench.measure(bench.by_patterns, [case for case in known if case.half == half])
+    assert score.precision >= precision
+    assert score.recall >= recall
 
 
 @pytest.mark.parametrize(
@@ -450,6 +453,11 @@ def test_patterns_would_rather_miss_than_invent(half: str) -> None:
         "don't change anything, just let me know",
         "/always run this",
         "Never mind, forget what I said there",
+        "The reason I ask is that the build is slow today",
+        "The tests in this repo are failing again on my machine",
+        "We're going with option 2 then, go ahead please",
+        "Run the linter in this repo and show me what it says",
+        "I'd rather not touch that file right now",
         "always " * 600,
     ],
 )
