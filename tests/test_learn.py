@@ -65,7 +65,7 @@ class Listed:
         self.failures: list[Exception] = []
 
     def due(self, intake: Intake, *, rest: bool = True) -> list[docket.Batch]:
-        return docket.due(docket.pending(self.turns, set(self.closed)), 5 if rest else 0)
+        return docket.due(docket.pending(self.turns, set(self.closed).intersection), 5 if rest else 0)
 
     def judged(self, session: str, batch: docket.Batch) -> None:
         self.closed += [mark for unit in batch for mark in unit.marks]
@@ -96,34 +96,39 @@ def users(batches: list[docket.Batch]) -> list[list[str]]:
 
 def test_a_flagged_turn_is_due_alone_at_once_and_the_rest_every_five() -> None:
     turns = talk(2)
-    assert docket.due(docket.pending(turns, set()), 5) == []
+    assert docket.due(docket.pending(turns, set().intersection), 5) == []
     turns = [*turns, exchange(3, FLAG), *talk(2, 4)]
-    (alone,) = docket.due(docket.pending(turns, set()), 5)
+    (alone,) = docket.due(docket.pending(turns, set().intersection), 5)
     assert users([alone]) == [[FLAG]]
     turns += talk(1, 6)
-    left = docket.pending(turns, set(alone[0].marks))
+    left = docket.pending(turns, set(alone[0].marks).intersection)
     assert users(docket.due(left, 5)) == [[f"{TALK} {number}" for number in (1, 2, 4, 5, 6)]]
     assert docket.due(left, 0) == []
 
 
 def test_flagged_turns_that_had_to_wait_are_due_together_as_many_as_a_call_finds_facts() -> None:
     turns = [exchange(number, f"{FLAG} {number}") for number in range(7)]
-    assert list(map(len, docket.due(docket.pending(turns, set()), 5))) == [5, 2]
-    assert list(map(len, docket.due(docket.pending(turns, set()), 5, chars=turns[0].size * 2))) == [2, 2, 2, 1]
+    assert list(map(len, docket.due(docket.pending(turns, set().intersection), 5))) == [5, 2]
+    assert list(map(len, docket.due(docket.pending(turns, set().intersection), 5, chars=turns[0].size * 2))) == [
+        2,
+        2,
+        2,
+        1,
+    ]
 
 
 def test_commands_and_short_words_do_not_count_towards_a_call() -> None:
     said = ["/compact", "fix tests", "ok", "hello", "go on"]
-    assert docket.due(docket.pending([exchange(n, text) for n, text in enumerate(said)], set()), 5) == []
+    assert docket.due(docket.pending([exchange(n, text) for n, text in enumerate(said)], set().intersection), 5) == []
 
 
 def test_a_transcript_whose_turns_have_new_names_is_not_judged_again() -> None:
-    (unit,) = docket.pending([exchange(1, FLAG)], set())
+    (unit,) = docket.pending([exchange(1, FLAG)], set().intersection)
     (turn, answer) = exchange(1, FLAG).turns
     renamed = Exchange((type(turn)("another-key", "user", turn.text, time=turn.time), answer))
-    assert docket.pending([renamed], set(unit.marks)) == []
+    assert docket.pending([renamed], set(unit.marks).intersection) == []
     reworded = Exchange((type(turn)(turn.key, "user", "other words", time=turn.time), answer))
-    assert docket.pending([reworded], set(unit.marks)) == []
+    assert docket.pending([reworded], set(unit.marks).intersection) == []
 
 
 def test_what_a_sub_agent_is_told_is_no_word_of_the_user() -> None:
@@ -193,7 +198,7 @@ def test_answers_that_stay_bad_leave_the_last_word_to_the_patterns(tmp_path: Pat
 def test_the_flush_learns_from_the_rest_only(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
         turns = [exchange(1, FLAG), *talk(2, 2)]
-        home.store.mark_judged(S.id, docket.pending(turns[:1], set())[0].marks)
+        home.store.mark_judged(S.id, docket.pending(turns[:1], set().intersection)[0].marks)
         learner = Learner(home, [], cast("Docket", Listed()))
         claims = [
             {"kind": "fact", "content": "Judged already before.", "quote": FLAG, "origin": "user"},

@@ -162,16 +162,17 @@ def worker_looks(paths: Paths) -> None:
     Before, not after: a hook that relied on this worker has its job on disk by now, so that whoever holds the lock sees
     it in its next look, also when that is another worker.
     """
-    try:
-        os.unlink(os.path.join(paths.state, "worker.starting"))
-    except OSError:
-        pass
+    _remove(os.path.join(paths.state, "worker.starting"))
 
 
 def observer_looks(paths: Paths) -> None:
     """The same, said by an observer."""
+    _remove(os.path.join(paths.state, "observer.starting"))
+
+
+def _remove(path: str) -> None:
     try:
-        os.unlink(os.path.join(paths.state, "observer.starting"))
+        os.unlink(path)
     except OSError:
         pass
 
@@ -200,7 +201,7 @@ def start(ways: list[list[str]], paths: Paths, note: str = "", wait_s: float = 0
             _let_go(output, paths.state)
             if wait_s:
                 time.sleep(wait_s)
-                os.unlink(note)
+                _remove(note)
             _become(ways, environment)
     finally:
         os._exit(0)

@@ -50,15 +50,18 @@ def own(parts: Iterable[Exchange]) -> list[Exchange]:
     return [part for part in kept if part.turns]
 
 
-def pending(parts: Iterable[Exchange], judged: set[str]) -> list[Unit]:
-    """The exchanges, in order, that were not judged yet; those without a word of the user are none."""
-    units = []
-    for exchange in parts:
-        if exchange.texts("user"):
-            marks = _marks(exchange)
-            if not judged.intersection(marks):
-                units.append(Unit(exchange, marks, notice.notice(exchange.material())))
-    return units
+def pending(parts: Iterable[Exchange], judged: Callable[[list[str]], set[str]]) -> list[Unit]:
+    """The exchanges, in order, that were not judged yet; those without a word of the user are none.
+
+    ``judged``: of these marks, those that stand for judged exchanges.
+    """
+    marked = [(exchange, _marks(exchange)) for exchange in parts if exchange.texts("user")]
+    done = judged([mark for _, marks in marked for mark in marks])
+    return [
+        Unit(exchange, marks, notice.notice(exchange.material()))
+        for exchange, marks in marked
+        if not done.intersection(marks)
+    ]
 
 
 def due(waiting: Sequence[Unit], every: int, chars: int = 60_000) -> list[Batch]:
@@ -95,7 +98,7 @@ def _marks(exchange: Exchange) -> tuple[str, ...]:
     return first.key, "t-" + hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:16]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Docket:
     """The docket of one home. ``now``: seconds since the epoch; ``roll``: in [0, 1), for the spread of waits."""
 
@@ -120,7 +123,7 @@ class Docket:
         turns = intake.turns(lambda key: self.ledger.entry_of(key) is not None, settle=False)
         spoken = exchanges(turn for turn in turns if not turn.sidechain)
         clean = [exchange.cleaned(self.redactor.redact) for exchange in spoken]
-        return pending(clean, self.store.judged(intake.session))
+        return pending(clean, self.store.judged)
 
     def passed_over(self, intake: Intake) -> str:
         """Why nothing of a session is judged now; ``""`` when it may be."""
@@ -129,7 +132,8 @@ class Docket:
         excluded = exclude.reason(intake.cwd, self.home.settings, self.home.paths)
         if excluded:
             return excluded
-        for name in (TRIES, f"{TRIES} {intake.session}"):
+        jobs = (job.name for job in intake.jobs)  # a session whose flush failed a moment ago is left alone
+        for name in (TRIES, f"{TRIES} {intake.session}", *jobs):
             _, not_before, reason = self.ledger.tries(name)
             if backoff.is_on(not_before, self.now()):
                 return f"the last try failed ({reason})"

@@ -174,21 +174,25 @@ async def work(home: Home) -> None:
             with locks.held(Path(home.paths.observer_lock)) as mine:
                 if not mine:
                     return
-                attention.pay()
-                if observer:
+                if observer:  # first: after a compaction the client waits for nobody
                     await observer.run(seen)
                     observer.expire()
+                attention.pay()
             if len(seen) + len(attention.seen) == before:
                 return
 
 
 @asynccontextmanager
 async def _observer(home: Home) -> AsyncIterator[Observer | None]:
-    """The observer with its store open; None when the user does not want sessions to be told where they were."""
-    if not home.settings.where_you_were:
+    """The observer with its store open; None when it cannot be, or sessions are not to be told where they were."""
+    try:
+        store = open_store(home.settings, home.paths) if home.settings.where_you_were else None
+    except (ExpectedError, OSError) as error:  # no reason to leave turns unjudged
+        log.warning("no session was observed: %s", error)
+        store = None
+    if store is None:
         yield None
         return
-    store = open_store(home.settings, home.paths)
     try:
         yield Observer(home, store, Whereabouts(home.paths.where), Redactor(home.settings.redact_extra))
     finally:

@@ -222,7 +222,7 @@ def free_turns(folder: Path, every: int, stop: int = Settings.load({}).flush_tur
             counts.trivial += seen.trivial
             counts.flagged += seen.flagged
             long = min(_spoken(exchanges[begin:end]), 2 * (end - begin)) >= stop
-            batches = docket.due(docket.pending(exchanges[begin:end], done), 0 if long else every)
+            batches = docket.due(docket.pending(exchanges[begin:end], done.intersection), 0 if long else every)
             done |= {mark for batch in batches for unit in batch for mark in unit.marks}
             counts.calls += len(batches)
             counts.busy += bool(batches)

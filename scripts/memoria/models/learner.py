@@ -189,7 +189,7 @@ class Learner:
 
         A claim whose quote stands only in exchanges that were judged already finds no proof, and is dropped.
         """
-        waiting = docket.pending(docket.own(exchanges), self.keeper.store.judged(session.id))
+        waiting = docket.pending(docket.own(exchanges), self.keeper.store.judged)
         rest = [unit.exchange for unit in waiting]
         if not rest:
             return Proven()
