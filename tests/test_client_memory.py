@@ -9,14 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from facts import fact
 from home_of import run
-from memoria import feeds, hint, hook, project, search
+from memoria import feeds, forget, hint, hook, project, search
 from memoria.client_memory import ClientMemory, folder_name
 from memoria.home import Home
 from memoria.index import Index
 from memoria.library import Library
 from memoria.mcp_rooms import IndexSearch
 from memoria.mcp_tools import Toolbox
+from memoria.memory.keep import Keeper
 from memoria.working import WorkingMemory
 from memoria.working.opening import open_store
 
@@ -115,6 +117,19 @@ def test_secrets_in_it_do_not_reach_the_index(client: Client, home: Home) -> Non
     assert found(home, "quokka") == []
     for path in Path(home.paths.state).glob("index.db*"):
         assert key.encode() not in path.read_bytes()
+
+
+def test_forgetting_names_the_clients_file_that_still_holds_it(
+    client: Client, home: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = client.remember("MEMORY.md", "- The pangolin merger closes in May.\n")
+    with Keeper.at(home) as keeper:
+        keeper.take([fact("The pangolin merger closes in May.", "fact")])
+    before = path.read_bytes()
+    assert run(forget, home, "pangolin merger", "--yes") == 1
+    assert f"still hold it: {home.paths.index}, {path}" in capsys.readouterr().out
+    assert path.read_bytes() == before
+    assert not any("pangolin" in page.read_text() for page in Path(home.paths.daily).glob("*.md"))
 
 
 def test_links_and_other_files_are_left_alone(client: Client, home: Home, tmp_path: Path) -> None:
