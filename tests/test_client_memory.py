@@ -11,7 +11,7 @@ import pytest
 
 from facts import fact
 from home_of import run
-from memoria import feeds, forget, hint, hook, project, search
+from memoria import feeds, forget, hint, hook, project, search, upkeep
 from memoria.client_memory import ClientMemory, folder_name
 from memoria.home import Home
 from memoria.index import Index
@@ -130,6 +130,21 @@ def test_forgetting_names_the_clients_file_that_still_holds_it(
     assert f"still hold it: {home.paths.index}, {path}" in capsys.readouterr().out
     assert path.read_bytes() == before
     assert not any("pangolin" in page.read_text() for page in Path(home.paths.daily).glob("*.md"))
+
+
+def test_a_fact_that_the_client_has_in_another_project_is_offered_as_global(client: Client, home: Home) -> None:
+    path = client.remember("MEMORY.md", "# Memory\n\n- Never use float for money.\n")
+    before = path.read_bytes()
+    with Keeper.at(home) as keeper:
+        keeper.take([fact("Never use float for money.", "correction"), fact("Deploys go out on Tuesdays.", "fact")])
+        for _ in range(2):
+            upkeep.compare_with_client(home, keeper)
+        offered = keeper.offered()
+    assert [(event.content, event.also) for event in offered] == [
+        ("Never use float for money.", (project.of(str(client.work)).key,))
+    ]
+    assert offered[0].seen == 1, "nobody said it again"
+    assert path.read_bytes() == before
 
 
 def test_links_and_other_files_are_left_alone(client: Client, home: Home, tmp_path: Path) -> None:

@@ -70,12 +70,19 @@ class ClientMemory:
             self._remember(known)
         return found
 
-    def document(self, memory: Memory) -> list[Document]:
-        """The file as a document, redacted; OSError when it cannot be read."""
+    def text(self, memory: Memory) -> str:
+        """What the file says, redacted; OSError when it cannot be read."""
         with Path(memory.path).open("rb") as file:
-            text = self.redactor.redact(file.read(LARGEST).decode("utf-8", "replace"))
-        key = project.of(memory.cwd, self.settings.split_worktrees).key
-        return [documents.memory(Path(memory.path).as_posix(), text, key, documents.day_of(memory.stamp[0]))]
+            return self.redactor.redact(file.read(LARGEST).decode("utf-8", "replace"))
+
+    def project(self, memory: Memory) -> str:
+        """The key of the project it is about."""
+        return project.of(memory.cwd, self.settings.split_worktrees).key
+
+    def document(self, memory: Memory) -> list[Document]:
+        """The file as a document; OSError when it cannot be read."""
+        day = documents.day_of(memory.stamp[0])
+        return [documents.memory(Path(memory.path).as_posix(), self.text(memory), self.project(memory), day)]
 
     def sources(self) -> dict[str, tuple[tuple[int, int], Callable[[], Iterable[Document]]]]:
         """Each file by a name of its own, with its stamp and what reads it."""

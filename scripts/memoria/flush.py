@@ -358,6 +358,7 @@ def _run_locked(home: Home, *, insist: bool) -> Report:
         upkeep.rotate(home)
         report = flush.run()
         upkeep.bring_in(flush.learner.keeper)
+        upkeep.compare_with_client(home, flush.learner.keeper)
         upkeep.exchange_facts(home, flush.learner.keeper)
         if report.entries or flush.learner.keeper.store.revision:
             renew(home, flush.learner.keeper)

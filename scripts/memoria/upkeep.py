@@ -1,7 +1,8 @@
 """Upkeep: what a worker does around its work, each a step of its own that may be missed once without loss.
 
-Old temporary files go, logs keep to their size, learned facts that waited are brought in and exchanged with the user's
-memory server, and the user is told of trouble. Knows the nouns it looks after; does not know what the work is.
+Old temporary files go, logs keep to their size, learned facts that waited are brought in, compared with the client's
+own memory and exchanged with the user's server, and the user is told of trouble. Knows the nouns it looks after; does
+not know what the work is.
 """
 
 from __future__ import annotations
@@ -13,8 +14,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from memoria import bulletin
+from memoria.client_memory import ClientMemory
 from memoria.errors import ExpectedError, MemoryStoreError
 from memoria.home import Home
+from memoria.memory import saved
+from memoria.memory.event import GLOBAL
 from memoria.memory.keep import Keeper
 from memoria.memory.sync import Sync
 from memoria.paths import Paths
@@ -61,6 +65,22 @@ def bring_in(keeper: Keeper) -> None:
         keeper.drain()
     except MemoryStoreError as error:
         log.warning("%s", error)
+
+
+def compare_with_client(home: Home, keeper: Keeper) -> None:
+    """A fact learned now that the client has in its own memory of another project could hold everywhere."""
+    facts = [event for event in keeper.fresh if event.project != GLOBAL]
+    if not facts:
+        return
+    client = ClientMemory.of(home.paths)
+    for memory in client.listed():
+        try:
+            texts = [client.text(memory)]
+        except OSError:  # gone since
+            continue
+        for event in facts:
+            if saved.holds(texts, event):
+                keeper.seen_in(event.id, client.project(memory))
 
 
 def exchange_facts(home: Home, keeper: Keeper) -> None:

@@ -53,6 +53,7 @@ class Keeper:
         self.outbox = Outbox(state / "outbox" / "learned")
         self.to_server = Outbox(state / "outbox" / "server")
         self.server = server
+        self.fresh: list[Event] = []  # what was added since this keeper was opened
 
     @classmethod
     def of(cls, paths: Paths, zone: Zone, *, server: bool = False) -> Keeper:
@@ -164,6 +165,7 @@ class Keeper:
         self.lines.add(event, day, f"{local:%H:%M}", plain(project) or "everywhere")
         self.store.put(event, day)
         self._tell("put", event.id)
+        self.fresh.append(event)
         ended = tuple(replace(old, ended=event.time, successor=event.id) for old in olds)
         for old in ended:
             self.write(old)
@@ -204,6 +206,12 @@ class Keeper:
         changed = replace(self.known(ident), project=GLOBAL, also=())
         self.write(changed)
         return changed
+
+    def seen_in(self, ident: str, project: str) -> None:
+        """A fact stands in another project too, where nobody said it to us; nothing when that is known."""
+        event = self.store.get(ident)
+        if event and not {project, GLOBAL}.intersection(event.projects):
+            self.write(replace(event, also=(*event.also, project)))
 
     def delete(self, ident: str) -> Event:
         """Forget a fact: its lines, its row, what waits about it; the server is told. What it had ended stays ended."""
