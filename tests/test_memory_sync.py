@@ -332,6 +332,28 @@ def test_a_fact_whose_number_is_not_known_is_deleted_there_too(tmp_path: Path, s
         assert sync(home, server, full=True) == Synced()
 
 
+def test_a_deletion_by_hand_reaches_the_server_though_the_reader_was_killed(
+    tmp_path: Path, server: MemoryServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    event = fact("Use pnpm, not npm.")
+    with keeper(tmp_path / "home", server=True) as home:
+        home.take([event])
+        sync(home, server)
+        day = home.lines.daily.path(MONDAY.date())
+        day.write_text("# Daily Log\n")
+        with monkeypatch.context() as killed:
+            killed.setattr(Keeper, "_tell", _die)
+            with pytest.raises(KeyboardInterrupt):
+                home.refresh()
+    with keeper(tmp_path / "home", server=True) as home:
+        sync(home, server, full=True)
+        assert said(home) == server.live() == []
+
+
+def _die(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
 def test_what_another_program_wrote_is_taken_in_and_never_rewritten(server: MemoryServer, here: Keeper) -> None:
     server.store({"content": "Two\nlines [[here]]", "category": "projects", "tags": "x,y"})
     before = dict(server.memories[1])

@@ -21,7 +21,7 @@ from memoria.home import Home
 from memoria.memory.event import GLOBAL, Event, plain
 from memoria.memory.lines import Lines
 from memoria.memory.outbox import Item, Outbox
-from memoria.memory.store import Store
+from memoria.memory.store import Changes, Store
 from memoria.paths import Paths
 
 log = logging.getLogger(__name__)
@@ -84,12 +84,15 @@ class Keeper:
     def refresh(self) -> None:
         """Read what a person changed in the logs; the server is told."""
         known = bool(self.store.meta().get("read"))
-        changes = self.store.refresh(self.lines)
+
+        def tell(changes: Changes) -> None:
+            for event in (*changes.added, *changes.changed) if known else ():
+                self._tell("put", event.id)
+            for event in changes.gone:
+                self._tell("delete", event.id)
+
+        self.store.refresh(self.lines, tell)
         self.store.set_meta("read", "1")
-        for event in (*changes.added, *changes.changed) if known else ():
-            self._tell("put", event.id)
-        for event in changes.gone:
-            self._tell("delete", event.id)
 
     # -- facts from a judge
 

@@ -11,7 +11,7 @@ import json
 import logging
 import math
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -265,8 +265,11 @@ class Store:
 
     # -- the logs
 
-    def refresh(self, lines: Lines) -> Changes:
-        """Read every daily log that changed since it was last read; what a person wrote or deleted counts."""
+    def refresh(self, lines: Lines, tell: Callable[[Changes], None]) -> None:
+        """Read every daily log that changed since it was last read; what a person wrote or deleted counts.
+
+        ``tell`` hears what changed before it is booked: killed in between, it hears it again.
+        """
         marks = {day.isoformat(): lines.mark(day) for day in lines.daily.days()}
         known = dict(self.db.execute("SELECT day, mark FROM logs"))
         stale = [day for day, mark in marks.items() if known.get(day) != mark]
@@ -283,11 +286,13 @@ class Store:
                         self._put(event, day)
             self.db.executemany("DELETE FROM logs WHERE day = ?", [(day,) for day in missing])
             self.db.executemany("INSERT OR REPLACE INTO logs VALUES (?, ?)", [(day, marks[day]) for day in stale])
-        return Changes(
-            tuple(event for ident, event in after.items() if ident not in before),
-            tuple(event for ident, event in after.items() if ident in before and before[ident] != event),
-            tuple(event for ident, event in before.items() if ident not in after),
-        )
+            tell(
+                Changes(
+                    tuple(event for ident, event in after.items() if ident not in before),
+                    tuple(event for ident, event in after.items() if ident in before and before[ident] != event),
+                    tuple(event for ident, event in before.items() if ident not in after),
+                )
+            )
 
     def _of_days(self, days: Sequence[str]) -> dict[str, Event]:
         marks = ", ".join("?" * len(days))
