@@ -55,6 +55,7 @@ from memoria.models.learner import Learner, Session
 from memoria.models.metered import Metered
 from memoria.receipt import check_some
 from memoria.redact import Redactor
+from memoria.renewal import renew
 from memoria.spool import Job, Spool
 
 log = logging.getLogger(__name__)
@@ -67,13 +68,11 @@ OUTSIDE = (ModelUnavailableError, TranscriptMissingError, LedgerError, OSError) 
 class Report:
     """What a run did. ``seen``: every job it looked at; ``entries``: ids written; ``failures``: one a session.
 
-    ``learned``: facts kept or counted again, apart from those in entries.
     ``deferred``: one sentence for each session that waits for the budget.
     """
 
     seen: set[str] = field(default_factory=set)
     entries: list[str] = field(default_factory=list)
-    learned: int = 0
     failures: list[str] = field(default_factory=list)
     deferred: list[str] = field(default_factory=list)
 
@@ -189,8 +188,7 @@ class Flush:
         ahead = self._look_ahead(rest)
         enough = self._is_enough(sum(stretch.spoken for stretch in ahead), intake, over)
         if not over:  # what the local check flags is judged by itself; the rest with others, or by the flush
-            kept = self.learner.hear(self._whose(intake), intake, rest=not enough).kept
-            report.learned += len(kept.added) + len(kept.repeated)
+            self.learner.hear(self._whose(intake), intake, rest=not enough)
         if not enough:
             return
         for job in intake.jobs:
@@ -361,9 +359,11 @@ def _run_locked(home: Home, *, insist: bool) -> Report:
     try:
         upkeep.rotate(home)
         report = flush.run()
+        upkeep.bring_in(flush.learner.keeper)
+        upkeep.compare_with_client(home, flush.learner.keeper)
         upkeep.exchange_facts(home, flush.learner.keeper)
-        if report.entries or report.learned:
-            upkeep.prepare_pages(home, flush.ledger, flush.daily)
+        if report.entries or flush.learner.keeper.store.revision:
+            renew(home, flush.learner.keeper)
         upkeep.tell_user(home, report.failures, report.deferred)
         last = flush.ledger.get("last_compile")
         moment = clock.parse(last) if last else None

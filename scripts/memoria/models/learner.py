@@ -150,7 +150,7 @@ class Learner:
     @classmethod
     def of(cls, home: Home, ledger: Ledger, model: Metered, redactor: Redactor) -> Learner:
         """The learner of a home whose model is ``model``."""
-        keeper = Keeper.of(home.paths, home.zone, server=bool(home.settings.memory_api_url))
+        keeper = Keeper.at(home)
         return cls(keeper, links(home, ledger, model), Docket(home, ledger, keeper.store, redactor))
 
     def hear(self, session: Session, intake: Intake, *, rest: bool = True) -> Report:
@@ -229,7 +229,8 @@ class Learner:
     ) -> tuple[list[Event], list[Event]]:
         """What is to be kept, and what the assistant saved itself.
 
-        Left out is what stands in the store from these very words: the patterns spoke while there was no model.
+        What it saved and is known here, perhaps from another project, is counted even so. Left out is what stands in
+        the store from these very words: the patterns spoke while there was no model.
         """
         tools = [line for exchange in exchanges for turn in exchange.turns for line in turn.tools]
         unsaved = saved.without_saved(events, saved.from_lines(tools, session.cwd))
@@ -237,7 +238,8 @@ class Learner:
         told = [
             fact for fact in self.keeper.store.facts(live=False) if fact.session == session.id and fact.time in moments
         ]
-        news = [event for event in unsaved if not any(_from_same_words(event, fact) for fact in told)]
+        wanted = [event for event in events if event in unsaved or self.keeper.store.twin(event)]
+        news = [event for event in wanted if not any(_from_same_words(event, fact) for fact in told)]
         return news, [event for event in events if event not in unsaved]
 
 
