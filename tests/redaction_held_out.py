@@ -1,8 +1,9 @@
-"""The second labelled set of redaction: written before its rules were looked at, to say what they do on forms they never saw.
+"""The second labelled set of redaction: written before its rules were looked at, to say what they do on new forms.
 
-Secrets in the forms developers paste (environment files, headers, manifests, logs, shell history), and harmless text that looks
-like them. No value stands here: ``«b62:36»`` is 36 letters and digits drawn at run time, and a broken bar in a prefix (taken out)
-keeps push scanners from seeing a key. What stands between ``⟦`` and ``⟧`` is a piece that must not survive.
+Secrets in the forms developers paste (environment files, headers, manifests, logs, shell history), and harmless text
+that looks like them. No value stands here: ``«b62:36»`` is 36 letters and digits drawn at run time, and a broken bar in
+a prefix (taken out) keeps push scanners from seeing a key. What stands between ``⟦`` and ``⟧`` is a piece that must not
+survive.
 """
 
 from __future__ import annotations
@@ -28,7 +29,20 @@ _ALPHABETS = {
     "b64": _LOWER + _LOWER.upper() + _DIGITS + "+/",
     "pw": _LOWER + _LOWER.upper() + _DIGITS + "!#%*?^",
 }
-_WORDS = ["correct", "harbor", "velvet", "otter", "spiral", "lantern", "maple", "quartz", "anchor", "pepper", "summit", "violin"]
+_WORDS = [
+    "correct",
+    "harbor",
+    "velvet",
+    "otter",
+    "spiral",
+    "lantern",
+    "maple",
+    "quartz",
+    "anchor",
+    "pepper",
+    "summit",
+    "violin",
+]
 _DRAW = re.compile(r"«(\w+):(\d+)»")
 _PIECE = re.compile(r"⟦(.*?)⟧", re.DOTALL)
 
@@ -82,8 +96,11 @@ SECRETS: list[tuple[str, str]] = [
     ("code", 'const jwtSecret = process.env.JWT_SECRET || "⟦«pw:20»⟧";'),
     ("code", "app.config['SECRET_KEY'] = '⟦«hex:48»⟧'"),
     ("code", "conn = psycopg2.connect(host='db', dbname='shop', user='app', password='⟦«pw:14»⟧')"),
-    ("code", "login(token=\"⟦h¦f_«b62:34»⟧\")  # huggingface"),
-    ("code", 'var connectionString = "Server=tcp:shop.database.windows.net;User ID=app;Password=⟦«b62:18»⟧;Encrypt=True";'),
+    ("code", 'login(token="⟦h¦f_«b62:34»⟧")  # huggingface'),
+    (
+        "code",
+        'var connectionString = "Server=tcp:shop.database.windows.net;User ID=app;Password=⟦«b62:18»⟧;Encrypt=True";',
+    ),
     ("code", "signer = hmac.new(b'⟦«b62:28»⟧', body, 'sha256')  # webhook secret"),
     # connection strings and URLs
     ("url", "postgresql://app:⟦«pw2:16»⟧@db.internal:5432/shop?sslmode=require"),
@@ -99,7 +116,10 @@ SECRETS: list[tuple[str, str]] = [
     ("url", "https://api.telegram.org/bot⟦«num:10»:AA«url:33»⟧/sendMessage"),
     ("url", "https://app.internal/callback?code=ok&access_token=⟦«url:40»⟧&state=7"),
     ("url", "https://«hex:32»:⟦«hex:32»⟧@sentry.internal/4"),
-    ("azure", "DefaultEndpointsProtocol=https;AccountName=shop;AccountKey=⟦«b64:86»==⟧;EndpointSuffix=core.windows.net"),
+    (
+        "azure",
+        "DefaultEndpointsProtocol=https;AccountName=shop;AccountKey=⟦«b64:86»==⟧;EndpointSuffix=core.windows.net",
+    ),
     ("azure", "Endpoint=sb://shop.servicebus.windows.net/;SharedAccessKeyName=Root;SharedAccessKey=⟦«b64:43»=⟧"),
     # tokens in prose and logs
     ("token", "I rotated it, the new one is ⟦gi¦thub_pat_«b62:22»_«b62:59»⟧, please try again"),
@@ -113,18 +133,24 @@ SECRETS: list[tuple[str, str]] = [
     ("token", "linear: ⟦lin¦_api_«b62:40»⟧  notion: ⟦nt¦n_«b62:46»⟧"),
     ("ci", "##[debug]Exporting env: DEPLOY_KEY=⟦«b62:40»⟧ (from environment)"),
     ("ci", "Step 4/9 : ARG NPM_TOKEN=⟦«uuid:1»⟧"),
-    ("ci", "terraform: + password = \"⟦«pw:16»⟧\" -> (sensitive)"),
+    ("ci", 'terraform: + password = "⟦«pw:16»⟧" -> (sensitive)'),
     ("ci", "helm upgrade shop ./chart --set image.tag=1.4.2 --set db.password=⟦«b62:16»⟧"),
     ("prose", "the admin password is ⟦«pw:12»⟧ on staging"),
     ("prose", "Passwort: ⟦«pw:12»⟧ (bitte nicht weitergeben)"),
     ("prose", "login with user demo and pass ⟦«b62:12»⟧ then click save"),
-    ("key", "-----BEGIN OPEN¦SSH PRIVATE KEY-----\n⟦«b64:70»\n«b64:70»\n«b64:40»=⟧\n-----END OPEN¦SSH PRIVATE KEY-----"),
-    ("key", 'PRIVATE_KEY="-----BEGIN RSA¦ PRIVATE KEY-----\\n⟦«b64:64»\\n«b64:64»⟧\\n-----END RSA¦ PRIVATE KEY-----\\n"'),
+    (
+        "key",
+        "-----BEGIN OPEN¦SSH PRIVATE KEY-----\n⟦«b64:70»\n«b64:70»\n«b64:40»=⟧\n-----END OPEN¦SSH PRIVATE KEY-----",
+    ),
+    (
+        "key",
+        'PRIVATE_KEY="-----BEGIN RSA¦ PRIVATE KEY-----\\n⟦«b64:64»\\n«b64:64»⟧\\n-----END RSA¦ PRIVATE KEY-----\\n"',
+    ),
     ("key", "AGE-SECRET¦-KEY-1⟦«UP:58»⟧"),
     ("key", "[Interface]\nPrivateKey = ⟦«b64:43»=⟧\nAddress = 10.8.0.2/24"),
     ("key", "deployer wallet PRIVATE_KEY=0x⟦«hex:64»⟧"),
     ("seed", "mnemonic: ⟦«words:12»⟧"),
-    ("seed", "my seed phrase is \"⟦«words:12»⟧\", do not lose it"),
+    ("seed", 'my seed phrase is "⟦«words:12»⟧", do not lose it'),
 ]
 
 PLAIN: list[tuple[str, str]] = [
@@ -134,13 +160,16 @@ PLAIN: list[tuple[str, str]] = [
     ("digest", "FROM node:22@sha256:«hex:64» AS build"),
     ("digest", '"integrity": "sha512-«b64:86»=="'),
     ("digest", "d41d8cd98f00b204e9800998ecf8427e  empty.txt"),
-    ("digest", "ETag: \"«hex:32»\"\nContent-Length: 512"),
-    ("digest", 'go.sum: golang.org/x/net v0.30.0 h1:«b64:43»='),
+    ("digest", 'ETag: "«hex:32»"\nContent-Length: 512'),
+    ("digest", "go.sum: golang.org/x/net v0.30.0 h1:«b64:43»="),
     ("uuid", "session «uuid:1» resumed after compaction"),
     ("uuid", 'parentUuid: "«uuid:1»", uuid: "«uuid:1»"'),
     ("uuid", "https://app.internal/projects/«uuid:1»/settings"),
     ("path", "/home/ana/.cache/uv/wheels-v5/pypi/httpx/0.28.1-py3-none-any/httpx/_transports/default.py:104"),
-    ("path", "node_modules/.pnpm/@babel+helper-plugin-utils@7.25.9/node_modules/@babel/helper-plugin-utils/lib/index.js"),
+    (
+        "path",
+        "node_modules/.pnpm/@babel+helper-plugin-utils@7.25.9/node_modules/@babel/helper-plugin-utils/lib/index.js",
+    ),
     ("path", "C:\\Users\\ana\\AppData\\Local\\Programs\\Python\\Python311\\Lib\\site-packages\\requests\\sessions.py"),
     ("path", "secrets/production/database-password.yaml.example"),
     ("code", "password = getpass.getpass('Password: ')"),
@@ -150,7 +179,7 @@ PLAIN: list[tuple[str, str]] = [
     ("code", "def verify_password(password: str, hashed_password: bytes) -> bool:"),
     ("code", "token: Optional[str] = None, secret: Union[str, bytes, None] = None"),
     ("code", "user.passwordResetToken = generateRandomToken(resetTokenLength);"),
-    ("code", "private static final String TOKEN_HEADER_NAME = \"X-Auth-Token\";"),
+    ("code", 'private static final String TOKEN_HEADER_NAME = "X-Auth-Token";'),
     ("code", "self.secret_key = self.load_secret_key_from_keyring()"),
     ("code", "tokens = tokenizer.encode(text, max_tokens=4096)"),
     ("code", "passwordField: TextFieldController<PasswordValidator>,"),
