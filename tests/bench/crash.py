@@ -170,9 +170,26 @@ class World:
             env=self.env | {"MEMORIA_PYTHON": worker, "MEMORIA_KILL_AT": kill_at},
         )  # fmt: skip
 
+    def come_late(self, tally: Tally) -> None:
+        """A session ends while a worker has looked at the spool for the last time and still holds its lock."""
+        early, late = self.dice.sample(self.sessions, 2)
+        self.say(early)
+        reap(self.hook("SessionEnd", early))
+        worker = self.run("flush", kill_at=f"spool.acknowledged:1:{signal.SIGSTOP.value}")
+        if not _stops(worker):
+            return
+        self.say(late)
+        reap(self.hook("SessionEnd", late, worker=sys.executable))
+        worker.send_signal(signal.SIGCONT)
+        worker.wait()
+        if not wait_for(lambda: all(job.session != late for job in self.spool.jobs())):  # others may wait for more
+            tally.stranded += 1
+            tally.trouble.append(f"came late and was left: {[job.name for job in self.spool.jobs()]}")
+
     def mend(self, tally: Tally) -> None:
         """The sessions go on and end, undisturbed; then look whether everything is there."""
         self.finish_lines()
+        self.come_late(tally)
         for session in self.sessions:
             self.say(session)
         for process in [self.hook("SessionEnd", session, worker=sys.executable) for session in self.sessions]:
@@ -268,6 +285,15 @@ def wait_for(condition: Callable[[], bool]) -> bool:
             return False
         time.sleep(0.02)
     return True
+
+
+def _stops(process: Process) -> bool:
+    """Whether a process stopped itself; False when it ended before."""
+    _, status = os.waitpid(process.pid, os.WUNTRACED)
+    if os.WIFSTOPPED(status):
+        return True
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return False
 
 
 def strike(process: Process, after_s: float) -> bool:
