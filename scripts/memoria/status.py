@@ -34,11 +34,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def command(args: argparse.Namespace, home: Home) -> int:
     """Print how things stand; 0 always, a person judges."""
-    gathered, lines = (
-        (recall, _recall_lines) if args.recall else (costs, _cost_lines) if args.costs else (gather, _lines)
-    )
-    facts = gathered(home)
-    print(json.dumps(facts, indent=2, ensure_ascii=False) if args.json else "\n".join(lines(facts)))
+    facts = recall(home) if args.recall else costs(home) if args.costs else gather(home)
+    if args.json:
+        print(json.dumps(facts, indent=2, ensure_ascii=False))
+    else:
+        lines = _recall_lines if args.recall else _cost_lines if args.costs else _lines
+        print("\n".join(lines(facts, home.zone)))
     return 0
 
 
@@ -75,7 +76,7 @@ def _spent(used: Call | Usage) -> dict[str, Any]:
     }
 
 
-def _cost_lines(facts: dict[str, Any]) -> list[str]:
+def _cost_lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:
     limit = (
         f"of ${facts['daily_budget_usd']:.2f} (daily_budget_usd)" if facts["daily_budget_usd"] else "without a limit"
     )
@@ -84,7 +85,7 @@ def _cost_lines(facts: dict[str, Any]) -> list[str]:
         f"{row['day']}    {row['project'] or 'several projects'} · {row['model']}: {_taken(row)}"
         for row in facts["sums"]
     ]
-    rows += [f"{row['time']}  {row['task']} · {row['project'] or 'several projects'} · {row['model']}: {_taken(row)}"
+    rows += [f"{_wall(row['time'], zone)}  {row['task']} · {row['project'] or 'several projects'} · {row['model']}: {_taken(row)}"
              + ("" if row["outcome"] == "ok" else f", {row['outcome']}") for row in facts["calls"]]  # fmt: skip
     return rows
 
@@ -112,7 +113,7 @@ def _counted(count: Count) -> dict[str, Any]:
     return {"key": count.key, "uses": count.uses, "shown": count.shown, "opened": count.opened, "used": count.used}
 
 
-def _recall_lines(facts: dict[str, Any]) -> list[str]:
+def _recall_lines(facts: dict[str, Any], _zone: clock.Zone) -> list[str]:
     rows = [
         f"hints      {'on' if facts['hints'] else 'off'}",
         f"shown      {facts['shown']} times ({facts['notes']} notes in all), of which {facts['telling']} hold names by "
@@ -202,18 +203,25 @@ def _calls_by_day(home: Home, ledger: Ledger) -> list[dict[str, Any]]:
     return [{"day": day, **sums} for day, sums in sorted(days.items(), reverse=True)]
 
 
-def _lines(facts: dict[str, Any]) -> list[str]:
+def _lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:
     rows = [f"memoria in {facts['home']}" + (" (switched off by MEMORIA_DISABLED)" if facts["disabled"] else "")]
     hook = facts["last_hook"]
-    rows.append(f"last hook     {hook['time']}  {hook['what']}" if hook else "last hook     never: is it installed?")
-    rows.append(f"last flush    {facts['last_flush'] or 'never'}")
-    rows.append(f"last compile  {facts['last_compile'] or 'never'}")
+    rows.append(
+        f"last hook     {_wall(hook['time'], zone)}  {hook['what']}"
+        if hook
+        else "last hook     never: is it installed?"
+    )
+    rows.append(f"last flush    {_wall(facts['last_flush'], zone)}")
+    rows.append(f"last compile  {_wall(facts['last_compile'], zone)}")
     rows.append(
         f"knowledge     {facts['entries']} entries ({facts['uncompiled']} not compiled), {facts['articles']} articles"
     )
     rows.append(f"model         {facts['model']}")
     rows.append(f"waiting       {len(facts['waiting'])} jobs")
-    rows += [f"  {job['event']} of {job['session']} since {job['since']}{_retry(job)}" for job in facts["waiting"][:10]]
+    rows += [
+        f"  {job['event']} of {job['session']} since {_wall(job['since'], zone)}{_retry(job, zone)}"
+        for job in facts["waiting"][:10]
+    ]
     rows.append(
         f"failed        {len(facts['failed'])} jobs" + (" (memoria flush --retry-failed)" if facts["failed"] else "")
     )
@@ -223,13 +231,21 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         f"{day['input_tokens'] + day['output_tokens']:,} tokens, ${day['cost_usd']:.4f}"
         for day in facts["calls"]
     ]
-    rows += [f"note          {note['time']} {note['kind']}: {note['text']}" for note in facts["notes"]]
+    rows += [f"note          {_wall(note['time'], zone)} {note['kind']}: {note['text']}" for note in facts["notes"]]
     rows += [f"settings      {problem}" for problem in facts["problems"]]
     return rows
 
 
-def _retry(job: dict[str, Any]) -> str:
-    return f": failed {job['tries']} times, next try {job['next_try']}: {job['reason']}" if "reason" in job else ""
+def _retry(job: dict[str, Any], zone: clock.Zone) -> str:
+    if "reason" not in job:
+        return ""
+    return f": failed {job['tries']} times, next try {_wall(job['next_try'], zone)}: {job['reason']}"
+
+
+def _wall(time: str | None, zone: clock.Zone) -> str:
+    """An ISO time as the user's wall clock shows it; what is no time stays as it is."""
+    moment = clock.parse(time)
+    return zone.local(moment).strftime("%Y-%m-%d %H:%M") if moment else time or "never"
 
 
 def _iso(seconds: float) -> str:
