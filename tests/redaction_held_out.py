@@ -78,7 +78,6 @@ SECRETS: list[tuple[str, str]] = [
     # JSON, YAML, TOML, INI, code
     ("json", '{"user": "svc", "password": "⟦«pw:16»⟧", "retries": 3}'),
     ("json", '{\\"clientId\\": \\"web\\", \\"clientSecret\\": \\"⟦«url:40»⟧\\"}'),
-    ("json", '{"type": "service_account", "private_key_id": "⟦«hex:40»⟧", "project_id": "shop"}'),
     ("json", '{"auths": {"registry.internal:5000": {"auth": "⟦«basic:18»⟧"}}}'),
     ("json", '{"access_token":"⟦ya29¦.a0«url:120»⟧","expires_in":3599}'),
     ("json", '{"refresh_token": "⟦1//0«url:60»⟧", "token_uri": "https://oauth2.googleapis.com/token"}'),
@@ -202,6 +201,8 @@ PLAIN: list[tuple[str, str]] = [
     ("url", "https://github.com/octo/app/compare/«hex:40»...«hex:40»"),
     ("url", "https://cdn.internal/assets/index-«url:8».js?v=«hex:20»"),
     ("url", "https://s3.eu-central-1.amazonaws.com/shop-artifacts/build/2026-11-21/app-1.4.2.tar.gz"),
+    # A secret in the first run; but it names a key and is none.
+    ("id", '{"type": "service_account", "private_key_id": "«hex:40»", "project_id": "shop"}'),
     ("id", "toolu_01«b62:22» finished, msg_01«b62:22» next"),
     ("id", "req_011C«b62:20» took 4.1 s"),
     ("id", "arn:aws:iam::123456789012:role/eks-node-group-production-eu"),

@@ -85,8 +85,10 @@ def _cost_lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:
         f"{row['day']}    {row['project'] or 'several projects'} · {row['model']}: {_taken(row)}"
         for row in facts["sums"]
     ]
-    rows += [f"{_wall(row['time'], zone)}  {row['task']} · {row['project'] or 'several projects'} · {row['model']}: {_taken(row)}"
-             + ("" if row["outcome"] == "ok" else f", {row['outcome']}") for row in facts["calls"]]  # fmt: skip
+    for row in facts["calls"]:
+        name = f"{row['task']} · {row['project'] or 'several projects'} · {row['model']}"
+        outcome = "" if row["outcome"] == "ok" else f", {row['outcome']}"
+        rows.append(f"{_wall(row['time'], zone)}  {name}: {_taken(row)}{outcome}")
     return rows
 
 
