@@ -99,6 +99,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
         print("\n".join(_described(plan, home, source)))
         if args.dry_run:
             return 0
+        ledger.lift_waits()  # the budget may be another one by now
         if not plan.items:
             return _nothing_more(home)
         if not args.yes and not _agreed():

@@ -19,6 +19,7 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,7 @@ from memoria.wiki import Wiki  # noqa: E402
 
 Process = subprocess.Popen[bytes]
 PATIENCE_S = 60.0
+SEEDS_APART = 10_000
 ROUND_KILLS, CAMPAIGN_KILLS = 8, 40  # kills before the next hook's worker may mend; kills before a fresh home
 TIMES = {"files.written": 6, "files.replaced": 6, "transaction.swapped": 3, "spool.claimed": 2, "ledger.recorded": 2}
 ENTRY = {
@@ -172,6 +174,8 @@ class World:
 
     def come_late(self, tally: Tally) -> None:
         """A session ends while a worker has looked at the spool for the last time and still holds its lock."""
+        if len(self.sessions) < 2:
+            return
         early, late = self.dice.sample(self.sessions, 2)
         self.say(early)
         reap(self.hook("SessionEnd", early))
@@ -409,15 +413,31 @@ def run(base: Path, kills: int, seed: int = 1, say: Callable[[str], None] = lamb
     return total
 
 
+def share(base: Path, kills: int, seed: int, jobs: int) -> Tally:
+    """The kills dealt to so many processes, each with homes and seeds of its own: what is killed mostly waits."""
+    total = Tally()
+    parts = [kills // jobs + (number < kills % jobs) for number in range(jobs)]
+    with ProcessPoolExecutor(jobs) as pool:
+        seeds = (seed + number * SEEDS_APART for number in range(jobs))
+        for part in pool.map(run, (base / str(number) for number in range(jobs)), parts, seeds, [_say] * jobs):
+            total.add(part)
+    return total
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
 def main() -> int:
     """Run the long form and print what came of it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes that kill side by side")
     args = parser.parse_args()
     base = Path(tempfile.mkdtemp(prefix="memoria-crash-"))
     started = time.monotonic()
-    total = run(base, args.kills, args.seed, lambda line: print(line, file=sys.stderr, flush=True))
+    total = share(base, args.kills, args.seed, max(1, args.jobs))
     print(f"{total.kills.total()} kills in {time.monotonic() - started:.0f} s, {total.turns} turns")
     for name, count in sorted(total.kills.items()):
         print(f"  {name:<24}{count:5}")
