@@ -299,6 +299,28 @@ def test_a_tools_output_is_not_decoded() -> None:
     assert "toolUseResult" not in next(iter(kept([user("words", toolUseResult={"stdout": "x"})])))
 
 
+@pytest.mark.parametrize(
+    "raw",
+    [
+        rb'"text <exit_code>3</exit_code>"',
+        rb'"text \u003cexit_code>3</exit_code>"',
+        rb'"\u0055ser has answered your questions: yes"',
+        rb'" \t\n User has answered your questions: yes"',
+        rb'"\u2003\f\r\nYour questions have been answered: yes"',
+        '"\u2003User has approved your plan"'.encode(),
+        rb'"User has approved your plan"',
+        b'"User has answered your questions: \xff"',
+        rb'"User has answered your questions: \ud800"',
+        rb'[{"type":"text","text":"User has answered your questions: yes"}]',
+    ],
+)
+@pytest.mark.parametrize("uuid", [b'"u"', b"7", b'""', b"null", b"[1]"])
+def test_output_that_tells_something_is_decoded_however_it_is_written(raw: bytes, uuid: bytes) -> None:
+    block = b'{"type":"tool_result","tool_use_id":"t","content":' + raw + b"}"
+    raw_line = b'{"type":"user","uuid":' + uuid + b',"sessionId":"s","message":{"content":[' + block + b"]}}"
+    assert read([raw_line]) == read_wholly([raw_line]) != []
+
+
 # What a byte test might take for structure stands here inside of strings, and the other way round.
 MARKERS = (
     "yes", '"type":"progress"', '"type":"thinking"', '\\"type\\":\\"user\\"', '}{"type":"user"', '"sessionId":"s"',

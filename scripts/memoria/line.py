@@ -95,7 +95,8 @@ def kept(lines: Iterable[bytes]) -> Iterator[Json]:
             continue
         kind = value.get("type")
         if kind in _KINDS:
-            if value.get("uuid") or kind in _NAMELESS:
+            uuid = value.get("uuid")
+            if (isinstance(uuid, str) and uuid) or kind in _NAMELESS:
                 yield value  # type: ignore[misc]  # a dict with those keys
             else:  # what has no uuid is told apart by all it holds
                 yield from objects(line)
