@@ -398,6 +398,10 @@ def command(args: argparse.Namespace, home: Home) -> int:
     if args.retry_failed:
         for job in spool.jobs(spool.failed):
             spool.retry(job)
+    if args.now:
+        ledger = Ledger(Path(home.paths.ledger))
+        ledger.lift_waits()
+        ledger.close()
     entries = work(home, insist=args.now)
     if sys.stdout.isatty():
         print(f"{entries} entries written; {len(spool.jobs())} jobs wait.")

@@ -15,12 +15,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
+from typing import BinaryIO
 
 from memoria import clock
 from memoria.line import objects
 
 KEPT_DAYS = 30  # of the client, when its settings say nothing else
 HEAD_BYTES = 1_000_000  # the first line that names its session is searched in so much
+READ_BYTES = 1 << 18
 DAY_S = 86_400.0
 
 
@@ -123,6 +125,11 @@ def head(path: Path) -> Head:
                 cwd = cwd or _text(value.get("cwd"))
                 entrypoint = entrypoint or _text(value.get("entrypoint"))
     return Head(session or path.stem, cwd, entrypoint)
+
+
+def opened(path: Path) -> BinaryIO:
+    """The transcript's bytes, to be read line by line: most of them are longer than a usual buffer."""
+    return path.open("rb", buffering=READ_BYTES)
 
 
 def _text(value: object) -> str:

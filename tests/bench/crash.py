@@ -19,6 +19,7 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ from memoria.wiki import Wiki  # noqa: E402
 
 Process = subprocess.Popen[bytes]
 PATIENCE_S = 60.0
+SEEDS_APART = 10_000
 ROUND_KILLS, CAMPAIGN_KILLS = 8, 40  # kills before the next hook's worker may mend; kills before a fresh home
 TIMES = {"files.written": 6, "files.replaced": 6, "transaction.swapped": 3, "spool.claimed": 2, "ledger.recorded": 2}
 RULES = (  # what the user says in the first, second, third session of a home; nothing alike
@@ -183,9 +185,28 @@ class World:
             env=self.env | {"MEMORIA_PYTHON": worker, "MEMORIA_KILL_AT": kill_at},
         )  # fmt: skip
 
+    def come_late(self, tally: Tally) -> None:
+        """A session ends while a worker has looked at the spool for the last time and still holds its lock."""
+        if len(self.sessions) < 2:
+            return
+        early, late = self.dice.sample(self.sessions, 2)
+        self.say(early)
+        reap(self.hook("SessionEnd", early))
+        worker = self.run("flush", kill_at=f"spool.acknowledged:1:{signal.SIGSTOP.value}")
+        if not _stops(worker):
+            return
+        self.say(late)
+        reap(self.hook("SessionEnd", late, worker=sys.executable))
+        worker.send_signal(signal.SIGCONT)
+        worker.wait()
+        if not wait_for(lambda: all(job.session != late for job in self.spool.jobs())):  # others may wait for more
+            tally.stranded += 1
+            tally.trouble.append(f"came late and was left: {[job.name for job in self.spool.jobs()]}")
+
     def mend(self, tally: Tally) -> None:
         """The sessions go on and end, undisturbed; then look whether everything is there."""
         self.finish_lines()
+        self.come_late(tally)
         for session in self.sessions:
             self.say(session)
         for process in [self.hook("SessionEnd", session, worker=sys.executable) for session in self.sessions]:
@@ -294,6 +315,15 @@ def wait_for(condition: Callable[[], bool]) -> bool:
             return False
         time.sleep(0.02)
     return True
+
+
+def _stops(process: Process) -> bool:
+    """Whether a process stopped itself; False when it ended before."""
+    _, status = os.waitpid(process.pid, os.WUNTRACED)
+    if os.WIFSTOPPED(status):
+        return True
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return False
 
 
 def strike(process: Process, after_s: float) -> bool:
@@ -409,15 +439,31 @@ def run(base: Path, kills: int, seed: int = 1, say: Callable[[str], None] = lamb
     return total
 
 
+def share(base: Path, kills: int, seed: int, jobs: int) -> Tally:
+    """The kills dealt to so many processes, each with homes and seeds of its own: what is killed mostly waits."""
+    total = Tally()
+    parts = [kills // jobs + (number < kills % jobs) for number in range(jobs)]
+    with ProcessPoolExecutor(jobs) as pool:
+        seeds = (seed + number * SEEDS_APART for number in range(jobs))
+        for part in pool.map(run, (base / str(number) for number in range(jobs)), parts, seeds, [_say] * jobs):
+            total.add(part)
+    return total
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
 def main() -> int:
     """Run the long form and print what came of it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes that kill side by side")
     args = parser.parse_args()
     base = Path(tempfile.mkdtemp(prefix="memoria-crash-"))
     started = time.monotonic()
-    total = run(base, args.kills, args.seed, lambda line: print(line, file=sys.stderr, flush=True))
+    total = share(base, args.kills, args.seed, max(1, args.jobs))
     print(f"{total.kills.total()} kills in {time.monotonic() - started:.0f} s, {total.turns} turns")
     for name, count in sorted(total.kills.items()):
         print(f"  {name:<24}{count:5}")
