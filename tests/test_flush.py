@@ -380,16 +380,16 @@ def test_an_entry_whose_writer_died_before_it_booked_is_not_written_again(
 
 
 def test_a_long_turn_whose_first_piece_fails_is_tried_again_whole(bench: Bench) -> None:
-    bench.set("MEMORIA_CALL_CHARS", "300")
+    bench.set("MEMORIA_CALL_CHARS", "2000")
     bench.set("MEMORIA_RETRY_S", "")
-    text = " ".join(f"word{number:03d}" for number in range(100))
+    text = " ".join(f"word{number:03d}" for number in range(700))
     bench.job(line(text))
     bench.flush(BAD, ANSWER)
     assert kept(bench) == Counter()
     assert len(bench.waiting()) == 1
     bench.flush(ANSWER, now=86400)
     assert kept(bench) == Counter(dict.fromkeys(keys(line(text)), 1))
-    assert all(f"word{number:03d}" in bench.said() for number in range(100))
+    assert all(f"word{number:03d}" in bench.said() for number in range(700))
 
 
 def test_a_queued_prompt_that_stands_nowhere_else_is_kept(bench: Bench) -> None:

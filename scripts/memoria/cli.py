@@ -15,10 +15,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from memoria import __version__
-from memoria.errors import ExpectedError
+from memoria.errors import ExpectedError, HomeRefusedError
 from memoria.home import Home
 
-# Verb -> (its module, one line of help). A verb's module has ``arguments(parser)`` and ``command(args, home)``.
+# Verb -> (its module, one line of help). A verb's module has ``arguments(parser)`` and ``command(args, home)``; with
+# ``refused(args, error)`` it also answers when the home cannot be opened.
 VERBS = {
     "status": ("memoria.status", "is it working? what waits, what failed, what it cost"),
     "verify": ("memoria.verify", "the receipt: every turn in Claude Code's transcripts, and what became of it"),
@@ -62,12 +63,19 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def run(module: str, args: argparse.Namespace) -> int:
     """Run a verb's command; errors become one line and a status."""
+    verb = importlib.import_module(module)
     try:
-        home = Home.open()
+        try:
+            home = Home.open()
+        except HomeRefusedError as error:
+            if not hasattr(verb, "refused"):
+                raise
+            status: int = verb.refused(args, error)  # a verb about what is wrong says that too
+            return status
         _log_to(home)
         for problem in home.settings.problems:
             print(f"memoria: {problem}", file=sys.stderr)
-        status: int = importlib.import_module(module).command(args, home)
+        status = verb.command(args, home)
     except ExpectedError as error:
         log.warning("%s", error)
         print(f"memoria: {error}", file=sys.stderr)
@@ -96,13 +104,15 @@ def script(verb: str) -> int:
 
 
 def _log_to(home: Home) -> None:
-    """Log to a file that rotates; a log that cannot be written is no reason to fail."""
+    """Log to a file that rotates; a log that cannot be written is no reason to fail, nor to say more than one line."""
+    logging.raiseExceptions = False  # else each line that a full disk refuses is a traceback on stderr
+    handler: logging.Handler
     try:
         handler = logging.handlers.RotatingFileHandler(
             Path(home.paths.log, "memoria.log"), maxBytes=home.settings.log_bytes, backupCount=1, encoding="utf-8"
         )
     except OSError:
-        return
+        handler = logging.NullHandler()  # without any, warnings would go to stderr
     handler.setFormatter(logging.Formatter("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger("memoria")
     for old in root.handlers:

@@ -69,6 +69,7 @@ log = logging.getLogger(__name__)
 
 STALE_TMP_S = 24 * 3600  # a hook writes its job within milliseconds; what is this old belongs to one that died
 LONGEST_WAIT_S = 26 * 3600  # a backoff is shorter; a budget waits until tomorrow, on the longest day
+PAGES_DUE = "pages_due"  # in the ledger: whether entries stand that the prepared pages may not show
 MISSING_S = 24 * 3600  # a transcript that has not appeared by then will not
 OUTSIDE = (ModelUnavailableError, TranscriptMissingError, LedgerError, OSError)  # faults that are none of the job's own
 
@@ -183,7 +184,7 @@ class Flush:
 
     def _must_wait(self, job: Job) -> bool:
         """Whether a failed job's next try is yet to come; one later than any was set by a wrong clock."""
-        return 0 < self.ledger.tries(job.name)[1] - self.now() <= LONGEST_WAIT_S
+        return not self.insist and 0 < self.ledger.tries(job.name)[1] - self.now() <= LONGEST_WAIT_S
 
     def _take(self, intake: Intake, report: Report) -> None:
         settings, paths = self.home.settings, self.home.paths
@@ -270,6 +271,8 @@ class Flush:
         entry = replace(entry, learned=tuple(map(_learned, proven.fresh)))
         # First, so that an entry in the log can always be traced; one whose writer dies here is kept again.
         self.archive.keep(entry.id, entry.day, (turn for part in stretch.exchanges for turn in part.turns))
+        if not report.entries:
+            self.ledger.put(PAGES_DUE, value=True)  # a worker that dies before they are made leaves them to the next
         self.daily.append(entry)
         self.ledger.record(entry.booked)
         self._keep(session, proven)
@@ -410,7 +413,7 @@ def _run_locked(home: Home, *, insist: bool) -> Report:
         _rotate(home)
         report = flush.run()
         _exchange_facts(home, flush.learner.keeper)
-        if report.entries:
+        if report.entries or flush.ledger.get(PAGES_DUE):
             _prepare_pages(home, flush)
         _tell_user(home, report)
         last = flush.ledger.get("last_compile")
@@ -432,6 +435,7 @@ def _prepare_pages(home: Home, flush: Flush) -> None:
         with Index(home.paths.index) as index:
             feeds.refresh(index, home.paths)
             Pages.of(home.paths).prepare(home.settings.page_chars, flush.ledger, flush.daily, index)
+        flush.ledger.put(PAGES_DUE, value=False)
     except OSError as error:  # both can be made again; what was kept is kept
         log.warning("the pages for new sessions were not prepared: %s", error)
 
