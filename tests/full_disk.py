@@ -1,25 +1,27 @@
 """A disk that is full at the n-th write, in a child of this process: what the tests of a full disk stand on.
 
 Every call of Python's that can take room below one folder is counted (making a file or folder, writing, syncing,
-renaming, truncating); from a chosen one on it fails with ENOSPC as the kernel would. ``open`` is Python's own pure form, so that
-the writes of buffered files are counted too. SQLite writes past Python: for its files the child is given a limit on
-the size of files (the kernel refuses, EFBIG) or a file system that has so much room left.
+renaming, truncating); a chosen one fails with ENOSPC as the kernel would let it. ``open`` is Python's own pure form, so
+that the writes of buffered files are counted too. SQLite writes past Python: for its files the child is given a limit
+on the size of files, which the kernel holds it to (EFBIG).
 """
 
 from __future__ import annotations
 
-import _pyio
 import builtins
 import errno
+import importlib
 import io
 import logging
 import os
 import resource
 import signal
 import sys
+import tempfile
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 HANGS_S = 60
@@ -51,28 +53,20 @@ class Fault:
 def run(work: Callable[[], int], env: Mapping[str, str], *, stdin: bytes = b"", cwd: str = "/", fault: Fault) -> Done:
     """Do the work in a forked child with this environment and this fault."""
     out, err, hits = os.pipe(), os.pipe(), os.pipe()
-    source = os.memfd_create("stdin") if hasattr(os, "memfd_create") else _temporary()
-    os.write(source, stdin)
-    os.lseek(source, 0, os.SEEK_SET)
-    child = os.fork()
-    if child == 0:
-        try:
-            _child(work, env, cwd, (source, out[1], err[1], hits[1]), fault)
-        finally:
-            os._exit(99)
-    for descriptor in (source, out[1], err[1], hits[1]):
+    with tempfile.TemporaryFile() as source:
+        source.write(stdin)
+        source.seek(0)
+        child = os.fork()
+        if child == 0:
+            try:
+                _child(work, env, cwd, (source.fileno(), out[1], err[1], hits[1]), fault)
+            finally:
+                os._exit(99)
+    for descriptor in (out[1], err[1], hits[1]):
         os.close(descriptor)
     said = [_read(pipe[0]) for pipe in (out, err, hits)]
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     return Done(status, said[0], said[1], tuple(said[2].splitlines()))
-
-
-def _temporary() -> int:
-    import tempfile  # noqa: PLC0415 (only where there is no memfd)
-
-    descriptor, name = tempfile.mkstemp()
-    os.unlink(name)
-    return descriptor
 
 
 def _read(descriptor: int) -> str:
@@ -123,8 +117,8 @@ class _Counter:
 
     def install(self) -> None:
         """Put the counter in front of the calls."""
-        io.open = builtins.open = _pyio.open  # type: ignore[assignment]
-        os.open = self._opened(os.open)  # type: ignore[assignment]
+        io.open = builtins.open = importlib.import_module("_pyio").open
+        os.open = self._opened(os.open)
         for name, always in (("write", True), ("fsync", False), ("ftruncate", False)):
             setattr(os, name, self._on_file(name, getattr(os, name), takes_room=always))
         for name in ("replace", "rename", "mkdir"):
@@ -142,7 +136,7 @@ class _Counter:
 
     def _opened(self, call: Any) -> Any:
         def opened(path: Any, flags: int, *args: Any, **kwargs: Any) -> int:
-            new = bool(flags & os.O_CREAT) and self._is_ours(path) and not os.path.exists(path)
+            new = bool(flags & os.O_CREAT) and self._is_ours(path) and not Path(path).exists()
             if new:
                 self._pass("open", os.fspath(path), takes_room=True)
             descriptor: int = call(path, flags, *args, **kwargs)
@@ -163,7 +157,7 @@ class _Counter:
 
     def _on_path(self, name: str, call: Any, *, takes_room: bool) -> Any:
         def counted(path: Any, *args: Any, **kwargs: Any) -> Any:
-            if self._is_ours(path):
+            if self._is_ours(path) and not (name == "mkdir" and Path(path).exists()):  # that is EEXIST, full or not
                 self._pass(name, os.fspath(path), takes_room=takes_room)
             return call(path, *args, **kwargs)
 

@@ -10,6 +10,7 @@ import argparse
 import importlib
 import logging
 import logging.handlers
+import sqlite3
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -44,6 +45,12 @@ VERBS = {
     "forget": ("memoria.forget", "take a text, entry, session, project or article out of everything"),
 }
 
+# What the system, not the statement, is to blame for: no room, no rights, somebody else's lock.
+REFUSED = (
+    sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PERM,
+)  # fmt: skip
+
 log = logging.getLogger(__name__)
 
 
@@ -65,21 +72,18 @@ def run(module: str, args: argparse.Namespace) -> int:
     """Run a verb's command; errors become one line and a status."""
     verb = importlib.import_module(module)
     try:
-        try:
-            home = Home.open()
-        except HomeRefusedError as error:
-            if not hasattr(verb, "refused"):
-                raise
-            status: int = verb.refused(args, error)  # a verb about what is wrong says that too
-            return status
+        home = Home.open()
         _log_to(home)
         for problem in home.settings.problems:
             print(f"memoria: {problem}", file=sys.stderr)
-        status = verb.command(args, home)
+        status: int = verb.command(args, home)
     except ExpectedError as error:
-        log.warning("%s", error)
-        print(f"memoria: {error}", file=sys.stderr)
-        return 1
+        if isinstance(error, HomeRefusedError) and hasattr(verb, "refused"):
+            status = verb.refused(args, error)  # a verb about what is wrong says that too
+        else:
+            log.warning("%s", error)
+            print(f"memoria: {error}", file=sys.stderr)
+            status = 1
     except KeyboardInterrupt:
         print("memoria: interrupted; what is done is kept", file=sys.stderr)
         return 130
@@ -91,6 +95,11 @@ def run(module: str, args: argparse.Namespace) -> int:
         print(f"memoria: {error.strerror or error}: {error.filename or ''}".rstrip(": "), file=sys.stderr)
         return 1
     except Exception as error:
+        if isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode & 0xFF in REFUSED:
+            log.exception("a database was refused")
+            print(f"memoria: a database cannot be used now ({error}). Nothing is lost: see to disk and rights, and run "
+                  "it again.", file=sys.stderr)  # fmt: skip
+            return 1
         log.exception("a bug")
         print(f"memoria: a bug: {type(error).__name__}: {error}. The traceback is in the log; please report it.",
               file=sys.stderr)  # fmt: skip

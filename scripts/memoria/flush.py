@@ -13,6 +13,7 @@ import itertools
 import logging
 import os
 import random
+import sqlite3
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -71,7 +72,8 @@ STALE_TMP_S = 24 * 3600  # a hook writes its job within milliseconds; what is th
 LONGEST_WAIT_S = 26 * 3600  # a backoff is shorter; a budget waits until tomorrow, on the longest day
 PAGES_DUE = "pages_due"  # in the ledger: whether entries stand that the prepared pages may not show
 MISSING_S = 24 * 3600  # a transcript that has not appeared by then will not
-OUTSIDE = (ModelUnavailableError, TranscriptMissingError, LedgerError, OSError)  # faults that are none of the job's own
+# Faults that are none of the job's own.
+OUTSIDE = (ModelUnavailableError, TranscriptMissingError, LedgerError, OSError, sqlite3.OperationalError)
 
 
 @dataclass(slots=True)
@@ -195,19 +197,23 @@ class Flush:
             self._done(intake)
             return
         age = abs(self.now() - intake.newest)  # a job from the future was written before the clock was set back
-        # The client writes a transcript within moments of the hook or not at all; old jobs are only looked at.
-        if age < MISSING_S and not intake.wait_for_transcripts(max(0.0, settings.transcript_wait_s - age)):
-            raise TranscriptMissingError(f"the transcript of session {intake.session} is not there yet")
         over = self.insist or intake.ended or age >= settings.flush_idle_min * 60
+        # The client writes a transcript within moments of the hook or not at all; old jobs are only looked at.
+        absent = intake.wait_for_transcripts(max(0.0, settings.transcript_wait_s - age)) if age < MISSING_S else []
+        if len(absent) == len(intake.jobs):
+            raise TranscriptMissingError(f"the transcript of session {intake.session} is not there yet")
+        if absent:  # they wait on; what the session said elsewhere does not wait with them
+            rest = [job for job in intake.jobs if job not in absent]
+            intake = Intake(self.spool, rest, settings.keep_sidechains)
         turns = intake.turns(lambda key: self.ledger.entry_of(key) is not None, settle=over)
-        rest = stretches(turns, settings.call_chars, self.home.zone)
-        ahead = self._look_ahead(rest)
+        cut = stretches(turns, settings.call_chars, self.home.zone)
+        ahead = self._look_ahead(cut)
         if not self._is_enough(sum(stretch.spoken for stretch in ahead), intake, over):
             self._learn(intake)
             return
         for job in intake.jobs:
             self.spool.claim(job)
-        faults = self._write_all(itertools.chain(ahead, rest), intake, report)
+        faults = self._write_all(itertools.chain(ahead, cut), intake, report)
         for gap in intake.missing:
             self.ledger.note("missing", intake.session, gap)
         if faults:

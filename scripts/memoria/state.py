@@ -62,9 +62,7 @@ def open_state(paths: Paths) -> None:
         _make(paths)
         return
     if not found.isdigit():
-        raise StateError(
-            f"{paths.version} should hold a number", f"restore it to {VERSION} or move {paths.state} away"
-        )
+        raise StateError(f"{paths.version} should hold a number", f"restore it to {VERSION} or move {paths.state} away")
     if int(found) > VERSION:
         raise StateError(
             f"{paths.state} was written by a newer memoria (state {int(found)}, this one knows {VERSION})",
@@ -97,9 +95,7 @@ _MIGRATIONS: dict[int, Callable[[Paths], None]] = {}
 def _migrate(paths: Paths, found: int) -> None:
     for step in range(found, VERSION):
         if step not in _MIGRATIONS:
-            raise StateError(
-                f"{paths.version} says state {found}, which no memoria wrote", f"move {paths.state} away"
-            )
+            raise StateError(f"{paths.version} says state {found}, which no memoria wrote", f"move {paths.state} away")
         _MIGRATIONS[step](paths)
         _write(paths.version, f"{step + 1}\n")
 

@@ -1,10 +1,10 @@
 """Fill the disk at every single write of everything memoria does, and see whether anything is lost.
 
 ``uv run python tests/bench/faults.py`` lets, for each thing memoria does (every hook, worker, observer, compile,
-index, verify, ingest, forget, install ...), the first call that takes room fail, then the second, and so on until a run passes
-untouched: once as a single failure and once as a disk that stays full from there on. SQLite's own writes are refused by
-the kernel, by a limit on the size of files that grows page by page. After each, room is made and the next hook
-and worker run; then every turn must stand in the daily logs exactly once. Short form: tests/test_faults.py.
+index, verify, ingest, forget, install ...), the first call that takes room fail, then the second, and so on until a run
+passes untouched: once as a single failure and once as a disk that stays full from there on. SQLite's own writes are
+refused by the kernel, by a limit on the size of files that grows page by page. After each, room is made and the next
+hook and worker run; then every turn must stand in the daily logs exactly once. Short form: tests/test_faults.py.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ from unittest.mock import patch
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 
-from bench.crash import ARTICLES, World as CrashWorld  # noqa: E402 (found through the line above)
+from bench.crash import ARTICLES  # noqa: E402 (found through the line above)
+from bench.crash import World as CrashWorld  # noqa: E402
 from full_disk import Done, Fault, run  # noqa: E402
-from memoria import cli, cursor, transcript  # noqa: E402
+from memoria import cli, cursor  # noqa: E402
 from memoria.models.base import Prompt  # noqa: E402
 from memoria.models.scripted import Scripted  # noqa: E402
 from memoria.spool import safe_name  # noqa: E402
@@ -44,6 +45,7 @@ SPEAKING = ("SessionStart", "UserPromptSubmit")
 PAGE = 4_096
 MOST_PAGES = 96
 WAYS = ("once", "lasting", "pages")
+PROMPT = "Was the decision that room is made in time kept?"
 SPENT = "room-is-gone"  # what is forgotten in the scenario of forgetting
 
 
@@ -74,7 +76,7 @@ class World(CrashWorld):
         self.session = self.sessions[0]
         self.client = base / "claude"
         self.env |= {
-            "CLAUDE_CONFIG_DIR": str(self.client), "MEMORIA_PYTHON": "/bin/true", "MEMORIA_MODEL": "offline",
+            "CLAUDE_CONFIG_DIR": str(self.client), "MEMORIA_PYTHON": "/bin/true",
             "MEMORIA_RETRY_S": "0", "MEMORIA_TRANSCRIPT_WAIT_S": "0", "MEMORIA_FLUSH_TURNS_END": "1",
         }  # fmt: skip
 
@@ -157,9 +159,10 @@ class World(CrashWorld):
 def _answer(prompt: Prompt) -> Any:
     """An entry that learned something from what was said, or two articles."""
     if prompt.task == "compile":
-        return ARTICLES[0] if isinstance(ARTICLES, list) else ARTICLES
+        return ARTICLES
     said = prompt.material["exchanges"][0]["user"] if "exchanges" in prompt.material else ""
-    fact = {"kind": "fact", "content": f"The word was {said}.", "importance": 0.5, "tags": [], "keywords": [],
+    fact: dict[str, Any] = {
+            "kind": "fact", "content": f"The word was {said}.", "importance": 0.5, "tags": [], "keywords": [],
             "quote": said, "origin": "user", "supersedes": ""}  # fmt: skip
     return {"worth_saving": True, "title": "Room was made", "context": f"It was about {said}.", "key_exchanges": [],
             "decisions": ["Room is made in time."], "lessons": [], "action_items": ["Buy a disk."],
@@ -200,6 +203,11 @@ def _answered(world: World) -> None:
 def _flushed(world: World) -> None:
     _spooled(world)
     world.verb("flush", "--now")
+
+
+def _compiled(world: World) -> None:
+    _flushed(world)
+    world.verb("compile")
 
 
 def _unheard(world: World) -> None:
@@ -248,7 +256,7 @@ SCENARIOS = {
     "PostCompact": _hook("PostCompact", compact_summary="All went well."),
     "SessionEnd": _hook("SessionEnd", reason="other"),
     "SessionStart": _hook("SessionStart", source="resume"),
-    "UserPromptSubmit": _hook("UserPromptSubmit", prompt="Was the decision that room is made in time kept?", session_id="other"),
+    "UserPromptSubmit": _hook("UserPromptSubmit", prompt=PROMPT, session_id="other"),
     "flush": _verb("flush", "--now", before=_spooled),
     "observe": _verb("observe", before=_answered),
     "compile": _verb("compile", before=_flushed),
@@ -257,8 +265,8 @@ SCENARIOS = {
     "ingest": _verb("ingest", "--yes", before=_unheard),
     "forget": _verb("forget", SPENT, "--as", "text", "--yes", before=_to_forget, after=_forgotten),
     "install": _verb("install", before=_settings, after=_installed),
-    "undo": _verb("undo", before=lambda world: (_flushed(world), world.verb("compile"))),
-    "lint --fix": _verb("lint", "--fix", before=lambda world: (_flushed(world), world.verb("compile"))),
+    "undo": _verb("undo", before=_compiled),
+    "lint --fix": _verb("lint", "--fix", before=_compiled),
 }  # fmt: skip
 
 
@@ -314,10 +322,13 @@ def sweep(
 def _begun(base: Path) -> World:
     """A world in which there is something to work on, and in which memoria has always been there."""
     world = World(base)
-    _flushed(world)
-    world.verb("compile")
-    Path(world.paths.since).write_text("0\n", encoding="utf-8")
+    _compiled_world(world)
     return world
+
+
+def _compiled_world(world: World) -> None:
+    _compiled(world)
+    Path(world.paths.since).write_text("0\n", encoding="utf-8")
 
 
 def _refused(world: World) -> bool:

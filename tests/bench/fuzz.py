@@ -1,10 +1,10 @@
 """Tell the hooks anything, and see that they exit with 0, print nothing but the protocol's JSON and lose nothing.
 
 ``uv run python tests/bench/fuzz.py --inputs 10000`` starts all six hooks as the client does, each with an input that
-hypothesis made up: bytes, JSON of any shape, recorded payloads with fields of wrong types, paths that are folders, FIFOs,
-devices or memoria's own files, cut short or megabytes long. In between, a real session goes on; in the end every one
-of its turns stands in the daily logs exactly once, and nothing was written outside home and state. Short form:
-tests/test_faults_input.py.
+hypothesis made up: bytes, JSON of any shape, recorded payloads with fields of wrong types, paths that are folders,
+FIFOs, devices or memoria's own files, cut short or megabytes long. In between, a real session goes on; in the end
+every one of its turns stands in the daily logs exactly once, and nothing was written outside home and state. Short
+form: tests/test_faults.py.
 """
 
 from __future__ import annotations
@@ -69,8 +69,11 @@ def inputs(world: World) -> st.SearchStrategy[bytes]:
     payload = st.builds(lambda known, odd: {**known, **odd}, st.sampled_from(PAYLOADS), strange | aimed)
     text = (payload | strange | aimed | values).map(_dumped)
     cut = st.builds(lambda raw, at: raw[: at % (len(raw) + 1)], text, st.integers(0, 4_000))
-    huge = st.builds(lambda raw, size, letter: raw[:-1] + b',"x":"' + letter * size + b'"}',
-                     aimed.map(_dumped), st.integers(100_000, 3_000_000), st.sampled_from([b"x", b"\\", b"[", b"\xff"]))  # fmt: skip
+    letters = st.sampled_from([b"x", b"\\", b"[", b"\xff"])
+    huge = st.builds(
+        lambda raw, size, letter: raw[:-1] + b',"x":"' + letter * size + b'"}',
+        aimed.map(_dumped), st.integers(100_000, 3_000_000), letters,
+    )  # fmt: skip
     windows = text.map(lambda raw: raw.replace(b"/", b"\\"))
     usual = st.binary(max_size=300) | text | text | text | text | cut | windows
     return st.integers(0, 199).flatmap(lambda roll: huge if roll == 0 else usual)
@@ -110,7 +113,9 @@ def as_process(world: World, event: str, raw: bytes) -> Done:
     return Done(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"), ())
 
 
-def campaign(base: Path, count: int, start: Callable[[World, str, bytes], Done], number: int = 1) -> tuple[Report, Tally]:
+def campaign(
+    base: Path, count: int, start: Callable[[World, str, bytes], Done], number: int = 1
+) -> tuple[Report, Tally]:
     """So many inputs to all hooks in turn while a session goes on; then settle and count."""
     world, report, tally = World(base, number), Report(), Tally()
     world.env["MEMORIA_SPAWNS_PER_MIN"] = "0"
