@@ -41,12 +41,13 @@ class Done:
 class Fault:
     """What goes wrong below ``folder``: the ``nth`` call (and, ``lasting``, all that take room after it) fails.
 
-    ``most_bytes``: no file may grow beyond it.
+    ``among``: only files with this in their path count. ``most_bytes``: no file may grow beyond it.
     """
 
     folder: str = ""
     nth: int = 0
     lasting: bool = False
+    among: str = ""
     most_bytes: int | None = None
 
 
@@ -125,6 +126,8 @@ class _Counter:
             setattr(os, name, self._on_path(name, getattr(os, name), takes_room=name == "mkdir"))
 
     def _pass(self, name: str, path: str, *, takes_room: bool) -> None:
+        if self.fault.among not in path:
+            return
         self.count += 1
         over = self.fault.lasting and takes_room and self.count > self.fault.nth
         if self.count == self.fault.nth or over:

@@ -160,7 +160,7 @@ def _answer(prompt: Prompt) -> Any:
     """An entry that learned something from what was said, or two articles."""
     if prompt.task == "compile":
         return ARTICLES
-    said = prompt.material["exchanges"][0]["user"] if "exchanges" in prompt.material else ""
+    said = prompt.material["exchanges"][0]["user"][:80] if "exchanges" in prompt.material else ""
     fact: dict[str, Any] = {
             "kind": "fact", "content": f"The word was {said}.", "importance": 0.5, "tags": [], "keywords": [],
             "quote": said, "origin": "user", "supersedes": ""}  # fmt: skip
