@@ -297,7 +297,7 @@ def sweep(
             continue
         scenario.before(world)
         done = scenario.act(world, fault)
-        was_hit = bool(done.hit) or (way == "pages" and (done.status != 0 or _refused(world)))
+        was_hit = bool(done.hit) or (way == "pages" and _refused(world, done))
         if was_hit:
             tally.points[f"{name}, {way}"] += 1
             tally.hit.update(done.hit[:1])
@@ -331,14 +331,14 @@ def _compiled_world(world: World) -> None:
     Path(world.paths.since).write_text("0\n", encoding="utf-8")
 
 
-def _refused(world: World) -> bool:
-    """Whether the last run wrote about a refusal in one of its logs, which are begun anew by that."""
-    found = False
-    for path in Path(world.paths.log).glob("*.log"):
-        text = path.read_text(encoding="utf-8", errors="replace")
-        found = found or any(word in text for word in ("File too large", "disk I/O error", "disk is full"))
-        path.write_text("", encoding="utf-8")
-    return found
+def _refused(world: World, done: Done) -> bool:
+    """Whether the last run said so, or wrote it in one of its logs, which are begun anew by that."""
+    told = done.err + done.out
+    for path in (*Path(world.paths.log).glob("*.log"), Path(world.paths.log, "worker.out")):
+        if path.exists():
+            told += path.read_text(encoding="utf-8", errors="replace")
+            path.write_text("", encoding="utf-8")
+    return any(words in told for words in ("File too large", "disk I/O error", "disk is full", "cannot be used now"))
 
 
 def _judge(scenario: Scenario, done: Done) -> str:
