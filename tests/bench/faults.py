@@ -44,6 +44,8 @@ HOOKS = {
 SPEAKING = ("SessionStart", "UserPromptSubmit")
 PAGE = 4_096
 MOST_PAGES = 96
+EVERY = 10  # points after which everything is looked at, and not only hook and worker
+WIKI = ("compile", "undo", "lint --fix", "forget")  # what changes the wiki: everything is looked at each time
 WAYS = ("once", "lasting", "pages")
 PROMPT = "Was the decision that room is made in time kept?"
 SPENT = "room-is-gone"  # what is forgotten in the scenario of forgetting
@@ -112,19 +114,21 @@ class World(CrashWorld):
         for path in self.client.rglob("*.jsonl"):
             os.utime(path, (time.time() - 3_600,) * 2)
 
-    def settle(self, tally: Tally, only: str = "") -> None:
+    def settle(self, tally: Tally, only: str = "", whole: bool = True) -> None:
         """There is room again: the session ends, the worker and the compile run; then look at everything.
 
-        ``only``: other sessions' jobs may wait (for a transcript that never comes).
+        ``only``: other sessions' jobs may wait (for a transcript that never comes). ``whole``: also observe, compile and
+        verify.
         """
-        for done in (self.fire("SessionEnd", reason="other"), self.fire("SessionStart", source="startup")):
-            self._sound(done, tally, "a hook with room again")
-        for words in (("flush", "--now"), ("observe",), ("compile",), ("verify", "--all")):
+        self._sound(self.fire("SessionEnd", reason="other"), tally, "a hook with room again")
+        if whole:
+            self._sound(self.fire("SessionStart", source="startup"), tally, "a hook with room again")
+        for words in (("flush", "--now"), ("observe",), ("compile",), ("verify", "--all"))[: 4 if whole else 1]:
             done = self.verb(*words)
             if done.status:
                 tally.trouble.append(f"{words[0]} with room again: status {done.status} {done.err or done.out}")
         left = self.spool.jobs(self.spool.new, self.spool.cur, self.spool.failed)
-        tally.stranded += sum(only in ("", job.session) for job in left) + self._uncompiled()
+        tally.stranded += sum(only in ("", job.session) for job in left) + (self._uncompiled() if whole else 0)
         tally.torn += self.torn_wiki()
         self._count(tally)
         self._cursor(tally)
@@ -307,7 +311,7 @@ def sweep(
             tally.trouble.append(told)
         if wrong := scenario.after(world):
             tally.trouble.append(wrong)
-        world.settle(tally)
+        world.settle(tally, whole=number % EVERY == 0 or not was_hit or name in WIKI)
         if (len(tally.trouble), tally.lost, tally.twice, tally.stranded, tally.torn) != before:
             last = f": {tally.trouble[-1][-400:]}" if len(tally.trouble) > before[0] else ""
             say(f"{name}, {way} {number} ({'; '.join(done.hit[:3])}): lost {tally.lost}, twice {tally.twice}, "
