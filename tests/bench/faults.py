@@ -117,8 +117,8 @@ class World(CrashWorld):
     def settle(self, tally: Tally, only: str = "", whole: bool = True) -> None:
         """There is room again: the session ends, the worker and the compile run; then look at everything.
 
-        ``only``: other sessions' jobs may wait (for a transcript that never comes). ``whole``: also observe, compile and
-        verify.
+        ``only``: other sessions' jobs may wait (for a transcript that never comes). ``whole``: also observe, compile
+        and verify.
         """
         self._sound(self.fire("SessionEnd", reason="other"), tally, "a hook with room again")
         if whole:
