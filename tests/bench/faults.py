@@ -45,7 +45,7 @@ SPEAKING = ("SessionStart", "UserPromptSubmit")
 PAGE = 4_096
 MOST_PAGES = 96
 EVERY = 10  # points after which everything is looked at, and not only hook and worker
-WIKI = ("compile", "undo", "lint --fix", "forget")  # what changes the wiki: everything is looked at each time
+WIKI = ("compile", "undo", "forget")  # what changes the wiki: everything is looked at each time
 WAYS = ("once", "lasting", "pages")
 PROMPT = "Was the decision that room is made in time kept?"
 SPENT = "room-is-gone"  # what is forgotten in the scenario of forgetting
@@ -270,7 +270,6 @@ SCENARIOS = {
     "forget": _verb("forget", SPENT, "--as", "text", "--yes", before=_to_forget, after=_forgotten),
     "install": _verb("install", before=_settings, after=_installed),
     "undo": _verb("undo", before=_compiled),
-    "lint --fix": _verb("lint", "--fix", before=_compiled),
 }  # fmt: skip
 
 
