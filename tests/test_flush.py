@@ -300,6 +300,28 @@ def test_a_session_whose_transcript_came_late_is_taken_by_the_next_worker(bench:
     assert bench.waiting() == []
 
 
+def test_a_job_whose_transcript_never_comes_does_not_hold_back_what_the_session_said_elsewhere(bench: Bench) -> None:
+    lost = bench.job(b"", "Stop", transcript=str(bench.base / "never.jsonl"))
+    bench.job(exchange(1))
+    bench.flush()
+    assert set(kept(bench)) == keys(exchange(1))
+    assert bench.waiting() == [lost]
+    bench.flush(now=25 * 3600)
+    assert bench.waiting() == []
+
+
+def test_a_person_who_asks_does_not_wait_for_the_next_try(bench: Bench) -> None:
+    bench.set("MEMORIA_RETRY_S", "")
+    bench.job(exchange(1))
+    bench.flush(AWAY)
+    assert bench.waiting()
+    verb, _ = bench.flush()
+    assert bench.waiting()
+    verb.insist = True
+    verb.run()
+    assert set(kept(bench)) == keys(exchange(1))
+
+
 def test_a_session_left_without_a_word_troubles_nobody_and_goes_in_the_end(bench: Bench) -> None:
     bench.job(b"")
     bench.transcript.unlink()
@@ -380,16 +402,16 @@ def test_an_entry_whose_writer_died_before_it_booked_is_not_written_again(
 
 
 def test_a_long_turn_whose_first_piece_fails_is_tried_again_whole(bench: Bench) -> None:
-    bench.set("MEMORIA_CALL_CHARS", "300")
+    bench.set("MEMORIA_CALL_CHARS", "2000")
     bench.set("MEMORIA_RETRY_S", "")
-    text = " ".join(f"word{number:03d}" for number in range(100))
+    text = " ".join(f"word{number:03d}" for number in range(700))
     bench.job(line(text))
     bench.flush(BAD, ANSWER)
     assert kept(bench) == Counter()
     assert len(bench.waiting()) == 1
     bench.flush(ANSWER, now=86400)
     assert kept(bench) == Counter(dict.fromkeys(keys(line(text)), 1))
-    assert all(f"word{number:03d}" in bench.said() for number in range(100))
+    assert all(f"word{number:03d}" in bench.said() for number in range(700))
 
 
 def test_a_queued_prompt_that_stands_nowhere_else_is_kept(bench: Bench) -> None:
