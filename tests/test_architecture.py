@@ -36,7 +36,7 @@ FLOORS = {
     "nouns": """
         archive article budget bulletin catalog census client_settings cursor daily documents draft evidence
         feeds find gate hook index intake ledger library line mcp_rooms mcp_tools memory nearness notice page
-        prices project prompt queued ranking receipt rehearsal remote roster shelf shown spool survey tally
+        prices project prompt queued ranking receipt rehearsal remote repeats roster shelf shown spool survey tally
         terms tooluse traces transaction transcript turn unsay vault whereabouts wiki working
     """,
     "ground": """

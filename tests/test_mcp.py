@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -72,6 +73,13 @@ async def refused(client: Client, name: str, **given: Any) -> str:
     result = await client.call_tool(name, given)
     assert result.is_error
     return "".join(getattr(block, "text", "") for block in result.content)
+
+
+def fenced(answer: str) -> str:
+    """What an answer shows as data."""
+    inside = re.search(r"^<([a-z-]+-[0-9a-f]{6})>\n(.*)\n</\1>$", answer, re.DOTALL | re.MULTILINE)
+    assert inside, answer
+    return inside[2]
 
 
 def test_working_memory_lives_from_one_server_to_the_next(tmp_path: Path) -> None:
@@ -151,10 +159,11 @@ def test_pages_are_read_by_path_or_link_and_in_parts(tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         for name in ("knowledge/concepts/spool.md", "concepts/spool", "[[concepts/spool#Spool|the spool]]"):
             page = await call(client, "read", path=name)
-            assert page.startswith("knowledge/concepts/spool.md, lines 1 to 3 of 3\n<memory-")
+            assert "Lines 1 to 3 of 3, as of 20" in page
+            assert fenced(page).startswith("knowledge/concepts/spool.md\n\n# Spool")
             assert "a rename is the claim" in page
         day = await call(client, "read", path="daily/2026-11-21", first_line=991, lines=5)
-        assert "lines 991 to 995 of 1000; read on with first_line 996" in day
+        assert "Lines 991 to 995 of 1000, as of 2026-11-21; read on with first_line 996." in day
         assert "line 995" in day
         assert "line 996" not in day.split("\n", 1)[1]
 
@@ -194,7 +203,6 @@ def test_what_is_remembered_is_found_and_what_is_forgotten_is_gone(tmp_path: Pat
         assert ident in "".join(path.read_text() for path in day.glob("*.md"))
         found = await call(client, "search", query="flush worker lock", kinds=["fact"])
         assert "takes the day lock" in found
-        assert found.startswith("<memory-")
         assert "Known already" in await call(
             client, "remember", content="The flush worker takes the day lock before it appends."
         )
@@ -225,7 +233,7 @@ def test_search_finds_articles_and_says_where_to_read_them(tmp_path: Path) -> No
 
     async def scenario(client: Client) -> None:
         found = await call(client, "search", query="claim by rename")
-        path = found.splitlines()[1].split(" · ")[0]
+        path = fenced(found).split(" · ")[0]
         assert path == "knowledge/concepts/spool.md"
         assert "a rename is the claim" in await call(client, "read", path=path)
         assert "Nothing found" in await call(client, "search", query="zyzzyva")
