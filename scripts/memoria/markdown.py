@@ -17,6 +17,7 @@ from memoria import fence
 _LINK = re.compile(r"(?<!\\)\[\[([^\[\]|#\n]*)(#[^\[\]|\n]*)?(?:\|([^\[\]\n]*))?\]\]")
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 _ANCHOR = re.compile(r"\^(?=[a-z]-[0-9a-z]+\s*$)", re.MULTILINE)
+_PICTURE = re.compile(r"<(?=\s*(?:img|image|iframe|video|audio|embed|object)\b)", re.IGNORECASE)
 _KEY = re.compile(r"^([A-Za-z_][\w-]*)\s*:")
 
 
@@ -36,7 +37,10 @@ def links(text: str) -> list[Link]:
 
 
 def line(text: str) -> str:
-    """``text`` from a model or a transcript as one inert line: no heading, comment, block id or wikilink of its own."""
+    """``text`` from a model or a transcript as one inert line: no heading, comment, block id or wikilink of its own.
+
+    Nor a picture, which would tell its server when a person opens the page.
+    """
     flat = " ".join(fence.visible(text).split())
     flat = flat.replace("<!--", "&lt;!--").replace("-->", "--&gt;")
     pieces = []
@@ -49,7 +53,7 @@ def line(text: str) -> str:
 
 
 def _inert(text: str) -> str:
-    return text.replace("[[", r"\[\[").replace("![", r"!\[")
+    return _PICTURE.sub("&lt;", text.replace("[[", r"\[\[").replace("![", r"!\["))
 
 
 def item(text: str) -> str:

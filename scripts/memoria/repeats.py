@@ -18,11 +18,18 @@ _AROUND = "`'\"()[]{}<>,.;:!?*_|\\"
 
 
 def add(hits: list[Hit], hit: Hit) -> None:
-    """Put a result behind better ones, unless one of them says the same; no further passage repeats a best one."""
+    """Put a result behind better ones, unless one of them says the same; no further passage repeats a best one.
+
+    Of an entry and the fact that is a line of it the fact stays, at the entry's place: it says no more than that line.
+    """
     others = [known for known in hits if known.kind != hit.kind and known.kind in KINDS and known.passages]
     if hit.kind in KINDS and hit.passages and others:
         said = sentence(hit.passages[0])
-        if any(_same(sentence(known.passages[0]), said) for known in others):
+        twin = next((known for known in others if _same(sentence(known.passages[0]), said)), None)
+        if twin and (twin.kind, hit.kind) == ("entry", "fact"):
+            hit.score, hit.fit = max(hit.score, twin.score), max(hit.fit, twin.fit)
+            hits[hits.index(twin)] = hit
+        if twin:
             return
         for known in others:
             hit.passages[1:] = _without(hit.passages[1:], sentence(known.passages[0]))
