@@ -192,6 +192,34 @@ def test_what_is_shown_cannot_leave_its_fence(tmp_path: Path) -> None:
     drive(tmp_path, scenario)
 
 
+def test_what_is_too_long_for_one_answer_is_read_on_to_its_end(tmp_path: Path) -> None:
+    top = home(tmp_path)
+    words = [f"w{number}" for number in range(20_000)]
+    (top / "knowledge" / "concepts" / "long.md").write_text(" ".join(words))
+    value = "".join(chr(0x4E00 + number % 20_000) for number in range(10_000))
+
+    async def scenario(client: Client) -> None:
+        read, line = "", 1
+        while line:
+            answer = await call(client, "read", path="concepts/long", first_line=line)
+            assert len(answer.encode()) < 25_000
+            read += fenced(answer).partition("\n\n")[2] + " "
+            more = re.search(r"read on with first_line (\d+)", answer)
+            line = int(more[1]) if more else 0
+        assert read.split() == words
+        await call(client, "set", key="k", value=value)
+        read, at = "", 1
+        while at:
+            answer = await call(client, "get", key="k", first_character=at)
+            assert len(answer.encode()) < 25_000
+            read += fenced(answer).replace("\n", "")
+            more = re.search(r"read on with first_character (\d+)", answer)
+            at = int(more[1]) if more else 0
+        assert value in read
+
+    drive(tmp_path, scenario)
+
+
 def test_what_is_remembered_is_found_and_what_is_forgotten_is_gone(tmp_path: Path) -> None:
     top = home(tmp_path)
     day = top / "daily"

@@ -105,12 +105,14 @@ class Finder:
         kinds: Collection[str] = (),
         by_use: bool = True,
         parts: Sequence[str] = (),
+        candidates: int = _CANDIDATES,
     ) -> list[Hit]:
         """The best documents for the words of ``query``, best first.
 
         ``parts`` of a query that is about several things: the best documents for all of it are ranked anew by the part
         that each fits best, or by all where that is more. A hit's ``fit`` is its score as it would be for a query of
-        the usual length, so that long and short queries have one threshold.
+        the usual length, so that long and short queries have one threshold. ``candidates``: how many are read and
+        scored in full; fewer are faster.
 
         ``project`` and ``kinds`` leave out everything else; ``prefer`` is a project that only ranks higher. Without
         ``by_use`` it does not matter how often a document helped. Any text is a valid query. Raises UnreadableError
@@ -120,9 +122,16 @@ class Finder:
         if not words or limit < 1:
             return []
         views = [terms.of_query(part) for part in parts]
+        most = max(candidates, 2 * limit)
         try:
             return self._search(
-                words, views, limit, project, kinds, lambda about, newest: _standing(about, prefer, newest, by_use)
+                words,
+                views,
+                limit,
+                most,
+                project,
+                kinds,
+                lambda about, newest: _standing(about, prefer, newest, by_use),
             )
         except _sqlite().Error as error:
             raise UnreadableError(str(error)) from None
@@ -132,6 +141,7 @@ class Finder:
         words: list[str],
         views: Sequence[list[str]],
         limit: int,
+        most: int,
         project: str,
         kinds: Collection[str],
         standing: Standing,
@@ -149,7 +159,7 @@ class Finder:
         matching = {word: documents for word, (documents, _) in known.items() if documents}
         newest = self._newest()
         ranked: list[_Candidate] = []
-        for document in self._candidates(matching, _scope_terms(project, kinds), max(_CANDIDATES, 2 * limit)):
+        for document in self._candidates(matching, _scope_terms(project, kinds), most):
             row = self._db.execute(_READ, (document,)).fetchone()
             if row is None:  # removed since the candidates were chosen
                 continue

@@ -28,6 +28,8 @@ NEAR_BEST = 0.6  # of the best note's score: what lies below is not shown beside
 WORDS = 3  # a prompt with fewer words of content ("yes, go on") asks for nothing
 KINDS = ("article", "entry", "fact")  # an archived turn says no more than its entry, and says it at length
 READ_CHARS = 1_000  # of the prompt's beginning and of its end: in between lies what was pasted
+MOST_WORDS = 32  # of content that are searched for: what a long prompt costs is bounded by this
+CANDIDATES = 40  # half of what a search that nobody waits for looks at
 PART_WORDS = 10  # of content in a part of a prompt, which is a sentence where that is no longer
 STEP_WORDS = 4  # a longer sentence is looked at through a window of twice as many words, moved by as many
 _ENDS = ".?!;:"
@@ -80,13 +82,15 @@ def _found(parts: list[str], event: hook.Event, settings: Settings, paths: Paths
 def searched(finder: find.Finder, parts: list[str], prefer: str = "") -> list[find.Hit]:
     """The documents that fit a prompt, or one of its ``parts``, best first."""
     several = parts if len(parts) > 1 else ()
-    return finder.search(" ".join(parts), limit=4 * NOTES, prefer=prefer, kinds=KINDS, parts=several)
+    return finder.search(
+        " ".join(parts), limit=4 * NOTES, prefer=prefer, kinds=KINDS, parts=several, candidates=CANDIDATES
+    )
 
 
 def parts_of(prompt: str) -> list[str]:
     """What a prompt is about, in pieces: its sentences, and windows of those that are long; none when it says little.
 
-    From the beginning and the end in turn, as many as a search takes words: what is asked stands in one of the two.
+    From the beginning and the end in turn, up to MOST_WORDS: what is asked stands in one of the two.
     """
     whole = [prompt] if len(prompt) <= 2 * READ_CHARS else [prompt[:READ_CHARS], prompt[-READ_CHARS:]]
     pieces = [piece for text in whole for piece in _pieces(text)]
@@ -99,7 +103,7 @@ def parts_of(prompt: str) -> list[str]:
         ahead = len(first) <= len(last)
         piece = pieces.pop(0 if ahead else -1)
         words.update(terms.of_query(piece))
-        if len(words) > find.QUERY_WORDS and first:
+        if len(words) > MOST_WORDS and first:
             break
         (first if ahead else last).append(piece)
     return first + last[::-1]
@@ -109,14 +113,13 @@ def _pieces(text: str) -> list[str]:
     """Sentences or lines of at least WORDS words of content; of a long one its windows."""
     found: list[str] = []
     held: list[str] = []
-    places: list[int] = []  # of the words of content among those held
+    places: list[int] = []  # of the terms among the words held; an identifier gives several
     for sign in _FULL_STOPS:
         text = text.replace(sign, sign + "\n")
     for line in text.splitlines():
         words = line.split()
         for number, word in enumerate(words, 1):
-            if terms.of(word):
-                places.append(len(held))
+            places += [len(held)] * len(terms.of(word))
             held.append(word)
             ends = number == len(words) or word.rstrip("\"')]}*_`")[-1:] in _ENDS
             if ends and len(places) >= WORDS:
@@ -132,7 +135,7 @@ def _windows(words: list[str], places: list[int]) -> list[str]:
         return [" ".join(words)]
     starts = range(0, len(places) - STEP_WORDS, STEP_WORDS)
     spans = [places[start : start + 2 * STEP_WORDS] for start in starts]
-    return [" ".join(words[span[0] : span[-1] + 1]) for span in spans]
+    return list(dict.fromkeys(" ".join(words[span[0] : span[-1] + 1]) for span in spans))
 
 
 def _chosen(hits: list[find.Hit], given: Shown, session: str) -> list[find.Hit]:
