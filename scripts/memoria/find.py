@@ -77,10 +77,14 @@ class _Candidate:
 class Finder:
     """An open index to search in. Use as a context manager, or ``close()`` it."""
 
-    def __init__(self, path: str, connection: sqlite3.Connection | None = None) -> None:
-        """``connection``: one that the writing side has open already. Raises UnreadableError."""
+    def __init__(self, path: str, connection: sqlite3.Connection | None = None, candidates: int = _CANDIDATES) -> None:
+        """``connection``: one that the writing side has open already. Raises UnreadableError.
+
+        ``candidates``: how many documents a search reads and scores in full; fewer are faster.
+        """
         self._own = connection is None
         self._db = _opened(path) if connection is None else connection
+        self._most = candidates
 
     def __enter__(self) -> Finder:
         """The finder itself."""
@@ -105,14 +109,12 @@ class Finder:
         kinds: Collection[str] = (),
         by_use: bool = True,
         parts: Sequence[str] = (),
-        candidates: int = _CANDIDATES,
     ) -> list[Hit]:
         """The best documents for the words of ``query``, best first.
 
         ``parts`` of a query that is about several things: the best documents for all of it are ranked anew by the part
         that each fits best, or by all where that is more. A hit's ``fit`` is its score as it would be for a query of
-        the usual length, so that long and short queries have one threshold. ``candidates``: how many are read and
-        scored in full; fewer are faster.
+        the usual length, so that long and short queries have one threshold.
 
         ``project`` and ``kinds`` leave out everything else; ``prefer`` is a project that only ranks higher. Without
         ``by_use`` it does not matter how often a document helped. Any text is a valid query. Raises UnreadableError
@@ -122,13 +124,11 @@ class Finder:
         if not words or limit < 1:
             return []
         views = [terms.of_query(part) for part in parts]
-        most = max(candidates, 2 * limit)
         try:
             return self._search(
                 words,
                 views,
                 limit,
-                most,
                 project,
                 kinds,
                 lambda about, newest: _standing(about, prefer, newest, by_use),
@@ -141,7 +141,6 @@ class Finder:
         words: list[str],
         views: Sequence[list[str]],
         limit: int,
-        most: int,
         project: str,
         kinds: Collection[str],
         standing: Standing,
@@ -159,7 +158,7 @@ class Finder:
         matching = {word: documents for word, (documents, _) in known.items() if documents}
         newest = self._newest()
         ranked: list[_Candidate] = []
-        for document in self._candidates(matching, _scope_terms(project, kinds), most):
+        for document in self._candidates(matching, _scope_terms(project, kinds), max(self._most, 2 * limit)):
             row = self._db.execute(_READ, (document,)).fetchone()
             if row is None:  # removed since the candidates were chosen
                 continue

@@ -75,16 +75,14 @@ def _asks(prompt: str) -> bool:
 
 def _found(parts: list[str], event: hook.Event, settings: Settings, paths: Paths) -> list[find.Hit]:
     own = project.of(event.cwd, settings.split_worktrees).key
-    with find.Finder(paths.index) as finder:
+    with find.Finder(paths.index, candidates=CANDIDATES) as finder:
         return searched(finder, parts, prefer=own)
 
 
 def searched(finder: find.Finder, parts: list[str], prefer: str = "") -> list[find.Hit]:
     """The documents that fit a prompt, or one of its ``parts``, best first."""
     several = parts if len(parts) > 1 else ()
-    return finder.search(
-        " ".join(parts), limit=4 * NOTES, prefer=prefer, kinds=KINDS, parts=several, candidates=CANDIDATES
-    )
+    return finder.search(" ".join(parts), limit=4 * NOTES, prefer=prefer, kinds=KINDS, parts=several)
 
 
 def parts_of(prompt: str) -> list[str]:
