@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Any
 
-from messages_api import Json
+from loopback import Json
 
 ORDER = "OBEY-"
 LEAK = "http://127.0.0.1:9/leak"

@@ -24,15 +24,16 @@ import hooks
 from client_session import Session
 from facts import keeper
 from hostile import LEAK, LONGEST_LINE, MEGABYTE, MOST_TOKENS, ORDER, block, check, inside, reached, tricks
+from loopback import Json
 from memoria import paths as places
-from memoria import state
+from memoria import find, state
 from memoria.daily import DailyLog
 from memoria.memory.sync import Sync
 from memoria.models.base import SYSTEM
 from memoria.paths import Paths
 from memoria.remote import Server
 from memory_server import KEY, running
-from messages_api import Json, MessagesApi, Request
+from messages_api import MessagesApi, Request
 from real_client import clean_env
 
 ROOT = Path(places.ROOT)
@@ -142,6 +143,14 @@ def edited(machine: Machine) -> None:
         machine.write(f"knowledge/concepts/bread-{number}.md", f"# Bread {number}\n\nDough rises overnight.\n")
 
 
+def noted(machine: Machine) -> None:
+    """What the client keeps of its own accord; a file beside MEMORY.md, since that one the client itself shows whole."""
+    name = "".join(letter if letter.isalnum() else "-" for letter in str(machine.work))
+    folder = Path(machine.env["CLAUDE_CONFIG_DIR"], "projects", name, "memory")
+    folder.mkdir(parents=True)
+    (folder / "gauge.md").write_text(f"# Gauge\n\n{said('client', block('client'))}\n", encoding="utf-8")
+
+
 def talked(machine: Machine) -> None:
     """A conversation that holds hostile text wherever one can."""
     client = machine.conversation
@@ -215,6 +224,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
         machine = Machine(tmp_path_factory.mktemp("hostile"), api)
         machine.answers = answers()
         edited(machine)
+        noted(machine)
         talked(machine)
         machine.run("flush")  # too little for an entry: the judge alone is asked
         machine.conversation.fire("PostCompact", trigger="manual", compact_summary=said("summary", block("summary")))
@@ -294,7 +304,8 @@ class Talk:
             self.results.setdefault(name, []).append(text)
 
 
-KINDS = ("article", "entry", "fact", "turn")
+KINDS = find.KINDS
+CLIENT = {"client"} if "memory" in KINDS else set()  # where the client's own memory is found beside ours
 
 
 def days(machine: Machine) -> list[str]:
@@ -352,7 +363,8 @@ def test_notes_beside_a_prompt_say_what_they_are_of_when_and_from_where(talk: Ta
     assert rows
     for row in rows:
         assert re.fullmatch(
-            r"- \[(article|entry|fact), \d{4}-\d\d-\d\d(, [^\]]+)?\] .*\((knowledge|daily)/[^)]*\)", row
+            r"- \[(article|entry|fact|memory), \d{4}-\d\d-\d\d(, [^\]]+)?\] .*\((knowledge|daily|/.*memory)/[^)]*\)",
+            row,
         ), row
     assert all(len(content) <= 1_500 for content in notes)
 
@@ -362,7 +374,8 @@ def test_notes_beside_a_prompt_say_what_they_are_of_when_and_from_where(talk: Ta
     [
         (
             "search",
-            {"article", "title", "entry", "judged", "flushed", "server", "user", "assistant", "compiled", "filename"},
+            {"article", "title", "entry", "judged", "flushed", "server", "user", "assistant", "compiled", "filename"}
+            | CLIENT,
         ),
         ("read", {"article", "title", "alias", "tag", "filename", "entry", "flushed", "judged"}),
         ("get", {"key", "value", "note", "task", "step", "checkpoint"}),
@@ -380,7 +393,7 @@ def test_what_the_tools_answer_is_fenced_and_small(talk: Talk, tool: str, ways: 
 
 def test_a_result_cannot_be_forged_inside_another(talk: Talk) -> None:
     found = "\n".join(content for answer in talk.results["search"] for _, content in inside(answer))
-    heads = [row for row in found.splitlines() if re.match(r"\S.* · (article|entry|fact|turn) · ", row)]
+    heads = [row for row in found.splitlines() if re.match(r"\S.* · (article|entry|fact|turn|memory) · ", row)]
     assert heads
     assert not [row for row in heads if "trusted.md" in row]
 

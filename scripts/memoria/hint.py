@@ -80,8 +80,8 @@ def _found(parts: list[str], event: hook.Event, settings: Settings, paths: Paths
 
 
 def searched(finder: find.Finder, parts: list[str], prefer: str = "") -> list[find.Hit]:
-    """The documents that fit a prompt, or one of its ``parts``, best first."""
-    several = parts if len(parts) > 1 else ()
+    """The documents that fit a prompt, or one of its ``parts``, best first; a word or two are no part to go by."""
+    several = [part for part in parts if len(terms.of_query(part)) >= WORDS] if len(parts) > 1 else []
     return finder.search(" ".join(parts), limit=4 * NOTES, prefer=prefer, kinds=KINDS, parts=several)
 
 
@@ -108,7 +108,7 @@ def parts_of(prompt: str) -> list[str]:
 
 
 def _pieces(text: str) -> list[str]:
-    """Sentences or lines of at least WORDS words of content; of a long one its windows."""
+    """Sentences or lines of at least WORDS words of content, of a long one its windows; and what is left at the end."""
     found: list[str] = []
     held: list[str] = []
     places: list[int] = []  # of the terms among the words held; an identifier gives several
@@ -124,7 +124,7 @@ def _pieces(text: str) -> list[str]:
                 found += _windows(held, places)
                 held, places = [], []
     if places:
-        found.append(" ".join([found.pop(), *held] if found else held))
+        found.append(" ".join(held))
     return found
 
 
