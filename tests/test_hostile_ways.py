@@ -25,8 +25,8 @@ from client_session import Session
 from facts import keeper
 from hostile import LEAK, LONGEST_LINE, MEGABYTE, MOST_TOKENS, ORDER, block, check, inside, reached, tricks
 from loopback import Json
-from memoria import paths as places
 from memoria import find, state
+from memoria import paths as places
 from memoria.daily import DailyLog
 from memoria.memory.sync import Sync
 from memoria.models.base import SYSTEM
@@ -144,7 +144,7 @@ def edited(machine: Machine) -> None:
 
 
 def noted(machine: Machine) -> None:
-    """What the client keeps of its own accord; a file beside MEMORY.md, since that one the client itself shows whole."""
+    """What the client keeps of its own accord; beside MEMORY.md, since that one the client itself shows whole."""
     name = "".join(letter if letter.isalnum() else "-" for letter in str(machine.work))
     folder = Path(machine.env["CLAUDE_CONFIG_DIR"], "projects", name, "memory")
     folder.mkdir(parents=True)
