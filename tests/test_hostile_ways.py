@@ -210,7 +210,7 @@ def answers() -> dict[str, Json]:
         "flush": {
             "worth_saving": True, "title": f"Harbour gauge {SHORT.format('entry')}",
             "context": f"Calibrate the harbour gauge {tricks('entry')}", "key_exchanges": [said("entry")],
-            "lessons": [block("entry")], "action_items": [said("todo")], "learned": [learned("flushed")],
+            "lessons": [block("entry")], "action_items": [said("todo", SHORT.format("todo"))], "learned": [learned("flushed")],
         },
         "compile": {"articles": [article]},
         "query": {"text": "", "rests_on": []},
@@ -349,7 +349,7 @@ def test_the_page_and_the_notes_show_hostile_text_as_data(talk: Talk) -> None:
     given = [text for text in reached(talk.before) if "<memoria-notes-" in text]
     assert len(given) >= 2, "the page, and notes beside a prompt"
     came = set().union(*map(check, given))
-    assert came >= {"entry", "todo", "article", "flushed"}, came
+    assert came >= {"entry", "article", "todo"}, came
     for text in given:
         assert sum(len(content) for _, content in inside(text)) <= 9_500
 
