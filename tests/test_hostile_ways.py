@@ -210,7 +210,8 @@ def answers() -> dict[str, Json]:
         "flush": {
             "worth_saving": True, "title": f"Harbour gauge {SHORT.format('entry')}",
             "context": f"Calibrate the harbour gauge {tricks('entry')}", "key_exchanges": [said("entry")],
-            "lessons": [block("entry")], "action_items": [said("todo", SHORT.format("todo"))], "learned": [learned("flushed")],
+            "lessons": [block("entry")], "action_items": [said("todo", SHORT.format("todo"))],
+            "learned": [learned("flushed")],
         },
         "compile": {"articles": [article]},
         "query": {"text": "", "rests_on": []},
