@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import base64
+import contextlib
 import hashlib
 import itertools
 import logging
@@ -97,7 +98,7 @@ class Flush:
     model: Metered
     archive: Archive
     learner: Learner
-    insist: bool = False  # do not wait for more turns, a person asked
+    insist: bool = False  # wait for no more turns and no failed job's next try: a person asked
     now: Callable[[], float] = time.time
     roll: Callable[[], float] = random.random
 
@@ -160,7 +161,7 @@ class Flush:
         return list(groups.values())
 
     def _session(self, jobs: list[Job], report: Report) -> None:
-        if any(self._must_wait(job) for job in jobs):
+        if not self.insist and any(self._must_wait(job) for job in jobs):
             return  # it failed a short while ago
         try:
             intake = Intake(self.spool, jobs, self.home.settings.keep_sidechains)
@@ -484,16 +485,32 @@ def _short_id(text: str, length: int) -> str:
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What the command line takes."""
-    parser.add_argument("--now", action="store_true", help="do not wait for more: summarise whatever is in the spool")
+    parser.add_argument(
+        "--now",
+        action="store_true",
+        help="do not wait for more turns, or for a failed job's next try: summarise what is in the spool",
+    )
     parser.add_argument("--retry-failed", action="store_true", help="let jobs that were set aside wait again first")
+
+
+def _retry_failed(home: Home, spool: Spool) -> None:
+    """What was set aside waits again, with all its tries and no time to wait out: a person has looked at it."""
+    jobs = spool.jobs(spool.failed)
+    with contextlib.suppress(LedgerDamagedError):  # the worker begins a new one, and that knows of no tries
+        ledger = Ledger(Path(home.paths.ledger))
+        try:
+            ledger.forget_tries(job.name for job in jobs)
+        finally:
+            ledger.close()
+    for job in jobs:
+        spool.retry(job)
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
     """Run the worker; as hooks start it, or by hand."""
     spool = Spool(home.paths.spool)
     if args.retry_failed:
-        for job in spool.jobs(spool.failed):
-            spool.retry(job)
+        _retry_failed(home, spool)
     entries = work(home, insist=args.now)
     if sys.stdout.isatty():
         print(f"{entries} entries written; {len(spool.jobs())} jobs wait.")
