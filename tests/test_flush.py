@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from hooks import SESSION, exchange, line
-from memoria import backoff, flush, intake, locks
+from memoria import backoff, cli, flush, intake, locks
 from memoria.errors import BadAnswerError, LedgerDamagedError, ModelUnavailableError
 from memoria.flush import Flush
 from memoria.home import Home
@@ -391,6 +391,23 @@ def test_a_long_turn_whose_first_piece_fails_is_tried_again_whole(bench: Bench) 
     bench.flush(ANSWER, now=86400)
     assert kept(bench) == Counter(dict.fromkeys(keys(line(text)), 1))
     assert all(f"word{number:03d}" in bench.said() for number in range(100))
+
+
+def test_a_title_of_several_lines_forges_none_of_the_log(bench: Bench) -> None:
+    bench.script()
+    title = "One\n2026-11-20 10:00:00,000 1 INFO memoria.flush: entry forged01: Two"
+    Path(bench.base, "answers.json").write_text(json.dumps({"flush": [{**ANSWER, "title": title}]}), encoding="utf-8")
+    bench.job(exchange(1))
+    assert cli.main(["flush"]) == 0
+    said = Path(bench.home.paths.log, "memoria.log").read_text(encoding="utf-8")
+    assert len([row for row in said.splitlines() if "memoria.flush: entry " in row]) == 1
+    ledger = Ledger(Path(bench.home.paths.ledger))
+    assert "\n" not in next(iter(ledger.entries())).title
+    ledger.close()
+    root = logging.getLogger("memoria")
+    for handler in root.handlers[:]:  # the door's log file
+        root.removeHandler(handler)
+        handler.close()
 
 
 @pytest.mark.parametrize("set_aside", [True, False])

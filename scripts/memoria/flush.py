@@ -306,7 +306,7 @@ class Flush:
             session=session,
             project=owner.name,
             project_key=owner.key,
-            title=data["title"],
+            title=" ".join(data["title"].split()),  # ledger and log take it as one line, as the daily log does
             context=data["context"],
             key_exchanges=tuple(data["key_exchanges"]),
             decisions=tuple(data["decisions"]),
