@@ -88,6 +88,7 @@ class Outcome:
     articles: int = 0
     refused: int = 0
     failed: Counter[str] = field(default_factory=Counter)
+    waiting: Counter[str] = field(default_factory=Counter)
     retried: int = 0
     requests: int = 0
     with_tools: int = 0
@@ -102,8 +103,11 @@ class Outcome:
             f"  calls      {calls or 'none'}",
             f"  requests   {self.requests or 'not counted'}, with a tool {self.with_tools}",
             f"  written    {self.entries} entries, {self.articles} articles; {self.refused} claims or pages refused",
-            f"  set aside  {sum(self.failed.values())} jobs, of which {self.retried} were kept by a model that works",
+            f"  set aside  {self.failed.total()} jobs",
             *(f"    {count} times: {reason}" for reason, count in self.failed.most_common()),
+            f"  waiting    {self.waiting.total()} jobs",
+            *(f"    {count} times: {reason}" for reason, count in self.waiting.most_common()),
+            f"  recovered  {self.retried} jobs were taken by a model that works",
             f"  at the end {self.later[0]} entries, {self.later[1]} articles",
             f"  wrong      {len(self.wrong)}",
         ]
@@ -226,7 +230,7 @@ def _piece(kind: int, turn: int, count: int) -> tuple[int, int]:
 def recover(room: Room, outcome: Outcome) -> None:
     """The small model's last try at compiling, then a model that works takes everything that was set aside."""
     spool = Spool(room.paths.spool)
-    before = len(spool.jobs(spool.failed))
+    before = len(spool.jobs(spool.failed)) + len(spool.jobs())
     room.run("flush", "--retry-failed", "--now", MEMORIA_MODEL="offline")
     outcome.retried = before - len(spool.jobs(spool.failed)) - len(spool.jobs())
     room.run("compile")
@@ -354,9 +358,12 @@ def count(room: Room, outcome: Outcome) -> None:
     for job in spool.jobs(spool.failed):
         reason = Path(spool.failed, job.name + ".why").read_text(encoding="utf-8").strip()
         outcome.failed[re.sub(r"begins .*", "begins ...", reason)] += 1
-    if waiting := spool.jobs():
-        tries = "; ".join(row[0] for row in room.rows("SELECT DISTINCT reason FROM tries"))
-        outcome.wrong.append(f"{len(waiting)} jobs still wait: {tries}")
+    waiting = {job.name for job in spool.jobs()}
+    outcome.waiting = Counter(
+        reason for job, reason in room.rows("SELECT job, reason FROM tries") if job in waiting
+    )  # fmt: skip
+    if silent := len(waiting) - outcome.waiting.total():
+        outcome.wrong.append(f"{silent} jobs wait without a reason")
 
 
 def _holdings(room: Room) -> tuple[int, int]:
