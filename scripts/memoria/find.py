@@ -18,14 +18,15 @@ if TYPE_CHECKING:
 
     Standing = Callable[[Sequence[Any], float], float]  # what multiplies a document's score
 
-VERSION = 3  # of the index's tables, and of how text becomes terms; another one in the file means: rebuild
+VERSION = 4  # of the index's tables, and of how text becomes terms; another one in the file means: rebuild
 SHIFT = 12  # a passage's row is (document << SHIFT) + its ordinal; ordinals 0 and 1 are the title and the names
 KINDS = ("article", "entry", "fact", "turn")
 
 _QUERY_CHARS = 20_000  # of a longer query only the start is read
 QUERY_WORDS = 48
 _ROWS = 5_000  # documents that the rare words of a query may match: what a query costs is bounded by this
-_CANDIDATES = 80  # documents that are read and scored in full
+_CANDIDATES = 80  # documents that are read and scored as wholes
+_CLOSELY = 40  # the best of them are looked at passage by passage
 _BM25 = "bm25(terms, 3.0, 2.0, 1.0, 0.0)"  # title, names, body, scope: chooses the candidates
 _SUCCESSIONS = 8  # a chain of superseded facts is followed this far
 _PREFERRED = 1.15  # what belonging to the preferred project multiplies a score by
@@ -100,38 +101,43 @@ class Finder:
     def _search(
         self, words: list[str], limit: int, project: str, kinds: Collection[str], standing: Standing
     ) -> list[Hit]:
-        scope = self._scope(project)
+        total = self._words(project)
         known = {word: self._holding(word, project) for word in words}
-        scored_words = [
-            ranking.Word(
-                terms.code(word),
-                ranking.rarity(documents, scope.documents),
-                ranking.rarity(passages, scope.passages),
-            )
-            for word, (documents, passages) in known.items()
-        ]
+        scored_words = [ranking.Word(terms.code(word), passages, total) for word, (_, passages) in known.items()]
         matching = {word: documents for word, (documents, _) in known.items() if documents}
         candidates = self._candidates(matching, _scope_terms(project, kinds), max(_CANDIDATES, 2 * limit))
         best = ranking.attainable(scored_words)
-        newest = self._newest()
         ranked: list[tuple[float, int, dict[int, float]]] = []
-        for document in candidates:
-            row = self._db.execute(_READ, (document,)).fetchone()
-            if row is None:  # removed since the candidates were chosen
-                continue
-            text = ranking.Text(row[0], _unpacked(row[1]))
-            fit, passages = ranking.score(scored_words, text, scope)
-            ranked.append((fit / best * standing(row[2:], newest), document, passages))
+        for document, places, lengths, stands in self._promising(
+            scored_words, candidates, max(_CLOSELY, limit), standing
+        ):
+            fit, passages = ranking.score(scored_words, ranking.Text(places, lengths))
+            ranked.append((fit / best * stands, document, passages))
         ranked.sort(key=lambda item: (-item[0], item[1]))
         return self._hits(ranked, limit)
 
-    def _scope(self, project: str) -> ranking.Scope:
+    def _promising(
+        self, words: list[ranking.Word], candidates: list[int], most: int, standing: Standing
+    ) -> list[tuple[int, ranking.Places, Sequence[int], float]]:
+        """Of the candidates those worth a closer look, with their passages' lengths and their standing."""
+        from array import array  # noqa: PLC0415 (not needed until there is something to score)
+
+        newest = self._newest()
+        asked = ", ".join("?" * len(candidates))
+        read = []
+        for document, codes, ends, standing_at, packed, *about in self._db.execute(f"{_READ} ({asked})", candidates):
+            small = "H" if len(ends) < len(codes) else "I"
+            places = ranking.Places(array("I", codes), array(small, ends), array(small, standing_at))
+            lengths, stands = array("H", packed), standing(about, newest)
+            read.append((ranking.outline(words, places, lengths) * stands, document, places, lengths, stands))
+        read.sort(key=lambda item: (-item[0], item[1]))
+        return [item[1:] for item in read[:most]]
+
+    def _words(self, project: str) -> int:
+        """How many words there are in all that is searched."""
         where, values = ("WHERE project = ?", (project,)) if project else ("", ())
-        row = self._db.execute(
-            f"SELECT sum(documents), sum(passages), sum(words) FROM totals {where}",  # noqa: S608 (a constant)
-            values,
-        ).fetchone()
-        return ranking.Scope(*(number or 0 for number in row))
+        row = self._db.execute(f"SELECT sum(words) FROM totals {where}", values).fetchone()  # noqa: S608 (a constant)
+        return row[0] or 0
 
     def _holding(self, word: str, project: str) -> tuple[int, int]:
         """How many documents and how many passages hold the word."""
@@ -208,7 +214,10 @@ class Finder:
         return [row[0] for row in rows if row]
 
 
-_READ = "SELECT words, lengths, project, importance, uses, date FROM documents JOIN contents USING (id) WHERE id = ?"
+_READ = (
+    "SELECT id, codes, ends, places, lengths, project, importance, uses, date"
+    " FROM documents JOIN contents USING (id) WHERE id IN"
+)
 _SHOW = "SELECT id, key, path, kind, anchor, session, project, title, date, superseded_by FROM documents"
 
 
@@ -234,7 +243,7 @@ def _days(date: str) -> float:
 
 def scope_terms(project: str, kind: str) -> tuple[str, str]:
     """What stands in the index's ``scope`` column, so that other projects and kinds are passed over while matching."""
-    return "p" + terms.code(project).hex(), "k" + kind
+    return f"p{terms.code(project):08x}", "k" + kind
 
 
 def _scope_terms(project: str, kinds: Collection[str]) -> str:
@@ -249,12 +258,6 @@ def _scope_terms(project: str, kinds: Collection[str]) -> str:
 
 def _phrase(word: str) -> str:
     return '"' + word.replace('"', '""') + '"'
-
-
-def _unpacked(lengths: bytes) -> Sequence[int]:
-    from array import array  # noqa: PLC0415 (not needed until there is something to score)
-
-    return array("H", lengths)
 
 
 def _sqlite() -> Any:

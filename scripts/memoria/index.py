@@ -19,6 +19,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -45,7 +46,8 @@ CREATE TABLE documents (
 CREATE INDEX documents_source ON documents (source);
 CREATE INDEX documents_date ON documents (date);
 CREATE INDEX documents_anchor ON documents (anchor);
-CREATE TABLE contents (id INTEGER PRIMARY KEY, words BLOB NOT NULL, lengths BLOB NOT NULL);
+CREATE TABLE contents (
+    id INTEGER PRIMARY KEY, codes BLOB NOT NULL, ends BLOB NOT NULL, places BLOB NOT NULL, lengths BLOB NOT NULL);
 CREATE TABLE passages (id INTEGER PRIMARY KEY, text TEXT NOT NULL, label TEXT NOT NULL, own INTEGER NOT NULL);
 CREATE VIRTUAL TABLE terms USING fts5 (title, names, body, scope, content='', tokenize='ascii');
 CREATE TABLE vocabulary (
@@ -224,7 +226,7 @@ class Index:
             ((row, part.text, part.label, part.own) for row, part in enumerate(parts, first)),
         )
         cut = _Cut(document.title, names, document.date, parts)
-        self._db.execute("INSERT INTO contents VALUES (?, ?, ?)", (number, cut.words, cut.lengths.tobytes()))
+        self._db.execute("INSERT INTO contents VALUES (?, ?, ?, ?, ?)", (number, *cut.packed()))
         self._enter(number, document.project, document.kind, cut, 1)
         return True
 
@@ -254,7 +256,7 @@ class Index:
             self._db.execute(
                 "INSERT INTO terms (terms, rowid, title, names, body, scope) VALUES ('delete', ?, ?, ?, ?, ?)", row
             )
-        self._totals[project].update(documents=sign, passages=sign * len(cut.lengths), words=sign * len(cut.words) // 4)
+        self._totals[project].update(documents=sign, passages=sign * len(cut.lengths), words=sign * cut.words)
         held = self._vocabulary[project]
         for term, passages in cut.held.items():
             documents, before = held.get(term, (0, 0))
@@ -391,10 +393,23 @@ class _Cut:
         parts = [part[: ranking.LONGEST_PASSAGE] for part in head + body]
         own = [False] * len(head) + [part.own for part in passages]
         self.columns = (" ".join(parts[0]), " ".join(parts[1]), " ".join(" ".join(part) for part in parts[2:]))
-        self.words = b"".join(_code(term) for part in parts for term in part)
+        self.words = sum(map(len, parts))
         self.lengths = array("H", (len(part) | (ranking.OWN_BIT * said) for part, said in zip(parts, own, strict=True)))
         self.held = Counter(term for part in parts for term in set(part))
         """Term -> in how many passages it stands."""
+        self._parts = parts
+
+    def packed(self) -> tuple[bytes, ...]:
+        """What ``ranking.Text`` is made of."""
+        standing: defaultdict[int, list[int]] = defaultdict(list)
+        for position, term in enumerate(chain.from_iterable(self._parts)):
+            standing[_code(term)].append(position)
+        codes = sorted(standing)
+        ends = accumulate(len(standing[code]) for code in codes)
+        places = chain.from_iterable(standing[code] for code in codes)
+        small = "H" if self.words < 1 << 16 else "I"  # half the size; whoever reads tells it by the length of ``ends``
+        arrays = (array("I", codes), array(small, ends), array(small, places), self.lengths)
+        return tuple(each.tobytes() for each in arrays)
 
 
 _code = lru_cache(maxsize=200_000)(terms.code)
