@@ -41,7 +41,7 @@ class UnreadableError(Exception):
 class Hit:
     """One found document: where it stands, what it is, how well it fits, and its best passages in order of fit."""
 
-    __slots__ = ("anchor", "date", "key", "kind", "passages", "path", "project", "score", "session", "title")
+    __slots__ = ("anchor", "by", "date", "key", "kind", "passages", "path", "project", "score", "session", "title")
 
     def __init__(self, row: Sequence[object], score: float, passages: list[str]) -> None:
         """``row``: key, path, kind, anchor, session, project, title, date."""
@@ -49,6 +49,7 @@ class Hit:
         self.session, self.project, self.title, self.date = (str(value) for value in row[4:8])
         self.score = score
         self.passages = passages
+        self.by = "words"  # what found it
 
 
 class Finder:
@@ -114,7 +115,7 @@ class Finder:
             fit, passages = ranking.score(scored_words, ranking.Text(places, lengths))
             ranked.append((fit / best * stands, document, passages))
         ranked.sort(key=lambda item: (-item[0], item[1]))
-        return self._hits(ranked, limit)
+        return self.shown(ranked, limit)
 
     def _promising(
         self, words: list[ranking.Word], candidates: list[int], most: int, standing: Standing
@@ -177,7 +178,8 @@ class Finder:
     def _newest(self) -> float:
         return _days(self._db.execute("SELECT max(date) FROM documents").fetchone()[0] or "")
 
-    def _hits(self, ranked: list[tuple[float, int, dict[int, float]]], limit: int) -> list[Hit]:
+    def shown(self, ranked: Sequence[tuple[float, int, dict[int, float]]], limit: int) -> list[Hit]:
+        """The hits for documents in order: score, number in the index, and the scores of its passages by ordinal."""
         hits: list[Hit] = []
         seen: set[str] = set()
         for score, document, scored in ranked:

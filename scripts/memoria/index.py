@@ -57,8 +57,9 @@ CREATE TABLE sources (name TEXT PRIMARY KEY, mtime_ns INTEGER NOT NULL, size INT
 CREATE TABLE totals (
     project TEXT PRIMARY KEY, documents INTEGER NOT NULL, passages INTEGER NOT NULL, words INTEGER NOT NULL);
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE vectors (id INTEGER PRIMARY KEY, model TEXT NOT NULL, packed BLOB NOT NULL);
 """
-_TABLES = ("terms", "documents", "contents", "passages", "vocabulary", "sources", "totals", "facts")
+_TABLES = ("terms", "documents", "contents", "passages", "vocabulary", "sources", "totals", "facts", "vectors")
 
 
 class About(NamedTuple):
@@ -171,6 +172,52 @@ class Index:
             log.warning("search: nothing was found because %s", error)
             return []
 
+    # --- vectors ------------------------------------------------------------------------------------------------
+
+    def keep_vectors(self, model: str, embed: Callable[[Sequence[str]], bytes], most: int) -> int:
+        """Let ``embed`` work out the vectors of at most ``most`` documents that have none of this model yet.
+
+        It is given the document's title with its names, and then its passages, and returns as many vectors in a row.
+        Returns how many documents that were; 0 when none is left, or when the file is locked.
+        """
+
+        def work() -> int:
+            with self._transaction():
+                missing = self._db.execute(
+                    "SELECT id, title, names FROM documents LEFT JOIN vectors USING (id)"
+                    " WHERE model IS NULL OR model <> ? ORDER BY id LIMIT ?",
+                    (model, most),
+                ).fetchall()
+                for number, title, names in missing:
+                    span = (number << find.SHIFT, (number << find.SHIFT) + _MOST_PASSAGES)
+                    rows = self._db.execute(
+                        "SELECT label || ' ' || text FROM passages WHERE id BETWEEN ? AND ? ORDER BY id", span
+                    )
+                    texts = [" ".join([title, *json.loads(names)]), *(text for (text,) in rows)]
+                    self._db.execute("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", (number, model, embed(texts)))
+                return len(missing)
+
+        return self._guarded(work, 0)
+
+    def vectors(self, model: str, project: str = "", kinds: Collection[str] = ()) -> Iterator[tuple[int, bytes]]:
+        """Each document's number and what ``keep_vectors`` was given of it."""
+        conditions, values = ["model = ?"], [model]
+        if project:
+            conditions.append("project = ?")
+            values.append(project)
+        if kinds:
+            conditions.append(f"kind IN ({', '.join('?' * len(kinds))})")
+            values += kinds
+        where = " AND ".join(conditions)
+        yield from self._db.execute(
+            f"SELECT id, packed FROM vectors JOIN documents USING (id) WHERE {where} ORDER BY id",  # noqa: S608
+            values,
+        )
+
+    def shown(self, ranked: Sequence[tuple[float, int, dict[int, float]]], limit: int) -> list[find.Hit]:
+        """What ``Finder.shown`` makes of these documents."""
+        return self.finder.shown(ranked, limit)
+
     def _sync(self, home: Path, more: Mapping[str, Stamped] | None) -> int:
         changed = 0
         known = {name: (mtime, size) for name, mtime, size in self._db.execute("SELECT * FROM sources")}
@@ -243,6 +290,7 @@ class Index:
         self._enter(number, project, kind, _Cut(title, names, date, parts), -1)
         self._db.execute("DELETE FROM passages WHERE id BETWEEN ? AND ?", span)
         self._db.execute("DELETE FROM contents WHERE id = ?", (number,))
+        self._db.execute("DELETE FROM vectors WHERE id = ?", (number,))
         self._db.execute("DELETE FROM documents WHERE id = ?", (number,))
         return True
 
