@@ -61,8 +61,6 @@ def _near(index: Index, query: str, limit: int, project: str, kinds: Collection[
 
 def _joined(hits: list[Hit], near: list[Hit], limit: int) -> list[Hit]:
     """The words' first, then the nearest, then the words' others; what both found is the words' find."""
-    by_words = {hit.key: hit for hit in hits}
-    head = {hit.key: hit for hit in hits[:FIRST]}
-    new = {hit.key: by_words.get(hit.key, hit) for hit in near[:FIRST]}
-    rest = {hit.key: hit for hit in near[FIRST:]}
-    return list((head | new | by_words | rest).values())[:limit]
+    found = {hit.key: hit for hit in [*near, *hits]}
+    order = dict.fromkeys(hit.key for hit in [*hits[:FIRST], *near[:FIRST], *hits, *near])
+    return [found[key] for key in order][:limit]
