@@ -1,7 +1,7 @@
 """Meaning: search that also finds what was said in other words, where the extra ``memoria[semantic]`` is installed.
 
 The words keep the first places; behind them come the documents that are nearest in meaning, then the words' others. Why
-so, and what it is worth: docs/decisions/0034-semantic-extra.md. Without the extra this is the index's own search, and
+so, and what it is worth: docs/decisions/0035-semantic-extra.md. Without the extra this is the index's own search, and
 nothing more is imported. Knows no model: ``vectors`` does.
 """
 
