@@ -116,7 +116,7 @@ def _handler(server: MemoryServer) -> type[BaseHTTPRequestHandler]:
                 server.hold.wait(20)
             self.reply(status, b"<html>" if fault == "junk" else json.dumps(answer).encode(), cut=fault == "cut")
 
-        do_GET = do_POST = do_PUT = do_DELETE = serve  # noqa: N815 (the names that http.server calls)
+        do_GET = do_POST = do_PUT = do_DELETE = serve
 
         def reply(self, status: int, payload: bytes, *, cut: bool) -> None:
             self.send_response(status)

@@ -11,15 +11,10 @@ Knows the API's wire format (https://docs.claude.com/en/api/messages, streaming 
 from __future__ import annotations
 
 import json
-import sys
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Self
 
-Json = dict[str, Any]
+from loopback import Handler, Json, Loopback
 
 
 @dataclass(frozen=True)
@@ -82,7 +77,7 @@ def _text_of(content: str | list[Json]) -> str:
     return "\n".join(str(block.get("text", "")) for block in content if block.get("type") == "text")
 
 
-class MessagesApi:
+class MessagesApi(Loopback):
     """The server as a context manager. ``answer`` maps a request's JSON to what is said; it runs on server threads.
 
     An Exception (returned or raised) drops the connection without a byte; raised ones are kept in ``raised``.
@@ -90,63 +85,30 @@ class MessagesApi:
     """
 
     def __init__(self, answer: Callable[[Json], Scripted]) -> None:
+        super().__init__(_Handler)
         self.answer = answer
         self.requests: list[Request] = []
-        self.raised: list[BaseException | None] = []
-        self.stopped = threading.Event()
-        self._server = _Server(("127.0.0.1", 0), _Handler)
-        self._server.api = self
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
-
-    @property
-    def url(self) -> str:
-        """Base address for ANTHROPIC_BASE_URL."""
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     @property
     def messages(self) -> list[Request]:
         """The model calls among the requests, in order of arrival."""
         return [request for request in self.requests if request.path.split("?")[0] == "/v1/messages"]
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        self.stopped.set()
-        self._server.shutdown()
-        self._server.server_close()
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    block_on_close = False
-    api: MessagesApi
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Keep what a script raised instead of printing it; the connection is dropped by the base class."""
-        error = sys.exception()
-        if not isinstance(error, ConnectionError):
-            self.api.raised.append(error)
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: _Server
+class _Handler(Handler):
+    service: MessagesApi
     protocol_version = "HTTP/1.1"
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the base class's name)
-        """Say nothing: tests read ``requests`` instead."""
 
     def do_HEAD(self) -> None:
         self._record({}, 0)
-        self._send(200, b"", "application/json")
+        self.send(200, b"", "application/json")
 
     def do_GET(self) -> None:
         self._record({}, 0)
-        self._json(200, {"data": [], "has_more": False})
+        self.json(200, {"data": [], "has_more": False})
 
     def do_POST(self) -> None:
-        raw = self.rfile.read(int(self.headers.get("content-length") or 0))
+        raw = self.body()
         try:
             parsed = json.loads(raw)
         except ValueError:
@@ -155,42 +117,32 @@ class _Handler(BaseHTTPRequestHandler):
         self._record(body, len(raw))
         path = self.path.split("?")[0]
         if path == "/v1/messages/count_tokens":
-            self._json(200, {"input_tokens": max(1, len(raw) // 4)})
+            self.json(200, {"input_tokens": max(1, len(raw) // 4)})
         elif path == "/v1/messages":
             self._message(body)
         else:
-            self._json(200, {})
+            self.json(200, {})
 
     def _record(self, body: Json, size: int) -> None:
         headers = {name.lower(): value for name, value in self.headers.items()}
-        self.server.api.requests.append(Request(self.command, self.path, size, body, headers))
+        self.service.requests.append(Request(self.command, self.path, size, body, headers))
 
     def _message(self, body: Json) -> None:
-        said = self.server.api.answer(body)
+        said = self.service.answer(body)
         if isinstance(said, Hang):
-            self.server.api.stopped.wait()
+            self.service.stopped.wait()
         if isinstance(said, Hang | Exception):
             self.close_connection = True
             return
         if isinstance(said, Status):
             error_body = {"type": "error", "error": {"type": said.kind, "message": said.message}}
-            self._json(said.code, error_body, said.headers)
+            self.json(said.code, error_body, said.headers)
             return
         message = _message(said if isinstance(said, Reply) else Reply(said), str(body.get("model", "scripted")))
         if body.get("stream"):
-            self._send(200, b"".join(map(_event, _stream(message))), "text/event-stream")
+            self.send(200, b"".join(map(_event, _stream(message))), "text/event-stream")
         else:
-            self._json(200, message)
-
-    def _json(self, code: int, value: Json, headers: dict[str, str] | None = None) -> None:
-        self._send(code, json.dumps(value).encode(), "application/json", headers)
-
-    def _send(self, code: int, payload: bytes, kind: str, headers: dict[str, str] | None = None) -> None:
-        self.send_response(code)
-        for name, value in {"content-type": kind, "content-length": str(len(payload)), **(headers or {})}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(payload)
+            self.json(200, message)
 
 
 def _message(reply: Reply, model: str) -> Json:

@@ -37,7 +37,7 @@ FLOORS = {
         archive article budget bulletin catalog census client_settings cursor daily documents draft evidence
         feeds find gate hook index intake ledger library line mcp_rooms mcp_tools meaning memory nearness notice page
         prices project prompt queued ranking receipt rehearsal remote roster shelf shown spool survey tally
-        terms tooluse transaction transcript turn unsay vault vectors whereabouts wiki working
+        terms tooluse traces transaction transcript turn unsay vault vectors whereabouts wiki working
     """,
     "ground": """
         assigned backoff clock detach errors exclude fence files home keyshapes locks markdown paths quickjson

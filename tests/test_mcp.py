@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 from mcp import Client, StdioServerParameters
 
+from loopback import Json
 from memoria.errors import PageNotFoundError
 from memoria.library import Library
 from memoria.paths import Paths
-from messages_api import Json, MessagesApi
+from messages_api import MessagesApi
 from real_client import clean_env, run_claude
 
 ROOT = Path(__file__).parent.parent

@@ -6,7 +6,8 @@ import json
 import urllib.request
 from pathlib import Path
 
-from messages_api import Json, MessagesApi, Reply
+from loopback import Json
+from messages_api import MessagesApi, Reply
 from real_client import clean_env, run_claude
 
 

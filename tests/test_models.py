@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from loopback import Json
 from memoria.errors import BadAnswerError, ModelUnavailableError
 from memoria.models import answer, chain, tasks
 from memoria.models.base import JsonObject, Model, Prompt
@@ -25,7 +26,7 @@ from memoria.models.ollama import Ollama, grammar, window
 from memoria.models.scripted import Scripted
 from memoria.paths import Paths
 from memoria.settings import Settings
-from messages_api import Hang, Json, MessagesApi, Reply, Status
+from messages_api import Hang, MessagesApi, Reply, Status
 from ollama_api import OllamaApi
 from real_client import clean_env
 

@@ -64,6 +64,14 @@ def test_the_last_hook_is_the_last_line_of_its_log(home: Home) -> None:
     assert status.gather(home)["last_hook"] == {"time": "2026-11-18T09:00:00Z", "what": "SessionEnd b"}
 
 
+def test_times_are_the_users_own(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("MEMORIA_TZ", "Asia/Tokyo")
+    home = Home.open()
+    Path(home.paths.log, "hook.log").write_text("2026-11-18T22:00:00Z SessionEnd b\n")
+    assert main(["status"]) == 0
+    assert "last hook     2026-11-19 07:00  SessionEnd b\n" in capsys.readouterr().out
+
+
 def test_a_setting_that_cannot_be_read_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -278,9 +278,12 @@ class Article:
         self.front.add(key, list(values))
 
     def touch(self, day: date) -> None:
-        """An entry of this day went in."""
-        if day.isoformat() > self.updated:
-            self.front.set("updated", day.isoformat())
+        """An entry of this day went in; history that is brought in later may be older than the page."""
+        said = day.isoformat()
+        if said > self.updated:
+            self.front.set("updated", said)
+        if said < self.front.text("created"):
+            self.front.set("created", said)
 
 
 def shown(title: str) -> str:

@@ -16,6 +16,8 @@ from memoria import fence
 
 _LINK = re.compile(r"(?<!\\)\[\[([^\[\]|#\n]*)(#[^\[\]|\n]*)?(?:\|([^\[\]\n]*))?\]\]")
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
+_TARGET = r"\((?!https?://|mailto:)((?:[^()\s]|\([^()\s]*\))*)\)"
+_ELSEWHERE = re.compile(rf"{_CODE.pattern}|(?<![\\!\[\w])\[([^\[\]\n]+)\]{_TARGET}", re.DOTALL)
 _ANCHOR = re.compile(r"\^(?=[a-z]-[0-9a-z]+\s*$)", re.MULTILINE)
 _KEY = re.compile(r"^([A-Za-z_][\w-]*)\s*:")
 
@@ -36,8 +38,12 @@ def links(text: str) -> list[Link]:
 
 
 def line(text: str) -> str:
-    """``text`` from a model or a transcript as one inert line: no heading, comment, block id or wikilink of its own."""
+    """``text`` from a model or a transcript as one inert line: no heading, comment, block id or wikilink of its own.
+
+    A link to anything but the web stays as words: a path in a repository leads nowhere from a vault.
+    """
     flat = " ".join(fence.visible(text).split())
+    flat = _ELSEWHERE.sub(lambda link: _in_words(link[1], link[2]) if link[1] else link[0], flat)
     flat = flat.replace("<!--", "&lt;!--").replace("-->", "--&gt;")
     pieces = []
     end = 0
@@ -50,6 +56,10 @@ def line(text: str) -> str:
 
 def _inert(text: str) -> str:
     return text.replace("[[", r"\[\[").replace("![", r"!\[")
+
+
+def _in_words(label: str, target: str) -> str:
+    return label if not target or target in label else f"{label} ({target})"
 
 
 def item(text: str) -> str:

@@ -35,7 +35,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
     if args.json:
         print(json.dumps(facts, indent=2, ensure_ascii=False))
     else:
-        print("\n".join(_recall_lines(facts) if args.recall else _lines(facts)))
+        print("\n".join(_recall_lines(facts) if args.recall else _lines(facts, home.zone)))
     return 0
 
 
@@ -146,18 +146,25 @@ def _calls_by_day(home: Home, ledger: Ledger) -> list[dict[str, Any]]:
     return [{"day": day, **sums} for day, sums in sorted(days.items(), reverse=True)]
 
 
-def _lines(facts: dict[str, Any]) -> list[str]:
+def _lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:
     rows = [f"memoria in {facts['home']}" + (" (switched off by MEMORIA_DISABLED)" if facts["disabled"] else "")]
     hook = facts["last_hook"]
-    rows.append(f"last hook     {hook['time']}  {hook['what']}" if hook else "last hook     never: is it installed?")
-    rows.append(f"last flush    {facts['last_flush'] or 'never'}")
-    rows.append(f"last compile  {facts['last_compile'] or 'never'}")
+    rows.append(
+        f"last hook     {_wall(hook['time'], zone)}  {hook['what']}"
+        if hook
+        else "last hook     never: is it installed?"
+    )
+    rows.append(f"last flush    {_wall(facts['last_flush'], zone)}")
+    rows.append(f"last compile  {_wall(facts['last_compile'], zone)}")
     rows.append(
         f"knowledge     {facts['entries']} entries ({facts['uncompiled']} not compiled), {facts['articles']} articles"
     )
     rows.append(f"model         {facts['model']}")
     rows.append(f"waiting       {len(facts['waiting'])} jobs")
-    rows += [f"  {job['event']} of {job['session']} since {job['since']}{_retry(job)}" for job in facts["waiting"][:10]]
+    rows += [
+        f"  {job['event']} of {job['session']} since {_wall(job['since'], zone)}{_retry(job, zone)}"
+        for job in facts["waiting"][:10]
+    ]
     rows.append(
         f"failed        {len(facts['failed'])} jobs" + (" (memoria flush --retry-failed)" if facts["failed"] else "")
     )
@@ -167,13 +174,21 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         f"{day['input_tokens'] + day['output_tokens']:,} tokens, ${day['cost_usd']:.4f}"
         for day in facts["calls"]
     ]
-    rows += [f"note          {note['time']} {note['kind']}: {note['text']}" for note in facts["notes"]]
+    rows += [f"note          {_wall(note['time'], zone)} {note['kind']}: {note['text']}" for note in facts["notes"]]
     rows += [f"settings      {problem}" for problem in facts["problems"]]
     return rows
 
 
-def _retry(job: dict[str, Any]) -> str:
-    return f": failed {job['tries']} times, next try {job['next_try']}: {job['reason']}" if "reason" in job else ""
+def _retry(job: dict[str, Any], zone: clock.Zone) -> str:
+    if "reason" not in job:
+        return ""
+    return f": failed {job['tries']} times, next try {_wall(job['next_try'], zone)}: {job['reason']}"
+
+
+def _wall(time: str | None, zone: clock.Zone) -> str:
+    """An ISO time as the user's wall clock shows it; what is no time stays as it is."""
+    moment = clock.parse(time)
+    return zone.local(moment).strftime("%Y-%m-%d %H:%M") if moment else time or "never"
 
 
 def _iso(seconds: float) -> str:
