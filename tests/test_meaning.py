@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import json
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -10,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from bench import meaning as bench
-from memoria import find, meaning, terms
+from memoria import find, meaning, search, terms
 from memoria.documents import Document, Passage
+from memoria.home import Home
 from memoria.index import Index
 
 installed = pytest.mark.skipif(meaning.files() is None, reason="the extra memoria[semantic] is not installed")
@@ -143,6 +146,27 @@ def test_any_text_can_be_indexed_and_asked_for_by_meaning(text: str) -> None:
         index.add([note("a", text.replace("\ud800", "?")), note("disk", DISK)])
         meaning.search(index, "storage " + text.replace("\ud800", "?"))
         assert paths(meaning.search(index, ASKED))[0] == "note/disk"
+
+
+@installed
+def test_the_command_line_says_what_was_found_in_other_words(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    articles = tmp_path / "memoria/knowledge/concepts"  # as conftest sets MEMORIA_HOME
+    articles.mkdir(parents=True)
+    (articles / "backup.md").write_text(f"---\ntitle: Backup\n---\n# Backup\n{DISK}\n", encoding="utf-8")
+
+    def said(*words: str) -> str:
+        parser = argparse.ArgumentParser()
+        search.arguments(parser)
+        assert search.command(parser.parse_args(words), Home.open()) == 0
+        return capsys.readouterr().out
+
+    (by_meaning,) = json.loads(said(ASKED, "--json"))["results"]
+    (by_words,) = json.loads(said("backup", "--json"))["results"]
+    assert (by_meaning["path"], by_meaning["by"]) == ("knowledge/concepts/backup.md", "meaning")
+    assert "by" not in by_words
+    assert "in other words" in said(ASKED)
 
 
 def test_without_the_extra_the_results_are_the_indexes_own(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
