@@ -16,9 +16,11 @@ import pytest
 from client_session import Session, transcripts
 from memoria import feeds, find, shown, state
 from memoria import paths as places
+from memoria.clock import Zone
 from memoria.daily import DailyLog
 from memoria.index import Index
 from memoria.ledger import Ledger
+from memoria.memory.keep import Keeper
 from memoria.page import Pages
 from memoria.paths import Paths
 from memoria.tally import Tally
@@ -96,7 +98,8 @@ class World:
         daily.refresh(ledger)
         with Index(self.paths.index) as index:
             feeds.refresh(index, self.paths)
-            Pages.of(self.paths).prepare(9_500, ledger, daily, index)
+            with Keeper.of(self.paths, Zone("UTC")) as keeper:
+                Pages.of(self.paths).prepare(9_500, ledger, daily, index, keeper)
         ledger.close()
 
     def session(self, *prompts: str) -> Session:

@@ -10,6 +10,7 @@ import argparse
 import importlib
 import logging
 import logging.handlers
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,7 +30,10 @@ VERBS = {
     "uninstall": ("memoria.uninstall", "take exactly our hooks out again"),
     "flush": ("memoria.flush", "summarise now what waits in the spool"),
     "compile": ("memoria.compile", "turn new daily entries into articles now"),
-    "observe": ("memoria.observe", "note where each session stands (hooks have it done after every answer)"),
+    "observe": (
+        "memoria.observe",
+        "note where each session stands and what is due to be judged (hooks have it done after every answer)",
+    ),
     "diff": ("memoria.diff", "show what the last compile changed in the wiki"),
     "undo": ("memoria.undo", "bring the wiki back to what it was before the last compile"),
     "working": ("memoria.show_working", "what a session holds in mind: task, notes, keys, checkpoints"),
@@ -68,6 +72,7 @@ def run(module: str, args: argparse.Namespace) -> int:
         for problem in home.settings.problems:
             print(f"memoria: {problem}", file=sys.stderr)
         status: int = importlib.import_module(module).command(args, home)
+        sys.stdout.flush()
     except ExpectedError as error:
         log.warning("%s", error)
         print(f"memoria: {error}", file=sys.stderr)
@@ -76,7 +81,7 @@ def run(module: str, args: argparse.Namespace) -> int:
         print("memoria: interrupted; what is done is kept", file=sys.stderr)
         return 130
     except BrokenPipeError:  # the reader (head, less) has seen enough
-        sys.stderr.close()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left must go somewhere at exit
         return 0
     except OSError as error:
         log.exception("the system refused")

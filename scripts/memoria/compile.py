@@ -24,6 +24,7 @@ from memoria.errors import DropRefusedError, ExpectedError, ModelError
 from memoria.home import Home
 from memoria.index import Index
 from memoria.ledger import Ledger
+from memoria.memory.keep import Keeper
 from memoria.models import tasks
 from memoria.models.base import JsonObject, Prompt
 from memoria.models.metered import Metered
@@ -340,7 +341,8 @@ def _run(compile_: Compile, entries: Sequence[Entry], *, quiet: bool) -> None:
     settings = compile_.home.settings
     touched = {entry.project_key for entry in entries}
     pages = Pages.of(compile_.home.paths)
-    pages.prepare(settings.page_chars, compile_.ledger, compile_.daily, compile_.index, touched)
+    with Keeper.at(compile_.home) as keeper:
+        pages.prepare(settings.page_chars, compile_.ledger, compile_.daily, compile_.index, keeper, touched)
     _say(compile_, report, len(entries), quiet=quiet)
     if failure:
         waiting = len(entries) - report.entries

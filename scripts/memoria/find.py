@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 VERSION = 4  # of the index's tables, and of how text becomes terms; another one in the file means: rebuild
 SHIFT = 12  # a passage's row is (document << SHIFT) + its ordinal; ordinals 0 and 1 are the title and the names
-KINDS = ("article", "entry", "fact", "turn")
+KINDS = ("article", "entry", "fact", "turn", "memory")
 
 _QUERY_CHARS = 20_000  # of a longer query only the start is read
 QUERY_WORDS = 48
@@ -193,16 +193,13 @@ class Finder:
         return hits
 
     def _current(self, document: int) -> tuple[Any, ...] | None:
-        """The row of a document, or of what supersedes it."""
+        """The row of a document, or of what supersedes it; none when that was forgotten (what it replaced stays so)."""
         row: tuple[Any, ...] | None = self._db.execute(_SHOW + " WHERE id = ?", (document,)).fetchone()
         for _ in range(_SUCCESSIONS):
             if row is None or not row[9]:
                 break
             column, name = ("anchor", row[9][1:]) if row[9].startswith("^") else ("key", row[9])
-            later = self._db.execute(f"{_SHOW} WHERE {column} = ?", (name,)).fetchone()
-            if later is None:
-                break
-            row = later
+            row = self._db.execute(f"{_SHOW} WHERE {column} = ?", (name,)).fetchone()
         return row
 
     def _texts(self, document: int, scored: dict[int, float]) -> list[str]:

@@ -22,6 +22,7 @@ from memoria.memory.keep import Keeper
 from memoria.paths import Paths
 from memoria.project import Project
 from memoria.redact import redact
+from memoria.renewal import renew
 from memoria.tally import Tally
 
 
@@ -88,8 +89,9 @@ class KeptFacts:
         if not checked.events:
             raise ExpectedError(f"not kept: {'; '.join(checked.dropped)}")
         try:
-            with Keeper.of(self.home.paths, self.home.zone) as keeper:
+            with Keeper.at(self.home) as keeper:
                 kept = keeper.take(checked.events, self.project.name)
+                renew(self.home, keeper, [self.project.key])
         except (sqlite3.Error, OSError) as error:
             raise ExpectedError(f"the learned facts cannot be written now ({error}); try again later") from error
         if kept.repeated:
@@ -98,8 +100,9 @@ class KeptFacts:
 
     def _forget(self, ident: str) -> str:
         try:
-            with Keeper.of(self.home.paths, self.home.zone) as keeper:
+            with Keeper.at(self.home) as keeper:
                 event = keeper.delete(ident)
+                renew(self.home, keeper, event.projects)
         except (sqlite3.Error, OSError) as error:
             raise ExpectedError(f"the learned facts cannot be written now ({error}); try again later") from error
         return f"Forgotten: {event.id}, {event.content[:200]}"

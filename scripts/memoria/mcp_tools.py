@@ -75,7 +75,7 @@ _KEY = {
     "pattern": "^[^_]",
     "description": "The key; not beginning with '_'.",
 }
-_KINDS = ("article", "entry", "fact", "turn")
+_KINDS = ("article", "entry", "fact", "turn", "memory")
 _FACT_KINDS = ("decision", "fact", "debugging", "workaround", "operational")
 
 
@@ -179,7 +179,8 @@ class Toolbox:
             return [read]
         search = Tool(
             "search",
-            "Search all that earlier sessions left: articles, daily entries, learned facts, turns.",
+            "Search all that earlier sessions left: articles, daily entries, learned facts, turns, and the memory "
+            "files that Claude Code keeps itself (kind memory; open these by their path with Read).",
             _object(
                 ["query"],
                 query={"type": "string", "minLength": 1, "maxLength": 1000},
