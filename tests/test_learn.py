@@ -243,6 +243,22 @@ def test_the_chain_goes_on_to_the_patterns_and_says_why() -> None:
     assert learn.judge(material, stamp, []).failure is None
 
 
+def test_what_was_pasted_does_not_fill_the_prompt_but_still_proves_a_claim(tmp_path: Path) -> None:
+    class Keep(Judge):
+        def complete(self, prompt: Prompt) -> Completion:
+            self.text = prompt.text
+            return super().complete(prompt)
+
+    judge = Keep()
+    long = f"{FLAG} {'y' * 500_000} because of the tides"
+    judged = learn.judge([exchange(1, long).material()], learn.stamp(S, []), [judge])
+    assert len(judge.text) < 30_000
+    assert FLAG in judge.text
+    assert "because of the tides" in judge.text
+    assert max(map(len, judge.text.split("\n"))) <= 4_000
+    assert not judged.events  # what the fake claims is too long for a fact
+
+
 @pytest.mark.parametrize(
     "said",
     [

@@ -57,9 +57,9 @@ class CountedLibrary(Library):
         self.session = session
         self.tally = Tally.of(paths)
 
-    def read(self, name: str, first: int = 1, lines: int = 400, chars: int = 16_000) -> Passage:
+    def read(self, name: str, first: int = 1, lines: int = 400, most: int = 16_000) -> Passage:
         """See ``Library.read``; of a daily log only a block that was named (``#^e-…``) counts as opened."""
-        passage = super().read(name, first, lines, chars)
+        passage = super().read(name, first, lines, most)
         block = re.search(r"#\^[\w-]+", name)
         self.tally.opened(self.session, [passage.path + (block[0] if block else "")])
         return passage
@@ -105,7 +105,7 @@ class KeptFacts:
                 renew(self.home, keeper, event.projects)
         except (sqlite3.Error, OSError) as error:
             raise ExpectedError(f"the learned facts cannot be written now ({error}); try again later") from error
-        return f"Forgotten: {event.id}, {event.content[:200]}"
+        return f"{event.id}: {event.content[:200]}"
 
 
 def _place(path: str, anchor: str) -> str:

@@ -12,6 +12,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
+from memoria import repeats
 from memoria.find import Hit
 from memoria.index import Index
 
@@ -63,4 +64,7 @@ def _joined(hits: list[Hit], near: list[Hit], limit: int) -> list[Hit]:
     """The words' first, then the nearest, then the words' others; what both found is the words' find."""
     found = {hit.key: hit for hit in [*near, *hits]}
     order = dict.fromkeys(hit.key for hit in [*hits[:FIRST], *near[:FIRST], *hits, *near])
-    return [found[key] for key in order][:limit]
+    joined: list[Hit] = []
+    for key in order:
+        repeats.add(joined, found[key])
+    return joined[:limit]

@@ -22,6 +22,7 @@ from memoria.page import Pages
 
 log = logging.getLogger(__name__)
 
+DUE = "pages_due"  # in the ledger: whether entries stand that the prepared pages may not show
 OFFERED = 120  # characters of a fact that the offer shows
 
 
@@ -40,6 +41,8 @@ def _renew(home: Home, keeper: Keeper, touched: Collection[str] | None) -> None:
     with closing(Ledger(Path(home.paths.ledger))) as ledger, Index(home.paths.index) as index:
         feeds.refresh(index, home.paths)
         Pages.of(home.paths).prepare(home.settings.page_chars, ledger, DailyLog.of(home.paths), index, keeper, touched)
+        if touched is None:
+            ledger.put(DUE, value=False)
     _offer(home, keeper)
 
 

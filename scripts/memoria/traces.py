@@ -19,6 +19,7 @@ from memoria.article import Article
 from memoria.daily import DailyLog, Entry
 from memoria.errors import ArchiveError, ExpectedError
 from memoria.home import Home
+from memoria.intake import regular
 from memoria.memory.event import Event
 from memoria.memory.keep import Keeper
 from memoria.roster import Row
@@ -287,7 +288,7 @@ def _listed(text: str, plan: Plan) -> str:
 def _transcript(cursor: Path) -> Iterator[bytes]:
     """The lines of the transcript that a cursor names; none when it is gone."""
     try:
-        with Path(json.loads(cursor.read_text("utf-8"))["transcript"]).open("rb") as file:
+        with regular(str(json.loads(cursor.read_text("utf-8"))["transcript"])) as file:
             yield from file
     except (OSError, ValueError, KeyError, TypeError):
         return

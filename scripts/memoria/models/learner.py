@@ -36,6 +36,7 @@ from memoria.turn import Exchange
 
 log = logging.getLogger(__name__)
 
+LONGEST_SAID: Final = 20_000  # characters of one thing said; more is pasted
 PROMPT: Final = Path(__file__).parent / "prompts" / "learn.md"
 SCHEMA: Final[JsonObject] = {
     "type": "object",
@@ -117,9 +118,24 @@ def _told(checked: Checked, model: str, usage: Usage, failure: ModelError | None
 
 
 def _prompt(materials: Sequence[JsonObject], project: str) -> Prompt:
-    shown = "\n\n".join(json.dumps(material, ensure_ascii=False, indent=0) for material in materials)
+    shown = "\n\n".join(json.dumps(_brief(material), ensure_ascii=False, indent=0) for material in materials)
     text = PROMPT.read_text(encoding="utf-8").strip() + "\n\n" + fenced("conversation", shown)
     return Prompt("learn", text, SCHEMA, {"exchanges": list(materials)}, project)
+
+
+def _brief(material: JsonObject) -> JsonObject:
+    """An exchange without the middle of what was pasted: what a person says of it stands before or after."""
+    return {
+        name: _ends(said) if isinstance(said, str) else [_ends(line) for line in said]
+        if isinstance(said, list) else said for name, said in material.items()
+    }  # fmt: skip
+
+
+def _ends(text: str) -> str:
+    if len(text) <= LONGEST_SAID:
+        return text
+    half = LONGEST_SAID // 2
+    return f"{text[:half]}\n… ({len(text) - 2 * half} characters left out) …\n{text[-half:]}"
 
 
 def links(home: Home, ledger: Ledger, first: Metered) -> list[Metered]:
