@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Standing = Callable[[Sequence[Any], float], float]  # what multiplies a document's score
 
-VERSION = 3  # of the index's tables, and of how text becomes terms; another one in the file means: rebuild
+VERSION = 4  # of the index's tables, and of how text becomes terms; another one in the file means: rebuild
 SHIFT = 12  # a passage's row is (document << SHIFT) + its ordinal; ordinals 0 and 1 are the title and the names
 KINDS = ("article", "entry", "fact", "turn", "memory")
 
@@ -26,7 +26,8 @@ _QUERY_CHARS = 20_000  # of a longer query only the start is read
 QUERY_WORDS = 48
 USUAL_WORDS = 6  # of a query; in a longer one fewer of them are about the same thing, which lowers every score
 _ROWS = 5_000  # documents that the rare words of a query may match: what a query costs is bounded by this
-_CANDIDATES = 80  # documents that are read and scored in full
+_CANDIDATES = 80  # documents that are read and scored as wholes
+_CLOSELY = 40  # the best of them are looked at passage by passage
 _VIEWED = 12  # of them that are scored once more by each part of the query
 _BM25 = "bm25(terms, 3.0, 2.0, 1.0, 0.0)"  # title, names, body, scope: chooses the candidates
 _SUCCESSIONS = 8  # a chain of superseded facts is followed this far
@@ -42,7 +43,9 @@ class UnreadableError(Exception):
 class Hit:
     """One found document: where it stands, what it is, how well it fits, and its best passages in order of fit."""
 
-    __slots__ = ("anchor", "date", "fit", "key", "kind", "passages", "path", "project", "score", "session", "title")
+    __slots__ = (
+        "anchor", "by", "date", "fit", "key", "kind", "passages", "path", "project", "score", "session", "title"
+    )  # fmt: skip
 
     def __init__(self, row: Sequence[object], score: float, passages: list[str], fit: float = 0.0) -> None:
         """``row``: key, path, kind, anchor, session, project, title, date. ``fit``: see ``Finder.search``."""
@@ -51,6 +54,7 @@ class Hit:
         self.score = score
         self.fit = fit or score
         self.passages = passages
+        self.by = "words"  # what found it
 
 
 class _Candidate:
@@ -65,9 +69,9 @@ class _Candidate:
         self.fit = self.score = 0.0
         self.passages: dict[int, float] = {}
 
-    def look(self, words: Sequence[ranking.Word], scope: ranking.Scope) -> None:
+    def look(self, words: Sequence[ranking.Word]) -> None:
         """Score it by these words of the query."""
-        found, passages = ranking.score(words, self.text, scope)
+        found, passages = ranking.score(words, self.text)
         score = found / ranking.attainable(words) * self.standing
         fit = score * max(1.0, len(words) / USUAL_WORDS)
         if fit > self.fit:
@@ -145,43 +149,50 @@ class Finder:
         kinds: Collection[str],
         standing: Standing,
     ) -> list[Hit]:
-        scope = self._scope(project)
+        total = self._words(project)
         known = {word: self._holding(word, project) for word in words}
-        rated = {
-            word: ranking.Word(
-                terms.code(word),
-                ranking.rarity(documents, scope.documents),
-                ranking.rarity(passages, scope.passages),
-            )
-            for word, (documents, passages) in known.items()
-        }
+        rated = {word: ranking.Word(terms.code(word), passages, total) for word, (_, passages) in known.items()}
         matching = {word: documents for word, (documents, _) in known.items() if documents}
-        newest = self._newest()
-        ranked: list[_Candidate] = []
-        for document in self._candidates(matching, _scope_terms(project, kinds), max(self._most, 2 * limit)):
-            row = self._db.execute(_READ, (document,)).fetchone()
-            if row is None:  # removed since the candidates were chosen
-                continue
-            text = ranking.Text(row[0], _unpacked(row[1]))
-            ranked.append(_Candidate(document, text, standing(row[2:], newest)))
-            ranked[-1].look(list(rated.values()), scope)
+        candidates = self._candidates(matching, _scope_terms(project, kinds), max(self._most, 2 * limit))
+        every = list(rated.values())
+        ranked = self._promising(every, candidates, max(_CLOSELY, limit), standing)
+        for candidate in ranked:
+            candidate.look(every)
         ranked.sort(key=_by_fit)
         if views:
             ranked = ranked[: max(limit, _VIEWED)]
             for view in views:
                 found = [rated[word] for word in view if word in rated]
                 for candidate in ranked if found else ():
-                    candidate.look(found, scope)
+                    candidate.look(found)
             ranked.sort(key=_by_fit)
         return self._hits(ranked, limit)
 
-    def _scope(self, project: str) -> ranking.Scope:
+    def _promising(
+        self, words: list[ranking.Word], candidates: list[int], most: int, standing: Standing
+    ) -> list[_Candidate]:
+        """Of the candidates those worth a closer look."""
+        from array import array  # noqa: PLC0415 (not needed until there is something to score)
+
+        newest = self._newest()
+        asked = ", ".join("?" * len(candidates))
+        read = []
+        for document, codes, ends, standing_at, packed, *about in self._db.execute(f"{_READ} ({asked})", candidates):
+            small = "H" if len(ends) < len(codes) else "I"
+            places = ranking.Places(array("I", codes), array(small, ends), array(small, standing_at))
+            lengths, stands = array("H", packed), standing(about, newest)
+            read.append((ranking.outline(words, places, lengths) * stands, document, places, lengths, stands))
+        read.sort(key=lambda item: (-item[0], item[1]))
+        return [
+            _Candidate(document, ranking.Text(places, lengths), stands)
+            for _, document, places, lengths, stands in read[:most]
+        ]
+
+    def _words(self, project: str) -> int:
+        """How many words there are in all that is searched."""
         where, values = ("WHERE project = ?", (project,)) if project else ("", ())
-        row = self._db.execute(
-            f"SELECT sum(documents), sum(passages), sum(words) FROM totals {where}",  # noqa: S608 (a constant)
-            values,
-        ).fetchone()
-        return ranking.Scope(*(number or 0 for number in row))
+        row = self._db.execute(f"SELECT sum(words) FROM totals {where}", values).fetchone()  # noqa: S608 (a constant)
+        return row[0] or 0
 
     def _holding(self, word: str, project: str) -> tuple[int, int]:
         """How many documents and how many passages hold the word."""
@@ -221,6 +232,14 @@ class Finder:
     def _newest(self) -> float:
         return _days(self._db.execute("SELECT max(date) FROM documents").fetchone()[0] or "")
 
+    def shown(self, ranked: Sequence[tuple[float, int, dict[int, float]]], limit: int) -> list[Hit]:
+        """The hits for documents in order: score, number in the index, and the scores of its passages by ordinal."""
+        found = []
+        for score, document, passages in ranked:
+            found.append(_Candidate(document, ranking.Text(ranking.Places((), (), ()), ()), 1.0))
+            found[-1].fit, found[-1].score, found[-1].passages = score, score, passages
+        return self._hits(found, limit)
+
     def _hits(self, ranked: list[_Candidate], limit: int) -> list[Hit]:
         hits: list[Hit] = []
         seen: set[str] = set()
@@ -256,7 +275,10 @@ class Finder:
         return [row[0] for row in rows if row]
 
 
-_READ = "SELECT words, lengths, project, importance, uses, date FROM documents JOIN contents USING (id) WHERE id = ?"
+_READ = (
+    "SELECT id, codes, ends, places, lengths, project, importance, uses, date"
+    " FROM documents JOIN contents USING (id) WHERE id IN"
+)
 _SHOW = "SELECT id, key, path, kind, anchor, session, project, title, date, superseded_by FROM documents"
 
 
@@ -286,7 +308,7 @@ def _days(date: str) -> float:
 
 def scope_terms(project: str, kind: str) -> tuple[str, str]:
     """What stands in the index's ``scope`` column, so that other projects and kinds are passed over while matching."""
-    return "p" + terms.code(project).hex(), "k" + kind
+    return f"p{terms.code(project):08x}", "k" + kind
 
 
 def _scope_terms(project: str, kinds: Collection[str]) -> str:
@@ -301,12 +323,6 @@ def _scope_terms(project: str, kinds: Collection[str]) -> str:
 
 def _phrase(word: str) -> str:
     return '"' + word.replace('"', '""') + '"'
-
-
-def _unpacked(lengths: bytes) -> Sequence[int]:
-    from array import array  # noqa: PLC0415 (not needed until there is something to score)
-
-    return array("H", lengths)
 
 
 def _sqlite() -> Any:

@@ -19,6 +19,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -45,7 +46,8 @@ CREATE TABLE documents (
 CREATE INDEX documents_source ON documents (source);
 CREATE INDEX documents_date ON documents (date);
 CREATE INDEX documents_anchor ON documents (anchor);
-CREATE TABLE contents (id INTEGER PRIMARY KEY, words BLOB NOT NULL, lengths BLOB NOT NULL);
+CREATE TABLE contents (
+    id INTEGER PRIMARY KEY, codes BLOB NOT NULL, ends BLOB NOT NULL, places BLOB NOT NULL, lengths BLOB NOT NULL);
 CREATE TABLE passages (id INTEGER PRIMARY KEY, text TEXT NOT NULL, label TEXT NOT NULL, own INTEGER NOT NULL);
 CREATE VIRTUAL TABLE terms USING fts5 (title, names, body, scope, content='', tokenize='ascii');
 CREATE TABLE vocabulary (
@@ -55,8 +57,9 @@ CREATE TABLE sources (name TEXT PRIMARY KEY, mtime_ns INTEGER NOT NULL, size INT
 CREATE TABLE totals (
     project TEXT PRIMARY KEY, documents INTEGER NOT NULL, passages INTEGER NOT NULL, words INTEGER NOT NULL);
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE vectors (id INTEGER PRIMARY KEY, model TEXT NOT NULL, packed BLOB NOT NULL);
 """
-_TABLES = ("terms", "documents", "contents", "passages", "vocabulary", "sources", "totals", "facts")
+_TABLES = ("terms", "documents", "contents", "passages", "vocabulary", "sources", "totals", "facts", "vectors")
 
 
 class About(NamedTuple):
@@ -169,6 +172,52 @@ class Index:
             log.warning("search: nothing was found because %s", error)
             return []
 
+    # --- vectors ------------------------------------------------------------------------------------------------
+
+    def keep_vectors(self, model: str, embed: Callable[[Sequence[str]], bytes], most: int) -> int:
+        """Let ``embed`` work out the vectors of at most ``most`` documents that have none of this model yet.
+
+        It is given the document's title with its names, and then its passages, and returns as many vectors in a row.
+        Returns how many documents that were; 0 when none is left, or when the file is locked.
+        """
+
+        def work() -> int:
+            with self._transaction():
+                missing = self._db.execute(
+                    "SELECT id, title, names FROM documents LEFT JOIN vectors USING (id)"
+                    " WHERE model IS NULL OR model <> ? ORDER BY id LIMIT ?",
+                    (model, most),
+                ).fetchall()
+                for number, title, names in missing:
+                    span = (number << find.SHIFT, (number << find.SHIFT) + _MOST_PASSAGES)
+                    rows = self._db.execute(
+                        "SELECT label || ' ' || text FROM passages WHERE id BETWEEN ? AND ? ORDER BY id", span
+                    )
+                    texts = [" ".join([title, *json.loads(names)]), *(text for (text,) in rows)]
+                    self._db.execute("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", (number, model, embed(texts)))
+                return len(missing)
+
+        return self._guarded(work, 0)
+
+    def vectors(self, model: str, project: str = "", kinds: Collection[str] = ()) -> Iterator[tuple[int, bytes]]:
+        """Each document's number and what ``keep_vectors`` was given of it."""
+        conditions, values = ["model = ?"], [model]
+        if project:
+            conditions.append("project = ?")
+            values.append(project)
+        if kinds:
+            conditions.append(f"kind IN ({', '.join('?' * len(kinds))})")
+            values += kinds
+        where = " AND ".join(conditions)
+        yield from self._db.execute(
+            f"SELECT id, packed FROM vectors JOIN documents USING (id) WHERE {where} ORDER BY id",  # noqa: S608
+            values,
+        )
+
+    def shown(self, ranked: Sequence[tuple[float, int, dict[int, float]]], limit: int) -> list[find.Hit]:
+        """What ``Finder.shown`` makes of these documents."""
+        return self.finder.shown(ranked, limit)
+
     def _sync(self, home: Path, more: Mapping[str, Stamped] | None) -> int:
         changed = 0
         known = {name: (mtime, size) for name, mtime, size in self._db.execute("SELECT * FROM sources")}
@@ -224,7 +273,7 @@ class Index:
             ((row, part.text, part.label, part.own) for row, part in enumerate(parts, first)),
         )
         cut = _Cut(document.title, names, document.date, parts)
-        self._db.execute("INSERT INTO contents VALUES (?, ?, ?)", (number, cut.words, cut.lengths.tobytes()))
+        self._db.execute("INSERT INTO contents VALUES (?, ?, ?, ?, ?)", (number, *cut.packed()))
         self._enter(number, document.project, document.kind, cut, 1)
         return True
 
@@ -241,6 +290,7 @@ class Index:
         self._enter(number, project, kind, _Cut(title, names, date, parts), -1)
         self._db.execute("DELETE FROM passages WHERE id BETWEEN ? AND ?", span)
         self._db.execute("DELETE FROM contents WHERE id = ?", (number,))
+        self._db.execute("DELETE FROM vectors WHERE id = ?", (number,))
         self._db.execute("DELETE FROM documents WHERE id = ?", (number,))
         return True
 
@@ -254,7 +304,7 @@ class Index:
             self._db.execute(
                 "INSERT INTO terms (terms, rowid, title, names, body, scope) VALUES ('delete', ?, ?, ?, ?, ?)", row
             )
-        self._totals[project].update(documents=sign, passages=sign * len(cut.lengths), words=sign * len(cut.words) // 4)
+        self._totals[project].update(documents=sign, passages=sign * len(cut.lengths), words=sign * cut.words)
         held = self._vocabulary[project]
         for term, passages in cut.held.items():
             documents, before = held.get(term, (0, 0))
@@ -391,10 +441,23 @@ class _Cut:
         parts = [part[: ranking.LONGEST_PASSAGE] for part in head + body]
         own = [False] * len(head) + [part.own for part in passages]
         self.columns = (" ".join(parts[0]), " ".join(parts[1]), " ".join(" ".join(part) for part in parts[2:]))
-        self.words = b"".join(_code(term) for part in parts for term in part)
+        self.words = sum(map(len, parts))
         self.lengths = array("H", (len(part) | (ranking.OWN_BIT * said) for part, said in zip(parts, own, strict=True)))
         self.held = Counter(term for part in parts for term in set(part))
         """Term -> in how many passages it stands."""
+        self._parts = parts
+
+    def packed(self) -> tuple[bytes, ...]:
+        """What ``ranking.Text`` is made of."""
+        standing: defaultdict[int, list[int]] = defaultdict(list)
+        for position, term in enumerate(chain.from_iterable(self._parts)):
+            standing[_code(term)].append(position)
+        codes = sorted(standing)
+        ends = accumulate(len(standing[code]) for code in codes)
+        places = chain.from_iterable(standing[code] for code in codes)
+        small = "H" if self.words < 1 << 16 else "I"  # half the size; whoever reads tells it by the length of ``ends``
+        arrays = (array("I", codes), array(small, ends), array(small, places), self.lengths)
+        return tuple(each.tobytes() for each in arrays)
 
 
 _code = lru_cache(maxsize=200_000)(terms.code)

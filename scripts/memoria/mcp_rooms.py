@@ -11,7 +11,7 @@ import re
 import sqlite3
 from collections.abc import Sequence
 
-from memoria import clock, feeds
+from memoria import clock, feeds, meaning
 from memoria.errors import ExpectedError
 from memoria.home import Home
 from memoria.index import Index
@@ -42,7 +42,7 @@ class IndexSearch:
         try:
             with Index(self.home.paths.index) as index:
                 feeds.refresh(index, self.home.paths)
-                hits = index.search(query, limit=limit, prefer=self.project.key, kinds=kinds)
+                hits = meaning.search(index, query, limit=limit, prefer=self.project.key, kinds=kinds)
         except (sqlite3.Error, OSError) as error:
             raise ExpectedError(f"the search index cannot be used now ({error}); read pages by their path") from error
         Tally.of(self.home.paths).found(self.session, (hit.key for hit in hits))

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from memoria import catalog, clock, evidence, feeds, locks, markdown
+from memoria import catalog, clock, evidence, feeds, locks, markdown, meaning
 from memoria.article import Article, Claim, words
 from memoria.errors import ExpectedError, ModelError
 from memoria.find import Hit
@@ -111,7 +111,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
 
 
 def _found(index: Index, question: str) -> list[Passage]:
-    hits = index.search(question, limit=PASSAGES, kinds=("article", "entry"))
+    hits = meaning.search(index, question, limit=PASSAGES, kinds=("article", "entry"))
     found = (Passage.of(hit) for hit in hits if hit.path not in (f"knowledge/{INDEX}", f"knowledge/{LOG}"))
     return [passage for passage in found if passage.text.strip()]
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from memoria import detach, feeds, find, terms
+from memoria import detach, feeds, find, meaning, terms
 from memoria.errors import ExpectedError
 from memoria.find import Finder, Hit
 from memoria.home import Home
@@ -74,7 +74,7 @@ def _found(home: Home, query: str, limit: int, project: str, kinds: tuple[str, .
                 return index.search(query, limit=limit, project=project, kinds=kinds)
     with Index(path) as index:
         feeds.refresh(index, home.paths)
-        return index.search(query, limit=limit, project=project, kinds=kinds)
+        return meaning.search(index, query, limit=limit, project=project, kinds=kinds)
 
 
 def _batch(args: argparse.Namespace, home: Home) -> int:
@@ -93,15 +93,15 @@ def _answer(index: Index, line: str, args: argparse.Namespace) -> dict[str, Any]
         query, collection = str(asked["query"]), str(asked.get("collection") or args.project)
     except (ValueError, TypeError, KeyError, AttributeError):
         return {"results": [], "error": 'expected {"query": ..., "collection": ...}'}
-    hits = index.search(query, limit=args.k, project=collection, kinds=tuple(args.kind or ()))
+    hits = meaning.search(index, query, limit=args.k, project=collection, kinds=tuple(args.kind or ()))
     return {"results": [{k: v for k, v in _record(hit).items() if k in _BRIEF} for hit in hits]}
 
 
-_BRIEF = ("path", "entry", "session", "score")
+_BRIEF = ("path", "entry", "session", "score", "by")
 
 
 def _record(hit: Hit) -> dict[str, Any]:
-    return {
+    record = {
         "path": hit.path,
         "entry": hit.anchor,
         "session": hit.session,
@@ -112,6 +112,7 @@ def _record(hit: Hit) -> dict[str, Any]:
         "date": hit.date,
         "passages": hit.passages,
     }
+    return record if hit.by == "words" else {**record, "by": hit.by}
 
 
 def _lines(hits: list[Hit], query: str) -> Iterator[str]:
@@ -120,7 +121,8 @@ def _lines(hits: list[Hit], query: str) -> Iterator[str]:
     for number, hit in enumerate(hits, 1):
         about = " · ".join(part for part in (hit.kind, hit.date, hit.project, hit.title) if part)
         passages = "".join(f"\n   {highlighted(passage, wanted, bold=bold)}" for passage in hit.passages)
-        yield f"{number}. {hit.key}  ({hit.score:.2f})\n   {about}{passages}"
+        score = f"{hit.score:.2f}" if hit.by == "words" else f"{hit.score:.2f}, in other words"
+        yield f"{number}. {hit.key}  ({score})\n   {about}{passages}"
 
 
 def highlighted(text: str, wanted: set[str], *, bold: bool) -> str:

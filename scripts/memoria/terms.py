@@ -86,9 +86,9 @@ def of_query(text: str) -> list[str]:
     return [term for term in unique if len(term) > 1 or term not in covered]
 
 
-def code(term: str) -> bytes:
-    """Four bytes that stand for a term where only equality matters."""
-    return crc32(term.encode("utf-8", "replace")).to_bytes(4, "little")
+def code(term: str) -> int:
+    """A number of 32 bits that stands for a term where only equality matters."""
+    return crc32(term.encode("utf-8", "replace"))
 
 
 class _Separators(dict):  # type: ignore[type-arg]

@@ -1,0 +1,53 @@
+"""The ranking's arithmetic: what a word's places in a document are worth, whatever the numbers."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memoria import ranking
+from memoria.documents import Document, Passage
+from memoria.index import Index
+
+COUNTS = st.floats(min_value=0.01, max_value=1e5)
+
+
+def document(name: str, *texts: str, title: str = "") -> Document:
+    passages = tuple(Passage(text) for text in texts)
+    return Document(path=f"knowledge/concepts/{name}.md", kind="article", title=title, passages=passages)
+
+
+@given(COUNTS, COUNTS, st.floats(min_value=0, max_value=40))
+def test_what_a_word_says_is_a_number_and_never_less_than_nothing(count: float, length: float, bits: float) -> None:
+    assert 0 <= ranking.fit(count, length, bits) < 1e3
+
+
+@given(st.integers(1, 50), st.integers(50, 5_000), st.integers(1, 5_000), st.floats(min_value=0, max_value=30))
+def test_the_same_words_say_no_more_in_a_longer_text(count: int, length: int, more: int, bits: float) -> None:
+    assert ranking.fit(count, length + more, bits) <= ranking.fit(count, length, bits) + 0.01
+
+
+def test_a_rarer_word_says_more() -> None:
+    rare, common, unknown = (ranking.Word(1, holding, 1_000) for holding in (1, 50, 0))
+    assert unknown.bits > rare.bits > common.bits
+    assert ranking.fit(1, 20, rare.bits) > ranking.fit(1, 20, common.bits)
+
+
+def test_a_document_of_one_word_is_found_by_it() -> None:
+    with Index(":memory:") as index:
+        index.add([document("a", "zebra"), document("b", "other words about other things")])
+        assert [(hit.path, hit.score > 0) for hit in index.search("zebra")] == [("knowledge/concepts/a.md", True)]
+
+
+def test_the_right_passage_is_found_behind_more_words_than_two_bytes_count() -> None:
+    long = " ".join(f"w{number}" for number in range(30_000))
+    with Index(":memory:") as index:
+        index.add([document("a", long, long, long, "the zebra crossed the road")])
+        (hit,) = index.search("zebra crossed road")
+    assert hit.passages == ["the zebra crossed the road"]
+
+
+def test_where_words_stand_close_together_counts_and_not_across_passages() -> None:
+    with Index(":memory:") as index:
+        index.add([document("a", "flush then some lock", "x y"), document("b", "flush then some", "lock x y")])
+        assert index.search("flush lock")[0].path == "knowledge/concepts/a.md"
