@@ -117,6 +117,13 @@ def script(verb: str) -> int:
     return main([verb, *sys.argv[1:]])
 
 
+class _OneLine(logging.Formatter):
+    """A message stays on its line, whatever text of a model it quotes; only tracebacks have several."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 (the base class's name)
+        return "\\n".join(super().formatMessage(record).splitlines())
+
+
 def _log_to(home: Home) -> None:
     """Log to a file that rotates; a log that cannot be written is no reason to fail, nor to say more than one line."""
     logging.raiseExceptions = False  # else each line that a full disk refuses is a traceback on stderr
@@ -127,7 +134,7 @@ def _log_to(home: Home) -> None:
         )
     except OSError:
         handler = logging.NullHandler()  # without any, warnings would go to stderr
-    handler.setFormatter(logging.Formatter("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
+    handler.setFormatter(_OneLine("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger("memoria")
     for old in root.handlers:
         old.close()

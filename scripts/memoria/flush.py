@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import base64
+import contextlib
 import hashlib
 import itertools
 import logging
@@ -90,7 +91,7 @@ class Flush:
     model: Metered
     archive: Archive
     learner: Learner
-    insist: bool = False  # do not wait for more turns, a person asked
+    insist: bool = False  # wait for no more turns and no failed job's next try: a person asked
     now: Callable[[], float] = time.time
     roll: Callable[[], float] = random.random
 
@@ -169,7 +170,7 @@ class Flush:
             self._failed(intake, error, report)
 
     def _must_wait(self, job: Job) -> bool:
-        """Whether a failed job's next try is yet to come."""
+        """Whether a failed job's next try is yet to come; a person who asks waits for none."""
         return not self.insist and backoff.is_on(self.ledger.tries(job.name)[1], self.now())
 
     def _take(self, intake: Intake, report: Report) -> None:
@@ -287,7 +288,7 @@ class Flush:
             session=session.id,
             project=session.name,
             project_key=session.project,
-            title=data["title"],
+            title=" ".join(data["title"].split()),  # ledger and log take it as one line, as the daily log does
             context=data["context"],
             key_exchanges=tuple(data["key_exchanges"]),
             decisions=tuple(data["decisions"]),
@@ -396,20 +397,32 @@ def _short_id(text: str, length: int) -> str:
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What the command line takes."""
-    parser.add_argument("--now", action="store_true", help="do not wait for more: summarise whatever is in the spool")
+    parser.add_argument(
+        "--now",
+        action="store_true",
+        help="do not wait for more turns, or for a failed job's next try: summarise what is in the spool",
+    )
     parser.add_argument("--retry-failed", action="store_true", help="let jobs that were set aside wait again first")
+
+
+def _retry_failed(home: Home, spool: Spool) -> None:
+    """What was set aside waits again, with all its tries and no time to wait out: a person has looked at it."""
+    jobs = spool.jobs(spool.failed)
+    with contextlib.suppress(LedgerDamagedError):  # the worker begins a new one, and that knows of no tries
+        ledger = Ledger(Path(home.paths.ledger))
+        try:
+            ledger.forget_tries(job.name for job in jobs)
+        finally:
+            ledger.close()
+    for job in jobs:
+        spool.retry(job)
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
     """Run the worker; as hooks start it, or by hand."""
     spool = Spool(home.paths.spool)
     if args.retry_failed:
-        for job in spool.jobs(spool.failed):
-            spool.retry(job)
-    if args.now:
-        ledger = Ledger(Path(home.paths.ledger))
-        ledger.lift_waits()
-        ledger.close()
+        _retry_failed(home, spool)
     entries = work(home, insist=args.now)
     if sys.stdout.isatty():
         print(f"{entries} entries written; {len(spool.jobs())} jobs wait.")
