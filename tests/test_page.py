@@ -125,7 +125,11 @@ def test_a_page_keeps_its_limit_by_dropping_whole_items(
 
 def test_a_project_with_facts_and_no_entry_yet_has_a_page(home: Home) -> None:
     learn(home, fact("Write short functions."))
-    assert "Write short functions." in page(home)
+    entry(home, "bb22", "Elsewhere", project_key=BLOG)
+    assert leads(home) == ["- [preference] Write short functions. (2026-11-16)"]
+    assert "Elsewhere" in page(home)
+    entry(home, "aa11", "Rounding", project_key=SHOP)
+    assert "Elsewhere" not in page(home)
 
 
 def test_where_there_is_no_page_what_holds_everywhere_comes_first_and_the_rest_says_where(home: Home) -> None:

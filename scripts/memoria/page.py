@@ -80,14 +80,15 @@ class Pages:
         projects = sorted({*(entry.project for entry in booked), *keeper.store.projects()})
         articles = self._articles()
         archived = {kept.entry: kept for kept in self.archive.listed()}
+        everywhere = daily.find(booked[-RECENT_ENTRIES:])
         for key in projects:
             if touched is not None and not {key, GLOBAL}.intersection(touched) and (self.folder / f"{key}.md").exists():
                 continue
             recent = daily.find([entry for entry in booked if entry.project == key][-RECENT_ENTRIES:])
             near = _nearest(index, [key, *self._at_work(recent, archived), *_titles(recent)], key)
             facts = [_fact(event, key, keeper.zone) for event in leading(keeper.store, key)]
-            self._write_both(key, facts, recent, _ordered(_own_first(articles, key), near), limit)
-        everywhere = daily.find(booked[-RECENT_ENTRIES:])
+            # Of a project that has facts only, the last sessions are those of other projects; each says which.
+            self._write_both(key, facts, recent or everywhere, _ordered(_own_first(articles, key), near), limit)
         facts = [_fact(event, GLOBAL, keeper.zone) for event in leading(keeper.store, GLOBAL)]
         self._write_both("global", facts, everywhere, articles, limit)
         self._clear({*projects, "global"})
