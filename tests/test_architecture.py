@@ -34,10 +34,10 @@ FLOORS = {
     """,
     "models": "models",
     "nouns": """
-        archive article budget bulletin catalog census client_settings cursor daily documents draft evidence
+        archive article budget bulletin catalog census client_settings cursor daily docket documents draft evidence
         feeds find gate hook index intake ledger library line mcp_rooms mcp_tools memory nearness notice page
         prices project prompt queued ranking receipt rehearsal remote roster shelf shown spool survey tally
-        terms tooluse traces transaction transcript turn unsay vault whereabouts wiki working
+        terms tooluse traces transaction transcript turn unsay upkeep vault whereabouts wiki working
     """,
     "ground": """
         assigned backoff clock detach errors exclude fence files home keyshapes locks markdown paths quickjson

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,16 @@ def test_what_waits_and_what_failed_is_named_with_the_reason(home: Home, capsys:
     assert "Stop of waiting-one" in said
     assert "the model answered junk" in said
     assert "--retry-failed" in said
+
+
+def test_why_turns_are_not_judged_now_is_said(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["status"]) == 0
+    assert "judging" not in capsys.readouterr().out
+    ledger = Ledger(Path(home.paths.ledger))
+    ledger.failed(["judge"], counted=True, not_before=time.time() + 60, reason="overloaded")
+    ledger.close()
+    assert main(["status"]) == 0
+    assert ": overloaded" in capsys.readouterr().out
 
 
 def test_the_json_holds_every_fact(home: Home, capsys: pytest.CaptureFixture[str]) -> None:

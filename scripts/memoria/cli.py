@@ -30,7 +30,10 @@ VERBS = {
     "uninstall": ("memoria.uninstall", "take exactly our hooks out again"),
     "flush": ("memoria.flush", "summarise now what waits in the spool"),
     "compile": ("memoria.compile", "turn new daily entries into articles now"),
-    "observe": ("memoria.observe", "note where each session stands (hooks have it done after every answer)"),
+    "observe": (
+        "memoria.observe",
+        "note where each session stands and what is due to be judged (hooks have it done after every answer)",
+    ),
     "diff": ("memoria.diff", "show what the last compile changed in the wiki"),
     "undo": ("memoria.undo", "bring the wiki back to what it was before the last compile"),
     "working": ("memoria.show_working", "what a session holds in mind: task, notes, keys, checkpoints"),

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from memoria import budget, clock
+from memoria import budget, clock, docket
 from memoria.home import Home
 from memoria.ledger import Call, Ledger
 from memoria.spool import Spool
@@ -151,6 +151,7 @@ def gather(home: Home) -> dict[str, Any]:
                 | _trouble(ledger, job.name)
                 for job in waiting
             ],
+            "judging": _trouble(ledger, docket.TRIES),
             "failed": [{"job": job.name, "reason": _why(spool, job.name)} for job in failed],
             **ledger.counts(),
             "articles": len(Wiki.of(paths).slugs()),
@@ -224,6 +225,7 @@ def _lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:
         f"  {job['event']} of {job['session']} since {_wall(job['since'], zone)}{_retry(job, zone)}"
         for job in facts["waiting"][:10]
     ]
+    rows += [f"judging       of turns waits{_retry(facts['judging'], zone)}"] if facts["judging"] else []
     rows.append(
         f"failed        {len(facts['failed'])} jobs" + (" (memoria flush --retry-failed)" if facts["failed"] else "")
     )

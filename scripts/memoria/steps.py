@@ -22,6 +22,7 @@ HOOK = (
     "worker.announced",
     "worker.forked",
 )
+JUDGE = ("judge.answered", "judge.kept", "judge.booked")  # while a session goes on
 WORKER = (
     "worker.locked",
     "spool.claimed",
@@ -42,7 +43,7 @@ COMPILE = (
     "transaction.closed",
     "compile.booked",
 )
-STEPS = HOOK + WORKER + COMPILE
+STEPS = HOOK + JUDGE + WORKER + COMPILE
 
 _name, _times, _signal = (os.environ.get("MEMORIA_KILL_AT", "") + "::").split(":")[:3]
 _left = [int(_times) if _times.isdigit() else 1]

@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal, TypeGuard
@@ -49,6 +49,7 @@ class Turn:
     message_id: str = ""
     cwd: str = ""
     branch: str = ""
+    sidechain: bool = False  # a sub-agent's: its "user" is the assistant that sent it
 
     @property
     def size(self) -> int:
@@ -86,6 +87,12 @@ class Exchange:
             "errors": self.texts("error"),
             "notes": self.texts("note"),
         }
+
+    def cleaned(self, clean: Callable[[str], str]) -> Exchange:
+        """The same with every text and tool line put through ``clean``."""
+        return Exchange(
+            tuple(replace(turn, text=clean(turn.text), tools=tuple(map(clean, turn.tools))) for turn in self.turns)
+        )
 
     def text(self) -> str:
         """The exchange as compact readable text, in the order it happened."""
@@ -372,6 +379,7 @@ def _turn(value: dict[str, Any], role: Role, text: str, tools: tuple[str, ...] =
         message_id=_string(message, "id") if isinstance(message, dict) else "",
         cwd=_string(value, "cwd"),
         branch=_string(value, "gitBranch"),
+        sidechain=value.get("isSidechain") is True,
     )
 
 

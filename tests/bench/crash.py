@@ -30,6 +30,8 @@ sys.path.insert(0, str(ROOT / "scripts"))
 from memoria import catalog, locks, steps  # noqa: E402 (found through the line above)
 from memoria.daily import DailyLog  # noqa: E402
 from memoria.ledger import Ledger  # noqa: E402
+from memoria.memory.lines import Lines  # noqa: E402
+from memoria.memory.store import Store  # noqa: E402
 from memoria.paths import Paths  # noqa: E402
 from memoria.spool import Spool  # noqa: E402
 from memoria.turn import Reader  # noqa: E402
@@ -40,10 +42,16 @@ PATIENCE_S = 60.0
 SEEDS_APART = 10_000
 ROUND_KILLS, CAMPAIGN_KILLS = 8, 40  # kills before the next hook's worker may mend; kills before a fresh home
 TIMES = {"files.written": 6, "files.replaced": 6, "transaction.swapped": 3, "spool.claimed": 2, "ledger.recorded": 2}
+RULES = (  # what the user says in the first, second, third session of a home; nothing alike
+    "No, never push to main on a Friday, because nobody is there to mend it.",
+    "I prefer tabs in every Makefile, since spaces break the recipes.",
+    "We decided to keep carts in Postgres instead of Redis.",
+)
+LEARNED = [{"kind": "decision", "content": rule, "importance": 0.8, "quote": rule, "origin": "user"} for rule in RULES]
 ENTRY = {
     "worth_saving": True, "title": "A crash that lost nothing", "context": "Turns went by.",
     "key_exchanges": ["One asked, the other answered."], "decisions": [], "lessons": [], "action_items": [],
-    "learned": [],
+    "learned": LEARNED,
 }  # fmt: skip
 CLAIM = {"text": "Nothing is lost.", "sources": ["$1"], "supersedes": ""}
 ARTICLES = {
@@ -66,17 +74,19 @@ class Tally:
     unasked: int = 0
     stranded: int = 0
     torn: int = 0
+    unlearned: int = 0
     trouble: list[str] = field(default_factory=list)
 
     @property
     def clean(self) -> bool:
         """Whether nothing at all went wrong."""
-        return not (self.lost or self.twice or self.unasked or self.stranded or self.torn or self.trouble)
+        return not (self.lost or self.twice or self.unasked or self.stranded or self.torn or self.unlearned
+                    or self.trouble)  # fmt: skip
 
     def add(self, other: Tally) -> None:
         """Take in another's figures."""
         self.kills += other.kills
-        for name in ("turns", "lost", "twice", "unasked", "stranded", "torn"):
+        for name in ("turns", "lost", "twice", "unasked", "stranded", "torn", "unlearned"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.trouble += other.trouble
 
@@ -91,7 +101,9 @@ class World:
         self.spool = Spool(self.paths.spool)
         self.script = base / "answers.json"
         self.script.parent.mkdir(parents=True, exist_ok=True)
-        self.script.write_text(json.dumps({"flush": [ENTRY], "compile": [ARTICLES]}), encoding="utf-8")
+        self.script.write_text(
+            json.dumps({"flush": [ENTRY], "learn": [{"learned": LEARNED}], "compile": [ARTICLES]}), encoding="utf-8"
+        )
         self.project = base / "project"
         self.project.mkdir()
         self.sessions = [f"{number:08d}-{uuid.UUID(int=self.dice.getrandbits(128))}" for number in range(sessions)]
@@ -103,7 +115,7 @@ class World:
             "MEMORIA_HOME": self.paths.home, "MEMORIA_PYTHON": sys.executable, "MEMORIA_RETRY_S": "0,0",
             "MEMORIA_MODEL": f"scripted:{self.script}", "MEMORIA_COMPILE_INTERVAL_MIN": "0",
             "MEMORIA_FLUSH_TURNS_COMPACT": "1", "MEMORIA_FLUSH_TURNS_STOP": "2", "MEMORIA_TZ": "UTC",
-            "MEMORIA_SPAWNS_PER_MIN": "100000",
+            "MEMORIA_SPAWNS_PER_MIN": "100000", "MEMORIA_LEARN_MODELS": "",
         }  # fmt: skip
 
     def transcript(self, session: str) -> Path:
@@ -116,7 +128,8 @@ class World:
         for role in ("user", "assistant"):
             word = f"token-{self.dice.getrandbits(64):016x}"
             self.said.add(word)
-            content: Any = word if role == "user" else [{"type": "text", "text": word}]
+            rule = RULES[self.sessions.index(session) % len(RULES)]
+            content: Any = f"{word}: {rule}" if role == "user" else [{"type": "text", "text": word}]
             line = {
                 "parentUuid": None, "isSidechain": False, "type": role, "message": {"role": role, "content": content},
                 "uuid": str(uuid.UUID(int=self.dice.getrandbits(128))), "timestamp": "2026-11-20T10:00:00.000Z",
@@ -243,6 +256,7 @@ class World:
             calls.unlink()
         tally.unasked += len(self.said - self.asked)
         tally.torn += self.torn_wiki()
+        tally.unlearned += self.unlearned()
         left = [job.name for job in self.spool.jobs(self.spool.failed)]
         left += [str(path) for path in Path(self.paths.daily).glob(".*.tmp")]
         tally.trouble += left
@@ -251,6 +265,18 @@ class World:
         """Every entry of every daily log."""
         daily = DailyLog.of(self.paths)
         return [entry for day in daily.days() for entry in daily.entries(day)]
+
+    def unlearned(self) -> int:
+        """How many rules do not stand exactly once in the daily logs, or not the same way in the store."""
+        daily = DailyLog.of(self.paths)
+        written = [fact for day in daily.days() for fact in Lines(daily).read(day)]
+        text = "".join(path.read_text(encoding="utf-8") for path in Path(self.paths.daily).glob("*.md"))
+        spoken = RULES[: len(self.sessions)]
+        with Store(Path(self.paths.state, "learned.db")) as store:
+            stored = store.facts(live=False)
+        return sum(text.count(f"] {rule} ^l-") != 1 for rule in spoken) + int(
+            sorted(fact.id for fact in stored) != sorted(fact.id for fact in written)
+        )
 
     def torn_wiki(self) -> int:
         """How many signs there are that the wiki is neither the old one nor the new one; a journal makes it whole."""
@@ -442,7 +468,7 @@ def main() -> int:
     for name, count in sorted(total.kills.items()):
         print(f"  {name:<24}{count:5}")
     print(f"lost {total.lost}, twice {total.twice}, never shown to the model {total.unasked}, "
-          f"jobs stranded {total.stranded}, torn wikis {total.torn}")  # fmt: skip
+          f"jobs stranded {total.stranded}, torn wikis {total.torn}, facts not once {total.unlearned}")  # fmt: skip
     swarm = burst(base / "burst", 8, 64)
     print(f"64 hooks at once over 8 sessions: {swarm.turns} turns, lost {swarm.lost}, twice {swarm.twice}, "
           f"stranded {swarm.stranded}")  # fmt: skip

@@ -18,11 +18,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from memoria import notice, turn
+from memoria import docket, notice, turn
 from memoria.errors import ModelUnavailableError
 from memoria.memory.event import Event, Stamp
 from memoria.models import learner as learn
 from memoria.models.base import Completion, Prompt, Usage
+from memoria.settings import Settings
 
 SET = Path(__file__).with_name("learn_set.txt")
 REPOSITORY = Path(__file__).parents[2]
@@ -169,17 +170,24 @@ def measure(judge: Callable[[Case], tuple[Event, ...]], chosen: Iterable[Case], 
 
 @dataclass
 class Turns:
-    """Real turns, and the calls the schedule would make for them."""
+    """Real turns (a request and all that answered it), and the calls that the worker would make for them.
+
+    ``busy``: turns after which a call to judge was made, however many turns it took in; ``covered``: turns that were
+    part of such a call; ``flushes``: calls to summarise while a session went on or at its end, which judge the rest.
+    """
 
     turns: int = 0
     trivial: int = 0
     flagged: int = 0
     calls: int = 0
+    busy: int = 0
+    covered: int = 0
+    flushes: int = 0
 
     @property
     def free(self) -> float:
-        """Share of turns that cost no call of their own nor start one for the turns before."""
-        return 1 - self.calls / self.turns if self.turns else 1.0
+        """Share of turns after which no call to judge was made."""
+        return 1 - self.busy / self.turns if self.turns else 1.0
 
 
 def read(path: Path) -> list[turn.Turn]:
@@ -189,21 +197,35 @@ def read(path: Path) -> list[turn.Turn]:
         return [*reader.read(lines), *reader.settle()]
 
 
-def free_turns(folder: Path, every: int) -> Turns:
-    """Go through the transcripts turn by turn, as the Stop hook would."""
+def free_turns(folder: Path, every: int, stop: int = Settings.load({}).flush_turns_stop) -> Turns:
+    """Go through the transcripts turn by turn, as the Stop hook and the worker would; each session ends with a flush.
+
+    ``every`` and ``stop``: the settings ``learn_every`` and ``flush_turns_stop``.
+    """
     counts = Turns()
     for path in sorted(folder.glob("*.jsonl")):
         exchanges = [exchange for exchange in turn.exchanges(read(path)) if exchange.texts("user")]
         done: set[str] = set()
+        begin = 0
         for end in range(1, len(exchanges) + 1):
             seen = notice.notice(exchanges[end - 1].material())
             counts.turns += 1
             counts.trivial += seen.trivial
             counts.flagged += seen.flagged
-            for batch in learn.due(learn.pending(exchanges[:end], done), every):
-                done |= {mark for unit in batch.units for mark in unit.marks}
-                counts.calls += 1
+            long = min(_spoken(exchanges[begin:end]), 2 * (end - begin)) >= stop
+            batches = docket.due(docket.pending(exchanges[begin:end], done.intersection), 0 if long else every)
+            done |= {mark for batch in batches for unit in batch for mark in unit.marks}
+            counts.calls += len(batches)
+            counts.busy += bool(batches)
+            counts.covered += sum(map(len, batches))
+            if long or end == len(exchanges):
+                counts.flushes += len(turn.split(exchanges[begin:end], 60_000))
+                begin = end
     return counts
+
+
+def _spoken(exchanges: list[turn.Exchange]) -> int:
+    return sum(part.role in ("user", "assistant") for exchange in exchanges for part in exchange.turns)
 
 
 def main() -> int:
@@ -227,11 +249,14 @@ def main() -> int:
         print(f"local check: {flagged}/{len(chosen)} exchanges {name} a fact are flagged for a call of their own")
     shared = Path(os.environ.get("MEMORIA_SHARED") or REPOSITORY.parent / "shared") / "transcripts"
     if shared.is_dir():
-        counts = free_turns(shared, 5)
-        print(
-            f"\nturns of {shared.name}: {counts.turns}, trivial {counts.trivial}, flagged {counts.flagged}, "
-            f"calls {counts.calls}: {counts.free:.0%} of the turns cost no call"
-        )
+        print(f"\nturns of {shared.name} (a turn is a request with all that answered it), by learn_every:")
+        for every in (0, 3, 5, 10):
+            counts = free_turns(shared, every)
+            print(
+                f"{every:3}: {counts.turns} turns, {counts.trivial} trivial, {counts.flagged} flagged; {counts.calls} "
+                f"calls to judge took in {counts.covered} turns and came after {counts.busy}: {counts.free:.0%} of the "
+                f"turns cost no call; {counts.flushes} calls to summarise"
+            )
     return 0
 
 

@@ -288,9 +288,10 @@ class Store:
 
     # -- what has been judged
 
-    def judged(self, session: str) -> set[str]:
-        """The marks of the session's exchanges that were judged."""
-        return {turn for (turn,) in self.db.execute("SELECT turn FROM judged WHERE session = ?", (session,))}
+    def judged(self, marks: Iterable[str]) -> set[str]:
+        """The marks of judged exchanges among these, of whichever session: a fork begins with another's words."""
+        query = "SELECT DISTINCT turn FROM judged WHERE turn IN (SELECT value FROM json_each(?))"
+        return {turn for (turn,) in self.db.execute(query, (json.dumps(list(marks)),))}
 
     def mark_judged(self, session: str, marks: Iterable[str]) -> None:
         """These exchanges are done with."""

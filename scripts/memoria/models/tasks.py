@@ -66,13 +66,12 @@ FLUSH_SHAPE = _object(
     ),
 )
 
-# Loose on purpose: one bad event must not cost the summary, or the good events beside it. ``memory.event.check`` judges
-# each by itself.
+# Loose on purpose: one bad event must not cost the summary, or the good events beside it, even if it is no object.
+# ``memory.event.check`` judges each by itself.
 EVENTS: JsonObject = {
     "type": "array",
     "default": [],
     "items": {
-        "type": "object",
         "properties": {
             name: {} for name in ("kind", "content", "importance", "tags", "keywords", "quote", "origin", "supersedes")
         },
