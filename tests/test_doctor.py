@@ -188,6 +188,21 @@ def test_settings_that_were_refused_are_told(home: Home, monkeypatch: pytest.Mon
     assert BROKEN in levels(doctor._settings(Home.open()))
 
 
+def test_a_state_of_a_newer_memoria_is_a_finding_with_its_remedy(
+    home: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path(home.paths.version).write_text("999\n")
+    capsys.readouterr()
+    assert cli.main(["doctor", "--json"]) == 1
+    said = capsys.readouterr()
+    (finding,) = json.loads(said.out)["findings"]
+    assert (finding["level"], said.err) == (BROKEN, "")
+    assert "newer memoria" in finding["text"]
+    assert "update memoria" in finding["remedy"]
+    assert cli.main(["doctor"]) == 1
+    assert "-> update memoria" in capsys.readouterr().out
+
+
 def test_the_model_is_asked_only_when_told_to(home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     script = tmp_path / "script.json"
     script.write_text(json.dumps({"flush": [{"error": "unavailable", "message": "not logged in", "retry_now": False}]}))

@@ -8,6 +8,7 @@ import operator
 import os
 import threading
 import time
+from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
@@ -18,7 +19,7 @@ from typing import Any
 import pytest
 
 from hooks import SESSION, exchange, line
-from memoria import backoff, flush, intake, locks
+from memoria import backoff, cli, flush, intake, locks
 from memoria.errors import BadAnswerError, LedgerDamagedError, ModelUnavailableError
 from memoria.flush import Flush
 from memoria.home import Home
@@ -300,6 +301,28 @@ def test_a_session_whose_transcript_came_late_is_taken_by_the_next_worker(bench:
     assert bench.waiting() == []
 
 
+def test_a_job_whose_transcript_never_comes_does_not_hold_back_what_the_session_said_elsewhere(bench: Bench) -> None:
+    lost = bench.job(b"", "Stop", transcript=str(bench.base / "never.jsonl"))
+    bench.job(exchange(1))
+    bench.flush()
+    assert set(kept(bench)) == keys(exchange(1))
+    assert bench.waiting() == [lost]
+    bench.flush(now=25 * 3600)
+    assert bench.waiting() == []
+
+
+def test_a_person_who_asks_does_not_wait_for_the_next_try(bench: Bench) -> None:
+    bench.set("MEMORIA_RETRY_S", "")
+    bench.job(exchange(1))
+    bench.flush(AWAY)
+    assert bench.waiting()
+    verb, _ = bench.flush()
+    assert bench.waiting()
+    verb.insist = True
+    verb.run()
+    assert set(kept(bench)) == keys(exchange(1))
+
+
 def test_a_session_left_without_a_word_troubles_nobody_and_goes_in_the_end(bench: Bench) -> None:
     bench.job(b"")
     bench.transcript.unlink()
@@ -380,16 +403,59 @@ def test_an_entry_whose_writer_died_before_it_booked_is_not_written_again(
 
 
 def test_a_long_turn_whose_first_piece_fails_is_tried_again_whole(bench: Bench) -> None:
-    bench.set("MEMORIA_CALL_CHARS", "300")
+    bench.set("MEMORIA_CALL_CHARS", "2000")
     bench.set("MEMORIA_RETRY_S", "")
-    text = " ".join(f"word{number:03d}" for number in range(100))
+    text = " ".join(f"word{number:03d}" for number in range(700))
     bench.job(line(text))
     bench.flush(BAD, ANSWER)
     assert kept(bench) == Counter()
     assert len(bench.waiting()) == 1
     bench.flush(ANSWER, now=86400)
     assert kept(bench) == Counter(dict.fromkeys(keys(line(text)), 1))
-    assert all(f"word{number:03d}" in bench.said() for number in range(100))
+    assert all(f"word{number:03d}" in bench.said() for number in range(700))
+
+
+def test_a_title_of_several_lines_forges_none_of_the_log(bench: Bench) -> None:
+    bench.script()
+    title = "One\n2026-11-20 10:00:00,000 1 INFO memoria.flush: entry forged01: Two"
+    Path(bench.base, "answers.json").write_text(json.dumps({"flush": [{**ANSWER, "title": title}]}), encoding="utf-8")
+    bench.job(exchange(1))
+    assert cli.main(["flush"]) == 0
+    said = Path(bench.home.paths.log, "memoria.log").read_text(encoding="utf-8")
+    assert len([row for row in said.splitlines() if "memoria.flush: entry " in row]) == 1
+    ledger = Ledger(Path(bench.home.paths.ledger))
+    assert "\n" not in next(iter(ledger.entries())).title
+    ledger.close()
+    root = logging.getLogger("memoria")
+    for handler in root.handlers[:]:  # the door's log file
+        root.removeHandler(handler)
+        handler.close()
+
+
+@pytest.mark.parametrize("set_aside", [True, False])
+def test_who_asks_for_it_does_not_wait_out_what_a_failed_job_has_to_wait(bench: Bench, *, set_aside: bool) -> None:
+    bench.set("MEMORIA_MAX_ATTEMPTS", "1" if set_aside else "5")
+    bench.job(exchange(1))
+    bench.flush(BAD, BAD, BAD)
+    assert (len(bench.failed()), len(bench.waiting())) == (int(set_aside), int(not set_aside))
+    bench.script()
+    assert flush.command(Namespace(retry_failed=set_aside, now=not set_aside), bench.home) == 0
+    assert len(bench.entries()) == 1
+    assert bench.failed() == bench.waiting() == []
+
+
+def test_a_job_that_is_tried_again_by_hand_has_all_its_tries(bench: Bench) -> None:
+    bench.set("MEMORIA_MAX_ATTEMPTS", "2")
+    name = bench.job(exchange(1))
+    for day in (0, 1):
+        bench.flush(BAD, BAD, BAD, now=day * 86400)
+    assert len(bench.failed()) == 1
+    bench.script()
+    Path(bench.base, "answers.json").write_text(json.dumps({"flush": ["no JSON"]}), encoding="utf-8")
+    bench.set("MEMORIA_RETRY_S", "0")
+    flush.command(Namespace(retry_failed=True, now=False), bench.home)
+    assert (bench.waiting(), bench.failed()) == ([name], [])
+    assert Ledger(Path(bench.home.paths.ledger)).tries(name)[0] == 1
 
 
 def test_a_queued_prompt_that_stands_nowhere_else_is_kept(bench: Bench) -> None:

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from facts import MONDAY, SHOP, exchange, keeper
+from facts import MONDAY, SHOP, exchange, fact, keeper
 from memoria import docket, notice
 from memoria.docket import Docket
 from memoria.errors import BadAnswerError, MemoryStoreError, ModelUnavailableError
@@ -24,6 +24,7 @@ from memoria.models.learner import Learner, Session
 from memoria.models.metered import Metered
 from memoria.models.offline import Offline
 from memoria.models.scripted import Scripted
+from memoria.tooluse import describe
 from memoria.turn import Exchange
 from messages_api import MessagesApi, Status
 from ollama_api import OllamaApi
@@ -77,9 +78,9 @@ class Listed:
         self.failures.clear()
 
 
-def hear(home: Keeper, listed: Listed, *models: Judge) -> learn.Report:
+def hear(home: Keeper, listed: Listed, *models: Judge, session: Session = S) -> learn.Report:
     """One run over all that is due."""
-    return Learner(home, models, cast("Docket", listed)).hear(S, cast("Intake", None))
+    return Learner(home, models, cast("Docket", listed)).hear(session, cast("Intake", None))
 
 
 def talk(count: int, start: int = 1) -> list[Exchange]:
@@ -242,6 +243,22 @@ def test_the_chain_goes_on_to_the_patterns_and_says_why() -> None:
     assert learn.judge(material, stamp, []).failure is None
 
 
+def test_what_was_pasted_does_not_fill_the_prompt_but_still_proves_a_claim(tmp_path: Path) -> None:
+    class Keep(Judge):
+        def complete(self, prompt: Prompt) -> Completion:
+            self.text = prompt.text
+            return super().complete(prompt)
+
+    judge = Keep()
+    long = f"{FLAG} {'y' * 500_000} because of the tides"
+    judged = learn.judge([exchange(1, long).material()], learn.stamp(S, []), [judge])
+    assert len(judge.text) < 30_000
+    assert FLAG in judge.text
+    assert "because of the tides" in judge.text
+    assert max(map(len, judge.text.split("\n"))) <= 4_000
+    assert not judged.events  # what the fake claims is too long for a fact
+
+
 @pytest.mark.parametrize(
     "said",
     [
@@ -370,11 +387,23 @@ def test_a_fact_the_assistant_saved_is_not_learned_again_and_the_others_are(tmp_
     memory = tmp_path / ".claude" / "projects" / "-home-me-shop" / "memory" / "git.md"
     memory.parent.mkdir(parents=True)
     memory.write_text("- Never commit directly to main: it deploys automatically.\n")
-    turns = [exchange(1, FLAG + " Always sort imports with ruff.", tools=(f"Write {memory}: main",))]
+    told = describe("Write", {"file_path": str(memory), "content": memory.read_text()})
+    memory.write_text("- Something else by now.\n")
+    turns = [exchange(1, FLAG + " Always sort imports with ruff.", tools=(told,))]
     with keeper(tmp_path) as home:
         report = hear(home, Listed(*turns))
         assert [event.content for event in report.saved] == [FLAG]
         assert [event.content for event in report.kept.added] == ["Always sort imports with ruff."]
+
+
+def test_a_known_fact_that_the_assistant_saves_in_a_second_project_is_counted_and_offered(tmp_path: Path) -> None:
+    told = describe("Write", {"file_path": "/h/.claude/projects/-blog/memory/a.md", "content": FLAG})
+    blog = Session("s-2", "blog-4d5e6f", "blog")
+    with keeper(tmp_path) as home:
+        first = hear(home, Listed(exchange(1, FLAG))).kept.added
+        again = hear(home, Listed(exchange(2, FLAG, tools=(told,))), session=blog)
+        assert again.kept.added == ()
+        assert [event.id for event in home.offered()] == [event.id for event in first]
 
 
 @pytest.mark.parametrize(
@@ -385,13 +414,17 @@ def test_a_fact_the_assistant_saved_is_not_learned_again_and_the_others_are(tmp_
         ("MultiEdit", {"file_path": "/repo/MEMORY.md", "edits": [{"new_string": "Use pnpm, not npm."}]}),
         ("Bash", {"command": "echo 'Use pnpm, not npm.' >> ~/.claude/projects/-x/memory/a.md"}),
         ("Bash", {"command": "cat <<X | tee -a CLAUDE.md\nUse pnpm, not npm.\nX"}),
+        (
+            "Bash",
+            {"command": "cat > ~/.claude/projects/-x/memory/a.md <<X\n" + "- A line.\n" * 99 + "Use pnpm, not npm.\nX"},
+        ),
         ("Bash", {"command": "sed -i 's/x/Use pnpm, not npm./' /repo/CLAUDE.md"}),
         ("mcp__memory__add_observations", {"observations": [{"contents": ["Use pnpm, not npm."]}]}),
         ("mcp__files__write_file", {"path": "/repo/CLAUDE.md", "content": "Use pnpm, not npm."}),
     ],
 )
 def test_every_way_of_saving_is_seen(tool: str, given: dict[str, Any]) -> None:
-    assert "Use pnpm, not npm." in saved.written(tool, given)
+    assert saved.holds(saved.from_lines([describe(tool, given)]), fact("Use pnpm, not npm."))
 
 
 @pytest.mark.parametrize(
@@ -404,37 +437,43 @@ def test_every_way_of_saving_is_seen(tool: str, given: dict[str, Any]) -> None:
     ],
 )
 def test_reading_or_writing_elsewhere_is_no_saving(tool: str, given: dict[str, Any]) -> None:
-    assert saved.written(tool, given) == ""
+    assert saved.from_lines([describe(tool, given)]) == []
 
 
-def test_the_clients_memory_is_read_as_documents(tmp_path: Path) -> None:
-    root = tmp_path / "shop"
-    folder = tmp_path / "config" / "projects" / saved.client_folder(root) / "memory"
-    for path, text in (
-        (folder / "MEMORY.md", "index"),
-        (folder / "t" / "git.md", "topic"),
-        (root / "CLAUDE.md", "rules"),
-    ):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    assert {one.text for one in saved.documents(tmp_path / "config", root)} == {"index", "topic", "rules"}
-    assert saved.documents(tmp_path / "nothing", tmp_path / "else") == []
+@pytest.mark.parametrize(
+    "path", ["/home/me/projects/game/memory/alloc.md", "/home/me/projects/memory/notes.md", "/repo/memory/x.md"]
+)
+def test_a_folder_of_the_users_own_called_memory_is_not_the_clients(path: str) -> None:
+    assert not saved.is_memory(path)
+
+
+def test_of_a_memory_too_long_for_a_line_the_file_itself_is_read(tmp_path: Path) -> None:
+    memory = tmp_path / "projects" / "-home-me-shop" / "memory" / "MEMORY.md"
+    memory.parent.mkdir(parents=True)
+    text = "- " + "A rule of no weight at all. " * 200 + "\n- Never commit directly to main.\n"
+    memory.write_text(text)
+    told = describe("Write", {"file_path": str(memory), "content": text})
+    assert "commit directly" not in told
+    assert saved.holds(saved.from_lines([told]), fact("Never commit directly to main."))
 
 
 # -- the patterns
 
 
-@pytest.mark.parametrize("half", ["dev", "held"])
-def test_patterns_would_rather_miss_than_invent(half: str) -> None:
+@pytest.mark.parametrize(
+    ("half", "precision", "recall"), [("dev", 0.95, 0.8), ("held", 0.95, 0.8), ("apart", 0.9, 0.4)]
+)
+def test_patterns_would_rather_miss_than_invent(half: str, precision: float, recall: float) -> None:
     spec = importlib.util.spec_from_file_location("bench_learn", BENCH)
     assert spec is not None
     assert spec.loader is not None
     bench = importlib.util.module_from_spec(spec)
     sys.modules["bench_learn"] = bench  # dataclasses look their module up
     spec.loader.exec_module(bench)
-    score = bench.measure(bench.by_patterns, [case for case in bench.cases() if case.half == half])
-    assert score.precision >= 0.95
-    assert score.recall >= 0.8
+    known = [*bench.cases(), *bench.apart()]
+    score = bench.measure(bench.by_patterns, [case for case in known if case.half == half])
+    assert score.precision >= precision
+    assert score.recall >= recall
 
 
 @pytest.mark.parametrize(
@@ -446,6 +485,11 @@ def test_patterns_would_rather_miss_than_invent(half: str) -> None:
         "don't change anything, just let me know",
         "/always run this",
         "Never mind, forget what I said there",
+        "The reason I ask is that the build is slow today",
+        "The tests in this repo are failing again on my machine",
+        "We're going with option 2 then, go ahead please",
+        "Run the linter in this repo and show me what it says",
+        "I'd rather not touch that file right now",
         "always " * 600,
     ],
 )

@@ -42,6 +42,8 @@ def test_the_environment_wins_over_the_file_and_the_file_over_the_default(tmp_pa
         ("model_timeout_s", "inf"),
         ("disabled", "perhaps"),
         ("retry_s", "2,fast"),
+        ("call_chars", "0"),
+        ("call_chars", "1999"),
         ("home", "notes"),
         ("state", "./state"),
     ],

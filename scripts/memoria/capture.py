@@ -11,7 +11,7 @@ import binascii
 import os
 import time
 
-from memoria import cursor, detach, exclude, hook, quickjson, transcript
+from memoria import cursor, detach, exclude, hook, quickjson, silence, transcript
 from memoria.spool import Spool, safe_name
 from memoria.whereabouts import Whereabouts
 
@@ -72,9 +72,14 @@ def _spool_tail(event: hook.Event, spool: Spool, paths: Paths, waiting: list[Job
     name = safe_name(event.session)
     path = os.path.abspath(path)
     position = _furthest(cursor.read(paths.cursors, name, path), waiting, spool)
+    quiet = silence.read(paths.cursors, name)
+    if quiet is not None and quiet.after(position.end) != position.end:  # what was said with memoria off stays out
+        position = cursor.Cursor(path, quiet.after(position.end), b"")
     start, trouble = position.end, ""
     try:
         piece = transcript.read_after(path, start, position.mark)
+        if piece is not None and quiet is not None and any(begin >= piece.start for begin, _ in quiet.spans):
+            piece.copied_from, piece.data = piece.end, b""  # by name: the worker knows which of it to pass over
     except FileNotFoundError:
         spool.add(_header(event, path, start, start, start), b"")
         return "spooled a transcript that is not there yet"

@@ -11,15 +11,17 @@ import importlib
 import logging
 import logging.handlers
 import os
+import sqlite3
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from memoria import __version__
-from memoria.errors import ExpectedError
+from memoria.errors import ExpectedError, HomeRefusedError
 from memoria.home import Home
 
-# Verb -> (its module, one line of help). A verb's module has ``arguments(parser)`` and ``command(args, home)``.
+# Verb -> (its module, one line of help). A verb's module has ``arguments(parser)`` and ``command(args, home)``; with
+# ``refused(args, error)`` it also answers when the home cannot be opened.
 VERBS = {
     "status": ("memoria.status", "is it working? what waits, what failed, what it cost"),
     "verify": ("memoria.verify", "the receipt: every turn in Claude Code's transcripts, and what became of it"),
@@ -47,6 +49,12 @@ VERBS = {
     "forget": ("memoria.forget", "take a text, entry, session, project or article out of everything"),
 }
 
+# What the system, not the statement, is to blame for: no room, no rights, somebody else's lock.
+REFUSED = (
+    sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PERM,
+)  # fmt: skip
+
 log = logging.getLogger(__name__)
 
 
@@ -66,17 +74,21 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def run(module: str, args: argparse.Namespace) -> int:
     """Run a verb's command; errors become one line and a status."""
+    verb = importlib.import_module(module)
     try:
         home = Home.open()
         _log_to(home)
         for problem in home.settings.problems:
             print(f"memoria: {problem}", file=sys.stderr)
-        status: int = importlib.import_module(module).command(args, home)
+        status: int = verb.command(args, home)
         sys.stdout.flush()
     except ExpectedError as error:
-        log.warning("%s", error)
-        print(f"memoria: {error}", file=sys.stderr)
-        return 1
+        if isinstance(error, HomeRefusedError) and hasattr(verb, "refused"):
+            status = verb.refused(args, error)  # a verb about what is wrong says that too
+        else:
+            log.warning("%s", error)
+            print(f"memoria: {error}", file=sys.stderr)
+            status = 1
     except KeyboardInterrupt:
         print("memoria: interrupted; what is done is kept", file=sys.stderr)
         return 130
@@ -88,6 +100,11 @@ def run(module: str, args: argparse.Namespace) -> int:
         print(f"memoria: {error.strerror or error}: {error.filename or ''}".rstrip(": "), file=sys.stderr)
         return 1
     except Exception as error:
+        if isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode & 0xFF in REFUSED:
+            log.exception("a database was refused")
+            print(f"memoria: a database cannot be used now ({error}). Nothing is lost: see to disk and rights, and run "
+                  "it again.", file=sys.stderr)  # fmt: skip
+            return 1
         log.exception("a bug")
         print(f"memoria: a bug: {type(error).__name__}: {error}. The traceback is in the log; please report it.",
               file=sys.stderr)  # fmt: skip
@@ -100,15 +117,24 @@ def script(verb: str) -> int:
     return main([verb, *sys.argv[1:]])
 
 
+class _OneLine(logging.Formatter):
+    """A message stays on its line, whatever text of a model it quotes; only tracebacks have several."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 (the base class's name)
+        return "\\n".join(super().formatMessage(record).splitlines())
+
+
 def _log_to(home: Home) -> None:
-    """Log to a file that rotates; a log that cannot be written is no reason to fail."""
+    """Log to a file that rotates; a log that cannot be written is no reason to fail, nor to say more than one line."""
+    logging.raiseExceptions = False  # else each line that a full disk refuses is a traceback on stderr
+    handler: logging.Handler
     try:
         handler = logging.handlers.RotatingFileHandler(
             Path(home.paths.log, "memoria.log"), maxBytes=home.settings.log_bytes, backupCount=1, encoding="utf-8"
         )
     except OSError:
-        return
-    handler.setFormatter(logging.Formatter("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
+        handler = logging.NullHandler()  # without any, warnings would go to stderr
+    handler.setFormatter(_OneLine("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger("memoria")
     for old in root.handlers:
         old.close()

@@ -140,7 +140,9 @@ class ClientSettings:
             else:
                 files.replace(target, data, mode=None if self.raw is not None else 0o600)
         except (OSError, RuntimeError) as error:
-            raise ClientSettingsError(f"{self.path} cannot be written ({error}); it is as it was") from None
+            raise ClientSettingsError(
+                f"{self.path} cannot be written ({getattr(error, 'strerror', error)}); it is as it was"
+            ) from None
         return copy
 
     def _keep(self) -> Path | None:

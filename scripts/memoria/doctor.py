@@ -23,7 +23,7 @@ from memoria import clock, detach, locks, shelf, state
 from memoria import paths as places
 from memoria.client_settings import ClientSettings, client_python, plugin_hooks, settings_file
 from memoria.daily import DailyLog
-from memoria.errors import CannotLockError, ClientSettingsError, ModelError
+from memoria.errors import CannotLockError, ClientSettingsError, HomeRefusedError, ModelError
 from memoria.home import Home
 from memoria.ledger import Ledger
 from memoria.models import tasks
@@ -73,12 +73,21 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def command(args: argparse.Namespace, home: Home) -> int:
     """Print the findings; 1 when something is broken."""
+    checks = (*CHECKS, *([_model] if args.deep else []))
+    return _told(args, (finding for check in checks for finding in check(home)))
+
+
+def refused(args: argparse.Namespace, error: HomeRefusedError) -> int:
+    """The home cannot be opened (of a newer memoria, not writable): that is the finding, nothing else is looked at."""
+    return _told(args, iter([Finding("state", BROKEN, error.what, error.remedy)]))
+
+
+def _told(args: argparse.Namespace, found: Findings) -> int:
     findings: list[Finding] = []
-    for check in (*CHECKS, *([_model] if args.deep else [])):
-        for finding in check(home):
-            findings.append(finding)
-            if not args.json:
-                print("\n".join(_lines(finding)), flush=True)
+    for finding in found:
+        findings.append(finding)
+        if not args.json:
+            print("\n".join(_lines(finding)), flush=True)
     broken = sum(finding.level == BROKEN for finding in findings)
     if args.json:
         print(json.dumps({"broken": broken, "findings": [asdict(one) for one in findings]}, indent=2))

@@ -15,6 +15,15 @@ class ExpectedError(Exception):
     """Something a person can act on; the message says what happened and what to do."""
 
 
+class HomeRefusedError(ExpectedError):
+    """The home cannot be opened: ``what`` is wrong, and the ``remedy``; the message says both."""
+
+    def __init__(self, what: str, remedy: str) -> None:
+        super().__init__(f"{what}: {remedy}")
+        self.what = what
+        self.remedy = remedy
+
+
 class ModelError(ExpectedError):
     """A model call brought no usable answer.
 

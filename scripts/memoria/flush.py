@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import argparse
 import base64
+import contextlib
 import hashlib
 import itertools
 import logging
 import random
+import sqlite3
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -28,6 +30,7 @@ from memoria import (
     gate,
     locks,
     project,
+    renewal,
     state,
     steps,
     tally,
@@ -60,20 +63,19 @@ from memoria.spool import Job, Spool
 log = logging.getLogger(__name__)
 
 MISSING_S = 24 * 3600  # a transcript that has not appeared by then will not
-OUTSIDE = (ModelUnavailableError, TranscriptMissingError, LedgerError, OSError)  # faults that are none of the job's own
+# Faults that are none of the job's own.
+OUTSIDE = (ModelUnavailableError, TranscriptMissingError, LedgerError, OSError, sqlite3.OperationalError)
 
 
 @dataclass(slots=True)
 class Report:
     """What a run did. ``seen``: every job it looked at; ``entries``: ids written; ``failures``: one a session.
 
-    ``learned``: facts kept or counted again, apart from those in entries.
     ``deferred``: one sentence for each session that waits for the budget.
     """
 
     seen: set[str] = field(default_factory=set)
     entries: list[str] = field(default_factory=list)
-    learned: int = 0
     failures: list[str] = field(default_factory=list)
     deferred: list[str] = field(default_factory=list)
 
@@ -89,7 +91,7 @@ class Flush:
     model: Metered
     archive: Archive
     learner: Learner
-    insist: bool = False  # do not wait for more turns, a person asked
+    insist: bool = False  # wait for no more turns and no failed job's next try: a person asked
     now: Callable[[], float] = time.time
     roll: Callable[[], float] = random.random
 
@@ -168,8 +170,8 @@ class Flush:
             self._failed(intake, error, report)
 
     def _must_wait(self, job: Job) -> bool:
-        """Whether a failed job's next try is yet to come."""
-        return backoff.is_on(self.ledger.tries(job.name)[1], self.now())
+        """Whether a failed job's next try is yet to come; a person who asks waits for none."""
+        return not self.insist and backoff.is_on(self.ledger.tries(job.name)[1], self.now())
 
     def _take(self, intake: Intake, report: Report) -> None:
         settings, paths = self.home.settings, self.home.paths
@@ -180,22 +182,25 @@ class Flush:
             self._done(intake)
             return
         age = abs(self.now() - intake.newest)  # a job from the future was written before the clock was set back
-        # The client writes a transcript within moments of the hook or not at all; old jobs are only looked at.
-        if age < MISSING_S and not intake.wait_for_transcripts(max(0.0, settings.transcript_wait_s - age)):
-            raise TranscriptMissingError(f"the transcript of session {intake.session} is not there yet")
         over = self.insist or intake.ended or age >= settings.flush_idle_min * 60
+        # The client writes a transcript within moments of the hook or not at all; old jobs are only looked at.
+        absent = intake.wait_for_transcripts(max(0.0, settings.transcript_wait_s - age)) if age < MISSING_S else []
+        if len(absent) == len(intake.jobs):
+            raise TranscriptMissingError(f"the transcript of session {intake.session} is not there yet")
+        if absent:  # they wait on; what the session said elsewhere does not wait with them
+            rest = [job for job in intake.jobs if job not in absent]
+            intake = Intake(self.spool, rest, settings.keep_sidechains)
         turns = intake.turns(lambda key: self.ledger.entry_of(key) is not None, settle=over)
-        rest = stretches(turns, settings.call_chars, self.home.zone)
-        ahead = self._look_ahead(rest)
+        cut = stretches(turns, settings.call_chars, self.home.zone)
+        ahead = self._look_ahead(cut)
         enough = self._is_enough(sum(stretch.spoken for stretch in ahead), intake, over)
         if not over:  # what the local check flags is judged by itself; the rest with others, or by the flush
-            kept = self.learner.hear(self._whose(intake), intake, rest=not enough).kept
-            report.learned += len(kept.added) + len(kept.repeated)
+            self.learner.hear(self._whose(intake), intake, rest=not enough)
         if not enough:
             return
         for job in intake.jobs:
             self.spool.claim(job)
-        faults = self._write_all(itertools.chain(ahead, rest), intake, report)
+        faults = self._write_all(itertools.chain(ahead, cut), intake, report)
         for gap in intake.missing:
             self.ledger.note("missing", intake.session, gap)
         if faults:
@@ -261,6 +266,8 @@ class Flush:
         entry = replace(entry, learned=tuple(map(_learned, (*told, *proven.fresh))))
         # First, so that an entry in the log can always be traced; one whose writer dies here is kept again.
         self.archive.keep(entry.id, entry.day, (turn for part in stretch.exchanges for turn in part.turns))
+        if not report.entries:
+            self.ledger.put(renewal.DUE, value=True)  # a worker that dies before they are made leaves them to the next
         self.daily.append(entry, partial(lines.without, idents={fact.id for fact in told}))
         self.ledger.record(entry.booked)
         self.learner.settle(session, proven)
@@ -281,7 +288,7 @@ class Flush:
             session=session.id,
             project=session.name,
             project_key=session.project,
-            title=data["title"],
+            title=" ".join(data["title"].split()),  # ledger and log take it as one line, as the daily log does
             context=data["context"],
             key_exchanges=tuple(data["key_exchanges"]),
             decisions=tuple(data["decisions"]),
@@ -361,9 +368,11 @@ def _run_locked(home: Home, *, insist: bool) -> Report:
     try:
         upkeep.rotate(home)
         report = flush.run()
+        upkeep.bring_in(flush.learner.keeper)
+        upkeep.compare_with_client(home, flush.learner.keeper)
         upkeep.exchange_facts(home, flush.learner.keeper)
-        if report.entries or report.learned:
-            upkeep.prepare_pages(home, flush.ledger, flush.daily)
+        if report.entries or flush.learner.keeper.store.revision or flush.ledger.get(renewal.DUE):
+            renewal.renew(home, flush.learner.keeper)
         upkeep.tell_user(home, report.failures, report.deferred)
         last = flush.ledger.get("last_compile")
         moment = clock.parse(last) if last else None
@@ -388,20 +397,32 @@ def _short_id(text: str, length: int) -> str:
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What the command line takes."""
-    parser.add_argument("--now", action="store_true", help="do not wait for more: summarise whatever is in the spool")
+    parser.add_argument(
+        "--now",
+        action="store_true",
+        help="do not wait for more turns, or for a failed job's next try: summarise what is in the spool",
+    )
     parser.add_argument("--retry-failed", action="store_true", help="let jobs that were set aside wait again first")
+
+
+def _retry_failed(home: Home, spool: Spool) -> None:
+    """What was set aside waits again, with all its tries and no time to wait out: a person has looked at it."""
+    jobs = spool.jobs(spool.failed)
+    with contextlib.suppress(LedgerDamagedError):  # the worker begins a new one, and that knows of no tries
+        ledger = Ledger(Path(home.paths.ledger))
+        try:
+            ledger.forget_tries(job.name for job in jobs)
+        finally:
+            ledger.close()
+    for job in jobs:
+        spool.retry(job)
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
     """Run the worker; as hooks start it, or by hand."""
     spool = Spool(home.paths.spool)
     if args.retry_failed:
-        for job in spool.jobs(spool.failed):
-            spool.retry(job)
-    if args.now:
-        ledger = Ledger(Path(home.paths.ledger))
-        ledger.lift_waits()
-        ledger.close()
+        _retry_failed(home, spool)
     entries = work(home, insist=args.now)
     if sys.stdout.isatty():
         print(f"{entries} entries written; {len(spool.jobs())} jobs wait.")

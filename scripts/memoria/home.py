@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from memoria import state
 from memoria.clock import Zone
-from memoria.errors import ExpectedError
+from memoria.errors import HomeRefusedError
 from memoria.paths import Paths
 from memoria.settings import Settings
 
@@ -23,16 +23,16 @@ class Home:
     def open(cls) -> Home:
         """The home that the environment names; its state folder is made when missing.
 
-        ExpectedError when the state belongs to a newer memoria or the folder cannot be written.
+        HomeRefusedError when the state belongs to a newer memoria or the folder cannot be written.
         """
         settings = Settings.load()
         paths = Paths.of(settings)
         try:
             state.open_state(paths)
         except state.StateError as error:
-            raise ExpectedError(str(error)) from error
+            raise HomeRefusedError(error.what, error.remedy) from error
         except OSError as error:
-            raise ExpectedError(
-                f"cannot use {paths.state}: {error.strerror or error}. Make it writable or set MEMORIA_STATE."
+            raise HomeRefusedError(
+                f"cannot use {paths.state} ({error.strerror or error})", "make it writable or set MEMORIA_STATE"
             ) from error
         return cls(settings, paths, Zone(settings.tz))

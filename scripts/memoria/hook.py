@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     Handler = Callable[["Event", Settings, Paths], "dict[str, object] | None"]
 
+DOCTOR = "`memoria doctor` says what to do; what is said meanwhile is read from the transcripts then."
 MOST_INPUT = 64 * 1024 * 1024  # bytes of stdin read at most; the client's largest field is one answer
 
 
@@ -60,27 +61,42 @@ def run(handler: Handler) -> None:
         if not os.path.isdir(paths.cursors):
             return
         handler = leave_alone
+    event = Event({})
     try:
+        event = Event(read_payload(_stdin()))
         state.open_state(paths)
-        output = handler(Event(read_payload(_stdin())), settings, paths)
+        if handler is not leave_alone and os.path.exists(off_mark(paths, event.session)):
+            _speak_again(event, paths)
+        output = handler(event, settings, paths)
         if output is not None:
             _stdout(quickjson.dumps(output).encode())
     except Exception as error:  # noqa: BLE001 (one of three: a hook must never fail)
         log(paths, f"ERROR {type(error).__name__}: {error}")
+        if event.name == "SessionStart" and isinstance(error, (OSError, state.StateError)):
+            _stdout(quickjson.dumps({"systemMessage": f"memoria keeps nothing now: {error}. {DOCTOR}"}).encode())
     sys.stdout.flush()
     os._exit(0)  # skips the interpreter's tear-down; everything is written and synced
 
 
 def leave_alone(event: Event, settings: Settings, paths: Paths) -> None:
-    """Nothing of this session is to be remembered: leave a mark, so that no later look takes it for a forgotten one."""
+    """What is said now is not to be remembered: write down how far the transcript is, for whoever reads it later."""
     del settings
-    mark = off_mark(paths, event.session)
-    if event.session and not os.path.exists(mark):
-        os.close(os.open(mark, os.O_WRONLY | os.O_CREAT, 0o600))
+    if event.session:
+        from memoria import silence, transcript  # noqa: PLC0415 (only for who is switched off)
+
+        where = os.path.abspath(transcript.locate(event.transcript, event.session, event.cwd) or event.transcript)
+        silence.keep(paths.cursors, safe_name(event.session), where, starts=event.name == "SessionStart")
+
+
+def _speak_again(event: Event, paths: Paths) -> None:
+    from memoria import silence, transcript  # noqa: PLC0415 (only for who was switched off)
+
+    where = os.path.abspath(transcript.locate(event.transcript, event.session, event.cwd) or event.transcript)
+    silence.end(paths.cursors, safe_name(event.session), where, starts=event.name == "SessionStart")
 
 
 def off_mark(paths: Paths, session: str) -> str:
-    """The file that says that a session ran with memoria switched off (no cursor's name holds a dot)."""
+    """The file that says that a session ran with memoria switched off, see ``silence``."""
     return os.path.join(paths.cursors, safe_name(session) + ".off")
 
 

@@ -72,19 +72,19 @@ class Intake:
         """When the newest job was spooled, seconds since the epoch."""
         return max(job.stamp for job in self.jobs) / 1e9
 
-    def wait_for_transcripts(self, most_s: float, sleep: Callable[[float], None] = time.sleep) -> bool:
-        """Wait until every transcript that a hook found missing is there; False when one is not after ``most_s``."""
+    def wait_for_transcripts(self, most_s: float, sleep: Callable[[float], None] = time.sleep) -> list[Job]:
+        """Wait until every transcript that a hook found missing is there; the jobs whose is not after ``most_s``."""
         absent = [
-            Path(str(header["transcript"]))
+            (job, Path(str(header["transcript"])))
             for job, header in zip(self.jobs, self.headers, strict=True)
             if job.event != "PostCompact" and job.end == 0
         ]
         deadline = time.monotonic() + most_s
-        while not all(path.exists() for path in absent):
+        while left := [job for job, path in absent if not path.exists()]:
             if time.monotonic() >= deadline:
-                return False
+                return left
             sleep(0.1)
-        return True
+        return []
 
     def turns(self, known: Callable[[str], bool], *, settle: bool) -> Iterator[Turn]:
         """New turns in the order they were written, each once; ``known`` says which keys are recorded already.
@@ -120,7 +120,7 @@ class Intake:
         """The transcript's lines from ``start``; ``end`` None means what was written after the hook looked."""
         position = start
         try:
-            with _regular(transcript) as file:
+            with regular(transcript) as file:
                 file.seek(start)
                 while end is None or position < end:
                     line = file.readline(MOST_LINE)
@@ -143,8 +143,8 @@ class Intake:
                 self.missing.append(f"bytes {position} to {end} of {transcript}: the file is shorter now")
 
 
-def _regular(path: str) -> BinaryIO:
-    """Open a regular file; a FIFO that took its place would be waited on for ever."""
+def regular(path: str) -> BinaryIO:
+    """Open a regular file; FileNotFoundError for what is none: a FIFO that took its place is waited on for ever."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from memoria import cursor, detach, exclude, files, locks, transcript
+from memoria import cursor, detach, exclude, files, locks, silence, transcript
 from memoria.docket import Docket
 from memoria.errors import ExpectedError, LedgerError, MemoryStoreError
 from memoria.home import Home
@@ -58,7 +58,7 @@ class Observer:
         for path in Path(self.home.paths.cursors).iterdir():
             stamp = path.stat().st_mtime_ns
             news = (path.name, stamp, Path(self.places.path(path.name, COMPACTING)).exists())
-            if path.suffix == ".tmp" or news in seen or not self._has_news(path.name, stamp):
+            if path.suffix or news in seen or not self._has_news(path.name, stamp):
                 continue
             seen.add(news)
             try:
@@ -110,6 +110,9 @@ class Observer:
         known = before.get(READ) or {}
         same = known.get("transcript") == place.transcript
         start, mark = (known["end"], bytes.fromhex(known["mark"])) if same else (0, b"")
+        quiet = silence.read(self.home.paths.cursors, session)
+        if quiet is not None and quiet.after(start) != start:
+            start, mark = quiet.after(start), b""
         piece = transcript.read_after(place.transcript, start, mark)
         if piece is None or not piece.data:
             return dict(before)

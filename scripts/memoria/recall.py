@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from memoria.paths import Paths
     from memoria.settings import Settings
 
+CANNOT_KEEP = (
+    "memoria cannot write to {} ({}): nothing is kept until that is mended. What is said meanwhile is read from the "
+    "transcripts then; `memoria doctor` says more."
+)
 WELCOME = (
     "memoria is installed and listening. It has nothing to recall yet: the first page appears after a session ends. "
     "Check at any time with `memoria status`."
@@ -31,17 +35,18 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
     if reason:
         hook.log(paths, f"{event.name} {event.session} left alone: {reason}")
         return None
-    if event.text("source") == "compact":
+    refusal = Spool(paths.spool).refusal()
+    if event.text("source") == "compact" and not refusal:
         shown.Shown(paths.hints, event.session).compacted()
     own = project.of(event.cwd, settings.split_worktrees).key
     block = _where(event, own, paths) if settings.where_you_were and event.session else ""
     page = _text(own, block, settings, paths)
-    message = _once(os.path.join(paths.state, "notice"))
+    message = CANNOT_KEEP.format(paths.state, refusal) if refusal else _once(os.path.join(paths.state, "notice"))
     if not page and not message and not os.path.exists(os.path.join(paths.state, "welcomed")):
         os.close(os.open(os.path.join(paths.state, "welcomed"), os.O_WRONLY | os.O_CREAT, 0o600))
         message = WELCOME
     outcome = f"page of {len(page)} characters"
-    if any(job.session != safe_name(event.session) for job in Spool(paths.spool).jobs()):
+    if not refusal and any(job.session != safe_name(event.session) for job in Spool(paths.spool).jobs()):
         # A session that never ended (a killed terminal, a crash) left its turns waiting.
         outcome += ", " + detach.start_worker(settings, paths)
     hook.log(paths, f"{event.name} {event.session} {event.text('source')} {outcome}")
@@ -63,7 +68,10 @@ def _where(event: hook.Event, own: str, paths: Paths) -> str:
         block = places.take_cleared(own, client, session)
     else:
         block = places.take_broken_off(own, session)
-    places.begin(session, own, client)
+    try:
+        places.begin(session, own, client)
+    except OSError as error:  # what stands there can be told all the same
+        hook.log(paths, f"{event.name} {event.session} cannot be noted as open: {error}")
     return block
 
 

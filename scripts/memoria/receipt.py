@@ -13,10 +13,11 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
-from memoria import exclude, hook, project, shelf
+from memoria import exclude, project, shelf, silence
 from memoria.home import Home
-from memoria.intake import Intake, UnreadableJobError
+from memoria.intake import MOST_LINE, Intake, UnreadableJobError, regular
 from memoria.ledger import Ledger
 from memoria.shelf import Found, Head
 from memoria.spool import Job, Spool, safe_name
@@ -34,6 +35,7 @@ CAPTURED, WAITING, ASIDE, OPEN, BEFORE, MISSING = FATES = (
 SKIPPED = "skipped: "
 _UNSETTLED = frozenset((WAITING, ASIDE, OPEN, MISSING))
 _PROGRAMS = ("sdk-py", "sdk-ts")  # how the client calls the starter of a session that a program drives
+SWITCHED_OFF = "memoria was switched off"
 BY_PROGRAM = "a program's session, started without hooks"
 
 
@@ -77,8 +79,10 @@ class Receipt:
     _waiting: tuple[str, dict[str, str]] = ("", {})
 
     def __post_init__(self) -> None:
-        """Look once at the ledger's memory and at the spool."""
+        """Look once at the ledger's memory and at the spool, and record what was said with memoria switched off."""
         self._checked = self.ledger.checked()
+        for path in sorted(Path(self.home.paths.cursors).glob(f"*{silence.ENDING}")):
+            self._record_silence(path)
         for box, fate in ((self.spool.new, WAITING), (self.spool.cur, WAITING), (self.spool.failed, ASIDE)):
             for job in self.spool.jobs(box):
                 self._jobs.setdefault(job.session, []).append((job, fate))
@@ -110,10 +114,11 @@ class Receipt:
         return safe_name(session) in self._jobs
 
     def is_due(self, found: Found) -> bool:
-        """Whether a transcript changed since it was last compared, is no longer open and not from before memoria."""
-        known = self._checked.get(str(found.path), ("", {}))[0]
+        """Whether a transcript changed since it was last compared or was left missing; not open, not from before us."""
+        stamp, fates = self._checked.get(str(found.path), ("", {}))
         old = found.changed < self.installed and not self._was_seen(found.path.stem)
-        return known != self.stamp(found) and not old and not self.is_open(found)
+        news = stamp != self.stamp(found) or MISSING in fates  # found missing, and nobody has taken it up
+        return news and not old and not self.is_open(found)
 
     def is_open(self, found: Found) -> bool:
         """Whether the session may still be going on. A time in the future (the clock was set back) says nothing."""
@@ -170,11 +175,36 @@ class Receipt:
     def left_alone(self, head: Head) -> str:
         """Why a session as a whole is not to be captured; ``""`` when it is."""
         reason = exclude.reason(head.cwd, self.home.settings, self.home.paths)
-        if not reason and Path(hook.off_mark(self.home.paths, head.session)).exists():
-            reason = "memoria was switched off"
+        if not reason and _is_silent(silence.read(self.home.paths.cursors, safe_name(head.session))):
+            reason = SWITCHED_OFF
         if not reason and head.entrypoint in _PROGRAMS and not self._was_seen(head.session):
             reason = BY_PROGRAM
         return reason
+
+    def _record_silence(self, path: Path) -> None:
+        """Record the turns that were said while memoria was off, so that nobody takes them in; a look per change."""
+        quiet = silence.read(self.home.paths.cursors, path.stem)
+        if quiet is None or not quiet.spans:
+            return
+        try:
+            status = Path(quiet.transcript).stat()
+            stamp = f"{path.stat().st_mtime_ns}-{status.st_mtime_ns if quiet.is_open else 0}"
+            if self._checked.get(str(path), ("", {}))[0] == stamp:
+                return
+            keys = [turn.key for turn in self._said_in(quiet)]
+        except OSError:  # the transcript is gone, and with it what must not be taken in
+            return
+        self.ledger.record_nothing(keys, path.stem, SWITCHED_OFF)
+        self.ledger.check(str(path), stamp, {})
+
+    def _said_in(self, quiet: silence.Silence) -> Iterator[Turn]:
+        reader = Reader(keep_sidechains=True)
+        with regular(quiet.transcript) as file:
+            for number, (start, end) in enumerate(quiet.spans, 1):
+                goes_on = quiet.is_open and number == len(quiet.spans)
+                file.seek(start)
+                yield from reader.read(_until(file, None if goes_on else end))
+        yield from reader.settle()
 
     def _compare(self, found: Found, head: Head, left_alone: str) -> dict[str, int]:
         waiting = self._waiting_keys(head.session)  # before the ledger: a job goes only after its turns are recorded
@@ -225,6 +255,19 @@ class Receipt:
         return set()
 
 
+def _until(file: BinaryIO, end: int | None) -> Iterator[bytes]:
+    while end is None or file.tell() < end:
+        line = file.readline(MOST_LINE)
+        if not line:
+            return
+        yield line
+
+
+def _is_silent(quiet: silence.Silence | None) -> bool:
+    """Whether memoria was off for a session as a whole, as far as that is known."""
+    return quiet is not None and not quiet.spans
+
+
 def _is_there(spool: Spool, job: Job) -> bool:
     try:
         spool.path(job)
@@ -254,9 +297,9 @@ def check_some(home: Home, ledger: Ledger, spool: Spool) -> list[Account]:
             account = receipt.account(found)
             if account.missing:
                 receipt.capture(account, "Verify")
-                ledger.check(
-                    str(found.path), receipt.stamp(found), account.fates
-                )  # once: a verify says what came of it
+                # Once: what the worker could not make turns of is for a verify to say.
+                fates = {WAITING if fate == MISSING else fate: count for fate, count in account.fates.items()}
+                ledger.check(str(found.path), receipt.stamp(found), fates)
                 repaired.append(account)
         except OSError:  # it went meanwhile, or is not ours to read: the receipt of a person names it
             continue

@@ -24,10 +24,13 @@ if TYPE_CHECKING:
 class Field:
     """One setting: its name, default (whose type is the setting's type) and one sentence for people."""
 
-    __slots__ = ("default", "given_variable", "is_path", "name", "sentence")
+    __slots__ = ("default", "given_variable", "is_path", "least", "name", "sentence")
 
-    def __init__(self, default: object, sentence: str, variable: str = "", is_path: bool = False) -> None:
+    def __init__(
+        self, default: object, sentence: str, variable: str = "", is_path: bool = False, least: int = 0
+    ) -> None:
         self.name = ""
+        self.least = least
         self.default = default
         self.sentence = sentence
         self.given_variable = variable
@@ -51,7 +54,10 @@ class Field:
             return self._parse_several(raw)
         if kind is str:
             return self._parse_text(raw)
-        return _parse_number(raw, kind)
+        number = _parse_number(raw, kind)
+        if number < self.least:
+            raise ValueError(f"a number of at least {self.least:,}")
+        return number
 
     def _parse_several(self, raw: object) -> tuple[object, ...]:
         parts = raw if isinstance(raw, list) else raw.split(",") if isinstance(raw, str) else [raw]
@@ -96,13 +102,13 @@ def _parse_bool(raw: object) -> bool:
     raise ValueError("true or false")
 
 
-def setting(default: T, sentence: str, variable: str = "", is_path: bool = False) -> T:
+def setting(default: T, sentence: str, variable: str = "", is_path: bool = False, least: int = 0) -> T:
     """Declare a setting; type checkers see the default's type, the class body sees a Field.
 
     ``variable``: its environment variable, where another program has named it already. ``is_path``: a path as the
-    user writes it.
+    user writes it. ``least``: the smallest number that makes sense.
     """
-    return Field(default, sentence, variable, is_path)  # type: ignore[return-value]
+    return Field(default, sentence, variable, is_path, least)  # type: ignore[return-value]
 
 
 class Settings:
@@ -130,7 +136,10 @@ class Settings:
         "Models that `ollama` without a name looks for, best first; the first installed one is used.",
     )
     model_timeout_s = setting(180.0, "Seconds after which a model call is given up and retried later.")
-    call_chars = setting(60_000, "Most characters of conversation in one model call; longer sessions take several.")
+    call_chars = setting(
+        60_000, "Most characters of conversation in one model call (at least 2,000); longer sessions take several.",
+        least=2_000,
+    )  # fmt: skip
     retry_s = setting((2.0, 4.0), "Seconds to wait before the second and third try of a call within one run.")
     max_attempts = setting(5, "Runs that may fail on the same job before it is set aside in spool/failed.")
 

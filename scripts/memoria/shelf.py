@@ -84,6 +84,15 @@ def transcripts(root: Path, *, sides: bool = False) -> list[Found]:
     return sorted((item for item in found if sides or not item.side), key=lambda item: (item.changed_ns, item.path))
 
 
+def transcripts_in(folder: Path) -> list[Found]:
+    """The transcripts in one project's folder, sub-agents' aside, in no order; none when it cannot be listed."""
+    try:
+        paths = [path for path in folder.iterdir() if path.suffix == ".jsonl"]
+    except OSError:
+        return []
+    return [item for path in paths for item in _seen(path) if not item.side]
+
+
 def _files(root: Path) -> Iterator[Path]:
     if not root.is_dir():
         yield root

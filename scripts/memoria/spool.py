@@ -83,6 +83,21 @@ class Spool:
         steps.reached("spool.renamed")
         return name
 
+    def refusal(self) -> str:
+        """Why nothing can be spooled now (a full disk, no write access); ``""`` when it can be tried."""
+        path = os.path.join(self.tmp, f"probe.{os.getpid()}")
+        try:
+            os.makedirs(self.tmp, mode=0o700, exist_ok=True)
+            descriptor = _create(path)
+            try:
+                os.write(descriptor, bytes(4096))
+            finally:
+                os.close(descriptor)
+                os.unlink(path)
+        except OSError as error:
+            return error.strerror or str(error)
+        return ""
+
     def jobs(self, *boxes: str) -> list[Job]:
         """The jobs in these boxes (default ``new`` and ``cur``), oldest first; other files are passed over."""
         found = []

@@ -18,7 +18,12 @@ VERSION = 1
 
 
 class StateError(Exception):
-    """The state folder cannot be used as it is; the message says why and what to do."""
+    """The state folder cannot be used as it is: ``what`` is wrong, and the ``remedy``; the message says both."""
+
+    def __init__(self, what: str, remedy: str) -> None:
+        super().__init__(f"{what}: {remedy}")
+        self.what = what
+        self.remedy = remedy
 
 
 README = """This folder is memoria's runtime state. It is yours; nothing in it is sent anywhere.
@@ -48,18 +53,20 @@ def open_state(paths: Paths) -> None:
         _make(paths)
         return
     except OSError as error:
-        raise StateError(f"cannot read {paths.version}: {error}") from error
+        raise StateError(
+            f"cannot read {paths.version} ({error.strerror})", "make it readable, or set MEMORIA_STATE"
+        ) from error
     if found == b"%d" % VERSION:
         return
     if not found:  # a power cut can leave a file that was never written through
         _make(paths)
         return
     if not found.isdigit():
-        raise StateError(f"{paths.version} should hold a number; restore it to {VERSION} or move {paths.state} away")
+        raise StateError(f"{paths.version} should hold a number", f"restore it to {VERSION} or move {paths.state} away")
     if int(found) > VERSION:
         raise StateError(
-            f"{paths.state} was written by a newer memoria (state {int(found)}, this one knows {VERSION}): "
-            "update memoria, or point MEMORIA_STATE elsewhere"
+            f"{paths.state} was written by a newer memoria (state {int(found)}, this one knows {VERSION})",
+            "update memoria, or point MEMORIA_STATE elsewhere",
         )
     _migrate(paths, int(found))
 
@@ -88,7 +95,7 @@ _MIGRATIONS: dict[int, Callable[[Paths], None]] = {}
 def _migrate(paths: Paths, found: int) -> None:
     for step in range(found, VERSION):
         if step not in _MIGRATIONS:
-            raise StateError(f"{paths.version} says state {found}, which no memoria wrote; move {paths.state} away")
+            raise StateError(f"{paths.version} says state {found}, which no memoria wrote", f"move {paths.state} away")
         _MIGRATIONS[step](paths)
         _write(paths.version, f"{step + 1}\n")
 

@@ -19,6 +19,7 @@ from memoria.article import Article
 from memoria.daily import DailyLog, Entry
 from memoria.errors import ArchiveError, ExpectedError
 from memoria.home import Home
+from memoria.intake import regular
 from memoria.memory.event import Event
 from memoria.memory.keep import Keeper
 from memoria.roster import Row
@@ -167,7 +168,7 @@ class _Planner:
         said = {entry.id: folded("\n".join(text for _, text in self._turns(entry.id))) for entry in plan.entries}
         stands = {event.id for entry in plan.entries for event in entry.learned}
         keys = {entry.project_key for entry in plan.entries if plan.kind == "project"}
-        with Keeper.of(self.home.paths, self.home.zone) as keeper:
+        with Keeper.at(self.home) as keeper:
             for event in keeper.store.facts(live=False):
                 quoted = plan.kind == "entry" and event.session in sessions and event.quote and any(
                     folded(event.quote) in text for text in said.values())  # fmt: skip
@@ -287,7 +288,7 @@ def _listed(text: str, plan: Plan) -> str:
 def _transcript(cursor: Path) -> Iterator[bytes]:
     """The lines of the transcript that a cursor names; none when it is gone."""
     try:
-        with Path(json.loads(cursor.read_text("utf-8"))["transcript"]).open("rb") as file:
+        with regular(str(json.loads(cursor.read_text("utf-8"))["transcript"])) as file:
             yield from file
     except (OSError, ValueError, KeyError, TypeError):
         return

@@ -1,7 +1,8 @@
 """Upkeep: what a worker does around its work, each a step of its own that may be missed once without loss.
 
-Old temporary files go, logs keep to their size, facts are exchanged with the user's memory server, new sessions get
-their pages, and the user is told of trouble. Knows the nouns it looks after; does not know what the work is.
+Old temporary files go, logs keep to their size, learned facts that waited are brought in, compared with the client's
+own memory and exchanged with the user's server, and the user is told of trouble. Knows the nouns it looks after; does
+not know what the work is.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from memoria import bulletin, feeds
-from memoria.daily import DailyLog
+from memoria import bulletin
+from memoria.client_memory import ClientMemory
+from memoria.errors import ExpectedError, MemoryStoreError
 from memoria.home import Home
-from memoria.index import Index
-from memoria.ledger import Ledger
+from memoria.memory import saved
+from memoria.memory.event import GLOBAL
 from memoria.memory.keep import Keeper
 from memoria.memory.sync import Sync
-from memoria.page import Pages
 from memoria.paths import Paths
 from memoria.remote import Server
 from memoria.spool import Spool
@@ -58,24 +59,55 @@ def rotate(home: Home) -> None:
             path.replace(path.with_name(name + ".1"))
 
 
-def exchange_facts(home: Home, keeper: Keeper) -> None:
-    """Bring facts to the memory server and back, when the user has one."""
-    settings = home.settings
-    if settings.memory_api_url:
-        server = Server(settings.memory_api_url, settings.memory_api_key)
-        done = Sync(keeper, server, Path(home.paths.state, "sync.lock")).run(full=True)
-        for problem in done.problems:
-            log.warning("memory server: %s", problem)
-
-
-def prepare_pages(home: Home, ledger: Ledger, daily: DailyLog) -> None:
-    """Bring the search index up to date, and with it what new sessions start with."""
+def bring_in(keeper: Keeper) -> None:
+    """Try again with learned facts that could not be written; what still cannot waits on."""
     try:
-        with Index(home.paths.index) as index:
-            feeds.refresh(index, home.paths)
-            Pages.of(home.paths).prepare(home.settings.page_chars, ledger, daily, index)
-    except OSError as error:  # both can be made again; what was kept is kept
-        log.warning("the pages for new sessions were not prepared: %s", error)
+        keeper.drain()
+    except MemoryStoreError as error:
+        log.warning("%s", error)
+
+
+def compare_with_client(home: Home, keeper: Keeper) -> None:
+    """A fact learned now that the client has in its own memory of another project could hold everywhere."""
+    facts = [event for event in keeper.fresh if event.project != GLOBAL]
+    if not facts:
+        return
+    client = ClientMemory.of(home.paths)
+    for memory in client.listed():
+        try:
+            texts = [client.text(memory)]
+        except OSError:  # gone since
+            continue
+        for event in facts:
+            if saved.holds(texts, event):
+                keeper.seen_in(event.id, client.project(memory))
+
+
+def exchange_facts(home: Home, keeper: Keeper) -> None:
+    """Bring facts to the memory server and back, when the user has one; in full about every ten minutes.
+
+    A refused key is said once, in the log (by ``Sync``) and to the user; an outage is nothing to be told of.
+    """
+    settings = home.settings
+    if not settings.memory_api_url:
+        return
+    try:
+        server = Server(settings.memory_api_url, settings.memory_api_key)
+    except ExpectedError as error:  # a slip in a setting must not keep pages and wiki from being made
+        log.warning("%s", error)
+        bulletin.tell(Path(home.paths.state), "server", f"memoria: {error} Facts stay on this machine.")
+        return
+    done = Sync(keeper, server, Path(home.paths.state, "sync.lock")).run()
+    for problem in done.problems:
+        log.info("memory server: %s", problem)
+    if keeper.denied:
+        bulletin.tell(
+            Path(home.paths.state),
+            "server",
+            "memoria: the memory server refuses the key. Facts stay on this machine until MEMORY_API_KEY is right.",
+        )
+    else:
+        bulletin.clear(Path(home.paths.state), "server")
 
 
 def tell_user(home: Home, failures: Sequence[str], deferred: Sequence[str]) -> None:

@@ -36,6 +36,7 @@ from memoria.turn import Exchange
 
 log = logging.getLogger(__name__)
 
+LONGEST_SAID: Final = 20_000  # characters of one thing said; more is pasted
 PROMPT: Final = Path(__file__).parent / "prompts" / "learn.md"
 SCHEMA: Final[JsonObject] = {
     "type": "object",
@@ -117,9 +118,24 @@ def _told(checked: Checked, model: str, usage: Usage, failure: ModelError | None
 
 
 def _prompt(materials: Sequence[JsonObject], project: str) -> Prompt:
-    shown = "\n\n".join(json.dumps(material, ensure_ascii=False, indent=0) for material in materials)
+    shown = "\n\n".join(json.dumps(_brief(material), ensure_ascii=False, indent=0) for material in materials)
     text = PROMPT.read_text(encoding="utf-8").strip() + "\n\n" + fenced("conversation", shown)
     return Prompt("learn", text, SCHEMA, {"exchanges": list(materials)}, project)
+
+
+def _brief(material: JsonObject) -> JsonObject:
+    """An exchange without the middle of what was pasted: what a person says of it stands before or after."""
+    return {
+        name: _ends(said) if isinstance(said, str) else [_ends(line) for line in said]
+        if isinstance(said, list) else said for name, said in material.items()
+    }  # fmt: skip
+
+
+def _ends(text: str) -> str:
+    if len(text) <= LONGEST_SAID:
+        return text
+    half = LONGEST_SAID // 2
+    return f"{text[:half]}\n… ({len(text) - 2 * half} characters left out) …\n{text[-half:]}"
 
 
 def links(home: Home, ledger: Ledger, first: Metered) -> list[Metered]:
@@ -150,7 +166,7 @@ class Learner:
     @classmethod
     def of(cls, home: Home, ledger: Ledger, model: Metered, redactor: Redactor) -> Learner:
         """The learner of a home whose model is ``model``."""
-        keeper = Keeper.of(home.paths, home.zone, server=bool(home.settings.memory_api_url))
+        keeper = Keeper.at(home)
         return cls(keeper, links(home, ledger, model), Docket(home, ledger, keeper.store, redactor))
 
     def hear(self, session: Session, intake: Intake, *, rest: bool = True) -> Report:
@@ -229,7 +245,8 @@ class Learner:
     ) -> tuple[list[Event], list[Event]]:
         """What is to be kept, and what the assistant saved itself.
 
-        Left out is what stands in the store from these very words: the patterns spoke while there was no model.
+        What it saved and is known here, perhaps from another project, is counted even so. Left out is what stands in
+        the store from these very words: the patterns spoke while there was no model.
         """
         tools = [line for exchange in exchanges for turn in exchange.turns for line in turn.tools]
         unsaved = saved.without_saved(events, saved.from_lines(tools, session.cwd))
@@ -237,7 +254,8 @@ class Learner:
         told = [
             fact for fact in self.keeper.store.facts(live=False) if fact.session == session.id and fact.time in moments
         ]
-        news = [event for event in unsaved if not any(_from_same_words(event, fact) for fact in told)]
+        wanted = [event for event in events if event in unsaved or self.keeper.store.twin(event)]
+        news = [event for event in wanted if not any(_from_same_words(event, fact) for fact in told)]
         return news, [event for event in events if event not in unsaved]
 
 

@@ -1,0 +1,386 @@
+"""Fill the disk at every single write of everything memoria does, and see whether anything is lost.
+
+``uv run python tests/bench/faults.py`` lets, for each thing memoria does (every hook, worker, observer, compile,
+index, verify, ingest, forget, install ...), the first call that takes room fail, then the second, and so on until a run
+passes untouched: once as a single failure and once as a disk that stays full from there on. SQLite's own writes are
+refused by the kernel, by a limit on the size of files that grows page by page. After each, room is made and the next
+hook and worker run; then every turn must stand in the daily logs exactly once. Short form: tests/test_faults.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import runpy
+import shutil
+import sys
+import tempfile
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
+
+from bench.crash import ARTICLES  # noqa: E402 (found through the line above)
+from bench.crash import World as CrashWorld  # noqa: E402
+from full_disk import Done, Fault, run  # noqa: E402
+from memoria import cli, cursor  # noqa: E402
+from memoria.models.base import Prompt  # noqa: E402
+from memoria.models.scripted import Scripted  # noqa: E402
+from memoria.spool import safe_name  # noqa: E402
+from memoria.turn import Reader  # noqa: E402
+
+HOOKS = {
+    "Stop": "stop", "PreCompact": "pre-compact", "PostCompact": "post-compact", "SessionEnd": "session-end",
+    "SessionStart": "session-start", "UserPromptSubmit": "user-prompt-submit",
+}  # fmt: skip
+SPEAKING = ("SessionStart", "UserPromptSubmit")
+PAGE = 4_096
+MOST_PAGES = 96
+EVERY = 10  # points after which everything is looked at, and not only hook and worker
+WIKI = ("compile", "undo", "forget")  # what changes the wiki: everything is looked at each time
+WAYS = ("once", "lasting", "pages")
+PROMPT = "Was the decision that room is made in time kept?"
+SPENT = "room-is-gone"  # what is forgotten in the scenario of forgetting
+
+
+@dataclass
+class Tally:
+    """What was tried and what came of it."""
+
+    points: Counter[str] = field(default_factory=Counter)
+    hit: Counter[str] = field(default_factory=Counter)
+    turns: int = 0
+    lost: int = 0
+    twice: int = 0
+    stranded: int = 0
+    torn: int = 0
+    trouble: list[str] = field(default_factory=list)
+
+    @property
+    def clean(self) -> bool:
+        """Whether nothing at all went wrong."""
+        return not (self.lost or self.twice or self.stranded or self.torn or self.trouble)
+
+
+class World(CrashWorld):
+    """One home and one session; hooks and verbs run in forked children, the worker only when it is asked."""
+
+    def __init__(self, base: Path, seed: int = 1) -> None:
+        super().__init__(base, 1, seed)
+        self.session = self.sessions[0]
+        self.client = base / "claude"
+        self.env |= {
+            "CLAUDE_CONFIG_DIR": str(self.client), "MEMORIA_PYTHON": "/bin/true",
+            "MEMORIA_RETRY_S": "0", "MEMORIA_TRANSCRIPT_WAIT_S": "0", "MEMORIA_FLUSH_TURNS_END": "1",
+        }  # fmt: skip
+
+    def transcript(self, session: str) -> Path:
+        """Where the client keeps a session."""
+        return self.base / "claude" / "projects" / "project" / f"{session}.jsonl"
+
+    def fire(self, event: str, fault: Fault = Fault(), **fields: Any) -> Done:  # noqa: B008 (frozen)
+        """Run a hook of the session."""
+        payload = {
+            "session_id": self.session, "transcript_path": str(self.transcript(self.session)),
+            "cwd": str(self.project), "hook_event_name": event, **fields,
+        }  # fmt: skip
+        script = str(ROOT / "hooks" / f"{HOOKS[event]}.py")
+
+        def hook() -> int:
+            runpy.run_path(script)
+            return 0
+
+        return run(hook, self.env, stdin=json.dumps(payload).encode(), cwd=str(self.project), fault=fault)
+
+    def verb(self, *words: str, fault: Fault = Fault()) -> Done:  # noqa: B008 (frozen)
+        """Run a verb as the command line does, with a model that answers well."""
+
+        def verb() -> int:
+            with patch("memoria.models.chain.from_settings", lambda *_: Scripted(_answer)):
+                return cli.main(words)
+
+        return run(verb, self.env, cwd=str(self.project), fault=fault)
+
+    def age(self) -> None:
+        """The transcripts were written long enough ago for their sessions to be over."""
+        for path in self.client.rglob("*.jsonl"):
+            os.utime(path, (time.time() - 3_600,) * 2)
+
+    def settle(self, tally: Tally, only: str = "", whole: bool = True) -> None:
+        """There is room again: the session ends, the worker and the compile run; then look at everything.
+
+        ``only``: other sessions' jobs may wait (for a transcript that never comes). ``whole``: also observe, compile
+        and verify.
+        """
+        self._sound(self.fire("SessionEnd", reason="other"), tally, "a hook with room again")
+        if whole:
+            self._sound(self.fire("SessionStart", source="startup"), tally, "a hook with room again")
+        for words in (("flush", "--now"), ("observe",), ("compile",), ("verify", "--all"))[: 4 if whole else 1]:
+            done = self.verb(*words)
+            if done.status:
+                tally.trouble.append(f"{words[0]} with room again: status {done.status} {done.err or done.out}")
+        left = self.spool.jobs(self.spool.new, self.spool.cur, self.spool.failed)
+        tally.stranded += sum(only in ("", job.session) for job in left) + (self._uncompiled() if whole else 0)
+        tally.torn += self.torn_wiki()
+        self._count(tally)
+        self._cursor(tally)
+
+    def _sound(self, done: Done, tally: Tally, about: str) -> None:
+        if done.status or done.err or (done.out and not isinstance(json.loads(done.out), dict)):
+            tally.trouble.append(f"{about}: {done}")
+
+    def _count(self, tally: Tally) -> None:
+        wanted = {turn.key for path in sorted(self.client.rglob("*.jsonl"))
+                  for turn in Reader().read(path.read_bytes().splitlines(True))}  # fmt: skip
+        found = Counter(key for entry in self.entries() for key in entry.turns)
+        gone = {key for day in self._daily().days() for _, keys in self._daily().forgotten(day) for key in keys}
+        tally.lost += len(wanted - set(found) - gone)
+        tally.twice += sum(count - 1 for count in found.values())
+        tally.turns = len(wanted)
+
+    def _daily(self) -> Any:
+        from memoria.daily import DailyLog  # noqa: PLC0415 (beside its only use)
+
+        return DailyLog.of(self.paths)
+
+    def _cursor(self, tally: Tally) -> None:
+        """The cursor stands at the end of a line of the transcript, and its mark right before it."""
+        path = self.transcript(self.session)
+        found = cursor.read(self.paths.cursors, safe_name(self.session), str(path))
+        data = path.read_bytes()
+        if found.end != len(data) or data[found.end - len(found.mark) : found.end] != found.mark:
+            tally.trouble.append(f"the cursor stands at {found.end} of {len(data)}")
+
+
+def _answer(prompt: Prompt) -> Any:
+    """An entry that learned something from what was said, or two articles."""
+    if prompt.task == "compile":
+        return ARTICLES
+    said = prompt.material["exchanges"][0]["user"][:80] if "exchanges" in prompt.material else ""
+    fact: dict[str, Any] = {
+            "kind": "fact", "content": f"The word was {said}.", "importance": 0.5, "tags": [], "keywords": [],
+            "quote": said, "origin": "user", "supersedes": ""}  # fmt: skip
+    return {"worth_saving": True, "title": "Room was made", "context": f"It was about {said}.", "key_exchanges": [],
+            "decisions": ["Room is made in time."], "lessons": [], "action_items": ["Buy a disk."],
+            "learned": [fact] if said else []}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """Something memoria does: ``before`` brings a world to where it does it, ``act`` does it."""
+
+    act: Callable[[World, Fault], Done]
+    before: Callable[[World], object] = lambda world: None
+    is_hook: bool = False
+    after: Callable[[World], str] = lambda world: ""  # one more look at what is left; a text says what is wrong
+
+
+def _hook(event: str, **fields: Any) -> Scenario:
+    def act(world: World, fault: Fault) -> Done:
+        return world.fire(event, fault, **fields)
+
+    return Scenario(act, lambda world: world.say(world.session), is_hook=True)
+
+
+def _verb(*words: str, before: Callable[[World], object], after: Callable[[World], str] = lambda _: "") -> Scenario:
+    return Scenario(lambda world, fault: world.verb(*words, fault=fault), before, after=after)
+
+
+def _spooled(world: World) -> None:
+    world.say(world.session)
+    world.fire("SessionEnd", reason="other")
+
+
+def _answered(world: World) -> None:
+    world.say(world.session)
+    world.fire("Stop")
+
+
+def _flushed(world: World) -> None:
+    _spooled(world)
+    world.verb("flush", "--now")
+
+
+def _compiled(world: World) -> None:
+    _flushed(world)
+    world.verb("compile")
+
+
+def _unheard(world: World) -> None:
+    """A session whose hooks never fired."""
+    path = world.transcript(str(uuid.UUID(int=world.dice.getrandbits(128))))
+    kept = world.transcript(world.session)
+    world.say(path.stem)
+    if not kept.exists():
+        world.say(world.session)
+        world.fire("SessionEnd", reason="other")
+    world.age()
+
+
+def _to_forget(world: World) -> None:
+    _flushed(world)
+    days = sorted(Path(world.paths.daily).glob("*.md"))
+    text = days[-1].read_text(encoding="utf-8")
+    days[-1].write_text(text.replace("Room is made in time.", f"Room is made, says {SPENT}."), encoding="utf-8")
+
+
+def _forgotten(world: World) -> str:
+    world.verb("forget", SPENT, "--as", "text", "--yes")
+    held = [str(path) for top in (world.paths.daily, world.paths.knowledge) for path in Path(top).rglob("*.md")
+            if SPENT in path.read_text(encoding="utf-8")]  # fmt: skip
+    return f"still in {held}" if held else ""
+
+
+def _settings(world: World) -> None:
+    world.client.mkdir(exist_ok=True)
+    (world.client / "settings.json").write_text('{"model": "opus"}', encoding="utf-8")
+
+
+def _installed(world: World) -> str:
+    try:
+        value = json.loads((world.client / "settings.json").read_bytes())
+    except ValueError as error:
+        return f"settings.json is torn: {error}"
+    done = world.verb("install")
+    whole = json.loads((world.client / "settings.json").read_bytes())
+    return "" if value["model"] == "opus" and done.status == 0 and whole["hooks"] else f"not installed: {done}"
+
+
+SCENARIOS = {
+    "Stop": _hook("Stop"),
+    "PreCompact": _hook("PreCompact", trigger="auto"),
+    "PostCompact": _hook("PostCompact", compact_summary="All went well."),
+    "SessionEnd": _hook("SessionEnd", reason="other"),
+    "SessionStart": _hook("SessionStart", source="resume"),
+    "UserPromptSubmit": _hook("UserPromptSubmit", prompt=PROMPT, session_id="other"),
+    "flush": _verb("flush", "--now", before=_spooled),
+    "observe": _verb("observe", before=_answered),
+    "compile": _verb("compile", before=_flushed),
+    "index": _verb("search", "--rebuild", "room", before=_flushed),
+    "verify --repair": _verb("verify", "--repair", before=_unheard),
+    "ingest": _verb("ingest", "--yes", before=_unheard),
+    "forget": _verb("forget", SPENT, "--as", "text", "--yes", before=_to_forget, after=_forgotten),
+    "install": _verb("install", before=_settings, after=_installed),
+    "undo": _verb("undo", before=_compiled),
+}  # fmt: skip
+
+
+def faults(way: str, folder: Path) -> Iterator[Fault]:
+    """The faults of one way, one after the other."""
+    number = 0
+    while True:
+        number += 1
+        if way == "pages":
+            if number > MOST_PAGES:
+                return
+            yield Fault(str(folder), most_bytes=(number - 1) * PAGE)
+        else:
+            yield Fault(str(folder), number, lasting=way == "lasting")
+
+
+def sweep(
+    base: Path, name: str, way: str, tally: Tally, points: Sequence[int] = (), say: Callable[[str], None] = print
+) -> None:
+    """One thing under every fault of one way, until a run is not hit; ``points``: only the faults of these numbers."""
+    scenario = SCENARIOS[name]
+    world = _begun(base)
+    passed = 0
+    for number, fault in enumerate(faults(way, world.base), 1):
+        if points and number > max(points):
+            return
+        if points and number not in points:
+            continue
+        scenario.before(world)
+        done = scenario.act(world, fault)
+        was_hit = bool(done.hit) or (way == "pages" and _refused(world, done))
+        if was_hit:
+            tally.points[f"{name}, {way}"] += 1
+            tally.hit.update(done.hit[:1])
+        before = len(tally.trouble), tally.lost, tally.twice, tally.stranded, tally.torn
+        told = _judge(scenario, done)
+        if told:
+            tally.trouble.append(told)
+        if wrong := scenario.after(world):
+            tally.trouble.append(wrong)
+        world.settle(tally, whole=number % EVERY == 0 or not was_hit or name in WIKI)
+        if (len(tally.trouble), tally.lost, tally.twice, tally.stranded, tally.torn) != before:
+            last = f": {tally.trouble[-1][-400:]}" if len(tally.trouble) > before[0] else ""
+            say(f"{name}, {way} {number} ({'; '.join(done.hit[:3])}): lost {tally.lost}, twice {tally.twice}, "
+                f"stranded {tally.stranded}, torn {tally.torn}{last}")  # fmt: skip
+            shutil.rmtree(base)
+            world = _begun(base)
+        passed = 0 if was_hit else passed + 1
+        if passed >= (3 if way == "pages" else 1):
+            return
+
+
+def _begun(base: Path) -> World:
+    """A world in which there is something to work on, and in which memoria has always been there."""
+    world = World(base)
+    _compiled_world(world)
+    return world
+
+
+def _compiled_world(world: World) -> None:
+    _compiled(world)
+    Path(world.paths.since).write_text("0\n", encoding="utf-8")
+
+
+def _refused(world: World, done: Done) -> bool:
+    """Whether the last run said so, or wrote it in one of its logs, which are begun anew by that."""
+    told = done.err + done.out
+    for path in (*Path(world.paths.log).glob("*.log"), Path(world.paths.log, "worker.out")):
+        if path.exists():
+            told += path.read_text(encoding="utf-8", errors="replace")
+            path.write_text("", encoding="utf-8")
+    return any(words in told for words in ("File too large", "disk I/O error", "disk is full", "cannot be used now"))
+
+
+def _judge(scenario: Scenario, done: Done) -> str:
+    """What is wrong with how a run under a fault ended; ``""`` when nothing is."""
+    if scenario.is_hook:
+        try:
+            bad = done.status != 0 or done.err or (done.out and not isinstance(json.loads(done.out), dict))
+        except ValueError:
+            bad = True
+        return f"the hook: {done}" if bad else ""
+    if done.status not in (0, 1) or "Traceback" in done.err or (done.status and not (done.err or done.out).strip()):
+        return f"status {done.status}: {done.err[-2000:]}"
+    rows = done.err.splitlines()
+    return f"{len(rows)} lines for one fault: {done.err[-1000:]}" if len(rows) > 1 else ""
+
+
+def main() -> int:
+    """Run the long form and print what came of it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", default=list(SCENARIOS), help=f"of {', '.join(SCENARIOS)}")
+    parser.add_argument("--way", choices=WAYS, action="append")
+    args = parser.parse_args()
+    base = Path(tempfile.mkdtemp(prefix="memoria-faults-"))
+    tally, started = Tally(), time.monotonic()
+    turns = 0
+    for name in args.names:
+        for way in args.way or WAYS:
+            if way == "pages" and SCENARIOS[name].is_hook:  # hooks write no database
+                continue
+            sweep(base / "world", name, way, tally)
+            turns += tally.turns
+            shutil.rmtree(base / "world", ignore_errors=True)
+            print(f"{name + ', ' + way:<28}{tally.points[f'{name}, {way}']:5} points", flush=True)
+    shutil.rmtree(base, ignore_errors=True)
+    print(f"{tally.points.total()} points in {time.monotonic() - started:.0f} s, {len(tally.hit)} different calls and "
+          f"files, {turns} turns: lost {tally.lost}, twice {tally.twice}, stranded {tally.stranded}, torn wikis "
+          f"{tally.torn}, other trouble {len(tally.trouble)}")  # fmt: skip
+    return 0 if tally.clean else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

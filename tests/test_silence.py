@@ -1,0 +1,147 @@
+"""Silence: what is said with memoria switched off is never captured, and what is said before and after is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bench.faults import World
+from memoria import silence
+
+
+class Person:
+    """Somebody who switches memoria off and on; what was said with it on and off, as tokens."""
+
+    def __init__(self, base: Path) -> None:
+        self.world = World(base)
+        self.world.env["MEMORIA_MODEL"] = "offline"
+        self.on: set[str] = set()
+        self.off: set[str] = set()
+        self.world.say(self.world.session)
+        self.world.fire("Stop")
+        self.on |= self.world.said
+
+    def run(self, source: str, *, on: bool, events: tuple[str, ...] = ("Stop", "SessionEnd")) -> None:
+        """One run of the client: the session begins or goes on, two exchanges are said, the client ends."""
+        if on:
+            self.world.env.pop("MEMORIA_DISABLED", None)
+        else:
+            self.world.env["MEMORIA_DISABLED"] = "1"
+        assert on or self.world.fire("SessionStart", source=source).out == ""
+        if on:
+            self.world.fire("SessionStart", source=source)
+        for event in events or ("",):
+            before = set(self.world.said)
+            self.world.say(self.world.session)
+            (self.on if on else self.off).update(self.world.said - before)
+            if event:
+                assert self.world.fire(event, reason="other").out == ""
+
+    def kept(self) -> set[str]:
+        """The tokens in the spool now."""
+        text = "".join(path.read_text(encoding="utf-8") for path in Path(self.world.spool.new).iterdir())
+        return {word for word in self.world.said if word in text}
+
+    def settle(self) -> None:
+        """The worker runs; exactly what was said with memoria on stands in the archive, and verify agrees."""
+        self.world.env.pop("MEMORIA_DISABLED", None)
+        self.world.age()
+        Path(self.world.paths.since).write_text("0\n", encoding="utf-8")
+        assert self.world.verb("flush", "--now").status == 0
+        done = self.world.verb("verify", "--all", "--json")
+        facts = json.loads(done.out)
+        assert (done.status, facts["missing"]) == (0, 0), facts
+        assert facts["captured"] == len(self.on)
+        assert facts["skipped"].get("memoria was switched off", 0) == len(self.off)
+
+
+@pytest.fixture
+def person(tmp_path: Path) -> Person:
+    return Person(tmp_path / "world")
+
+
+def test_a_session_begun_switched_off_and_resumed_is_captured_from_there(tmp_path: Path) -> None:
+    world = World(tmp_path / "world")
+    world.fire("SessionStart", source="startup")  # another session has made the state
+    world.env["MEMORIA_DISABLED"] = "1"
+    world.say(world.session)
+    world.fire("SessionEnd", reason="other")
+    secret = set(world.said)
+    del world.env["MEMORIA_DISABLED"]
+    world.fire("SessionStart", source="resume")
+    world.say(world.session)
+    world.fire("SessionEnd", reason="other")
+    spooled = "".join(path.read_text(encoding="utf-8") for path in Path(world.spool.new).iterdir())
+    assert not any(word in spooled for word in secret)
+    assert world.verb("flush", "--now").status == 0
+    done = world.verb("verify", "--all", "--json")
+    facts = json.loads(done.out)
+    assert (facts["captured"], facts["skipped"]) == (2, {"memoria was switched off": 2})
+
+
+@pytest.mark.parametrize("events", [("Stop", "SessionEnd"), ("Stop", "Stop"), ("Stop",), ()])
+def test_what_was_said_in_between_stays_out_also_when_the_terminal_was_killed(
+    person: Person, events: tuple[str, ...]
+) -> None:
+    person.run("resume", on=False, events=events)
+    person.run("resume", on=True)
+    assert person.kept() == person.on
+    person.settle()
+
+
+def test_off_and_on_and_off_again(person: Person) -> None:
+    for on in (False, True, False, True, False):
+        person.run("resume", on=on)
+    person.settle()
+
+
+def test_what_was_said_before_a_killed_terminal_is_kept_though_the_next_run_was_off(person: Person) -> None:
+    person.run("resume", on=True, events=())
+    person.run("resume", on=False)
+    person.run("resume", on=True)
+    person.settle()
+
+
+def test_a_setting_changed_in_the_middle_counts_from_the_next_answer(person: Person) -> None:
+    world = person.world
+    world.env["MEMORIA_DISABLED"] = "1"
+    before = set(world.said)
+    world.say(world.session)
+    world.fire("Stop")
+    person.off |= world.said - before
+    del world.env["MEMORIA_DISABLED"]
+    before = set(world.said)
+    world.say(world.session)
+    world.fire("Stop")
+    person.on |= world.said - before
+    assert person.kept() == person.on
+    person.settle()
+
+
+def test_a_lost_ledger_does_not_bring_it_back(person: Person) -> None:
+    person.run("resume", on=False)
+    person.run("resume", on=True)
+    person.settle()
+    Path(person.world.paths.ledger).unlink()
+    person.settle()
+
+
+def test_an_empty_mark_of_an_earlier_memoria_ends_where_the_session_is_resumed(tmp_path: Path) -> None:
+    world = World(tmp_path / "world")
+    world.fire("SessionStart", source="startup")
+    world.say(world.session)
+    Path(silence.path(world.paths.cursors, world.session)).touch()
+    world.fire("SessionStart", source="resume")
+    world.say(world.session)
+    world.fire("SessionEnd", reason="other")
+    assert world.verb("flush", "--now").status == 0
+    assert sum(len(entry.turns) for entry in world.entries()) == 2
+
+
+def test_a_torn_mark_stands_for_the_whole_session(tmp_path: Path) -> None:
+    Path(tmp_path, "s.off").write_text('{"transcript": "/t", "spa')
+    found = silence.read(str(tmp_path), "s")
+    assert found is not None
+    assert (found.spans, found.is_open) == ([], True)
