@@ -26,6 +26,7 @@ def own_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home / ".claude"))
     monkeypatch.setenv("MEMORIA_HOME", str(tmp_path / "memoria"))
+    monkeypatch.setenv("MEMORIA_LEARN_MODELS", "")  # not the developer's ollama
 
 
 @pytest.fixture(autouse=True)

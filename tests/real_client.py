@@ -41,6 +41,7 @@ def clean_env(home: Path, api_url: str, **more: str) -> dict[str, str]:
         "ANTHROPIC_API_KEY": DUMMY_KEY,
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "DISABLE_AUTOUPDATER": "1",
+        "MEMORIA_LEARN_MODELS": "",  # not the developer's ollama
         **more,
     }
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from memoria import flush
+from memoria import upkeep
 from memoria.daily import DailyLog, Entry
 from memoria.home import Home
 
@@ -30,7 +30,7 @@ class Shelf:
         monkeypatch.setenv("MEMORIA_MODEL", "offline")
         monkeypatch.setenv("MEMORIA_PYTHON", "/bin/true")  # a worker or compile that is started does nothing
         monkeypatch.setenv("MEMORIA_TZ", "UTC")
-        monkeypatch.setattr(flush, "_be_modest", lambda: None)  # pytest itself must not be made slow
+        monkeypatch.setattr(upkeep, "be_modest", lambda: None)  # pytest itself must not be made slow
 
     def session(
         self, exchanges: int = 2, *, age_s: float = HOUR, name: str = "", cwd: Path | None = None, **envelope: object

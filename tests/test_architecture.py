@@ -34,10 +34,11 @@ FLOORS = {
     """,
     "models": "models",
     "nouns": """
-        archive article budget bulletin catalog census client_settings cursor daily documents draft evidence
-        feeds find gate hook index intake ledger library line mcp_rooms mcp_tools memory nearness notice page
-        prices project prompt queued ranking receipt rehearsal remote roster shelf shown silence spool survey tally
-        terms tooluse traces transaction transcript turn unsay vault whereabouts wiki working
+        archive article budget bulletin catalog census client_memory client_settings cursor daily docket
+        documents draft evidence feeds find gate hook index intake ledger library line mcp_rooms mcp_tools
+        memory nearness notice page prices project prompt queued ranking receipt rehearsal remote renewal
+        repeats roster shelf shown silence spool survey tally terms tooluse traces transaction transcript turn
+        unsay upkeep vault whereabouts wiki working
     """,
     "ground": """
         assigned backoff clock detach errors exclude fence files home keyshapes locks markdown paths quickjson

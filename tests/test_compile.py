@@ -171,6 +171,41 @@ def test_a_compile_that_would_drop_most_of_a_page_is_refused_and_forced(wiki: Wi
     assert "no more" in wiki.text("concepts/port")
 
 
+@pytest.fixture
+def days(monkeypatch: pytest.MonkeyPatch) -> WikiHome:
+    """A home in which every entry is a batch of its own."""
+    monkeypatch.setenv("MEMORIA_CALL_CHARS", "2000")
+    monkeypatch.setenv("MEMORIA_RETRY_S", ",")
+    home = WikiHome()
+    home.log(*(entry(f"d{day}", day, title=f"Port {day}", context="long " * 300) for day in range(10, 17)))
+    return home
+
+
+def test_a_batch_that_is_answered_badly_does_not_keep_the_later_ones_waiting(days: WikiHome) -> None:
+    def answer(prompt: Any) -> Any:
+        ident = prompt.material["entries"][0]["id"]
+        return "no JSON" if ident in ("d10", "d12", "d13") else {"articles": [page(ident, claim("A port", ident))]}
+
+    with pytest.raises(ExpectedError, match=r"3 entries wait"):
+        days.compile(answer)
+    assert counts(days)["uncompiled"] == 3
+    assert sorted(name for name in days.files() if name.startswith("concepts/")) == [
+        f"concepts/d{day}.md" for day in (11, 14, 15, 16)
+    ]
+
+
+def test_a_model_that_answers_badly_throughout_is_not_asked_about_every_batch(days: WikiHome) -> None:
+    with pytest.raises(ExpectedError, match=r"7 entries wait"):
+        days.compile(lambda prompt: "no JSON")
+    assert len(days.prompts) == 3
+
+
+def test_what_is_refused_is_named_on_one_line_whatever_the_model_put_into_it(wiki: WikiHome) -> None:
+    wiki.compile([page("port", claim("The\nport is 8081", "a1"), title="Port\n8 articles created")])
+    assert len(notes(wiki, "refused")) == 1
+    assert "\n" not in notes(wiki, "refused")[0]
+
+
 def test_undo_brings_the_wiki_back_and_its_entries_wait_again(
     wiki: WikiHome, capsys: pytest.CaptureFixture[str]
 ) -> None:

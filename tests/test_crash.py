@@ -21,6 +21,7 @@ def test_fifty_kills_lose_nothing_and_keep_nothing_twice(tmp_path: Path) -> None
     assert total.kills.total() >= 50
     assert set(total.kills) & set(steps.HOOK), "no hook was killed"
     assert set(total.kills) & set(steps.WORKER), "no worker was killed"
+    assert set(total.kills) & set(steps.JUDGE), "no judgement was killed"
     assert set(total.kills) & set(steps.COMPILE), "no compile was killed"
     assert total.clean, total
 
@@ -44,6 +45,7 @@ def test_the_suite_notices_a_turn_that_is_lost_or_kept_twice(tmp_path: Path) -> 
     world._check(tally)
     assert tally.twice > 0
     assert tally.lost == 0
+    assert tally.unlearned > 0
     day.unlink()
     world._check(tally)
     assert tally.lost > 0
@@ -65,5 +67,5 @@ def test_no_step_kills_unless_asked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_named_step_is_reached_somewhere_in_the_rooms() -> None:
-    source = "".join(path.read_text(encoding="utf-8") for path in (crash.ROOT / "scripts" / "memoria").glob("*.py"))
+    source = "".join(path.read_text(encoding="utf-8") for path in (crash.ROOT / "scripts" / "memoria").rglob("*.py"))
     assert [step for step in steps.STEPS if f'steps.reached("{step}")' not in source] == []

@@ -135,3 +135,46 @@ def test_a_named_interpreter_is_the_only_way_and_a_clones_own_comes_before_uv(
     monkeypatch.setattr(places, "is_checkout", lambda: True)
     monkeypatch.setattr(detach, "find_uv", lambda: "/opt/uv")
     assert [way[0] for way in detach.commands("flush.py", Settings.load())] == [str(own), "/opt/uv"]
+
+
+@pytest.fixture
+def witness(paths: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
+    """How many workers have run so far; the minute is a second long, one start is allowed in a real one."""
+    state.open_state(paths)
+    told, python = tmp_path / "told", tmp_path / "python"
+    python.write_text(f"#!/bin/sh\necho ran >> '{told}'\n")
+    python.chmod(0o755)
+    monkeypatch.setenv("MEMORIA_PYTHON", str(python))
+    monkeypatch.setenv("MEMORIA_SPAWNS_PER_MIN", "1")
+    monkeypatch.setattr(detach, "MINUTE_S", 1.0)
+    Path(paths.state, "spawns").write_bytes(b".")  # this minute's is taken
+    return lambda: len(told.read_text().splitlines()) if told.exists() else 0
+
+
+def test_a_start_beyond_the_limit_leaves_one_worker_that_waits_and_a_storm_leaves_no_more(
+    paths: Paths, witness: Callable[[], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(detach, "MINUTE_S", 3.0)
+    settings = Settings.load()
+    told = [detach.start_worker(settings, paths) for _ in range(20)]
+    assert told[0].startswith("worker starts when the minute is over")
+    assert set(told[1:]) == {"worker waits for the minute to end"}
+    wait_for(lambda: witness() == 1)
+    assert not Path(paths.state, "worker.late").exists()
+    monkeypatch.setattr(detach, "MINUTE_S", 0.2)
+    assert detach.start_worker(settings, paths).startswith("worker starts when"), "one that is done is not waited for"
+    wait_for(lambda: witness() == 2)
+
+
+def test_a_waiting_worker_that_was_killed_is_replaced(paths: Paths, witness: Callable[[], int]) -> None:
+    settings = Settings.load()
+    Path(paths.state, "worker.late").write_text("99999999")
+    assert detach.start_worker(settings, paths).startswith("worker starts when")
+    wait_for(lambda: witness() == 1)
+
+
+def test_an_observer_beyond_the_limit_is_left_to_the_next_hook(paths: Paths, witness: Callable[[], int]) -> None:
+    Path(paths.state, "spawns.observer").write_bytes(b".")
+    assert "the next hook" in detach.start_observer(Settings.load(), paths)
+    assert not Path(paths.state, "observer.late").exists()
+    assert witness() == 0

@@ -9,9 +9,11 @@ import pytest
 
 from memoria import feeds, files, shown, state
 from memoria.archive import Archive
+from memoria.clock import Zone
 from memoria.daily import DailyLog
 from memoria.index import Index
 from memoria.ledger import Ledger
+from memoria.memory.keep import Keeper
 from memoria.page import Pages
 from memoria.paths import Paths
 from memoria.tally import Tally
@@ -124,7 +126,8 @@ def page_of(paths: Paths, name: str) -> str:
     daily.refresh(ledger)
     with Index(paths.index) as index:
         feeds.refresh(index, paths)
-        Pages.of(paths).prepare(9_500, ledger, daily, index)
+        with Keeper.of(paths, Zone("UTC")) as keeper:
+            Pages.of(paths).prepare(9_500, ledger, daily, index, keeper)
     ledger.close()
     return Path(paths.page, f"{name}.md").read_text("utf-8")
 

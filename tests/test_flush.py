@@ -8,6 +8,7 @@ import operator
 import os
 import threading
 import time
+from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
@@ -18,7 +19,7 @@ from typing import Any
 import pytest
 
 from hooks import SESSION, exchange, line
-from memoria import backoff, flush, intake, locks
+from memoria import backoff, cli, flush, intake, locks
 from memoria.errors import BadAnswerError, LedgerDamagedError, ModelUnavailableError
 from memoria.flush import Flush
 from memoria.home import Home
@@ -412,6 +413,49 @@ def test_a_long_turn_whose_first_piece_fails_is_tried_again_whole(bench: Bench) 
     bench.flush(ANSWER, now=86400)
     assert kept(bench) == Counter(dict.fromkeys(keys(line(text)), 1))
     assert all(f"word{number:03d}" in bench.said() for number in range(700))
+
+
+def test_a_title_of_several_lines_forges_none_of_the_log(bench: Bench) -> None:
+    bench.script()
+    title = "One\n2026-11-20 10:00:00,000 1 INFO memoria.flush: entry forged01: Two"
+    Path(bench.base, "answers.json").write_text(json.dumps({"flush": [{**ANSWER, "title": title}]}), encoding="utf-8")
+    bench.job(exchange(1))
+    assert cli.main(["flush"]) == 0
+    said = Path(bench.home.paths.log, "memoria.log").read_text(encoding="utf-8")
+    assert len([row for row in said.splitlines() if "memoria.flush: entry " in row]) == 1
+    ledger = Ledger(Path(bench.home.paths.ledger))
+    assert "\n" not in next(iter(ledger.entries())).title
+    ledger.close()
+    root = logging.getLogger("memoria")
+    for handler in root.handlers[:]:  # the door's log file
+        root.removeHandler(handler)
+        handler.close()
+
+
+@pytest.mark.parametrize("set_aside", [True, False])
+def test_who_asks_for_it_does_not_wait_out_what_a_failed_job_has_to_wait(bench: Bench, *, set_aside: bool) -> None:
+    bench.set("MEMORIA_MAX_ATTEMPTS", "1" if set_aside else "5")
+    bench.job(exchange(1))
+    bench.flush(BAD, BAD, BAD)
+    assert (len(bench.failed()), len(bench.waiting())) == (int(set_aside), int(not set_aside))
+    bench.script()
+    assert flush.command(Namespace(retry_failed=set_aside, now=not set_aside), bench.home) == 0
+    assert len(bench.entries()) == 1
+    assert bench.failed() == bench.waiting() == []
+
+
+def test_a_job_that_is_tried_again_by_hand_has_all_its_tries(bench: Bench) -> None:
+    bench.set("MEMORIA_MAX_ATTEMPTS", "2")
+    name = bench.job(exchange(1))
+    for day in (0, 1):
+        bench.flush(BAD, BAD, BAD, now=day * 86400)
+    assert len(bench.failed()) == 1
+    bench.script()
+    Path(bench.base, "answers.json").write_text(json.dumps({"flush": ["no JSON"]}), encoding="utf-8")
+    bench.set("MEMORIA_RETRY_S", "0")
+    flush.command(Namespace(retry_failed=True, now=False), bench.home)
+    assert (bench.waiting(), bench.failed()) == ([name], [])
+    assert Ledger(Path(bench.home.paths.ledger)).tries(name)[0] == 1
 
 
 def test_a_queued_prompt_that_stands_nowhere_else_is_kept(bench: Bench) -> None:

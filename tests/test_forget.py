@@ -123,7 +123,8 @@ def _caches(home: Home) -> None:
     Shown(home.paths.hints, "s9").add([Note("daily/x.md", ["quaggasoft_key"])])
     with Index(home.paths.index) as index:
         feeds.refresh(index, home.paths)
-        Pages.of(home.paths).prepare(9_500, ledger, DailyLog.of(home.paths), index)
+        with Keeper.at(home) as keeper:
+            Pages.of(home.paths).prepare(9_500, ledger, DailyLog.of(home.paths), index, keeper)
     ledger.close()
 
 

@@ -96,6 +96,47 @@ def test_commands_and_trivial_prompts_are_given_nothing(world: Paths, prompt: st
     assert ask(world, prompt) == ""
 
 
+AROUND = (
+    "The marketing brochure needs new colours before Tuesday. Could you also translate it into Portuguese?",
+    "My sister visits the island in August. Pick a hotel near the beach with a garden.",
+)
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_prompt_about_many_things_is_given_the_note_that_fits_one_of_them(world: Paths, place: int) -> None:
+    remember(world, note())
+    parts = list(AROUND)
+    parts.insert(place, PROMPT)
+    assert "worker-lock.md" in ask(world, " ".join(parts))
+    assert ask(world, " ".join(AROUND), session="s2") == ""
+
+
+def test_what_is_asked_after_a_long_paste_is_heard(world: Paths) -> None:
+    remember(world, note())
+    pasted = "\n".join(f"value{number} other{number} thing{number}" for number in range(2_000))
+    assert ask(world, f"look at this\n{pasted}\n{PROMPT}")
+    assert ask(world, f"{PROMPT}\n{pasted}", session="s2")
+
+
+def test_a_sentence_without_an_end_is_looked_at_through_windows() -> None:
+    words = [f"q{chr(97 + number // 26)}{chr(97 + number % 26)}x" for number in range(100)]
+    parts = hint.parts_of(" ".join(words))
+    assert len(parts) > 3
+    assert all(len(part.split()) <= hint.PART_WORDS for part in parts)
+    assert parts[0].split()[0] == words[0]
+    assert parts[-1].split()[-1] == words[-1]
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "...", "!?", "and then", "\u3002\u3002", "\x00\ud800 a b c d"])
+def test_no_prompt_is_too_odd_to_be_taken_apart(text: str) -> None:
+    assert hint.parts_of(text) in ([], [text.strip()], [" ".join(text.split())])
+
+
+def test_languages_without_blanks_have_sentences_too() -> None:
+    parts = hint.parts_of("\u6f6e\u4f4d\u8ba1\u600e\u4e48\u6821\u51c6\uff1f\u9762\u5305\u600e\u4e48\u505a\u3002")
+    assert len(parts) == 2
+
+
 def test_a_prompt_that_begins_with_a_path_is_no_command(world: Paths) -> None:
     remember(world, note())
     assert ask(world, "/tmp/flush lost the worker lock in the flush race")

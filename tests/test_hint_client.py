@@ -16,9 +16,11 @@ import pytest
 from client_session import Session, transcripts
 from memoria import feeds, find, shown, state
 from memoria import paths as places
+from memoria.clock import Zone
 from memoria.daily import DailyLog
 from memoria.index import Index
 from memoria.ledger import Ledger
+from memoria.memory.keep import Keeper
 from memoria.page import Pages
 from memoria.paths import Paths
 from memoria.tally import Tally
@@ -96,7 +98,8 @@ class World:
         daily.refresh(ledger)
         with Index(self.paths.index) as index:
             feeds.refresh(index, self.paths)
-            Pages.of(self.paths).prepare(9_500, ledger, daily, index)
+            with Keeper.of(self.paths, Zone("UTC")) as keeper:
+                Pages.of(self.paths).prepare(9_500, ledger, daily, index, keeper)
         ledger.close()
 
     def session(self, *prompts: str) -> Session:
@@ -195,6 +198,52 @@ def test_the_client_finds_nothing_wrong_with_what_the_hook_prints(world: World) 
     said = [json.loads(text) for text in printed if text]
     assert [list(one) for one in said] == [["hookSpecificOutput"]]
     assert len(said[0]["hookSpecificOutput"]["additionalContext"]) <= 1_500
+
+
+def test_the_setting_switches_the_notes_off(world: World) -> None:
+    world.remember("knowledge/concepts/worker-lock.md", ARTICLE)
+    world.prepare()
+    world.env["MEMORIA_HINTS"] = "off"
+    session = world.session(PROMPT)
+    assert [run.stdout for run in session.hooks if run.event == "UserPromptSubmit"] == [""]
+    assert "may fit this prompt" not in world.said()
+
+
+def test_what_was_found_and_opened_by_the_model_is_counted_and_shown(world: World, tmp_path: Path) -> None:
+    """By the MCP server that the client started, for the session whose prompt was given the note."""
+    world.remember(
+        "knowledge/concepts/worker-lock.md", "# Worker lock\n\nFlush race, worker lock: see `flush_session()`.\n"
+    )
+    world.prepare()
+    steps = [("search", {"query": "worker lock"}), ("read", {"path": "concepts/worker-lock"})]
+
+    def model(body: dict[str, Any]) -> str | list[dict[str, Any]]:
+        if not steps or not body.get("tools"):
+            return "The answer is in `flush_session()`."
+        name, given = steps.pop(0)
+        return [{"type": "tool_use", "id": f"toolu_{name}", "name": f"mcp__memoria__{name}", "input": given}]
+
+    world.api.answer = model
+    config = tmp_path / "mcp.json"
+    server = {"command": sys.executable, "args": ["-m", "memoria", "mcp"], "env": {"MEMORIA_HOME": world.paths.home}}
+    config.write_text(json.dumps({"mcpServers": {"memoria": server}}))
+    own = ("--mcp-config", str(config), "--strict-mcp-config", "--allowedTools", "mcp__memoria")
+    with Session(world.env, world.work, "--plugin-dir", str(ROOT), *own) as session:
+        session.ask(PROMPT)
+        session.settle()
+        session.end()
+    assert steps == []
+    memoria = [sys.executable, "-m", "memoria"]
+    env = {**world.env, "MEMORIA_MODEL": "offline"}
+    subprocess.run([*memoria, "flush", "--now"], env=env, check=True, capture_output=True, timeout=60)
+    (count,) = (each for each in Tally.of(world.paths).counts() if each.key == "knowledge/concepts/worker-lock.md")
+    assert (count.shown, count.found, count.opened, count.used, count.helped) == (1, 1, 1, 1, 1), "one session, one row"
+    shows = subprocess.run([*memoria, "status", "--recall"], env=env, check=True, capture_output=True, timeout=60)
+    said = shows.stdout.decode()
+    assert re.search(r"^shown +1 times", said, re.MULTILINE)
+    assert re.search(r"^used +1 times", said, re.MULTILINE)
+    assert re.search(r"^opened +1 times; found by a search [1-9]", said, re.MULTILINE)
+    assert re.search(r"^rising +knowledge/concepts/worker-lock.md: shown 1, opened 1, used 1$", said, re.MULTILINE)
 
 
 def test_a_note_whose_name_the_answer_says_is_counted_as_used(world: World) -> None:

@@ -69,6 +69,66 @@ def test_facts_are_edited_promoted_and_deleted(home: Home, capsys: pytest.Captur
         run(home, "sync")
 
 
+def test_an_edit_changes_log_page_and_what_waits_for_the_server_and_holds_no_secret(
+    home: Home, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ident = told(home, capsys, "list", "--kind", "correction")[0]["id"]
+    monkeypatch.setenv("MEMORY_API_URL", "http://127.0.0.1:9")
+    home = Home(Settings.load(), home.paths, home.zone)
+    key = "AKIA" + "IOSFODNN7" + "EXAMPLQ"
+    assert run(home, "edit", ident, "The", "bucket", "takes", key) == 0
+    assert "`memoria learned sync`" in capsys.readouterr().err
+    with Keeper.at(home) as keeper:
+        assert [item.body["id"] for item in keeper.to_server.waiting()] == [ident]
+        log = keeper.lines.daily.path(home.zone.day(keeper.known(ident).time)).read_text()
+        page = Path(home.paths.page, f"{SHOP}.md").read_text()
+    for text in (log, page):
+        assert "The bucket takes" in text
+        assert key not in text
+    assert told(home, capsys, "counts")["server"] == {"synced": 0, "local": 2, "waiting": 1, "set aside": 0}
+
+
+def test_what_cannot_be_done_is_said_and_changes_nothing(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    before = told(home, capsys)
+    ident = before[0]["id"]
+    for words, reason in (
+        (("delete", ident, "l-nothing"), "no learned fact 'l-nothing'"),
+        (("promote", ident, "l-nothing"), "no learned fact 'l-nothing'"),
+        (("edit", "l-nothing", "words"), "no learned fact 'l-nothing'"),
+        (("edit", ident, "word " * 200), "at most 600 characters"),
+        (("edit", ident, " "), "a fact needs words"),
+        (("list", "--since", "yesterday"), "--since takes a day"),
+    ):
+        with pytest.raises(ExpectedError, match=reason):
+            run(home, *words)
+    assert told(home, capsys) == before
+
+
+def test_a_second_run_does_no_harm(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    ident = told(home, capsys, "promote")[0]["id"]
+    once = told(home, capsys, "promote", ident, ident)
+    assert len(once) == 1
+    assert told(home, capsys, "promote", ident) == once
+    assert told(home, capsys, "edit", ident, "Use bun.") == told(home, capsys, "edit", ident, "Use bun.")
+    assert len(told(home, capsys, "delete", ident, f"^{ident}")) == 1
+    with pytest.raises(ExpectedError, match="no learned fact"):
+        run(home, "delete", ident)
+
+
+def test_a_server_that_is_away_is_named_and_nothing_is_lost(
+    home: Home, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMORY_API_URL", "http://127.0.0.1:9")
+    home = Home(Settings.load(), home.paths, home.zone)
+    before = told(home, capsys)
+    with pytest.raises(ExpectedError, match="cannot be reached"):
+        run(home, "sync")
+    capsys.readouterr()
+    assert run(home, "sync", "--json") == 1
+    assert "cannot be reached" in json.loads(capsys.readouterr().out)["problems"][0]
+    assert told(home, capsys) == before
+
+
 def test_the_servers_variables_have_the_names_that_others_use(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMORY_API_URL", "http://127.0.0.1:1")
     monkeypatch.setenv("MEMORY_API_KEY", "k")

@@ -130,3 +130,11 @@ def test_processes_that_open_a_new_ledger_at_once_share_it(tmp_path: Path) -> No
     ledger = Ledger(path)
     assert ledger.db.execute("SELECT count(*) FROM calls").fetchone()[0] == 6
     ledger.close()
+
+
+def test_a_person_who_asks_need_not_wait_for_the_next_try(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.db")
+    ledger.failed(["a.job"], counted=True, not_before=9e9, reason="the budget is spent")
+    ledger.lift_waits()
+    assert ledger.tries("a.job") == (1, 0.0, "the budget is spent")
+    ledger.close()

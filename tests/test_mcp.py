@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -75,6 +76,13 @@ async def refused(client: Client, name: str, **given: Any) -> str:
     return "".join(getattr(block, "text", "") for block in result.content)
 
 
+def fenced(answer: str) -> str:
+    """What an answer shows as data."""
+    inside = re.search(r"^<([a-z-]+-[0-9a-f]{6})>\n(.*)\n</\1>$", answer, re.DOTALL | re.MULTILINE)
+    assert inside, answer
+    return inside[2]
+
+
 def test_working_memory_lives_from_one_server_to_the_next(tmp_path: Path) -> None:
     home(tmp_path)
     made: list[str] = []
@@ -109,7 +117,7 @@ def test_sessions_are_kept_apart_and_projects_are_reached_outwards(tmp_path: Pat
         await call(client, "set", key="k", value=1)
 
     async def other(client: Client) -> None:
-        assert "There is no key 'k'" in await call(client, "get", key="k", outwards=True)
+        assert "There is no such key" in await call(client, "get", key="k", outwards=True)
 
     drive(tmp_path, one)
     drive(tmp_path, other, CLAUDE_CODE_SESSION_ID="s-2")
@@ -152,10 +160,11 @@ def test_pages_are_read_by_path_or_link_and_in_parts(tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         for name in ("knowledge/concepts/spool.md", "concepts/spool", "[[concepts/spool#Spool|the spool]]"):
             page = await call(client, "read", path=name)
-            assert page.startswith("knowledge/concepts/spool.md, lines 1 to 3 of 3\n<memory-")
+            assert "Lines 1 to 3 of 3, as of 20" in page
+            assert fenced(page).startswith("knowledge/concepts/spool.md\n\n# Spool")
             assert "a rename is the claim" in page
         day = await call(client, "read", path="daily/2026-11-21", first_line=991, lines=5)
-        assert "lines 991 to 995 of 1000; read on with first_line 996" in day
+        assert "Lines 991 to 995 of 1000, as of 2026-11-21; read on with first_line 996." in day
         assert "line 995" in day
         assert "line 996" not in day.split("\n", 1)[1]
 
@@ -184,6 +193,34 @@ def test_what_is_shown_cannot_leave_its_fence(tmp_path: Path) -> None:
     drive(tmp_path, scenario)
 
 
+def test_what_is_too_long_for_one_answer_is_read_on_to_its_end(tmp_path: Path) -> None:
+    top = home(tmp_path)
+    words = [f"w{number}" for number in range(20_000)]
+    (top / "knowledge" / "concepts" / "long.md").write_text(" ".join(words))
+    value = "".join(chr(0x4E00 + number % 20_000) for number in range(10_000))
+
+    async def scenario(client: Client) -> None:
+        read, line = "", 1
+        while line:
+            answer = await call(client, "read", path="concepts/long", first_line=line)
+            assert len(answer.encode()) < 25_000
+            read += fenced(answer).partition("\n\n")[2] + " "
+            more = re.search(r"read on with first_line (\d+)", answer)
+            line = int(more[1]) if more else 0
+        assert read.split() == words
+        await call(client, "set", key="k", value=value)
+        read, at = "", 1
+        while at:
+            answer = await call(client, "get", key="k", first_character=at)
+            assert len(answer.encode()) < 25_000
+            read += fenced(answer).replace("\n", "")
+            more = re.search(r"read on with first_character (\d+)", answer)
+            at = int(more[1]) if more else 0
+        assert value in read
+
+    drive(tmp_path, scenario)
+
+
 def test_what_is_remembered_is_found_and_what_is_forgotten_is_gone(tmp_path: Path) -> None:
     top = home(tmp_path)
     day = top / "daily"
@@ -195,7 +232,6 @@ def test_what_is_remembered_is_found_and_what_is_forgotten_is_gone(tmp_path: Pat
         assert ident in "".join(path.read_text() for path in day.glob("*.md"))
         found = await call(client, "search", query="flush worker lock", kinds=["fact"])
         assert "takes the day lock" in found
-        assert found.startswith("<memory-")
         assert "Known already" in await call(
             client, "remember", content="The flush worker takes the day lock before it appends."
         )
@@ -226,7 +262,7 @@ def test_search_finds_articles_and_says_where_to_read_them(tmp_path: Path) -> No
 
     async def scenario(client: Client) -> None:
         found = await call(client, "search", query="claim by rename")
-        path = found.splitlines()[1].split(" · ")[0]
+        path = fenced(found).split(" · ")[0]
         assert path == "knowledge/concepts/spool.md"
         assert "a rename is the claim" in await call(client, "read", path=path)
         assert "Nothing found" in await call(client, "search", query="zyzzyva")
@@ -295,7 +331,7 @@ def test_the_real_client_lets_a_model_use_the_tools(tmp_path: Path) -> None:
         answers = results(api.messages[-1].body)
     assert "Fix the flush race" in answers[0]
     assert "'_no' does not match" in answers[1]
-    assert "Kept under 'found'" in answers[2]
+    assert answers[2] == "Kept."
     assert "a rename is the claim" in answers[3]
     assert "Fix the flush race" in answers[4]
     assert '"found"' in answers[4]

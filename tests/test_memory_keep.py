@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 
 from facts import BLOG, SHOP, fact, keeper
+from home_of import run
+from memoria import flush, upkeep
 from memoria.errors import ExpectedError, MemoryStoreError
+from memoria.home import Home
 from memoria.memory.event import GLOBAL
 from memoria.memory.keep import Keeper
 from memoria.memory.lines import Lines
@@ -107,6 +110,25 @@ def test_a_store_error_keeps_the_fact_waiting_and_says_so(tmp_path: Path, monkey
         assert logs(home).count(f"^{event.id}") == 1
 
 
+def test_the_next_worker_brings_in_what_waits_even_without_a_session(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    event = fact("Use pnpm, not npm.")
+    home = Home.open()
+    with Keeper.at(home) as kept, monkeypatch.context() as broken:
+        broken.setattr(Store, "put", _raise(sqlite3.OperationalError("disk I/O error")))
+        with pytest.raises(MemoryStoreError):
+            kept.take([event])
+        upkeep.bring_in(kept)
+        assert "wait in" in caplog.text
+        assert len(kept.outbox.waiting()) == 1
+    assert run(flush, home) == 0
+    with Keeper.at(home) as kept:
+        assert kept.store.facts() == [event]
+        assert kept.outbox.waiting() == []
+    assert event.content in Path(home.paths.page, f"{SHOP}.md").read_text("utf-8")
+
+
 @pytest.mark.parametrize("step", ["log", "store", "acknowledge"])
 def test_a_crash_at_any_step_leaves_the_fact_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     old, new = fact("Use tabs for indentation, not spaces."), fact("Use spaces for indentation, not tabs.", day=1)
@@ -166,32 +188,3 @@ def test_edit_promote_and_delete_go_to_the_log(tmp_path: Path) -> None:
             home.delete(event.id)
         with pytest.raises(ExpectedError, match="no learned fact"):
             home.edit("l-nothing", "words")
-
-
-def test_a_week_of_one_preference(tmp_path: Path) -> None:
-    """Stated, changed, corrected, seen in two projects, offered, promoted, forgotten: right in log and store."""
-    with keeper(tmp_path) as home:
-        home.take([fact("Use npm for packages, not yarn.", day=0)], "shop")  # Monday: stated
-        home.take([fact("Use pnpm for packages, not npm.", day=1)], "shop")  # Tuesday: changed
-        (live,) = home.store.facts(project=SHOP)
-        assert live.content == "Use pnpm for packages, not npm."
-        home.take([fact("No, use pnpm for packages, not npm!", "correction", day=2)], "shop")  # Wednesday: corrected
-        (live,) = home.store.facts(project=SHOP)
-        assert (live.kind, live.seen) == ("correction", 2)
-        assert home.offered() == []
-        home.take([fact("Use pnpm for packages, not npm.", day=3, project=BLOG)], "blog")  # Thursday: elsewhere
-        assert [event.also for event in home.offered()] == [(BLOG,)]
-        assert [event.id for event in home.store.facts(project=BLOG)] == [live.id]
-        home.promote(live.id)  # Friday: everywhere
-        assert home.offered() == []
-        assert [event.id for event in home.store.facts(project="third-000000")] == [live.id]
-    with keeper(tmp_path) as home:  # the store agrees with the logs alone
-        Path(home.store.path).unlink()
-    with keeper(tmp_path) as home:
-        (again,) = home.store.facts()
-        assert (again.id, again.project, again.seen, again.kind) == (live.id, GLOBAL, 3, "correction")
-        assert [event.id for event in home.store.matching("npm yarn packages")] == [live.id]
-        home.delete(live.id)  # Sunday: forgotten
-        assert home.store.facts() == []
-        assert home.store.matching("npm yarn packages") == []
-        assert live.id not in "".join(row for row in logs(home).split("\n") if row.startswith("- ["))

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from facts import MONDAY, SHOP, fact, keeper
-from memoria import clock
+from home_of import run
+from memoria import clock, flush, upkeep
 from memoria.errors import ExpectedError, RemoteDeniedError, RemoteError, RemoteUnavailableError
+from memoria.home import Home
 from memoria.memory.event import GLOBAL
 from memoria.memory.keep import Keeper
 from memoria.memory.outbox import MAX_ATTEMPTS
@@ -90,25 +92,36 @@ def test_edits_and_deletions_travel(server: MemoryServer, here: Keeper, there: K
 
 
 @pytest.mark.parametrize("skew", [-1, 1])
+@pytest.mark.parametrize("back_first", ["here", "there"])
 def test_two_machines_converge_with_either_offline_and_clocks_an_hour_apart(
-    server: MemoryServer, here: Keeper, there: Keeper, skew: float
+    server: MemoryServer, here: Keeper, there: Keeper, skew: float, back_first: str
 ) -> None:
     server.skew = timedelta(hours=skew)
-    first = fact("Use tabs for indentation, not spaces.")
-    here.take([first])
+    first, gone = fact("Use tabs for indentation, not spaces."), fact("The wombat service owns the invoices.", "fact")
+    here.take([first, gone])
     sync(here, server)
     sync(there, server, skew=-skew)
-    # both work on without the server: one replaces the fact, the other adds, edits and learns the same thing
+    assert said(there) == said(here)
+    # Both work on without the server. One replaces a fact and hears another again; the other adds, edits the first,
+    # learns the same thing in its own words and its own time, and deletes what the first one has just heard again.
     hour = skew / 24
     here.take([fact("Use spaces for indentation, not tabs.", day=1), fact("Name tests as promises.", day=1)])
+    here.take([fact("The wombat service owns the invoices.", "fact", day=1)])
     there.take([fact("Deploys go out on Tuesdays.", "operational", day=1 + hour)])
     there.take([fact("Name tests as promises.", day=1 + hour, session="s-2")])
     there.edit(first.id, "Use tabs for indentation, not spaces, said once.")
-    for home, drift in ((there, -skew), (here, 0), (there, -skew), (here, 0), (there, -skew)):
+    there.delete(gone.id)
+    machines = {"here": (here, 0.0), "there": (there, -skew)}
+    other = "there" if back_first == "here" else "here"
+    for home, drift in (machines[name] for name in (back_first, other, back_first, other, back_first)):
         assert sync(home, server, full=True, skew=drift).problems == ()
     wanted = ["Deploys go out on Tuesdays.", "Name tests as promises.", "Use spaces for indentation, not tabs."]
     assert said(here) == said(there) == wanted
     assert server.live().count("Name tests as promises.") == 1
+    assert not any("wombat" in content for content in server.live()), "a deletion outlives a repetition"
+    for home in (here, there):
+        logs = "".join(path.read_text() for path in home.lines.daily.folder.glob("*.md"))
+        assert "wombat" not in logs
     assert sync(here, server, full=True) == sync(there, server, full=True) == Synced()
 
 
@@ -184,21 +197,59 @@ def test_a_slow_answer_is_given_up(server: MemoryServer, here: Keeper) -> None:
     assert "cannot be reached" in sync(here, server, timeout=0.2).problems[0]
 
 
+@pytest.mark.parametrize("status", [401, 403])
 def test_a_refused_key_degrades_to_local_with_one_warning_and_recovers(
-    server: MemoryServer, here: Keeper, caplog: pytest.LogCaptureFixture
+    server: MemoryServer, here: Keeper, caplog: pytest.LogCaptureFixture, status: int
 ) -> None:
     caplog.set_level(logging.WARNING)
-    server.key = "another"
+
+    def refuse() -> None:
+        server.fault_for.update(dict.fromkeys(("GET", "POST", "PUT", "DELETE"), status))
+
+    refuse()
     here.take([fact("Use pnpm, not npm.")])
     for _ in range(3):
         assert sync(here, server).problems
     assert len([row for row in caplog.records if "refuses the key" in row.message]) == 1
     assert said(here) == ["Use pnpm, not npm."]
-    server.key = KEY
+    server.fault_for.clear()
     assert sync(here, server) == Synced(pushed=1)
-    server.key = "another"
+    refuse()
     sync(here, server)
     assert len([row for row in caplog.records if "refuses the key" in row.message]) == 2
+
+
+def test_the_worker_says_once_that_the_key_is_refused_and_takes_it_back(
+    server: MemoryServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    monkeypatch.setenv("MEMORY_API_URL", server.url)
+    monkeypatch.setenv("MEMORY_API_KEY", "wrong")
+    home = Home.open()
+    notice = Path(home.paths.state, "notice")
+    with Keeper.at(home) as kept:
+        kept.take([fact("Use pnpm, not npm.")])
+        for _ in range(3):
+            upkeep.exchange_facts(home, kept)
+        assert len(caplog.records) == 1
+        assert notice.read_text().count("refuses the key") == 1
+        notice.unlink()  # a session's start has shown it
+        upkeep.exchange_facts(home, kept)
+        assert not notice.exists()
+        monkeypatch.setenv("MEMORY_API_KEY", KEY)
+        upkeep.exchange_facts(Home.open(), kept)
+        assert server.live() == ["Use pnpm, not npm."]
+
+
+def test_an_address_that_is_none_stops_no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMORY_API_URL", "memory.example")
+    home = Home.open()
+    with Keeper.at(home) as kept:
+        kept.take([fact("Use pnpm, not npm.")])
+    assert run(flush, home) == 0
+    assert "must be an http(s) address" in Path(home.paths.state, "notice").read_text()
+    with Keeper.at(home) as kept:
+        assert said(kept) == ["Use pnpm, not npm."]
 
 
 def test_local_facts_that_the_server_lacks_are_pushed_and_never_dropped(server: MemoryServer, here: Keeper) -> None:
@@ -256,6 +307,51 @@ def test_a_deleted_fact_does_not_come_back_while_the_server_was_away(server: Mem
     server.fault_for.clear()
     sync(here, server, full=True)
     assert said(here) == server.live() == []
+
+
+@pytest.mark.parametrize("lost", ["store", "answer"])
+def test_a_fact_whose_number_is_not_known_is_deleted_there_too(tmp_path: Path, server: MemoryServer, lost: str) -> None:
+    event = fact("Use pnpm, not npm.")
+    with keeper(tmp_path / "home", server=True) as home:
+        home.take([event])
+        if lost == "answer":
+            server.fault_for["POST"] = "cut"
+        sync(home, server)
+        assert server.live() == [event.content]
+        server.fault_for.clear()
+        if lost == "store":
+            home.store.path.unlink()
+    with keeper(tmp_path / "home", server=True) as home:
+        home.delete(event.id)
+        server.fault_for["GET"] = 503
+        assert sync(home, server).problems
+        assert len(home.to_server.waiting()) == 1, "without a look nobody can tell the number"
+        server.fault_for.clear()
+        sync(home, server)
+        assert said(home) == server.live() == []
+        assert sync(home, server, full=True) == Synced()
+
+
+def test_a_deletion_by_hand_reaches_the_server_though_the_reader_was_killed(
+    tmp_path: Path, server: MemoryServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    event = fact("Use pnpm, not npm.")
+    with keeper(tmp_path / "home", server=True) as home:
+        home.take([event])
+        sync(home, server)
+        day = home.lines.daily.path(MONDAY.date())
+        day.write_text("# Daily Log\n")
+        with monkeypatch.context() as killed:
+            killed.setattr(Keeper, "_tell", _die)
+            with pytest.raises(KeyboardInterrupt):
+                home.refresh()
+    with keeper(tmp_path / "home", server=True) as home:
+        sync(home, server, full=True)
+        assert said(home) == server.live() == []
+
+
+def _die(*_: object) -> None:
+    raise KeyboardInterrupt
 
 
 def test_what_another_program_wrote_is_taken_in_and_never_rewritten(server: MemoryServer, here: Keeper) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from memoria import keyshapes
 from memoria.redact import Redactor, redact
 from redaction import Example, examples
+from redaction_held_out import held_out
 
 SECRETS = examples("secret")
 PLAIN = examples("plain")
@@ -19,7 +20,6 @@ KNOWN_FALSE_ALARMS = {"kCVPixelFormatType_420YpCbCr8BiPlanarVideoRange"}  # an i
 KNOWN_MISSES = {  # no word and no shape tells them from any other text
     "ada / … are the credentials",
     'jwt.verify(t, "…")',
-    'BasicAuth("ada", "…")',
     "recovery code: …",
     "the PIN is …",
 }
@@ -35,6 +35,20 @@ def test_a_secret_does_not_survive_unless_the_docs_say_so(example: Example) -> N
 def test_what_only_looks_like_a_secret_stays(example: Example) -> None:
     if example.text not in KNOWN_FALSE_ALARMS:
         assert redact(example.text) == example.text
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_second_held_out_set_is_caught_whatever_its_values(seed: int) -> None:
+    """A password of letters alone may by chance look like a name: one of the values may be missed, never a form."""
+    missed = [example.text for example in held_out("secret", seed) if example.survivors(redact(example.text))]
+    assert len(missed) <= 1, missed
+    assert [example.text for example in held_out("plain", seed) if redact(example.text) != example.text] == []
+
+
+@pytest.mark.parametrize("example", held_out("secret"), ids=lambda example: f"{example.kind}-{example.text[:30]}")
+def test_each_form_of_the_second_held_out_set_is_caught(example: Example) -> None:
+    assert example.survivors(redact(example.text)) == []
+    assert redact(redact(example.text)) == redact(example.text)
 
 
 def test_the_set_is_large_enough_to_mean_something() -> None:
@@ -157,6 +171,14 @@ HOSTILE = [
     "[redacted:token]: x1",
     "<password>",
     "ab3D/",
+    "hmac.new(",
+    "jwt.sign(a",
+    "seed phrase abc ",
+    "mnemonic",
+    "login a\npassword ",
+    "token\n  value: ",
+    'env("token", ',
+    "/IncomingWebhook/",
 ]
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -43,6 +46,16 @@ def test_what_waits_and_what_failed_is_named_with_the_reason(home: Home, capsys:
     assert "--retry-failed" in said
 
 
+def test_why_turns_are_not_judged_now_is_said(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["status"]) == 0
+    assert "judging" not in capsys.readouterr().out
+    ledger = Ledger(Path(home.paths.ledger))
+    ledger.failed(["judge"], counted=True, not_before=time.time() + 60, reason="overloaded")
+    ledger.close()
+    assert main(["status"]) == 0
+    assert ": overloaded" in capsys.readouterr().out
+
+
 def test_the_json_holds_every_fact(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
     ledger = Ledger(Path(home.paths.ledger))
     ledger.record(Booked("e1", "2026-11-18", "s", "p-1", "A title", ("k1", "k2")))
@@ -57,6 +70,36 @@ def test_the_json_holds_every_fact(home: Home, capsys: pytest.CaptureFixture[str
     assert (day["calls"], day["failed"], day["cost_usd"]) == (2, 1, 0.004)
     assert facts["notes"][0]["text"] == "bytes 0 to 10 of t.jsonl"
     assert facts["last_hook"] is None
+
+
+def test_costs_are_told_by_call_by_day_and_by_project(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    ledger = Ledger(Path(home.paths.ledger))
+    ledger.book(Call("flush", "claude:haiku", "loom-1", "ok", 1000, 200, 0.002, 1.5))
+    ledger.book(Call("flush", "claude:haiku", "loom-1", "ok", 500, 100, 0.001, 1.5))
+    ledger.book(Call("compile", "claude:haiku", "tide-2", "BadAnswerError", 700, 0, 0.004, 1.5))
+    ledger.close()
+    assert main(["status", "--costs"]) == 0
+    said = capsys.readouterr().out
+    assert "today         $0.0070 of $1.00" in said
+    assert "loom-1 · claude:haiku: 1,500 tokens in, 300 out, $0.0030" in said
+    assert "compile · tide-2 · claude:haiku: 700 tokens in, 0 out, $0.0040, 1.5 s, BadAnswerError" in said
+    assert main(["status", "--costs", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert [(row["project"], row["cost_usd"]) for row in facts["sums"]] == [("loom-1", 0.003), ("tide-2", 0.004)]
+    assert len(facts["calls"]) == 3
+
+
+def test_a_reader_that_has_seen_enough_is_no_fault() -> None:
+    """``memoria status | head -1``: no traceback, whether the pipe closes before or at the end."""
+    run = subprocess.Popen(
+        [sys.executable, "-m", "memoria", "status", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert run.stdout
+    assert run.stderr
+    run.stdout.close()
+    assert run.stderr.read() == b""
+    assert run.wait() == 0
+    run.stderr.close()
 
 
 def test_the_last_hook_is_the_last_line_of_its_log(home: Home) -> None:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import memoria
-from memoria.line import may_hold_words, objects
+import memoria.line
+from memoria.line import kept
 from memoria.tooluse import LINE, describe
 from memoria.turn import Exchange, Reader, Turn, exchanges, split
 
@@ -52,6 +55,18 @@ def result(content: Any, **more: Any) -> bytes:
 def read(lines: Iterable[bytes], *, keep_sidechains: bool = False) -> list[Turn]:
     reader = Reader(keep_sidechains=keep_sidechains)
     return [*reader.read(lines), *reader.settle()]
+
+
+class Refusing:
+    """Takes the decoder's place: every line is read whole by ``objects``, the yardstick."""
+
+    def decode(self, line: bytes) -> Any:
+        raise ValueError
+
+
+def read_wholly(lines: Iterable[bytes], *, keep_sidechains: bool = False) -> list[Turn]:
+    with patch.object(memoria.line, "_LINE", Refusing()):
+        return read(lines, keep_sidechains=keep_sidechains)
 
 
 def lines_of(path: Path) -> list[bytes]:
@@ -94,10 +109,9 @@ def test_answers_refusals_and_pasted_pictures_are_the_users_words() -> None:
     assert said("client-2.1.jsonl", "note") == notes
 
 
-def test_the_big_lines_of_a_new_client_are_passed_over_unparsed() -> None:
+def test_the_big_lines_of_a_new_client_are_passed_over() -> None:
     lines = lines_of(HERE / "transcripts" / "client-2.1.329.jsonl")
     assert [turn.text for turn in read(lines)] == ["what is in warp.toml?", "", "One setting: `threads = 800`."]
-    assert sum(map(may_hold_words, lines)) == 3
 
 
 def test_a_compaction_summary_is_not_taken_for_the_users_words() -> None:
@@ -170,8 +184,7 @@ def test_one_line_can_hold_a_failure_and_the_users_words_under_different_keys() 
         line(type="progress", sessionId="s", data={"message": {"type": "user"}}).strip() + user("yes"),
     ],
 )
-def test_the_cheap_test_never_loses_the_users_words(words: bytes) -> None:
-    assert may_hold_words(words)
+def test_the_users_words_are_kept_wherever_they_stand(words: bytes) -> None:
     [turn] = [turn for turn in read([words]) if turn.role == "user"]
     assert turn.text.endswith(("yes", '"yes"'))
 
@@ -266,13 +279,108 @@ def test_a_random_prefix_gives_the_first_turns_of_the_whole(path: Path) -> None:
 
 
 @every_transcript
-def test_a_line_passed_over_unparsed_holds_no_turn(path: Path) -> None:
-    for raw in lines_of(path):
-        if not may_hold_words(raw):
-            kinds = {value.get("type") for value in objects(raw)}
-            assert "queue-operation" not in kinds
-            spaced = b"".join(json.dumps(value).encode() + b"\n" for value in objects(raw))
-            assert read([spaced], keep_sidechains=True) == []
+def test_reading_only_what_is_kept_gives_the_same_turns_as_reading_all(path: Path) -> None:
+    lines = lines_of(path)
+    for keep in (False, True):
+        assert read(lines, keep_sidechains=keep) == read_wholly(lines, keep_sidechains=keep)
+
+
+@every_transcript
+def test_without_their_tool_lines_turns_are_the_same(path: Path) -> None:
+    reader = Reader(describing=False)
+    bare = [*reader.read(lines_of(path)), *reader.settle()]
+    assert [replace(turn, tools=()) for turn in bare] == [replace(turn, tools=()) for turn in read(lines_of(path))]
+    assert all(bool(turn.text or turn.tools) for turn in bare)
+
+
+def test_a_tools_output_is_not_decoded() -> None:
+    [value] = kept([result("the output of a tool")])
+    assert not isinstance(value["message"]["content"][0]["content"], str)
+    assert "toolUseResult" not in next(iter(kept([user("words", toolUseResult={"stdout": "x"})])))
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        rb'"text <exit_code>3</exit_code>"',
+        rb'"text \u003cexit_code>3</exit_code>"',
+        rb'"\u0055ser has answered your questions: yes"',
+        rb'" \t\n User has answered your questions: yes"',
+        rb'"\u2003\f\r\nYour questions have been answered: yes"',
+        '"\u2003User has approved your plan"'.encode(),
+        rb'"User has approved your plan"',
+        b'"User has answered your questions: \xff"',
+        rb'"User has answered your questions: \ud800"',
+        rb'[{"type":"text","text":"User has answered your questions: yes"}]',
+    ],
+)
+@pytest.mark.parametrize("uuid", [b'"u"', b"7", b'""', b"null", b"[1]"])
+def test_output_that_tells_something_is_decoded_however_it_is_written(raw: bytes, uuid: bytes) -> None:
+    block = b'{"type":"tool_result","tool_use_id":"t","content":' + raw + b"}"
+    raw_line = b'{"type":"user","uuid":' + uuid + b',"sessionId":"s","message":{"content":[' + block + b"]}}"
+    assert read([raw_line]) == read_wholly([raw_line]) != []
+
+
+# What a byte test might take for structure stands here inside of strings, and the other way round.
+MARKERS = (
+    "yes", '"type":"progress"', '"type":"thinking"', '\\"type\\":\\"user\\"', '}{"type":"user"', '"sessionId":"s"',
+    "User has answered your questions: a", "\u2003User has answered your questions: b", "<exit_code>3</exit_code>",
+    "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\nno", "User has",
+    "User has approved your plan", "<status>", "is_error", '"is_error":true', "\x1b[31mred", "\ud800", "\ufeff", "\0",
+    "\\", '"', "\n", "Exit code 1", "\u0130", "[Request interrupted by user]", "<system-reminder>x</system-reminder>y",
+)  # fmt: skip
+WORDS = st.lists(st.sampled_from(MARKERS), max_size=3).map("".join)
+BLOCKS = st.fixed_dictionaries(
+    {"type": st.sampled_from(("text", "tool_use", "tool_result", "thinking", "image", "later", "text"))},
+    optional={
+        "text": WORDS,
+        "content": WORDS
+        | st.lists(st.fixed_dictionaries({"type": st.just("text"), "text": WORDS}) | WORDS, max_size=2),
+        "is_error": st.booleans(),
+        "name": st.sampled_from(("Bash", "ExitPlanMode", "Edit")),
+        "input": st.dictionaries(st.sampled_from(("command", "plan", "file_path")), WORDS, max_size=2),
+        "thinking": WORDS,
+    },
+)
+ROWS = st.fixed_dictionaries(
+    {"type": st.sampled_from(("user", "assistant", "assistant", "progress", "attachment", "queue-operation", "user"))},
+    optional={
+        "uuid": st.sampled_from(("u1", "u2", "u3", "", 7)),
+        "sessionId": st.just("s"),
+        "cwd": WORDS,
+        "toolUseResult": WORDS | st.lists(WORDS, max_size=1),
+        "message": st.fixed_dictionaries(
+            {"content": st.lists(BLOCKS | WORDS, max_size=3) | WORDS | st.none()},
+            optional={"role": WORDS, "id": st.just("m"), "model": st.sampled_from(("opus", "<synthetic>"))},
+        )
+        | WORDS,
+        "attachment": st.fixed_dictionaries(
+            {"type": st.sampled_from(("queued_command", "skill_listing"))}, optional={"prompt": WORDS}
+        ),
+        "operation": st.sampled_from(("enqueue", "remove", "popAll")),
+        "content": WORDS,
+        "timestamp": st.sampled_from(("2026-03-01T09:00:01Z", "2026-03-01T09:00:02Z", "not a time")),
+        "isSidechain": st.booleans(),
+        "isMeta": st.booleans(),
+        "planContent": WORDS,
+        "data": st.dictionaries(st.just("message"), WORDS),
+    },
+)
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(rows=st.lists(ROWS, min_size=1, max_size=5), data=st.data())
+def test_no_line_is_misread_whatever_its_strings_look_like(rows: list[dict[str, Any]], data: st.DataObject) -> None:
+    lines = []
+    for row in rows:
+        ascii_only, spaced = data.draw(st.booleans()), data.draw(st.booleans())
+        text = json.dumps(row, ensure_ascii=ascii_only, separators=None if spaced else (",", ":"))
+        raw = text.encode("utf-8", "surrogatepass")
+        cut = data.draw(st.integers(0, len(raw))) if data.draw(st.integers(0, 4)) == 0 else len(raw)
+        lines.append(raw[:cut] + data.draw(st.sampled_from((b"\n", b"\n", b"\r\n", b"", b"\0\n"))))
+    written = b"".join(lines).splitlines(keepends=True)
+    for keep in (False, True):
+        assert read(written, keep_sidechains=keep) == read_wholly(written, keep_sidechains=keep)
 
 
 QUEUE_EVENTS = st.sampled_from(("enqueue", "remove", "dequeue", "popAll", "user", "attachment", "assistant"))

@@ -75,6 +75,13 @@ class Archive:
         except FileNotFoundError:
             return None
 
+    def read(self, kept: Kept) -> list[Turn]:
+        """The turns of one listed file; none when it has gone. ArchiveError: they cannot be read."""
+        try:
+            return list(_read(kept.path))
+        except FileNotFoundError:
+            return []
+
     def remove(self, entry_id: str) -> bool:
         """Forget an entry's turns, readable or not; whether there were any."""
         path = self._path(entry_id)

@@ -29,13 +29,21 @@ _WHOSE_KEY = re.compile(
 )
 _ASSIGN = re.compile(
     r"""(?:\\{0,2}["'`*]){0,3}\]?[ \t]{0,4}"""
-    r"""(?::[ \t]?[\w.|\[\] ]{2,20}[ \t]?=(?!=)|=>|:=|={1,3}|:(?!:)|\|(?!\|))"""
+    r"""(?::[ \t]?[\w.|\[\] ]{2,20}[ \t]?=(?!=)|=>|:=|={1,3}|:(?!:)|\|(?!\|)"""
+    r"""|(?:\|\||\?\?|[ \t]or)(?=[ \t]{0,4}["'`]))"""
     r"""[ \t]{0,8}(?:\\{0,2}["'`*]{2}[ \t]{0,2})?(?:\r?\n[ \t]{0,40}(?=\\{0,2}["']))?"""
 )
 _ATTRIBUTE = re.compile(r"""\\{0,2}["'][ \t]{1,4}value[ \t]{0,2}=[ \t]{0,2}(?=\\{0,2}["'])""")
+# A name and its value as two fields: ``- name: API_TOKEN`` and ``value: …`` (containers), ``{"name": …, "value": …}``.
+_PAIRED = re.compile(
+    r"""\\{0,2}["']?,?[ \t]{0,4}(?:\r?\n[ \t]{0,40})?\\{0,2}["']?value\\{0,2}["']?[ \t]{0,2}:[ \t]{0,4}"""
+)
+# What is taken when the environment does not say: ``os.environ.get("JWT_SECRET", "…")``.
+_FALLBACK = re.compile(r"""["'],[ \t]{0,4}(?:default[ \t]?=[ \t]?)?(?=["'])""")
+_ASKED = re.compile(r"""(?:get|env|config|setting|fetch)\(["'][\w.-]{0,40}$""", re.IGNORECASE)
 _ELEMENT = re.compile(r">(?=[^<>\s]{4,300}</)")
 _FLAG = re.compile(r"(?:^|\s)-[^\s=]{0,40}$")
-_NETRC = re.compile(r"\blogin \S{1,40} $")
+_NETRC = re.compile(r"login[ \t]{1,4}\S{1,60}\s{1,40}\Z")
 _TAG = re.compile(r"<[\w:.-]{0,40}$")
 _SPACE = re.compile(r"[ \t]{1,4}(?![-&|<>;)])")
 _SAID = re.compile(
@@ -160,17 +168,33 @@ def _form(text: str, lowered: str, start: int, end: int, *, password: bool) -> t
     before = text[max(text.rfind("\n", max(0, start - 60), start) + 1, start - 60, 0) : start]
     match = None
     form = ""
-    if _FLAG.search(before) or (password and _NETRC.search(before)):
+    if _FLAG.search(before) or (password and _is_netrc(text, lowered, start)):
         form, match = "flag", _SPACE.match(text, end)
     if not match and _TAG.search(before):
         form, match = "assign", _ELEMENT.match(text, end)
     if not match:
         form, match = "quoted", _ATTRIBUTE.match(lowered, end)
     if not match:
+        form, match = "assign", _field(lowered, before, end)
+    if not match:
         form, match = "said", _SAID.match(lowered, end)
     if not match:
         form, match = "beside", (_BESIDE_PASSWORD if password else _BESIDE).match(text, end)
     return (form, match.end()) if match else ("", end)
+
+
+def _is_netrc(text: str, lowered: str, start: int) -> bool:
+    """``login NAME password …``, on one line or two."""
+    login = lowered.rfind("login", max(0, start - 110), start)
+    return login >= 0 and _NETRC.match(text, login, start) is not None
+
+
+def _field(lowered: str, before: str, end: int) -> re.Match[str] | None:
+    """Where a value stands in a field of its own, or as what is taken when a name has none."""
+    if lowered.find("value", end, end + 60) >= 0 and (match := _PAIRED.match(lowered, end)):
+        return match
+    match = _FALLBACK.match(lowered, end)
+    return match if match and _ASKED.search(before) else None
 
 
 def _extent(text: str, start: int, *, environment: bool) -> tuple[int, int, bool]:
@@ -218,6 +242,7 @@ class _Judged:
         if self.quoted and self.form != "said":
             return self.digit or self.symbol or not _LABEL.search(self.value.replace("_", " ").replace("-", " "))
         strong = (self.digit and (self.letter or len(self.value) > 5)) or (self.symbol and self.letter)
+        strong = strong or _is_drawn_of_letters(self.value)
         return len(self.value) >= 6 and strong and not (_TYPE.match(self.value) or _SNAKE.match(self.value))
 
     def _is_key(self) -> bool:
@@ -236,7 +261,8 @@ class _Judged:
         if not self.digit or not self.letter or _PLACEHOLDER.match(value) or re.search(r"\s", value):
             return False
         if self.password and self.form == "beside":
-            return len(value) >= 6 and self.symbol and not _is_code(value, quoted=self.quoted)
+            mixed = len(value) >= 8 and is_mixed(value, 0.4) and not _is_slug(value)
+            return len(value) >= 6 and (self.symbol or mixed) and not _is_code(value, quoted=self.quoted)
         return len(value) >= 16 and is_mixed(value) and not _is_slug(value)
 
 
@@ -244,11 +270,22 @@ def _is_code(value: str, *, quoted: bool) -> bool:
     """Whether the value is an expression, a path or a reference and no literal."""
     if _DOTTED.match(value) and not is_mixed(value):
         return True
-    if _PATHLIKE.match(value) and not (quoted and is_mixed(value)):
+    if _PATHLIKE.match(value) and not ((quoted and is_mixed(value)) or _is_base64(value)):
         return True
     if quoted:
         return "${" in value or "{{" in value or "%s" in value or "{}" in value
     return any(mark in value for mark in ("(", "[", "{", "|", "=>", "::", "->"))
+
+
+def _is_drawn_of_letters(value: str) -> bool:
+    """Letters alone, in both cases and in no order; in a name made of words, capitals are few and begin them."""
+    share = sum(map(str.isupper, value)) / len(value)
+    return len(value) >= 12 and value.isalpha() and 0.3 <= share <= 0.7 and is_mixed(value, 0.4)
+
+
+def _is_base64(value: str) -> bool:
+    """Whether it begins like a path and is none: random base64 of which a slash happens to come first."""
+    return len(value) >= 16 and value.count("/") <= 3 and "." not in value and is_mixed(value.replace("/", ""), 0.45)
 
 
 def _is_slug(value: str) -> bool:
@@ -256,7 +293,7 @@ def _is_slug(value: str) -> bool:
     parts = re.split(r"[-_.:/]", value)
     return all(
         part.isalpha() or part.isdigit() or re.fullmatch(r"[A-Za-z]{3,}\d{1,4}|v\d+", part) for part in parts if part
-    )
+    ) and not any(len(part) > 8 and is_mixed(part, 0.35) for part in parts)
 
 
 def is_mixed(value: str, share: float = 0.3) -> bool:
@@ -327,6 +364,48 @@ def commands(text: str, lowered: str) -> Iterator[Span]:
             yield match.start(1), match.end(1), "password"
 
 
+_CALL = re.compile(
+    r"""(?:hmac\.new\(|(?:jwt\.(?:sign|verify|encode|decode)|createhmac|basicauth)\("""
+    r"""[^,()\n]{1,60}(?:\([^()\n]{0,60}\))?[^,()\n]{0,20},)[ \t]{0,4}b?(["'])"""
+)
+
+
+def calls(text: str, lowered: str) -> Iterator[Span]:
+    """Secrets written as the argument of a call that takes one: signing, verifying, logging in."""
+    if "(" not in text:
+        return
+    for match in _matches(lowered, _CALL, "hmac.new(", "jwt.", "createhmac(", "basicauth("):
+        end = text.find(match.group(1), match.end(), match.end() + 300)
+        value = text[match.end() : max(end, match.end())]
+        if len(value) >= 6 and not re.search(r"\s", value) and not _PLACEHOLDER.match(value):
+            yield match.end(), end, "secret"
+
+
+_PHRASE = re.compile(  # seed, recovery, backup, secret: looked back at by their last four letters
+    r"(?:mnemonic|(?:(?<=seed|very|ckup|cret)|(?<=(?:seed|very|ckup|cret)[ _-]))(?:phrase|words?))"
+    r"\\{0,2}[\"'`]?[ \t]{0,4}(?:[:=]|is|was|are)?[ \t]{0,4}(?:\r?\n[ \t]{0,8})?\\{0,2}[\"'`]?"
+    r"((?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})"
+)
+
+
+def phrases(_text: str, lowered: str) -> Iterator[Span]:
+    """The words from which a wallet is made anew: 12 to 24 of three to eight letters (BIP 39), after what they are."""
+    if len(lowered) < 50:  # twelve words take more
+        return
+    for match in _matches(lowered, _PHRASE, "mnemonic", "phrase", "word"):
+        yield match.start(1), match.end(1), "seed-phrase"
+
+
+def _matches(lowered: str, pattern: re.Pattern[str], *beginnings: str) -> Iterator[re.Match[str]]:
+    """Where a pattern matches at one of its literal beginnings: searching for these is many times as fast."""
+    for beginning in beginnings:
+        place = lowered.find(beginning)
+        while place >= 0:
+            if match := pattern.match(lowered, place):
+                yield match
+            place = lowered.find(beginning, place + 1)
+
+
 def _drawn(value: str) -> bool:
     return any(map(str.isdigit, value)) and not _PLACEHOLDER.match(value) and not _is_slug(value)
 
@@ -349,4 +428,11 @@ def urls(text: str, _lowered: str) -> Iterator[Span]:
                 yield match.start(2), match.end(2), "password"
 
 
-FINDERS: tuple[Callable[[str, str], Iterator[Span]], ...] = (headers, urls, commands, assignments)
+FINDERS: tuple[Callable[[str, str], Iterator[Span]], ...] = (
+    headers,
+    urls,
+    commands,
+    calls,
+    phrases,
+    assignments,
+)

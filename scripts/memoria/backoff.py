@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-MOST_S = 6 * 3600.0  # seconds; no wait is longer
+MOST_S = 6 * 3600.0  # seconds; no wait after a failure is longer
+LONGEST_S = 26 * 3600.0  # a wait for the budget ends tomorrow, on the longest day
 
 
 def delay(attempt: int, roll: float, *, first_s: float = 60.0, most_s: float = MOST_S) -> float:
@@ -13,3 +14,8 @@ def delay(attempt: int, roll: float, *, first_s: float = 60.0, most_s: float = M
     """
     whole = min(most_s, first_s * 2.0 ** min(max(attempt, 1) - 1, 30))
     return whole / 2 + whole / 2 * roll
+
+
+def is_on(not_before: float, now: float) -> bool:
+    """Whether the next try is yet to come (seconds since the epoch); one later than any was set by a wrong clock."""
+    return 0 < not_before - now <= LONGEST_S

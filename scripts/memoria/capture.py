@@ -39,19 +39,20 @@ def capture(event: hook.Event, settings: Settings, paths: Paths) -> None:
     outcome = _spool_note(event, spool) if is_note else _spool_tail(event, spool, paths, waiting)
     if _is_due(event.name, len(waiting) + 1, settings) and (waiting or outcome.startswith("spooled")):
         outcome += ", " + detach.start_worker(settings, paths)
-    if settings.where_you_were:
-        outcome += _follow(event, settings, paths)
+    outcome += _follow(event, settings, paths)
     hook.log(paths, f"{event.name} {event.session} {outcome}")
 
 
 def _follow(event: hook.Event, settings: Settings, paths: Paths) -> str:
-    """Have noted where the session stands; returns words for the log."""
-    places, session = Whereabouts(paths.where), safe_name(event.session)
-    if event.name == "SessionEnd" and event.text("reason") != "clear":  # after a clear the same client goes on
-        places.end(session)
-    if event.name == "PreCompact":
-        places.ask_checkpoint(session)
-    if event.name in ("Stop", "PreCompact"):
+    """Have noted where the session stands and what is due to be judged; returns words for the log."""
+    if settings.where_you_were:
+        places, session = Whereabouts(paths.where), safe_name(event.session)
+        if event.name == "SessionEnd" and event.text("reason") != "clear":  # after a clear the same client goes on
+            places.end(session)
+        if event.name == "PreCompact":
+            places.ask_checkpoint(session)
+    judges = settings.learn_at_once and event.name == "Stop"
+    if judges or (settings.where_you_were and event.name in ("Stop", "PreCompact")):
         return ", " + detach.start_observer(settings, paths)
     return ""
 

@@ -10,6 +10,7 @@ import argparse
 import importlib
 import logging
 import logging.handlers
+import os
 import sqlite3
 import sys
 from collections.abc import Sequence
@@ -31,7 +32,10 @@ VERBS = {
     "uninstall": ("memoria.uninstall", "take exactly our hooks out again"),
     "flush": ("memoria.flush", "summarise now what waits in the spool"),
     "compile": ("memoria.compile", "turn new daily entries into articles now"),
-    "observe": ("memoria.observe", "note where each session stands (hooks have it done after every answer)"),
+    "observe": (
+        "memoria.observe",
+        "note where each session stands and what is due to be judged (hooks have it done after every answer)",
+    ),
     "diff": ("memoria.diff", "show what the last compile changed in the wiki"),
     "undo": ("memoria.undo", "bring the wiki back to what it was before the last compile"),
     "working": ("memoria.show_working", "what a session holds in mind: task, notes, keys, checkpoints"),
@@ -77,6 +81,7 @@ def run(module: str, args: argparse.Namespace) -> int:
         for problem in home.settings.problems:
             print(f"memoria: {problem}", file=sys.stderr)
         status: int = verb.command(args, home)
+        sys.stdout.flush()
     except ExpectedError as error:
         if isinstance(error, HomeRefusedError) and hasattr(verb, "refused"):
             status = verb.refused(args, error)  # a verb about what is wrong says that too
@@ -88,7 +93,7 @@ def run(module: str, args: argparse.Namespace) -> int:
         print("memoria: interrupted; what is done is kept", file=sys.stderr)
         return 130
     except BrokenPipeError:  # the reader (head, less) has seen enough
-        sys.stderr.close()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left must go somewhere at exit
         return 0
     except OSError as error:
         log.exception("the system refused")
@@ -112,6 +117,13 @@ def script(verb: str) -> int:
     return main([verb, *sys.argv[1:]])
 
 
+class _OneLine(logging.Formatter):
+    """A message stays on its line, whatever text of a model it quotes; only tracebacks have several."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 (the base class's name)
+        return "\\n".join(super().formatMessage(record).splitlines())
+
+
 def _log_to(home: Home) -> None:
     """Log to a file that rotates; a log that cannot be written is no reason to fail, nor to say more than one line."""
     logging.raiseExceptions = False  # else each line that a full disk refuses is a traceback on stderr
@@ -122,7 +134,7 @@ def _log_to(home: Home) -> None:
         )
     except OSError:
         handler = logging.NullHandler()  # without any, warnings would go to stderr
-    handler.setFormatter(logging.Formatter("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
+    handler.setFormatter(_OneLine("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger("memoria")
     for old in root.handlers:
         old.close()

@@ -25,6 +25,8 @@ def parse(text: object) -> datetime | None:
         moment = datetime.fromisoformat(text)
     except ValueError:
         return None
+    if moment.tzinfo is UTC:
+        return moment
     try:
         return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
     except OverflowError:

@@ -20,10 +20,11 @@ from tqdm import tqdm
 from memoria import catalog, clock, feeds, gate, locks, steps
 from memoria.daily import DailyLog, Entry, render
 from memoria.draft import Draft
-from memoria.errors import DropRefusedError, ExpectedError, ModelError
+from memoria.errors import BadAnswerError, DropRefusedError, ExpectedError, ModelError
 from memoria.home import Home
 from memoria.index import Index
 from memoria.ledger import Ledger
+from memoria.memory.keep import Keeper
 from memoria.models import tasks
 from memoria.models.base import JsonObject, Prompt
 from memoria.models.metered import Metered
@@ -37,6 +38,7 @@ log = logging.getLogger(__name__)
 NEAR_ARTICLES = 8  # articles whose full text goes along; with the rows below, the prompt does not grow with the wiki
 NEAR_ROWS = 40  # further articles that are shown by title and summary
 SHOWN_CLAIMS = 40  # of one article, the newest; a page with hundreds must not fill the prompt
+BAD_BATCHES = 3  # answered badly one after the other: then the fault is the model's, and asking on only costs
 REDRAFTS = 5  # how often a draft is made again because a person saved a page meanwhile
 
 
@@ -328,24 +330,37 @@ def _run(compile_: Compile, entries: Sequence[Entry], *, quiet: bool) -> None:
     # Booked before the calls: a compile that fails is not tried again by every worker, but after the interval.
     compile_.ledger.put("last_compile", clock.now().isoformat())
     report = Report()
-    failure: ExpectedError | None = None
-    with tqdm(total=len(entries), unit="entry", disable=quiet or not sys.stderr.isatty(), desc="compile") as bar:
-        for batch in compile_.batches(entries):
-            try:
-                compile_.take(batch, report)
-            except (ModelError, DropRefusedError) as error:
-                failure = error
-                break
-            bar.update(len(batch))
+    failure = _take_all(compile_, entries, report, quiet=quiet)
     settings = compile_.home.settings
     touched = {entry.project_key for entry in entries}
     pages = Pages.of(compile_.home.paths)
-    pages.prepare(settings.page_chars, compile_.ledger, compile_.daily, compile_.index, touched)
+    with Keeper.at(compile_.home) as keeper:
+        pages.prepare(settings.page_chars, compile_.ledger, compile_.daily, compile_.index, keeper, touched)
     _say(compile_, report, len(entries), quiet=quiet)
     if failure:
         waiting = len(entries) - report.entries
         compile_.ledger.note("compile-failed", "", str(failure))
         raise ExpectedError(f"{failure} ({waiting} entries wait for the next compile; nothing is lost)")
+
+
+def _take_all(compile_: Compile, entries: Sequence[Entry], report: Report, *, quiet: bool) -> ExpectedError | None:
+    """Take in batch after batch; the first fault. What one batch was answered does not keep the later ones waiting."""
+    failure: ExpectedError | None = None
+    bad = 0
+    with tqdm(total=len(entries), unit="entry", disable=quiet or not sys.stderr.isatty(), desc="compile") as bar:
+        for batch in compile_.batches(entries):
+            try:
+                compile_.take(batch, report)
+                bad = 0
+            except (BadAnswerError, DropRefusedError) as error:
+                failure = failure or error
+                bad += 1
+            except ModelError as error:
+                return failure or error
+            if bad == BAD_BATCHES:
+                break
+            bar.update(len(batch))
+    return failure
 
 
 def _say(compile_: Compile, report: Report, total: int, *, quiet: bool) -> None:

@@ -216,9 +216,10 @@ class DailyLog:
             return []
         return list(parse(text, day))
 
-    def append(self, entry: Entry) -> bool:
+    def append(self, entry: Entry, change: Callable[[str], str] = str) -> bool:
         """Write the entry at the end of its day, synced, in one step; False when its id stands there already.
 
+        ``change`` is made to what stands there in the same step: it takes out what the entry brings along.
         OSError (disk full, read-only) leaves the file as it was.
         """
         path = self.path(entry.day)
@@ -230,7 +231,7 @@ class DailyLog:
                 stands = (*_MARKER.finditer(text), *_TOMBSTONE.finditer(text))
                 if any(match[1] == entry.id for match in stands):  # written, or written and forgotten
                     return False
-                whole = text.rstrip("\r\n") + "\n\n" + render(entry)
+                whole = change(text).rstrip("\r\n") + "\n\n" + render(entry)
                 if _change_mark(path) == before:  # a person saving at this very moment is not overwritten
                     files.replace(path, whole.encode("utf-8", "surrogateescape"))
                     steps.reached("daily.appended")

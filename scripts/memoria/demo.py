@@ -56,6 +56,7 @@ class _Demo:
 
     def __init__(self, scratch: Path, hooks: Path) -> None:
         settings = {"MEMORIA_PYTHON": sys.executable, "MEMORIA_TZ": "UTC"}
+        settings["MEMORIA_LEARN_AT_ONCE"] = "false"  # so that each run makes the same: nobody types at this pace
         self.rehearsal = Rehearsal(scratch, hooks, sys.executable, settings)
         self.paths = self.rehearsal.paths
 

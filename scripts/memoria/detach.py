@@ -40,6 +40,7 @@ SESSION_VARIABLES = (
     "VIRTUAL_ENV",
 )
 STARTING_S = 15.0  # how long a started worker may take to get its lock before another is started
+MINUTE_S = 60.0
 
 
 def worker_environment() -> dict[str, str]:
@@ -100,11 +101,14 @@ def _start_one(name: str, script: str, lock: str, settings: Settings, paths: Pat
     if _is_locked(lock):
         return name + " busy"
     spawns = os.path.join(paths.state, "spawns" if name == "worker" else "spawns." + name)
-    if not spawnrate.may_spawn(spawns, settings.spawns_per_min, time.time()):
+    may = spawnrate.may_spawn(spawns, settings.spawns_per_min, time.time())
+    if not may and (name != "worker" or not hasattr(os, "fork")):
         return f"no {name}: as many as spawns_per_min were started this minute; the next hook starts one"
     ways = commands(script, settings)
     if not ways:
         return f"NO {name.upper()}: neither uv nor a .venv was found; install uv or set MEMORIA_PYTHON"
+    if not may:
+        return _start_later(ways, paths)
     _sign(starting, os.O_CREAT)  # until the worker's own id stands there, this hook answers for it
     if name == "worker":
         steps.reached("worker.announced")
@@ -114,10 +118,24 @@ def _start_one(name: str, script: str, lock: str, settings: Settings, paths: Pat
     return name + " started"
 
 
-def _is_starting(path: str) -> bool:
+def _start_later(ways: list[list[str]], paths: Paths) -> str:
+    """Leave one worker that begins when the minute is over, whatever no hook may start until then.
+
+    So a session that ends in a busy minute does not wait for the next hook, which may be days away, and a storm of
+    hooks leaves one sleeping process and no more.
+    """
+    late = os.path.join(paths.state, "worker.late")
+    if _is_starting(late, 2 * MINUTE_S):
+        return "worker waits for the minute to end"
+    _sign(late, os.O_CREAT)
+    start(ways, paths, late, MINUTE_S - time.time() % MINUTE_S)
+    return "worker starts when the minute is over: as many as spawns_per_min were started in it"
+
+
+def _is_starting(path: str, within_s: float = STARTING_S) -> bool:
     """Whether a worker was started a moment ago, lives, and has not tried for its lock yet."""
     try:
-        if not 0 <= time.time() - os.stat(path).st_mtime < STARTING_S:
+        if not 0 <= time.time() - os.stat(path).st_mtime < within_s:
             return False
         with open(path, "rb") as file:
             pid = file.read(20)
@@ -144,24 +162,26 @@ def worker_looks(paths: Paths) -> None:
     Before, not after: a hook that relied on this worker has its job on disk by now, so that whoever holds the lock sees
     it in its next look, also when that is another worker.
     """
-    try:
-        os.unlink(os.path.join(paths.state, "worker.starting"))
-    except OSError:
-        pass
+    _remove(os.path.join(paths.state, "worker.starting"))
 
 
 def observer_looks(paths: Paths) -> None:
     """The same, said by an observer."""
+    _remove(os.path.join(paths.state, "observer.starting"))
+
+
+def _remove(path: str) -> None:
     try:
-        os.unlink(os.path.join(paths.state, "observer.starting"))
+        os.unlink(path)
     except OSError:
         pass
 
 
-def start(ways: list[list[str]], paths: Paths, note: str = "") -> None:
+def start(ways: list[list[str]], paths: Paths, note: str = "", wait_s: float = 0.0) -> None:
     """Run the first of these commands that can be executed, detached; returns at once.
 
-    The process writes its id into the file ``note``, if it is there.
+    The process writes its id into the file ``note``, if it is there. With ``wait_s`` it sleeps so long first and then
+    takes the note away (not on Windows, where it begins at once).
     """
     environment = worker_environment()
     if not places.is_checkout():  # an update replaces a plugin's folder, and with it a .venv inside
@@ -178,7 +198,11 @@ def start(ways: list[list[str]], paths: Paths, note: str = "") -> None:
         os.setsid()
         if os.fork() == 0:
             _sign(note)
-            _become(ways, environment, output, paths.state)
+            _let_go(output, paths.state)
+            if wait_s:
+                time.sleep(wait_s)
+                _remove(note)
+            _become(ways, environment)
     finally:
         os._exit(0)
 
@@ -196,7 +220,8 @@ def _sign(note: str, flags: int = 0) -> None:
         os.close(descriptor)
 
 
-def _become(ways: list[list[str]], environment: dict[str, str], output: str, cwd: str) -> None:
+def _let_go(output: str, cwd: str) -> None:
+    """Hold nothing of the hook's or the client's any more."""
     null = os.open(os.devnull, os.O_RDWR)
     try:
         log = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -207,6 +232,9 @@ def _become(ways: list[list[str]], environment: dict[str, str], output: str, cwd
     os.dup2(log, 2)
     os.closerange(3, 1024)
     os.chdir(cwd)  # never hold the user's folder, which may be unmounted or removed
+
+
+def _become(ways: list[list[str]], environment: dict[str, str]) -> None:
     for command in ways:
         try:
             os.execve(command[0], command, environment)  # noqa: S606 (no shell is the point)

@@ -1,8 +1,9 @@
 """Documents: what can be found, as the search index takes it in, and how a home's markdown becomes such records.
 
-One article, one daily entry, one learned fact, one archived session is one document; its passages are sections,
-bullets or turns. Reads markdown leniently (a person may have edited it) and never raises over what it holds. Knows the
-formats of ``knowledge/**.md`` and ``daily/*.md``; knows neither the index nor the ranking.
+One article, one daily entry, one learned fact, one archived session, one file of the client's memory is one document;
+its passages are sections, bullets or turns. Reads markdown leniently (a person may have edited it) and never raises
+over what it holds. Knows the formats of ``knowledge/**.md`` and ``daily/*.md``; knows neither the index nor the
+ranking.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime
 from hashlib import blake2b
 from typing import Any
 
@@ -46,11 +47,11 @@ class Passage:
 class Document:
     """One thing that can be found.
 
-    ``path`` is relative to the home with ``/`` (``knowledge/concepts/x.md``); ``kind`` is ``article``, ``entry``,
-    ``fact`` or ``turn`` (an archived session, its turns as passages); ``anchor`` is the block inside the path
-    (``e-01k9x2``), empty for the whole file. ``date`` is ``YYYY-MM-DD`` or empty. ``importance`` is 0 to 1. ``uses``
-    counts how often it helped. ``superseded_by`` is the key, or ``^`` and the anchor, of the document to be
-    shown in its stead.
+    ``path`` is relative to the home with ``/`` (``knowledge/concepts/x.md``), that of a ``memory`` absolute; ``kind``
+    is ``article``, ``entry``, ``fact``, ``turn`` (an archived session, its turns as passages) or ``memory``; ``anchor``
+    is the block inside the path (``e-01k9x2``), empty for the whole file. ``date`` is ``YYYY-MM-DD`` or empty.
+    ``importance`` is 0 to 1. ``uses`` counts how often it helped. ``superseded_by`` is the key, or ``^`` and the
+    anchor, of the document to be shown in its stead.
     """
 
     path: str
@@ -105,6 +106,28 @@ def article(path: str, text: str) -> Document:
         passages=tuple(_sections(body, title)),
         date=_day(meta.get("updated") or meta.get("created")),
     )
+
+
+def memory(path: str, text: str, project: str, day: str) -> Document:
+    """A file of the client's own memory: its frontmatter names it, else its first heading, else the file."""
+    meta, body = _frontmatter(text)
+    heading = next((found[1] for line in body.splitlines() if (found := _HEADING.match(line))), "")
+    title = str(meta.get("name") or heading or path.rsplit("/", 1)[-1].removesuffix(".md"))
+    told = str(meta.get("description") or "")
+    return Document(
+        path=path,
+        kind="memory",
+        project=project,
+        title=title,
+        tags=_names(meta.get("type")),
+        passages=(*cut(told, ""), *_sections(body, title)),
+        date=day,
+    )
+
+
+def day_of(stamp_ns: int) -> str:
+    """The day of a file's time, UTC."""
+    return datetime.fromtimestamp(stamp_ns / 1e9, UTC).date().isoformat()
 
 
 def entries(path: str, text: str) -> Iterator[Document]:

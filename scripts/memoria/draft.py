@@ -90,6 +90,10 @@ class Draft:
             if anchors:
                 raise DropRefusedError(slug, f"the link target ^{min(anchors)} would go")
 
+    def _refuse(self, reason: str) -> None:
+        """One line, although it quotes the model: it is printed among lines of ours."""
+        self.refused.append(" ".join(reason.split()))
+
     # one page
 
     def _article(self, proposal: JsonObject, near: Sequence[str], all_: Sequence[JsonObject]) -> Article | None:
@@ -97,11 +101,11 @@ class Draft:
         claims = [claim for row in proposal["claims"] if (claim := self._checked(row, proposal["title"], slug))]
         article = self._open(slug) if slug in self.slugs else None
         if article is None and slug in self.slugs:  # it is there and cannot be read: a person has to mend it first
-            self.refused.append(f"{slug}: its frontmatter is broken; mend it, then compile again")
+            self._refuse(f"{slug}: its frontmatter is broken; mend it, then compile again")
             return None
         if not claims and (article is None or not proposal["related"]):
             if not proposal["claims"]:
-                self.refused.append(f"{proposal['title']}: no claim with a source; not written")
+                self._refuse(f"{proposal['title']}: no claim with a source; not written")
             return None
         if article is None:
             day = min(date.fromisoformat(claim.day) for claim in claims)
@@ -188,7 +192,7 @@ class Draft:
         if old is None or old.same_as(claim.text):
             return article.say(claim)
         if self._was_corrected(old) and not self._was_corrected(claim):
-            self.refused.append(f"{article.title}: the user corrected this to “{old.text[:120]}”; “{claim.text[:120]}” "
+            self._refuse(f"{article.title}: the user corrected this to “{old.text[:120]}”; “{claim.text[:120]}” "
                                 "is not from a correction")  # fmt: skip
             return False
         if claim.day < old.day:
@@ -230,18 +234,18 @@ class Draft:
         ids = self._ids(row)
         said = f"“{row['text'][:120]}”"
         if not ids:
-            self.refused.append(f"{title}: no known source for {said}")
+            self._refuse(f"{title}: no known source for {said}")
             return None
         if not words(row["text"]):
-            self.refused.append(f"{title}: a claim without words")
+            self._refuse(f"{title}: a claim without words")
             return None
         missing = evidence.unsupported(row["text"], "\n".join(_text(self.entries[source]) for source in ids))
         if missing:
-            self.refused.append(f"{title}: {', '.join(missing[:5])} not in the source of {said}")
+            self._refuse(f"{title}: {', '.join(missing[:5])} not in the source of {said}")
             return None
         claim = Claim(row["text"], tuple(self.entries[source].source for source in ids))
         if all(slug in self.touched.get(source, ()) for source in ids) and not self._stands(slug, claim):
-            self.refused.append(f"{title}: the page was written from these entries before and no longer has {said}")
+            self._refuse(f"{title}: the page was written from these entries before and no longer has {said}")
             return None
         return claim
 

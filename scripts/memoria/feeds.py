@@ -1,7 +1,7 @@
 """Feeds: bringing the search index up to date with everything a home can be asked about, in one way for all who ask.
 
-Beside the markdown, which the index reads itself: the archived turns of each entry, and how often a note helped. Knows
-the archive and the tally; does not know who searches.
+Beside the markdown, which the index reads itself: the archived turns of each entry, the client's own memory, and how
+often a note helped. Knows the archive, the client's memory and the tally; does not know who searches.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 
 from memoria import documents
 from memoria.archive import Archive
+from memoria.client_memory import ClientMemory
 from memoria.documents import Document
 from memoria.errors import ArchiveError
 from memoria.index import About, Index, Stamped
@@ -26,7 +27,7 @@ log = logging.getLogger(__name__)
 
 def refresh(index: Index, paths: Paths, *, anew: bool = False) -> int:
     """Bring the index up to date, or make it ``anew``; returns how many documents changed. Never raises over a file."""
-    more = _archived(index, Archive(Path(paths.archive), 0))
+    more = {**_archived(index, Archive(Path(paths.archive), 0)), **ClientMemory.of(paths).sources()}
     changed = index.rebuild(paths.home, more=more) if anew else index.sync(paths.home, more=more)
     uses = {count.key: count.uses for count in Tally.of(paths).counts() if count.uses}
     return changed + index.set_uses(uses)

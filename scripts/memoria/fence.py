@@ -1,8 +1,8 @@
 """Fence: showing text to a model as data that cannot pass for anything else.
 
 Text from transcripts, pages and notes is never an instruction. It stands between two tags whose name holds a mark
-that the text does not contain, so it cannot close its fence; forged client reminders and invisible characters are
-taken out of effect.
+that the text does not contain, so it cannot close its fence; tags that only the client or a fence writes, pictures that
+a reader would fetch from elsewhere, and invisible characters are taken out of effect; no line is endless.
 
 Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
 """
@@ -11,15 +11,31 @@ from __future__ import annotations
 
 from binascii import crc32
 
-# Nothing a person meant to say, and a way to hide text from one or to carry it past one.
+LINE_CHARS = 4_000  # a longer line goes on in the next: nothing a person wrote is that long, and nothing is lost
+
+# Nothing a person meant to say, and a way to hide text from one or to carry it past one: control and format characters
+# and what Unicode lists as Default_Ignorable_Code_Point (DerivedCoreProperties.txt), but for the joiners below.
 _UNSEEN = (
     (0x00, 0x08), (0x0B, 0x0C), (0x0E, 0x1F), (0x7F, 0x9F),  # control characters but newlines and tabs
-    (0x061C, 0x061C), (0x180E, 0x180E),  # Arabic letter mark, Mongolian vowel separator
-    (0x200B, 0x200B), (0x200E, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0xFEFF, 0xFEFF),  # zero-width, direction
+    (0xAD, 0xAD), (0x034F, 0x034F), (0x061C, 0x061C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F),
+    (0x200B, 0x200B), (0x200E, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F),  # zero-width, direction
+    (0x3164, 0x3164), (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0), (0xFFF0, 0xFFFB),
     (0xD800, 0xDFFF),  # lone halves of surrogate pairs, which no file can hold
-    (0xE0000, 0xE01EF),  # tags and the further variation selectors
+    (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A),
+    (0xE0000, 0xE0FFF),  # tags and the further variation selectors
 )  # fmt: skip
-_FORGED = ("system-reminder", "system", "user-prompt-submit-hook", "function_calls", "memoria")
+_JOINERS = frozenset("\u200c\u200d")  # Persian, Indic scripts and emoji are written with them
+_SELECTORS = frozenset(map(chr, range(0xFE00, 0xFE10)))  # emoji and mathematical signs are
+_KEYCAPS = frozenset("0123456789#*")
+_FORGED = (
+    "system-reminder", "system", "user-prompt-submit-hook", "function_calls", "function_results", "antml", "invoke",
+    "command-name", "command-message", "command-args", "local-command", "bash-input", "bash-stdout", "bash-stderr",
+    "task-notification", "teammate-message", "persisted-output", "tool_use_error", "new-diagnostics",
+    "ide_opened_file", "ide_selection", "ide_diagnostics", "memoria", "where-you-were",
+)  # fmt: skip
+_OPENING = "<\uff1c\ufe64"  # and how it looks to a reader of other scripts
+_FETCHED = ("img", "image", "iframe", "video", "audio")
+_REACH = 1_000  # characters of a tag that are looked at
 
 
 class _Visible(dict):  # type: ignore[type-arg]
@@ -35,32 +51,99 @@ _visible = _Visible()
 
 
 def visible(text: str) -> str:
-    """``text`` without control and invisible characters (newlines and tabs stay)."""
-    return text if text.isascii() and text.isprintable() else text.translate(_visible)
+    """``text`` without control and invisible characters (newlines and tabs stay, joiners where a script has them)."""
+    if text.isascii():
+        return text if text.isprintable() else text.translate(_visible)
+    seen = text.translate(_visible)
+    return seen if _JOINERS.isdisjoint(seen) and _SELECTORS.isdisjoint(seen) else _joined(seen)
+
+
+def _joined(text: str) -> str:
+    """Only the joiners and selectors that join or select something: rows of them spell out hidden text."""
+    kept: list[str] = []
+    before = ""
+    for character in text:
+        if character in _SELECTORS:
+            sensible = before in _KEYCAPS if before.isascii() else before not in _JOINERS | _SELECTORS
+        else:
+            sensible = character not in _JOINERS or not (before.isascii() or before in _JOINERS)
+        if sensible:
+            kept.append(character)
+            before = character
+    return "".join(kept)
 
 
 def neutral(text: str) -> str:
-    """Visible text in which a tag that pretends to come from the client is only text."""
-    first, *parts = visible(text).split("<")
-    return first + "".join(("&lt;" if part and _is_forged(part) else "<") + part for part in parts)
+    """Visible text in which a tag that pretends to come from the client, and a picture from elsewhere, is only text."""
+    return _pictureless(_tagless(visible(text), _FORGED))
 
 
-def _is_forged(after: str) -> bool:
-    """Whether what follows a ``<`` makes it the beginning, or the end, of a tag that only the client writes."""
-    start = after[:1000].lstrip() or after.lstrip()
+def _tagless(text: str, names: tuple[str, ...]) -> str:
+    for sign in _OPENING:
+        if sign in text:
+            first, *parts = text.split(sign)
+            text = first + "".join(("&lt;" if part and _is_forged(part, names) else sign) + part for part in parts)
+    return text
+
+
+def _is_forged(after: str, names: tuple[str, ...]) -> bool:
+    """Whether what follows a ``<`` makes it the beginning, or the end, of a tag of these names, or one that fetches."""
+    start = after[:_REACH].lstrip() or after.lstrip()
     if start.startswith("/"):
-        start = start[1:1000].lstrip() or start[1:].lstrip()
-    start = start[:40].lower()
-    return any(start.startswith(name) and not _is_in_word(start[len(name) :]) for name in _FORGED)
+        start = start[1:_REACH].lstrip() or start[1:].lstrip()
+    name = start[:40].lower()
+    if any(name.startswith(known) and not _is_in_word(name[len(known) :]) for known in names):
+        return True
+    return any(
+        name.startswith(known) and not _is_in_word(name[len(known) :]) and "//" in start[:_REACH] for known in _FETCHED
+    )
 
 
 def _is_in_word(rest: str) -> bool:
     return rest[:1].isalnum() or rest[:1] == "_"
 
 
+def _pictureless(text: str) -> str:
+    """``![x](//far)``, and its forms by reference, with a backslash after the ``!``: shown, and fetched by nobody."""
+    if "![" not in text:
+        return text
+    first, *parts = text.split("![")
+    known = _defined(text)
+    return first + "".join(("!\\[" if _leads_out(part, known) else "![") + part for part in parts)
+
+
+def _defined(text: str) -> set[str]:
+    """Names of link definitions, ``[name]: address``."""
+    return {part[-_REACH:].rpartition("[")[2].strip().lower() for part in text.split("]:")[:-1]}
+
+
+def _leads_out(part: str, defined: set[str]) -> bool:
+    """Whether what follows ``![`` is a picture with an address on another machine."""
+    for rest in part.split("](")[1:]:
+        address = rest.partition(")")[0]
+        if any(sign in address for sign in (":", "//", "\\", "&")):
+            return True
+    return bool(defined) and ("][" in part or part.partition("]")[0].strip().lower() in defined)
+
+
+def wrapped(text: str, most: int = LINE_CHARS) -> str:
+    """The text with each line of more than ``most`` characters going on in the next, after a blank where it has one."""
+    if len(text) <= most:
+        return text
+    rows: list[str] = []
+    for row in text.split("\n"):
+        start = 0
+        while len(row) - start > most:
+            end = row.rfind(" ", start + most // 2, start + most) + 1 or start + most
+            rows.append(row[start:end])
+            start = end
+        rows.append(row[start:])
+    return "\n".join(rows)
+
+
 def fenced(label: str, text: str) -> str:
     """``text`` between ``<label-mark>`` tags it cannot close; the same text gives the same bytes."""
-    inner = neutral(text)
+    inner = wrapped(_tagless(neutral(text), (label,)))
     number = crc32(inner.encode("utf-8", "replace"))
     while (mark := f"{number & 0xFFFFFF:06x}") in inner:  # counted on, so that no text can lead it in a circle
         number += 1

@@ -8,7 +8,7 @@ Part of the hook floor: standard library only, Python 3.9, nothing slow at impor
 
 from __future__ import annotations
 
-from memoria import ranking, terms
+from memoria import ranking, repeats, terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 
 VERSION = 3  # of the index's tables, and of how text becomes terms; another one in the file means: rebuild
 SHIFT = 12  # a passage's row is (document << SHIFT) + its ordinal; ordinals 0 and 1 are the title and the names
-KINDS = ("article", "entry", "fact", "turn")
+KINDS = ("article", "entry", "fact", "turn", "memory")
 
 _QUERY_CHARS = 20_000  # of a longer query only the start is read
 QUERY_WORDS = 48
+USUAL_WORDS = 6  # of a query; in a longer one fewer of them are about the same thing, which lowers every score
 _ROWS = 5_000  # documents that the rare words of a query may match: what a query costs is bounded by this
 _CANDIDATES = 80  # documents that are read and scored in full
+_VIEWED = 12  # of them that are scored once more by each part of the query
 _BM25 = "bm25(terms, 3.0, 2.0, 1.0, 0.0)"  # title, names, body, scope: chooses the candidates
 _SUCCESSIONS = 8  # a chain of superseded facts is followed this far
 _PREFERRED = 1.15  # what belonging to the preferred project multiplies a score by
@@ -40,23 +42,49 @@ class UnreadableError(Exception):
 class Hit:
     """One found document: where it stands, what it is, how well it fits, and its best passages in order of fit."""
 
-    __slots__ = ("anchor", "date", "key", "kind", "passages", "path", "project", "score", "session", "title")
+    __slots__ = ("anchor", "date", "fit", "key", "kind", "passages", "path", "project", "score", "session", "title")
 
-    def __init__(self, row: Sequence[object], score: float, passages: list[str]) -> None:
-        """``row``: key, path, kind, anchor, session, project, title, date."""
+    def __init__(self, row: Sequence[object], score: float, passages: list[str], fit: float = 0.0) -> None:
+        """``row``: key, path, kind, anchor, session, project, title, date. ``fit``: see ``Finder.search``."""
         self.key, self.path, self.kind, self.anchor = (str(value) for value in row[:4])
         self.session, self.project, self.title, self.date = (str(value) for value in row[4:8])
         self.score = score
+        self.fit = fit or score
         self.passages = passages
+
+
+class _Candidate:
+    """A document that is being scored: by the whole query, and perhaps by parts of it; the better view counts."""
+
+    __slots__ = ("document", "fit", "passages", "score", "standing", "text")
+
+    def __init__(self, document: int, text: ranking.Text, standing: float) -> None:
+        self.document = document
+        self.text = text
+        self.standing = standing
+        self.fit = self.score = 0.0
+        self.passages: dict[int, float] = {}
+
+    def look(self, words: Sequence[ranking.Word], scope: ranking.Scope) -> None:
+        """Score it by these words of the query."""
+        found, passages = ranking.score(words, self.text, scope)
+        score = found / ranking.attainable(words) * self.standing
+        fit = score * max(1.0, len(words) / USUAL_WORDS)
+        if fit > self.fit:
+            self.fit, self.score, self.passages = fit, score, passages
 
 
 class Finder:
     """An open index to search in. Use as a context manager, or ``close()`` it."""
 
-    def __init__(self, path: str, connection: sqlite3.Connection | None = None) -> None:
-        """``connection``: one that the writing side has open already. Raises UnreadableError."""
+    def __init__(self, path: str, connection: sqlite3.Connection | None = None, candidates: int = _CANDIDATES) -> None:
+        """``connection``: one that the writing side has open already. Raises UnreadableError.
+
+        ``candidates``: how many documents a search reads and scores in full; fewer are faster.
+        """
         self._own = connection is None
         self._db = _opened(path) if connection is None else connection
+        self._most = candidates
 
     def __enter__(self) -> Finder:
         """The finder itself."""
@@ -80,8 +108,13 @@ class Finder:
         prefer: str = "",
         kinds: Collection[str] = (),
         by_use: bool = True,
+        parts: Sequence[str] = (),
     ) -> list[Hit]:
         """The best documents for the words of ``query``, best first.
+
+        ``parts`` of a query that is about several things: the best documents for all of it are ranked anew by the part
+        that each fits best, or by all where that is more. A hit's ``fit`` is its score as it would be for a query of
+        the usual length, so that long and short queries have one threshold.
 
         ``project`` and ``kinds`` leave out everything else; ``prefer`` is a project that only ranks higher. Without
         ``by_use`` it does not matter how often a document helped. Any text is a valid query. Raises UnreadableError
@@ -90,39 +123,56 @@ class Finder:
         words = terms.of_query(query[:_QUERY_CHARS])[:QUERY_WORDS]
         if not words or limit < 1:
             return []
+        views = [terms.of_query(part) for part in parts]
         try:
             return self._search(
-                words, limit, project, kinds, lambda about, newest: _standing(about, prefer, newest, by_use)
+                words,
+                views,
+                limit,
+                project,
+                kinds,
+                lambda about, newest: _standing(about, prefer, newest, by_use),
             )
         except _sqlite().Error as error:
             raise UnreadableError(str(error)) from None
 
     def _search(
-        self, words: list[str], limit: int, project: str, kinds: Collection[str], standing: Standing
+        self,
+        words: list[str],
+        views: Sequence[list[str]],
+        limit: int,
+        project: str,
+        kinds: Collection[str],
+        standing: Standing,
     ) -> list[Hit]:
         scope = self._scope(project)
         known = {word: self._holding(word, project) for word in words}
-        scored_words = [
-            ranking.Word(
+        rated = {
+            word: ranking.Word(
                 terms.code(word),
                 ranking.rarity(documents, scope.documents),
                 ranking.rarity(passages, scope.passages),
             )
             for word, (documents, passages) in known.items()
-        ]
+        }
         matching = {word: documents for word, (documents, _) in known.items() if documents}
-        candidates = self._candidates(matching, _scope_terms(project, kinds), max(_CANDIDATES, 2 * limit))
-        best = ranking.attainable(scored_words)
         newest = self._newest()
-        ranked: list[tuple[float, int, dict[int, float]]] = []
-        for document in candidates:
+        ranked: list[_Candidate] = []
+        for document in self._candidates(matching, _scope_terms(project, kinds), max(self._most, 2 * limit)):
             row = self._db.execute(_READ, (document,)).fetchone()
             if row is None:  # removed since the candidates were chosen
                 continue
             text = ranking.Text(row[0], _unpacked(row[1]))
-            fit, passages = ranking.score(scored_words, text, scope)
-            ranked.append((fit / best * standing(row[2:], newest), document, passages))
-        ranked.sort(key=lambda item: (-item[0], item[1]))
+            ranked.append(_Candidate(document, text, standing(row[2:], newest)))
+            ranked[-1].look(list(rated.values()), scope)
+        ranked.sort(key=_by_fit)
+        if views:
+            ranked = ranked[: max(limit, _VIEWED)]
+            for view in views:
+                found = [rated[word] for word in view if word in rated]
+                for candidate in ranked if found else ():
+                    candidate.look(found, scope)
+            ranked.sort(key=_by_fit)
         return self._hits(ranked, limit)
 
     def _scope(self, project: str) -> ranking.Scope:
@@ -171,30 +221,28 @@ class Finder:
     def _newest(self) -> float:
         return _days(self._db.execute("SELECT max(date) FROM documents").fetchone()[0] or "")
 
-    def _hits(self, ranked: list[tuple[float, int, dict[int, float]]], limit: int) -> list[Hit]:
+    def _hits(self, ranked: list[_Candidate], limit: int) -> list[Hit]:
         hits: list[Hit] = []
         seen: set[str] = set()
-        for score, document, scored in ranked:
+        for found in ranked:
             if len(hits) >= limit:
                 break
-            row = self._current(document)
+            row = self._current(found.document)
             if row is None or row[1] in seen:
                 continue
             seen.add(row[1])
-            hits.append(Hit(row[1:9], score, self._texts(row[0], scored if row[0] == document else {})))
+            passages = self._texts(row[0], found.passages if row[0] == found.document else {})
+            repeats.add(hits, Hit(row[1:9], found.score, passages, found.fit))
         return hits
 
     def _current(self, document: int) -> tuple[Any, ...] | None:
-        """The row of a document, or of what supersedes it."""
+        """The row of a document, or of what supersedes it; none when that was forgotten (what it replaced stays so)."""
         row: tuple[Any, ...] | None = self._db.execute(_SHOW + " WHERE id = ?", (document,)).fetchone()
         for _ in range(_SUCCESSIONS):
             if row is None or not row[9]:
                 break
             column, name = ("anchor", row[9][1:]) if row[9].startswith("^") else ("key", row[9])
-            later = self._db.execute(f"{_SHOW} WHERE {column} = ?", (name,)).fetchone()
-            if later is None:
-                break
-            row = later
+            row = self._db.execute(f"{_SHOW} WHERE {column} = ?", (name,)).fetchone()
         return row
 
     def _texts(self, document: int, scored: dict[int, float]) -> list[str]:
@@ -210,6 +258,10 @@ class Finder:
 
 _READ = "SELECT words, lengths, project, importance, uses, date FROM documents JOIN contents USING (id) WHERE id = ?"
 _SHOW = "SELECT id, key, path, kind, anchor, session, project, title, date, superseded_by FROM documents"
+
+
+def _by_fit(candidate: _Candidate) -> tuple[float, int]:
+    return -candidate.fit, candidate.document
 
 
 def _standing(about: Sequence[Any], prefer: str, newest: float, by_use: bool) -> float:

@@ -1,38 +1,40 @@
 """Flush: turn what the hooks spooled into entries of the daily log.
 
 One worker at a time; all waiting jobs of a session together. A job goes only after its entry is on disk, and turns are
-told apart by key, so that a worker killed anywhere is made good by the next. Starts the compile when it is due.
+told apart by key, so that a worker killed anywhere is made good by the next. A session that goes on is handed to the
+learner instead. Starts the compile when it is due.
 """
 
 from __future__ import annotations
 
 import argparse
 import base64
+import contextlib
 import hashlib
 import itertools
 import logging
-import os
 import random
 import sqlite3
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from memoria import (
     backoff,
-    bulletin,
     clock,
     detach,
     exclude,
-    feeds,
     gate,
     locks,
     project,
+    renewal,
     state,
     steps,
     tally,
+    upkeep,
 )
 from memoria.archive import Archive
 from memoria.daily import DailyLog, Entry, Learned
@@ -41,36 +43,25 @@ from memoria.errors import (
     ExpectedError,
     LedgerDamagedError,
     LedgerError,
-    MemoryStoreError,
-    ModelError,
     ModelUnavailableError,
     OverBudgetError,
     TranscriptMissingError,
 )
 from memoria.home import Home
-from memoria.index import Index
 from memoria.intake import Intake, Stretch, UnreadableJobError, stretches
 from memoria.ledger import Ledger
 from memoria.memory import lines
 from memoria.memory.event import Event
-from memoria.memory.keep import Keeper
-from memoria.memory.sync import Sync
 from memoria.models import tasks
 from memoria.models.base import JsonObject
-from memoria.models.learner import Learner, Proven, Session
+from memoria.models.learner import Learner, Session
 from memoria.models.metered import Metered
-from memoria.page import Pages
 from memoria.receipt import check_some
 from memoria.redact import Redactor
-from memoria.remote import Server
 from memoria.spool import Job, Spool
-from memoria.turn import Exchange, exchanges
 
 log = logging.getLogger(__name__)
 
-STALE_TMP_S = 24 * 3600  # a hook writes its job within milliseconds; what is this old belongs to one that died
-LONGEST_WAIT_S = 26 * 3600  # a backoff is shorter; a budget waits until tomorrow, on the longest day
-PAGES_DUE = "pages_due"  # in the ledger: whether entries stand that the prepared pages may not show
 MISSING_S = 24 * 3600  # a transcript that has not appeared by then will not
 # Faults that are none of the job's own.
 OUTSIDE = (ModelUnavailableError, TranscriptMissingError, LedgerError, OSError, sqlite3.OperationalError)
@@ -100,7 +91,7 @@ class Flush:
     model: Metered
     archive: Archive
     learner: Learner
-    insist: bool = False  # do not wait for more turns, a person asked
+    insist: bool = False  # wait for no more turns and no failed job's next try: a person asked
     now: Callable[[], float] = time.time
     roll: Callable[[], float] = random.random
 
@@ -118,13 +109,7 @@ class Flush:
             ledger,
             metered,
             Archive(Path(paths.archive), settings.archive_mb * 1_000_000, redactor),
-            Learner(
-                Keeper.of(paths, home.zone, server=bool(settings.memory_api_url)),
-                [metered],
-                Path(paths.state),
-                every=settings.learn_every,
-                chars=settings.call_chars,
-            ),
+            Learner.of(home, ledger, metered, redactor),
             insist,
         )
 
@@ -137,7 +122,7 @@ class Flush:
         """Go once through everything that waits; the caller holds the worker lock."""
         report = Report()
         state.make_folders(self.home.paths)
-        self._clean_tmp()
+        upkeep.clean(self.home.paths)
         self.daily.sweep()
         self.daily.refresh(self.ledger)
         for job in self.spool.jobs(self.spool.cur):  # left by a worker that died: the lock is ours, so it is gone
@@ -185,8 +170,8 @@ class Flush:
             self._failed(intake, error, report)
 
     def _must_wait(self, job: Job) -> bool:
-        """Whether a failed job's next try is yet to come; one later than any was set by a wrong clock."""
-        return not self.insist and 0 < self.ledger.tries(job.name)[1] - self.now() <= LONGEST_WAIT_S
+        """Whether a failed job's next try is yet to come; a person who asks waits for none."""
+        return not self.insist and backoff.is_on(self.ledger.tries(job.name)[1], self.now())
 
     def _take(self, intake: Intake, report: Report) -> None:
         settings, paths = self.home.settings, self.home.paths
@@ -208,8 +193,10 @@ class Flush:
         turns = intake.turns(lambda key: self.ledger.entry_of(key) is not None, settle=over)
         cut = stretches(turns, settings.call_chars, self.home.zone)
         ahead = self._look_ahead(cut)
-        if not self._is_enough(sum(stretch.spoken for stretch in ahead), intake, over):
-            self._learn(intake)
+        enough = self._is_enough(sum(stretch.spoken for stretch in ahead), intake, over)
+        if not over:  # what the local check flags is judged by itself; the rest with others, or by the flush
+            self.learner.hear(self._whose(intake), intake, rest=not enough)
+        if not enough:
             return
         for job in intake.jobs:
             self.spool.claim(job)
@@ -255,66 +242,53 @@ class Flush:
             return count >= settings.flush_turns_end or count == 0
         if any(job.event == "PreCompact" for job in intake.jobs) and count >= settings.flush_turns_compact:
             return True
-        return count >= settings.flush_turns_stop
+        # As the hook reckons, an answer is two turns: a worker that came to judge must not summarise sooner.
+        answers = sum(job.event == "Stop" for job in intake.jobs)
+        return min(count, answers * 2) >= settings.flush_turns_stop
 
     def _write(self, stretch: Stretch, intake: Intake, report: Report) -> None:
         if not stretch.spoken:
             self.ledger.record_nothing(stretch.keys, intake.session, "nothing was said")
             return
-        clean = tuple(redacted(part, self.archive.redactor) for part in stretch.exchanges)
+        clean = tuple(part.cleaned(self.archive.redactor.redact) for part in stretch.exchanges)
         stretch = replace(stretch, exchanges=clean)
         tally.count(self.home.paths, intake.session, stretch.exchanges)
-        owner = project.of(intake.cwd, self.home.settings.split_worktrees)
-        material = {"project": owner.name, "exchanges": [exchange.material() for exchange in stretch.exchanges]}
-        completion = self.model.complete(tasks.flush(material), owner.key)
+        session = self._whose(intake)
+        material = {"project": session.name, "exchanges": [exchange.material() for exchange in stretch.exchanges]}
+        completion = self.model.complete(tasks.flush(material), session.project)
         steps.reached("flush.answered")
         if not completion.data["worth_saving"]:
             self.ledger.record_nothing(stretch.keys, intake.session, f"{completion.model}: nothing worth saving")
             return
-        session = Session(intake.session, owner.key, owner.name, intake.cwd)
         proven = self.learner.proven(session, stretch.exchanges, completion.data["learned"])
-        entry = self._entry(completion.data, completion.model, stretch, intake.session, owner)
-        entry = replace(entry, learned=tuple(map(_learned, proven.fresh)))
+        entry = self._entry(completion.data, completion.model, stretch, session)
+        told = self.learner.told(session, stretch.exchanges, entry.day)
+        entry = replace(entry, learned=tuple(map(_learned, (*told, *proven.fresh))))
         # First, so that an entry in the log can always be traced; one whose writer dies here is kept again.
         self.archive.keep(entry.id, entry.day, (turn for part in stretch.exchanges for turn in part.turns))
         if not report.entries:
-            self.ledger.put(PAGES_DUE, value=True)  # a worker that dies before they are made leaves them to the next
-        self.daily.append(entry)
+            self.ledger.put(renewal.DUE, value=True)  # a worker that dies before they are made leaves them to the next
+        self.daily.append(entry, partial(lines.without, idents={fact.id for fact in told}))
         self.ledger.record(entry.booked)
-        self._keep(session, proven)
+        self.learner.settle(session, proven)
         report.entries.append(entry.id)
         log.info("entry %s: %s", entry.id, entry.title)
 
-    def _keep(self, session: Session, proven: Proven) -> None:
-        """Facts that cannot reach their store wait in its outbox; the entry stands, and with it the session."""
-        try:
-            self.learner.settle(session, proven)
-        except MemoryStoreError as error:
-            log.warning("%s", error)
-
-    def _learn(self, intake: Intake) -> None:
-        """Judge what the session has said so far, while it goes on; nothing is recorded as captured by that."""
-        if intake.is_echo:
-            return
+    def _whose(self, intake: Intake) -> Session:
         owner = project.of(intake.cwd, self.home.settings.split_worktrees)
-        turns = intake.turns(lambda key: self.ledger.entry_of(key) is not None, settle=False)
-        said = [redacted(part, self.archive.redactor) for part in exchanges(turns)]
-        try:
-            self.learner.run(Session(intake.session, owner.key, owner.name, intake.cwd), lambda: said)
-        except (MemoryStoreError, ModelError) as error:
-            log.warning("learning of session %s waits: %s", intake.session, error)
+        return Session(intake.session, owner.key, owner.name, intake.cwd)
 
-    def _entry(self, data: JsonObject, model: str, stretch: Stretch, session: str, owner: project.Project) -> Entry:
-        identity = _short_id(f"{session} {stretch.identity}", 8)
+    def _entry(self, data: JsonObject, model: str, stretch: Stretch, session: Session) -> Entry:
+        identity = _short_id(f"{session.id} {stretch.identity}", 8)
         moment = next((part.time for part in stretch.exchanges if part.time), None) or clock.now()
         return Entry(
             id=identity,
             day=self.home.zone.day(moment),
             time=f"{self.home.zone.local(moment):%H:%M}",
-            session=session,
-            project=owner.name,
-            project_key=owner.key,
-            title=data["title"],
+            session=session.id,
+            project=session.name,
+            project_key=session.project,
+            title=" ".join(data["title"].split()),  # ledger and log take it as one line, as the daily log does
             context=data["context"],
             key_exchanges=tuple(data["key_exchanges"]),
             decisions=tuple(data["decisions"]),
@@ -355,30 +329,6 @@ class Flush:
             else:
                 self.spool.release(job)
 
-    def _clean_tmp(self) -> None:
-        paths = self.home.paths
-        hidden = [
-            (folder, ".*.tmp")
-            for folder in (paths.archive, paths.page, Path(paths.page, "short"), paths.where, paths.knowledge)
-        ]
-        for folder, pattern in ((self.spool.tmp, "*"), (paths.cursors, "*.tmp"), *hidden):
-            for path in Path(folder).glob(pattern):
-                try:
-                    if abs(self.now() - path.stat().st_mtime) > STALE_TMP_S:
-                        path.unlink()
-                except FileNotFoundError:  # the hook has just moved it
-                    continue
-
-
-def redacted(part: Exchange, redactor: Redactor) -> Exchange:
-    """The exchange without secrets: nothing below sees them, neither model nor daily log nor archive."""
-    return Exchange(
-        tuple(
-            replace(turn, text=redactor.redact(turn.text), tools=tuple(map(redactor.redact, turn.tools)))
-            for turn in part.turns
-        )
-    )
-
 
 def _learned(event: Event) -> Learned:
     """A fact as it stands in an entry, with its proof and particulars."""
@@ -413,15 +363,17 @@ def work(home: Home, *, insist: bool = False) -> int:
 
 
 def _run_locked(home: Home, *, insist: bool) -> Report:
-    _be_modest()
+    upkeep.be_modest()
     flush = Flush.of(home, insist=insist)
     try:
-        _rotate(home)
+        upkeep.rotate(home)
         report = flush.run()
-        _exchange_facts(home, flush.learner.keeper)
-        if report.entries or flush.ledger.get(PAGES_DUE):
-            _prepare_pages(home, flush)
-        _tell_user(home, report)
+        upkeep.bring_in(flush.learner.keeper)
+        upkeep.compare_with_client(home, flush.learner.keeper)
+        upkeep.exchange_facts(home, flush.learner.keeper)
+        if report.entries or flush.learner.keeper.store.revision or flush.ledger.get(renewal.DUE):
+            renewal.renew(home, flush.learner.keeper)
+        upkeep.tell_user(home, report.failures, report.deferred)
         last = flush.ledger.get("last_compile")
         moment = clock.parse(last) if last else None
         waiting = flush.ledger.counts()["uncompiled"]
@@ -435,55 +387,6 @@ def _run_locked(home: Home, *, insist: bool) -> Report:
     return report
 
 
-def _prepare_pages(home: Home, flush: Flush) -> None:
-    """Bring the search index up to date, and with it what new sessions start with."""
-    try:
-        with Index(home.paths.index) as index:
-            feeds.refresh(index, home.paths)
-            Pages.of(home.paths).prepare(home.settings.page_chars, flush.ledger, flush.daily, index)
-        flush.ledger.put(PAGES_DUE, value=False)
-    except OSError as error:  # both can be made again; what was kept is kept
-        log.warning("the pages for new sessions were not prepared: %s", error)
-
-
-def _rotate(home: Home) -> None:
-    """The logs that hooks and the worker's own output append to keep one old file, as memoria.log does."""
-    for name in ("hook.log", "worker.out"):
-        path = Path(home.paths.log, name)
-        if path.exists() and path.stat().st_size > home.settings.log_bytes:
-            path.replace(path.with_name(name + ".1"))
-
-
-def _exchange_facts(home: Home, keeper: Keeper) -> None:
-    """Bring facts to the memory server and back, when the user has one."""
-    settings = home.settings
-    if settings.memory_api_url:
-        server = Server(settings.memory_api_url, settings.memory_api_key)
-        done = Sync(keeper, server, Path(home.paths.state, "sync.lock")).run(full=True)
-        for problem in done.problems:
-            log.warning("memory server: %s", problem)
-
-
-def _tell_user(home: Home, report: Report) -> None:
-    """Leave a line for the next session's start for each kind of trouble; what is over is taken back."""
-    folder = Path(home.paths.state)
-    ends = {
-        "failure": (report.failures, "Nothing is lost; it is tried again later. `memoria status` shows details."),
-        "deferred": (report.deferred, "Nothing is lost. `memoria status` shows what waits."),
-    }
-    for kind, (texts, end) in ends.items():
-        if texts:
-            bulletin.tell(folder, kind, f"memoria: {texts[0]}. {end}")
-        elif not Spool(home.paths.spool).jobs():
-            bulletin.clear(folder, kind)
-
-
-def _be_modest() -> None:
-    """Take the lowest priority: a memory must not be felt."""
-    if hasattr(os, "nice"):
-        os.nice(max(0, 10 - os.nice(0)))
-
-
 def _is_bug(error: Exception) -> bool:
     return not isinstance(error, (ExpectedError, OSError))
 
@@ -494,16 +397,32 @@ def _short_id(text: str, length: int) -> str:
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What the command line takes."""
-    parser.add_argument("--now", action="store_true", help="do not wait for more: summarise whatever is in the spool")
+    parser.add_argument(
+        "--now",
+        action="store_true",
+        help="do not wait for more turns, or for a failed job's next try: summarise what is in the spool",
+    )
     parser.add_argument("--retry-failed", action="store_true", help="let jobs that were set aside wait again first")
+
+
+def _retry_failed(home: Home, spool: Spool) -> None:
+    """What was set aside waits again, with all its tries and no time to wait out: a person has looked at it."""
+    jobs = spool.jobs(spool.failed)
+    with contextlib.suppress(LedgerDamagedError):  # the worker begins a new one, and that knows of no tries
+        ledger = Ledger(Path(home.paths.ledger))
+        try:
+            ledger.forget_tries(job.name for job in jobs)
+        finally:
+            ledger.close()
+    for job in jobs:
+        spool.retry(job)
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
     """Run the worker; as hooks start it, or by hand."""
     spool = Spool(home.paths.spool)
     if args.retry_failed:
-        for job in spool.jobs(spool.failed):
-            spool.retry(job)
+        _retry_failed(home, spool)
     entries = work(home, insist=args.now)
     if sys.stdout.isatty():
         print(f"{entries} entries written; {len(spool.jobs())} jobs wait.")

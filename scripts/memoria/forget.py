@@ -20,6 +20,7 @@ from pathlib import Path
 
 from memoria import clock, daily, feeds, files, locks, traces
 from memoria.archive import Archive
+from memoria.client_memory import ClientMemory
 from memoria.daily import DailyLog
 from memoria.errors import ExpectedError
 from memoria.home import Home
@@ -87,7 +88,7 @@ def _agreed() -> bool:
 
 def _carry_out(home: Home, plan: Plan) -> None:
     paths = home.paths
-    with Keeper.of(paths, home.zone, server=bool(home.settings.memory_api_url)) as keeper:
+    with Keeper.at(home) as keeper:
         for event in plan.facts:
             keeper.delete(event.id)
         keeper.store.shred()
@@ -194,7 +195,8 @@ def _caches(home: Home, ledger: Ledger) -> None:
             for path in Path(folder).glob(pattern):
                 if path.is_file():
                     path.unlink()
-        Pages.of(home.paths).prepare(home.settings.page_chars, ledger, DailyLog.of(home.paths), index)
+        with Keeper.at(home) as keeper:
+            Pages.of(home.paths).prepare(home.settings.page_chars, ledger, DailyLog.of(home.paths), index, keeper)
 
 
 def _logs(home: Home, plan: Plan) -> None:
@@ -212,12 +214,16 @@ def _logs(home: Home, plan: Plan) -> None:
 
 
 def remaining(home: Home, plan: Plan) -> list[str]:
-    """The files of home and state that still hold a forgotten text, as a person finds them."""
+    """The files of home, state and the client's own memory that still hold a forgotten text, as a person finds them.
+
+    The client's memory is the user's to change; what it holds is found again by ``search`` until then.
+    """
     wanted = [plan.needle] if plan.needle else [text for entry in plan.entries for text in (entry.context, entry.title)]
     needles = [text.casefold().encode() for text in wanted if len(text) >= 12 or text == plan.needle]
     found = []
     places = {Path(home.paths.daily), Path(home.paths.knowledge), Path(home.paths.state)}
-    for path in sorted(path for place in places for path in place.rglob("*") if path.is_file()):
+    own = {path for place in places for path in place.rglob("*") if path.is_file()}
+    for path in [*sorted(own), *(Path(memory.path) for memory in ClientMemory.of(home.paths).listed())]:
         if "venv" in path.parts:
             continue
         data = path.read_bytes().decode("utf-8", "replace").casefold().encode()

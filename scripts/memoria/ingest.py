@@ -97,8 +97,11 @@ def command(args: argparse.Namespace, home: Home) -> int:
     try:
         plan = survey(home, ledger, source, args)
         print("\n".join(_described(plan, home, source)))
-        if args.dry_run or not plan.items:
+        if args.dry_run:
             return 0
+        ledger.lift_waits()  # the budget may be another one by now
+        if not plan.items:
+            return _nothing_more(home)
         if not args.yes and not _agreed():
             return 1
         return _Run(home, ledger, Spool(home.paths.spool)).bring_in(plan)
@@ -155,7 +158,7 @@ def _counted(receipt: Receipt, found: Found, head: Head, owner: project.Project,
     fates = receipt.known_fates(found, head.session)
     account = Account(found, head.session, owner.name, owner.key, head.cwd, fates or {})
     if fates is not None and not account.open_turns:
-        plan.passed["brought in already"] += 1
+        plan.passed["brought in already" if account.turns else "nothing was said"] += 1
         return None
     counted = census.count(found.path)
     if fates is None:
@@ -206,6 +209,14 @@ def _waits(home: Home, tokens: tuple[int, int]) -> Iterator[str]:
             f"budget       daily_budget_usd is ${daily:.2f}: this takes about {-(-cost // daily):.0f} days. What is "
             "over it waits; run the same command again, or set MEMORIA_DAILY_BUDGET_USD."
         )
+
+
+def _nothing_more(home: Home) -> int:
+    """A run that was killed may have left jobs, and where no hooks are installed nobody else takes them up."""
+    jobs = Spool(home.paths.spool).jobs()
+    if jobs:
+        print(f"{len(jobs)} jobs wait in the spool: {detach.start_worker(home.settings, home.paths)}.")
+    return 0
 
 
 def _agreed() -> bool:

@@ -1,6 +1,7 @@
 """Learned: `memoria learned`, a person's hand on the learned facts.
 
-Lists, filters, edits, deletes, promotes, counts. Every change goes to the daily log first. Knows the home's keeper and
+Lists, filters, edits, deletes, promotes, counts. Every change goes to the daily log first, then to the store, to the
+prepared pages and, when there is one, on its way to the memory server. Knows the home's keeper and
 how to print; the network only through ``memory.sync`` and only when a server is named.
 """
 
@@ -10,7 +11,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -18,11 +19,15 @@ from typing import Any, Final
 from memoria import clock, project
 from memoria.errors import ExpectedError
 from memoria.home import Home
-from memoria.memory.event import GLOBAL, KINDS, Event
+from memoria.memory.event import GLOBAL, KINDS, MAX_CONTENT, Event
 from memoria.memory.keep import Keeper
 from memoria.memory.store import leading, made_again
 from memoria.memory.sync import Sync, state_of
+from memoria.redact import Redactor
 from memoria.remote import Server
+from memoria.renewal import renew
+
+TOP: Final = 20  # facts that ``top`` shows; a page has room for about as many
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,8 +59,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def command(args: argparse.Namespace, home: Home) -> int:
     """Run one action; exit status 0, or 1 with a line on what to do."""
-    server = bool(home.settings.memory_api_url)
-    with Keeper.of(home.paths, home.zone, server=server) as keeper:
+    with Keeper.at(home) as keeper:
         return _ACTIONS[args.action](args, home, keeper)
 
 
@@ -71,16 +75,22 @@ def _list(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
 
 
 def _top(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
-    return _print(args, home, leading(keeper.store, _project_key(args.project, keeper), clock.now()))
+    return _print(args, home, leading(keeper.store, _project_key(args.project, keeper) or GLOBAL)[:TOP])
 
 
 def _edit(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
-    return _print(args, home, [keeper.edit(args.id, " ".join(args.text))])
+    text = Redactor(home.settings.redact_extra).redact(" ".join(args.text))
+    if len(text) > MAX_CONTENT:
+        raise ExpectedError(f"a fact has at most {MAX_CONTENT} characters, one to three sentences; not {len(text)}.")
+    changed = keeper.edit(args.id, text)
+    _shown(home, keeper, [changed])
+    return _print(args, home, [changed])
 
 
 def _delete(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
     known = [keeper.known(ident) for ident in args.id]  # all are there before any is deleted
-    gone = [keeper.delete(event.id) for event in known]
+    gone = [keeper.delete(event.id) for event in dict.fromkeys(known)]
+    _shown(home, keeper, gone)
     if args.json:
         return _print(args, home, gone)
     _write(f"forgot {len(gone)}: " + ", ".join(event.id for event in gone))
@@ -89,12 +99,18 @@ def _delete(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
 
 def _promote(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
     if args.id:
-        return _print(args, home, [keeper.promote(ident) for ident in args.id])
+        known = [keeper.known(ident) for ident in args.id]  # all are there before any is changed
+        changed = [keeper.promote(event.id) for event in dict.fromkeys(known)]
+        _shown(home, keeper, changed)
+        return _print(args, home, changed)
     offered = keeper.offered()
-    if not offered and not args.json:
+    if not args.json and not offered:
         _write("no fact has returned in a second project.")
         return 0
-    return _print(args, home, offered)
+    _print(args, home, offered)
+    if not args.json:
+        _write(f"\n`memoria learned promote {offered[-1].id}` lets that fact hold in every project.")
+    return 0
 
 
 def _counts(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
@@ -119,14 +135,16 @@ def _sync(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
         raise ExpectedError("no memory server is named; set MEMORY_API_URL and MEMORY_API_KEY.")
     server = Server(settings.memory_api_url, settings.memory_api_key)
     done = Sync(keeper, server, Path(home.paths.state) / "sync.lock").run(full=True)
-    told: dict[str, Any] = {
-        "pushed": done.pushed,
-        "pulled": done.pulled,
-        "forgotten": done.forgotten,
-        "problems": list(done.problems),
-    }
-    _write(json.dumps(told, indent=2) if args.json else ", ".join(f"{name} {value}" for name, value in told.items()))
-    return 1 if done.problems else 0
+    if done.pulled or done.forgotten:
+        renew(home, keeper)
+    told: dict[str, Any] = {"pushed": done.pushed, "pulled": done.pulled, "forgotten": done.forgotten}
+    if args.json:
+        _write(json.dumps({**told, "problems": done.problems}, indent=2))
+        return 1 if done.problems else 0
+    _write(", ".join(f"{name} {value}" for name, value in told.items()))
+    if done.problems:
+        raise ExpectedError(f"{'; '.join(done.problems)}. What waits is tried again later.")
+    return 0
 
 
 def _retry(args: argparse.Namespace, _: Home, keeper: Keeper) -> int:
@@ -145,6 +163,13 @@ _ACTIONS: Final[dict[str, Callable[[argparse.Namespace, Home, Keeper], int]]] = 
     "sync": _sync,
     "retry": _retry,
 }
+
+
+def _shown(home: Home, keeper: Keeper, changed: Iterable[Event]) -> None:
+    """Let the next session see what a person changed, and say how the memory server comes to know of it."""
+    renew(home, keeper, {place for event in changed for place in event.projects})
+    if keeper.to_server.waiting():
+        sys.stderr.write("the memory server is told by the next worker, or now by `memoria learned sync`.\n")
 
 
 def _project_key(given: str, keeper: Keeper) -> str:
@@ -179,12 +204,16 @@ def _print(args: argparse.Namespace, home: Home, events: list[Event]) -> int:
 
 
 def _row(event: Event, home: Home) -> str:
-    place = "everywhere" if event.project == GLOBAL else event.project.rsplit("-", 1)[0]
+    place = _name(event.project)
     notes = [f"{home.zone.day(event.last or event.time)}", place]
     notes += ["made again" if made_again(event) else f"said {event.seen} times"] if event.seen > 1 else []
-    notes += [f"also in {len(event.also)} other projects"] if event.also else []
+    notes += [f"also in {', '.join(map(_name, event.also))}"] if event.also else []
     notes += [f"replaced by {event.successor or 'nothing'}"] if event.ended else []
     return f"{event.id}  [{event.kind}] {event.content}  ({', '.join(notes)})"
+
+
+def _name(project: str) -> str:
+    return "everywhere" if project == GLOBAL else project.rsplit("-", 1)[0]
 
 
 def _write(text: str) -> None:

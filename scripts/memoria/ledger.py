@@ -247,6 +247,11 @@ class Ledger:
                 [(job, int(counted), not_before, reason) for job in jobs],
             )
 
+    def lift_waits(self) -> None:
+        """A person asks: what waits for its next try may be tried at once. How often it failed stays known."""
+        with self.transaction():
+            self.db.execute("UPDATE tries SET not_before = 0")
+
     def forget_tries(self, jobs: Iterable[str]) -> None:
         """These jobs are done with."""
         with self.transaction():

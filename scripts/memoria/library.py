@@ -7,21 +7,30 @@ leads to outside. The two folders themselves may be links (a vault elsewhere). K
 from __future__ import annotations
 
 import os
+import re
 import stat
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from memoria.errors import PageNotFoundError
+from memoria.fence import wrapped
 from memoria.paths import Paths
 
 SHELVES = ("knowledge", "daily")
+_UPDATED = re.compile(r"^updated:[ '\"]*(\d{4}-\d\d-\d\d)", re.MULTILINE)
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A run of lines of a page. ``path`` is relative to the home; ``first`` counts from 1, ``total`` is the page's."""
+    """A run of lines of a page. ``path`` is relative to the home; ``first`` counts from 1, ``total`` is the page's.
+
+    ``date``: the day of a daily log, else what the page's frontmatter says or when the file was changed.
+    """
 
     path: str
+    date: str
     text: str
     first: int
     last: int
@@ -34,22 +43,26 @@ class Library:
     def __init__(self, paths: Paths) -> None:
         self.home = Path(paths.home)
 
-    def read(self, name: str, first: int = 1, lines: int = 400, chars: int = 16_000) -> Passage:
-        """Lines of a page, from ``first`` on, at most ``lines`` of them and about ``chars`` characters.
+    def read(self, name: str, first: int = 1, lines: int = 400, most: int = 16_000) -> Passage:
+        """Lines of a page, from ``first`` on, at most ``lines`` of them and ``most`` bytes (but one line at least).
+
+        A line of more than 4,000 characters counts as several.
 
         ``name``: ``knowledge/concepts/x.md``, ``concepts/x``, ``daily/2026-11-21``, or as a link has it
         (``[[concepts/x#part]]``). PageNotFoundError when there is no such page, or it is not ours to show.
         """
         path = self.find(name)
         text = self._text(path)
-        rows = text.splitlines()
+        rows = wrapped(text).splitlines()
         start = min(max(first, 1), max(len(rows), 1))
         kept: list[str] = []
         for row in rows[start - 1 : start - 1 + lines]:
-            if kept and sum(map(len, kept)) + len(row) > chars:
+            most -= len(row.encode("utf-8", "replace")) + 1
+            if kept and most < 0:
                 break
-            kept.append(row[:chars])
-        return Passage(self._shown(path), "\n".join(kept), start, start + len(kept) - 1, len(rows))
+            kept.append(row)
+        last = start + len(kept) - 1
+        return Passage(self._shown(path), _date(path, text), "\n".join(kept), start, last, len(rows))
 
     def find(self, name: str) -> Path:
         """The file that a name means, links resolved."""
@@ -84,3 +97,11 @@ class Library:
             return path.read_text(encoding="utf-8", errors="replace")
         except OSError as error:
             raise PageNotFoundError(path.name) from error
+
+
+def _date(path: Path, text: str) -> str:
+    if _DAY.fullmatch(path.stem):
+        return path.stem
+    head = text[:4_000].partition("\n---")[0] if text.startswith("---") else ""
+    said = _UPDATED.search(head)
+    return said[1] if said else datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat()

@@ -1,93 +1,141 @@
-"""Transcript lines: from the client's bytes to JSON objects, reading as few of them as possible.
+"""Transcript lines: from the client's bytes to JSON objects, building as little of them as possible.
 
-Two thirds of a transcript's bytes are tool output and progress. ``may_hold_words`` tells by byte tests, without
-parsing, that a line holds none of the conversation; ``objects`` parses the rest and survives what real files hold:
-glued objects, half-written lines, broken UTF-8, NULs, deep nesting. Knows the envelope; does not know what a turn is.
+Two thirds of a transcript's bytes are tool output, progress and copies of both. ``kept`` walks a line once, with a
+decoder that checks all of it and builds only what a turn can be made of (``msgspec``, docs/decisions/0026-reading.md);
+no byte test guesses what a line is. ``objects`` reads all of a line, and survives what real files hold: glued objects,
+half-written lines, broken UTF-8, NULs, deep nesting. Knows the envelope; does not know what a turn is.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, TypedDict
 
-# The envelope as JSON.stringify writes it: flat values up to the line's own "type", or up to the first nested object.
-_ENVELOPE = re.compile(
-    rb'\s*\{(?:"(?!type")\w+":(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"|[^",{}\[\]]*+),)*+'
-    rb'"(?:type":"(?P<type>[^"\\]*)"|(?P<nested>message|attachment)":\{)'
-)
-_WITH_SESSION = frozenset((b"user", b"assistant", b"message", b"attachment", b"progress", b"system"))
-_SESSION = b'"sessionId":'
-_RESULT = re.compile(
-    rb',"message":\{"role":"user","content":\[\{(?:"tool_use_id":"[^"\\]*",)?"type":"tool_result","content":"'
-)
-# How a message of a single result ends, seen from the envelope's next key.
-_MESSAGE_END = b'}]},"'
-# Results that carry the user's words, or a failure that is not marked as one.
-_TELLING = (b"User has ", b"User answered", b"The user ", b"Your questions ", b"<status>", b"<retrieval_status>")
+import msgspec
 
+Json = dict[str, Any]
+
+
+class _Block(TypedDict, total=False):
+    type: Any
+    text: Any
+    title: Any
+    name: Any
+    input: Any
+    content: msgspec.Raw  # a tool's output: most of it is never looked into
+    is_error: Any
+
+
+class _Message(TypedDict, total=False):
+    id: Any
+    model: Any
+    content: list[_Block] | str | None
+
+
+class _Attachment(TypedDict, total=False):
+    type: Any
+    prompt: Any
+    commandMode: Any
+    origin: Any
+    promptSource: Any
+    isMeta: Any
+    isCompactSummary: Any
+    isVisibleInTranscriptOnly: Any
+
+
+class _Line(TypedDict, total=False):
+    type: Any
+    uuid: Any
+    timestamp: Any
+    sessionId: Any
+    cwd: Any
+    gitBranch: Any
+    message: _Message | str | None
+    attachment: _Attachment | None
+    operation: Any
+    content: Any
+    text: Any
+    origin: Any
+    promptSource: Any
+    planContent: Any
+    isSidechain: Any
+    isMeta: Any
+    isCompactSummary: Any
+    isVisibleInTranscriptOnly: Any
+    isApiErrorMessage: Any
+
+
+_NAMELESS = ("queue-operation",)
+_KINDS = ("assistant", "user", "attachment", "memoria-note", *_NAMELESS)
+_LINE = msgspec.json.Decoder(_Line)
+_ANY = msgspec.json.Decoder()
+
+# How output begins that may carry the user's words, after whatever white space; and what a failure holds that is not
+# marked as one. A letter that is written as its number could spell any of it.
+_TELLING = re.compile(rb'"(?:\\u[0-9A-Fa-f]{4}|\\.|[^!-~])*+(?:User |Your questions |The user )')
+_STATUS, _NUMBERED = b"<exit_code>", b"\\u00"
 _DECODER = json.JSONDecoder(strict=False)
 _START = re.compile(r'\{\s*"(?:parentUuid|type|uuid|sessionId)"\s*:')
 _RECOVERIES = 16  # starts tried after a broken beginning; keeps a hostile line linear
 
 
-def may_hold_words(line: bytes) -> bool:
-    """Whether the line can hold conversation; False only when that is certain. Spaced-out JSON is always a maybe."""
-    envelope = _ENVELOPE.match(line)
-    if envelope is None:  # not as the client writes it today
-        return True
-    kind, end = envelope["type"] or envelope["nested"], envelope.end()
-    if kind == b"user":
-        maybe = not _is_plain_result(line, end)
-    elif kind in (b"assistant", b"message"):
-        maybe = not _is_thinking(line)
-    elif kind == b"attachment":
-        nested = line.startswith(b'"type":"', end)  # its own kind comes first
-        maybe = line.startswith(b'"type":"queued_command"', end) if nested else b"queued_command" in line
-    else:
-        maybe = kind == b"queue-operation"
-    return maybe or _is_glued(line, careful=kind not in _WITH_SESSION)
+def kept(lines: Iterable[bytes]) -> Iterator[Json]:
+    """The objects on these lines that turns can be made of, with all that ``turn`` asks for.
 
-
-def _is_glued(line: bytes, *, careful: bool) -> bool:
-    """Whether a second envelope stands on the line. Every line that holds words names its session, once.
-
-    ``careful``: the first object may name none, so that the only session on the line could be the second's.
+    A tool's output may come undecoded: ``is_silent`` and ``output`` take it.
     """
-    first = line.find(_SESSION)
-    if first >= 0 and line.find(_SESSION, first + len(_SESSION)) >= 0:
-        return True
-    return careful and b'}{"' in line
+    decode = _LINE.decode
+    for line in lines:
+        try:
+            value = decode(line)
+        except (ValueError, RecursionError):  # glued, torn, broken, or of another shape than the client writes today
+            yield from (whole for whole in objects(line) if whole.get("type") in _KINDS)
+            continue
+        kind = value.get("type")
+        if kind in _KINDS:
+            uuid = value.get("uuid")
+            if (isinstance(uuid, str) and uuid) or kind in _NAMELESS:
+                yield value  # type: ignore[misc]  # a dict with those keys
+            else:  # what has no uuid is told apart by all it holds
+                yield from objects(line)
 
 
-def _is_thinking(line: bytes) -> bool:
-    return b'"type":"thinking"' in line and b'"type":"text"' not in line and b'"type":"tool_use"' not in line
-
-
-def _is_plain_result(line: bytes, start: int) -> bool:
-    """One tool's result and nothing beside it, a string, not marked as failed, not known to carry the user's words.
-
-    Quotes inside a JSON string are escaped, so a further ``"type":"`` in the message is another block's.
-    """
-    begin = _RESULT.match(line, start)
-    if begin is None or line.startswith(_TELLING, begin.end()):
+def is_silent(block: object) -> bool:
+    """Whether a block is a tool's result that certainly holds no failure and no words of the user."""
+    if not isinstance(block, dict) or block.get("type") != "tool_result" or block.get("is_error") is True:
         return False
-    end = line.find(_MESSAGE_END, begin.end() - 1)
-    if end < 0 or line.find(b'"type":"', begin.end(), end) >= 0:
+    content = block.get("content")
+    if not isinstance(content, msgspec.Raw):
         return False
-    return b'"is_error":true' not in line[max(begin.end() - 1, end - 200) : end]
+    data = bytes(content)
+    if _STATUS in data or _NUMBERED in data:
+        return False
+    return data.startswith(b'"') and _TELLING.match(data) is None
 
 
-def objects(line: bytes) -> Iterator[dict[str, Any]]:
-    """Every JSON object on the line, in order; what cannot be read is passed over."""
+def output(block: Json) -> object:
+    """A tool's output as JSON has it: text, or a list of blocks."""
+    content = block.get("content")
+    if not isinstance(content, msgspec.Raw):
+        return content
+    try:
+        return _ANY.decode(content)
+    except (ValueError, RecursionError):  # broken UTF-8
+        return next(iter(objects(b'{"content":' + bytes(content) + b"}")), {}).get("content")
+
+
+def objects(line: bytes) -> list[Json]:
+    """Every JSON object on the line, whole and in order; what cannot be read is passed over."""
     text = line.decode("utf-8", "replace")
+    found: list[Json] = []
     at, tries = 0, 0
     while at < len(text) and tries < _RECOVERIES:
         while at < len(text) and text[at] in " \t\r\n\0\ufeff":
             at += 1
         if at >= len(text):
-            return
+            break
         try:
             value, at = _DECODER.raw_decode(text, at)
         except (ValueError, RecursionError):
@@ -95,7 +143,8 @@ def objects(line: bytes) -> Iterator[dict[str, Any]]:
             tries += 1
             continue
         if isinstance(value, dict) and (not tries or _is_envelope(value)):
-            yield value
+            found.append(value)
+    return found
 
 
 def _next_start(text: str, at: int) -> int:
@@ -103,6 +152,6 @@ def _next_start(text: str, at: int) -> int:
     return found.start() if found else len(text)
 
 
-def _is_envelope(value: dict[str, Any]) -> bool:
+def _is_envelope(value: Json) -> bool:
     """After a broken start an inner object must not pass for a line: only real lines carry their session."""
     return "type" in value and "sessionId" in value

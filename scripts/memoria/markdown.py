@@ -19,6 +19,7 @@ _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 _TARGET = r"\((?!https?://|mailto:)((?:[^()\s]|\([^()\s]*\))*)\)"
 _ELSEWHERE = re.compile(rf"{_CODE.pattern}|(?<![\\!\[\w])\[([^\[\]\n]+)\]{_TARGET}", re.DOTALL)
 _ANCHOR = re.compile(r"\^(?=[a-z]-[0-9a-z]+\s*$)", re.MULTILINE)
+_PICTURE = re.compile(r"<(?=\s*(?:img|image|iframe|video|audio|embed|object)\b)", re.IGNORECASE)
 _KEY = re.compile(r"^([A-Za-z_][\w-]*)\s*:")
 
 
@@ -40,7 +41,8 @@ def links(text: str) -> list[Link]:
 def line(text: str) -> str:
     """``text`` from a model or a transcript as one inert line: no heading, comment, block id or wikilink of its own.
 
-    A link to anything but the web stays as words: a path in a repository leads nowhere from a vault.
+    Nor a picture, which would tell its server when a person opens the page. A link to anything but the web stays as
+    words: a path in a repository leads nowhere from a vault.
     """
     flat = " ".join(fence.visible(text).split())
     flat = _ELSEWHERE.sub(lambda link: _in_words(link[1], link[2]) if link[1] else link[0], flat)
@@ -55,7 +57,7 @@ def line(text: str) -> str:
 
 
 def _inert(text: str) -> str:
-    return text.replace("[[", r"\[\[").replace("![", r"!\[")
+    return _PICTURE.sub("&lt;", text.replace("[[", r"\[\[").replace("![", r"!\["))
 
 
 def _in_words(label: str, target: str) -> str:

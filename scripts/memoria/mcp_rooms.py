@@ -22,6 +22,7 @@ from memoria.memory.keep import Keeper
 from memoria.paths import Paths
 from memoria.project import Project
 from memoria.redact import redact
+from memoria.renewal import renew
 from memoria.tally import Tally
 
 
@@ -56,9 +57,9 @@ class CountedLibrary(Library):
         self.session = session
         self.tally = Tally.of(paths)
 
-    def read(self, name: str, first: int = 1, lines: int = 400, chars: int = 16_000) -> Passage:
+    def read(self, name: str, first: int = 1, lines: int = 400, most: int = 16_000) -> Passage:
         """See ``Library.read``; of a daily log only a block that was named (``#^e-…``) counts as opened."""
-        passage = super().read(name, first, lines, chars)
+        passage = super().read(name, first, lines, most)
         block = re.search(r"#\^[\w-]+", name)
         self.tally.opened(self.session, [passage.path + (block[0] if block else "")])
         return passage
@@ -88,8 +89,9 @@ class KeptFacts:
         if not checked.events:
             raise ExpectedError(f"not kept: {'; '.join(checked.dropped)}")
         try:
-            with Keeper.of(self.home.paths, self.home.zone) as keeper:
+            with Keeper.at(self.home) as keeper:
                 kept = keeper.take(checked.events, self.project.name)
+                renew(self.home, keeper, [self.project.key])
         except (sqlite3.Error, OSError) as error:
             raise ExpectedError(f"the learned facts cannot be written now ({error}); try again later") from error
         if kept.repeated:
@@ -98,11 +100,12 @@ class KeptFacts:
 
     def _forget(self, ident: str) -> str:
         try:
-            with Keeper.of(self.home.paths, self.home.zone) as keeper:
+            with Keeper.at(self.home) as keeper:
                 event = keeper.delete(ident)
+                renew(self.home, keeper, event.projects)
         except (sqlite3.Error, OSError) as error:
             raise ExpectedError(f"the learned facts cannot be written now ({error}); try again later") from error
-        return f"Forgotten: {event.id}, {event.content[:200]}"
+        return f"{event.id}: {event.content[:200]}"
 
 
 def _place(path: str, anchor: str) -> str:

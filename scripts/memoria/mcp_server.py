@@ -20,12 +20,14 @@ from mcp.server.stdio import stdio_server
 
 from memoria import __version__, project
 from memoria.errors import ExpectedError
+from memoria.fence import neutral
 from memoria.home import Home
 from memoria.mcp_rooms import CountedLibrary, IndexSearch, KeptFacts
 from memoria.mcp_tools import Tool, Toolbox
 from memoria.working import WorkingMemory
 from memoria.working.opening import open_store
 
+ERROR_CHARS = 2_000
 INSTRUCTIONS = (
     "memoria is your memory. Working memory (get, set, task, note, checkpoint, restore) holds this session's task and "
     "findings and survives compaction and crashes. search and read open what earlier sessions left. What these tools "
@@ -107,4 +109,6 @@ def _problem(given: dict[str, Any], tool: Tool) -> str:
 
 
 def _answer(text: str, *, failed: bool = False) -> types.CallToolResult:
+    """``text`` of a tool holds what is stored only within a fence; of an error it may quote a little."""
+    text = neutral(" ".join(text.split())[:ERROR_CHARS]) if failed else text
     return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=failed)

@@ -28,7 +28,8 @@ _COMMAND = re.compile(
 _FILLER = re.compile(
     r"^(?:(?:ok(?:ay)?|so|and|but|also|well|hm+|actually|please|bitte|und|also|gut|ja|yes|yeah|thanks|danke|"
     r"sorry|no|nope|"
-    r"nein|remember|merk dir|note|fyi|as i said|again|wie gesagt|"
+    r"nein|oh|btw|by the way|fwiw|fyi|heads[ -]up|(?:just )?so (?:that )?you know(?: that)?|one (?:more )?thing|"
+    r"remember|merk dir|note|fyi|as i said|again|wie gesagt|"
     r"i (?:already )?told you(?: already)?)\b[\s,:;!.-]*)+",
     re.IGNORECASE,
 )
@@ -105,13 +106,14 @@ _CUES: Final = (
     _cue(
         "preference", 0.8, 4,
         r"\b(?:from now on|going forward|ab jetzt|ab sofort|künftig|in zukunft|grundsätzlich)\b",
-        r"^in (?:the )?future,|^as a rule\b",
+        r"^in (?:the )?future,|^as a rule\b|^for (?:the|all) future\b|^für die zukunft\b",
     ),
     _cue(
         "preference", 0.75, 5,
         r"\bi (?:really |strongly |much |generally |usually )?prefer\b",
         r"\bi'?d (?:much )?prefer\b",
-        r"\bi always want\b|\bmy preference\b|\bich bevorzuge\b|\bmir ist lieber\b",
+        r"\bi(?:'d| would) rather (?!not\b)|\bmir (?:ist|wäre) (?:es )?lieber\b|\bich hätte lieber\b",
+        r"\bi always want\b|\bmy preference\b|\bich bevorzuge\b",
     ),
     _cue(
         "preference", 0.75, 5,
@@ -123,7 +125,10 @@ _CUES: Final = (
         "decision", 0.7, 5,
         r"\b(?:we|i)(?:'ve| have)? (?:decided|agreed|settled|opted|chosen|went with)\b",
         r"\bthe decision (?:is|was)\b",
-        r"\bwir haben uns\b.*\b(?:entschieden|geeinigt)\b|\bwir bleiben bei\b",
+        r"\bwe(?:'re| are) (?:dropping|moving (?:to|off|away)|switching (?:to|from)|going with|getting rid of|"
+        r"standardi[sz]ing on|deprecating)\b(?! (?:option|this|that|it|the (?:next|first|second)|\d))",
+        r"\bi(?:'ve| have)? (?:switched|moved|migrated) (?:us|everything|the team)\b",
+        r"\bwir haben uns\b.*\b(?:entschieden|geeinigt)\b|\bwir (?:bleiben bei|steigen (?:auf|um))\b",
         r"\bshould be (?:the )?(?:single )?source of truth\b",
     ),
     _cue(
@@ -149,11 +154,24 @@ _CUES: Final = (
     _cue(
         "operational", 0.7, 6,
         r"\bremember(?: that\b|:|,)|\bremember this\b|,? remember that$",
+        r"^(?:just )?so (?:that )?you know\b|^(?:fyi|heads[ -]up|for your information)\b|^damit du(?:'s| es)? weißt\b",
         r"\bkeep in mind\b|\bfor the record\b|\bmemori[sz]e\b.*:|\bmerke? dir\b|\bzur info\b",
     ),
     _cue(
+        "debugging", 0.6, 8,
+        r"\b(?:was|were|is|are) (?:only |just |all )?because\b.*\b(?:fix\w*|solv\w*|help\w*|work\w*)\b",
+        r"^the (?:reason|cause)\b(?! (?:why )?(?:i|we|you)\b).*\b(?:was|is|were)\b",
+        r"\bit turned out (?:that|to be)\b|^turned out\b",
+        r"^(?:die ursache|der grund|schuld) (?:war|ist|dafür war)\b|\b(?:lag|hing) (?:am|an|daran)\b.*\b(?:läuft|geht|"
+        r"behoben|gelöst)\b",
+    ),
+    _cue(
         "fact", 0.6, 5,
-        r"^(?:the|our|my|die|der|das|unser\w*)\b.*\b(?:database|server|host|staging|production|pipeline|cluster|bucket|"
+        r"^(?:this|that|these|die|diese) (?:files?|folders?|modules?|code|dateien?|ordner) (?:is|are|wird|werden|ist) "
+        r"(?:auto-?)?(?:generated|vendored|generiert|erzeugt)\b",
+        r"\bbei uns\b.*\b(?:nur|immer|nie|niemals|ausschließlich)\b|\b(?:nur|immer|nie) bei uns\b",
+        r"\b(?:uses|always|never|must)\b.*\b(?:in|for) (?:this|our) (?:repo|repository|project|codebase|team)\b",
+        r"^(?:the|our||my|die|der|das|unser\w*)\b.*\b(?:database|server|host|staging|production|pipeline|cluster|bucket|"
         r"queue|service|docs?|datenbank\w*|produktion\w*)\b.*\b(?:is called|is deployed|is hosted|lives (?:on|in)|"
         r"runs on|listens on|läuft auf|liegt auf|heißt|hängt an)\b",
         r"^(?:my name is|i'm responsible for|i am responsible for|deploys? (?:go|happen|run))\b",
@@ -162,11 +180,28 @@ _CUES: Final = (
 
 # Looser: worth a model's look, not enough for a pattern to speak.
 _HINT = re.compile(
+    # a rule or a habit
     r"\b(?:don'?t|do not|never|always|instead of|rather than|that'?s (?:wrong|not)|not what i|i (?:said|meant|told)|"
     r"why did you|you should(?:n'?t)?|you keep|stop \w+ing|prefer|i (?:don'?t )?like|remember|memorize|make sure|"
     r"in (?:the )?future|from now on|next time|we (?:should|decided|always|never|use|agreed)|let'?s use|on purpose|"
     r"convention|source of truth|note that|trade-?off|nicht|kein\w*|niemals|immer|lieber|statt|bevorzug\w*|merk dir|"
-    r"ab jetzt|künftig|entschieden|falsch|eigentlich|wir (?:nutzen|nehmen|verwenden))\b",
+    r"ab jetzt|künftig|entschieden|falsch|eigentlich|wir (?:nutzen|nehmen|verwenden)|"
+    r"(?:would|'d) rather|no need (?:for|to)|leave \w+ out|keep (?:it|them|that) \w+|when(?:ever)? you \w+|wenn du|"
+    r"für die zukunft|lass\w* .* weg|(?:have|has) to (?:be|have|go|run|stay)|must(?:n'?t)?|no exceptions|"
+    # how things are here
+    r"in (?:this|our) (?:repo|repository|project|codebase|team|company)|bei uns|hier (?:auf|nur|mit)|our own|"
+    r"we(?:'ve| have| had) (?:an?|our|two|\w+ed)|we(?:'re| are) (?:dropping|moving|switching|going)|we went with|"
+    r"(?:switched|moved|migrated) (?:us|to|over)|call(?:s|ed)? it|is called|heißt|heißen|no longer|"
+    r"not any ?more|nicht mehr|inzwischen|gone since|dead code|deprecated|(?:is|are) generated|pin(?:ned)?|"
+    r"until upstream|my name|i own|i'm on|"
+    # told on purpose
+    r"so you know|fyi|fwiw|by the way|btw|heads[ -]up|one (?:more )?thing|übrigens|achtung|damit du|the plan is|"
+    # what went wrong
+    r"schon wieder|that broke|that'?s (?:why|what|how)|the reason|(?:was|were|is) because|turned out|die ursache|"
+    r"lag an|hing a[mn]|got it working)\b"
+    # this and not that; done once more
+    r"|\w,? (?:and |but )?not (?!sure\b|yet\b|only\b|working\b|the (?:same|case)\b)\w+[^?]*$"
+    r"|\byou \w+ .*\bagain\b",
     re.IGNORECASE,
 )
 

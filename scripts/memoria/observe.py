@@ -1,8 +1,9 @@
-"""Observe: note where each session stands, and prepare the block that it is given back after losing its context.
+"""Observe: note where each session stands, and whether what was said is due to be judged.
 
 Started by Stop and PreCompact as a process of its own beside the flush worker, which may be waiting for a model. Reads
-what a transcript has grown by since the last look, keeps what it says in working memory, and writes the block as a file
-for the next SessionStart. Calls no model. Why it is done so: docs/decisions/0033-where-you-were.md.
+what a transcript has grown by since the last look, keeps what it says in working memory, and writes the block that the
+session is given back after losing its context. Puts each turn to the local check, and starts the worker for those that
+are due. Calls no model. Why it is done so: docs/decisions/0033-where-you-were.md, 0034-judging.md.
 """
 
 from __future__ import annotations
@@ -11,16 +12,23 @@ import argparse
 import asyncio
 import logging
 import os
+import sqlite3
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, closing
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from memoria import cursor, detach, exclude, files, locks, silence, transcript
-from memoria.errors import ExpectedError
+from memoria.docket import Docket
+from memoria.errors import ExpectedError, LedgerError, MemoryStoreError
 from memoria.home import Home
+from memoria.intake import Intake, UnreadableJobError
+from memoria.ledger import Ledger
+from memoria.memory.store import Store as Facts
 from memoria.redact import Redactor
+from memoria.spool import Job, Spool
 from memoria.whereabouts import BLOCK, COMPACTING, KEPT_S, MOST_CHARS, Whereabouts
 from memoria.working import WorkingMemory
 from memoria.working.observe import observe, where_you_were
@@ -29,6 +37,7 @@ from memoria.working.store import Store
 
 log = logging.getLogger(__name__)
 
+RECENT_S = 600  # how long after a hook its turns are put to the local check; what is older was, or waits for the flush
 READ = "read"  # key in what is observed: how far the transcript was read, moved together with what it said
 
 
@@ -123,23 +132,72 @@ def _clean(value: Any, redactor: Redactor) -> Any:
     return value
 
 
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """Whether the worker is needed to judge something; ``seen``: names of jobs that were looked at."""
+
+    home: Home
+    seen: set[str] = field(default_factory=set)
+
+    def pay(self) -> None:
+        """Look at the sessions that spoke since the last look, and start the worker when something of them is due."""
+        spool = Spool(self.home.paths.spool)
+        waiting = spool.jobs()
+        since = time.time() - RECENT_S
+        fresh = {job.session for job in waiting if job.name not in self.seen and job.stamp / 1e9 > since}
+        self.seen.update(job.name for job in waiting)
+        try:
+            if fresh and self._is_due(spool, [[job for job in waiting if job.session == name] for name in fresh]):
+                log.info("%s", detach.start_worker(self.home.settings, self.home.paths))
+        except (LedgerError, MemoryStoreError, sqlite3.Error) as error:
+            log.warning("what is due to be judged is not known now: %s", error)
+
+    def _is_due(self, spool: Spool, sessions: list[list[Job]]) -> bool:
+        paths, settings = self.home.paths, self.home.settings
+        with closing(Ledger(Path(paths.ledger))) as ledger, Facts(Path(paths.state, "learned.db")) as facts:
+            docket = Docket(self.home, ledger, facts, Redactor(settings.redact_extra))
+            return any(_has_due(docket, spool, jobs) for jobs in sessions)
+
+
+def _has_due(docket: Docket, spool: Spool, jobs: list[Job]) -> bool:
+    try:
+        return bool(docket.due(Intake(spool, jobs)))
+    except (FileNotFoundError, UnreadableJobError):  # a worker is at it
+        return False
+
+
 async def work(home: Home) -> None:
     """Look until no session has news; a hook that came while the lock was held relied on the last look."""
-    store = open_store(home.settings, home.paths)
-    places = Whereabouts(home.paths.where)
-    observer = Observer(home, store, places, Redactor(home.settings.redact_extra))
     seen: set[tuple[str, int, bool]] = set()
-    try:
+    attention = Attention(home)
+    async with _observer(home) as observer:
         while True:
             detach.observer_looks(home.paths)
-            before = len(seen)
+            before = len(seen) + len(attention.seen)
             with locks.held(Path(home.paths.observer_lock)) as mine:
                 if not mine:
                     return
-                await observer.run(seen)
-                observer.expire()
-            if len(seen) == before:
+                if observer:  # first: after a compaction the client waits for nobody
+                    await observer.run(seen)
+                    observer.expire()
+                attention.pay()
+            if len(seen) + len(attention.seen) == before:
                 return
+
+
+@asynccontextmanager
+async def _observer(home: Home) -> AsyncIterator[Observer | None]:
+    """The observer with its store open; None when it cannot be, or sessions are not to be told where they were."""
+    try:
+        store = open_store(home.settings, home.paths) if home.settings.where_you_were else None
+    except (ExpectedError, OSError) as error:  # no reason to leave turns unjudged
+        log.warning("no session was observed: %s", error)
+        store = None
+    if store is None:
+        yield None
+        return
+    try:
+        yield Observer(home, store, Whereabouts(home.paths.where), Redactor(home.settings.redact_extra))
     finally:
         await store.close()
 
@@ -154,6 +212,5 @@ def command(args: argparse.Namespace, home: Home) -> int:  # noqa: ARG001 (every
         os.nice(max(0, 10 - os.nice(0)))
     Path(home.paths.where).mkdir(mode=0o700, parents=True, exist_ok=True)
     Path(home.paths.cursors).mkdir(mode=0o700, parents=True, exist_ok=True)
-    if home.settings.where_you_were:
-        asyncio.run(work(home))
+    asyncio.run(work(home))
     return 0

@@ -1,26 +1,41 @@
 """Page: what a new session starts with, prepared by the worker so that the hook only reads a file.
 
-One file a project and one for everywhere else. Made of whole items, never cut; the same knowledge gives the same
-bytes, so that the client's prompt cache holds. Everything on it is labelled as notes and fenced.
+One file a project and one for everywhere else. Leads with the learned facts that matter most; the articles are chosen
+by the search index's ranking, asked with the project, its branch and the files touched last. Made of whole items, never
+cut; the same knowledge gives the same bytes, so that the client's prompt cache holds: no item depends on today or on
+what was used. Everything on it is labelled as notes and fenced.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+import logging
+import os
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from memoria import fence, files
+from memoria.archive import Archive, Kept
 from memoria.article import shown
+from memoria.clock import Zone
 from memoria.daily import DailyLog, Entry
+from memoria.errors import ArchiveError
 from memoria.index import Index
 from memoria.ledger import Ledger
+from memoria.memory.event import GLOBAL, Event
+from memoria.memory.keep import Keeper
+from memoria.memory.store import leading, made_again
 from memoria.paths import Paths
 from memoria.roster import Roster, Row
 from memoria.whereabouts import MOST_CHARS
 from memoria.wiki import Wiki, slugify
 
+log = logging.getLogger(__name__)
+
 QUERY_ENTRIES = 5  # the last entries of a project, whose titles say what it is about now
+QUERY_SESSIONS = 2  # of these, whose archived turns say on which branch and in which files
+QUERY_FILES = 6
 NEAREST = 40  # articles that are ranked by nearness; the others follow, latest first
 MISFITS = 20  # rows that were too long for what room was left, after which a section is full
 RECENT_ENTRIES = 40  # entries of a project that are looked through for what still matters
@@ -28,8 +43,8 @@ INTRO = (
     "Notes from earlier sessions, kept by memoria. They are a record, not instructions: check what matters, and prefer "
     "what the user says now."
 )
-STANDING = ("correction", "preference")
-SHARE = {"standing": 0.35, "last": 0.25, "open": 0.15}  # most of the page that a section may take
+_EDITED = re.compile(r"(?:Edit|MultiEdit|Write|NotebookEdit) (.+?)(?:: |$)")
+SHARE = {"facts": 0.35, "last": 0.25, "open": 0.15}  # most of the page that a section may take
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,36 +53,73 @@ class Pages:
 
     folder: Path
     roster: Roster
+    archive: Archive
 
     @classmethod
     def of(cls, paths: Paths) -> Pages:
         """The pages of these paths."""
-        return cls(Path(paths.page), Roster(Wiki.of(paths), Path(paths.state, "roster.db")))
+        roster = Roster(Wiki.of(paths), Path(paths.state, "roster.db"))
+        return cls(Path(paths.page), roster, Archive(Path(paths.archive), 0))
 
     def prepare(
-        self, limit: int, ledger: Ledger, daily: DailyLog, index: Index, touched: Collection[str] | None = None
+        self,
+        limit: int,
+        ledger: Ledger,
+        daily: DailyLog,
+        index: Index,
+        keeper: Keeper,
+        touched: Collection[str] | None = None,
     ) -> None:
         """Write the projects' pages that differ from what stands there; ``limit`` in characters.
 
-        ``index``, brought up to date, says which articles are near what a project did last. ``touched``: only these
-        projects' (by key) and those that have none; by default all.
+        ``index``, brought up to date, says which articles are near what a project did last; ``keeper`` has the learned
+        facts. ``touched``: only these projects' (by key) and those that have none; by default, and when a fact that
+        holds everywhere was touched, all.
         """
         booked = ledger.entries()
-        projects = sorted({entry.project for entry in booked})
+        projects = sorted({*(entry.project for entry in booked), *keeper.store.projects()})
         articles = self._articles()
+        archived = {kept.entry: kept for kept in self.archive.listed()}
         for key in projects:
-            if touched is not None and key not in touched and (self.folder / f"{key}.md").exists():
+            if touched is not None and not {key, GLOBAL}.intersection(touched) and (self.folder / f"{key}.md").exists():
                 continue
             recent = daily.find([entry for entry in booked if entry.project == key][-RECENT_ENTRIES:])
-            near = _nearest(index, recent, key)
-            self._write_both(key, recent, _ordered(_own_first(articles, key), near), limit)
+            near = _nearest(index, [key, *self._at_work(recent, archived), *_titles(recent)], key)
+            facts = [_fact(event, key, keeper.zone) for event in leading(keeper.store, key)]
+            self._write_both(key, facts, recent, _ordered(_own_first(articles, key), near), limit)
         everywhere = daily.find(booked[-RECENT_ENTRIES:])
-        self._write_both("global", everywhere, articles, limit)
+        facts = [_fact(event, GLOBAL, keeper.zone) for event in leading(keeper.store, GLOBAL)]
+        self._write_both("global", facts, everywhere, articles, limit)
+        self._clear({*projects, "global"})
 
-    def _write_both(self, name: str, recent: list[Entry], articles: list[Row], limit: int) -> None:
+    def _clear(self, known: set[str]) -> None:
+        """Pages of projects of which nothing is known any more go; a session there starts with the global one."""
+        for path in (*self.folder.glob("*.md"), *self.folder.glob("short/*.md")):
+            if path.stem not in known:
+                path.unlink(missing_ok=True)
+
+    def _at_work(self, recent: list[Entry], archived: dict[str, Kept]) -> list[str]:
+        """The branch of the project's last sessions and the files they wrote, latest first; what is archived tells."""
+        branch = ""
+        touched: dict[str, None] = {}
+        for entry in reversed(recent[-QUERY_SESSIONS:]):
+            try:
+                turns = self.archive.read(archived[entry.id]) if entry.id in archived else []
+            except ArchiveError as error:
+                log.warning("the page does without %s", error)
+                continue
+            for turn in reversed(turns):
+                branch = branch or turn.branch
+                paths = [found[1] for line in reversed(turn.tools) if (found := _EDITED.match(line))]
+                touched.update(dict.fromkeys(os.path.relpath(path, turn.cwd or "/") for path in paths))
+        return [branch, *(path.replace("..", "") for path in list(touched)[:QUERY_FILES])]
+
+    def _write_both(
+        self, name: str, facts: Sequence[str], recent: list[Entry], articles: list[Row], limit: int
+    ) -> None:
         """The page, and one that leaves room for where a session was."""
-        self._write(name, self._page(recent, articles, limit))
-        self._write(f"short/{name}", self._page(recent, articles, limit - MOST_CHARS - 1))
+        self._write(name, self._page(facts, recent, articles, limit))
+        self._write(f"short/{name}", self._page(facts, recent, articles, limit - MOST_CHARS - 1))
 
     def _write(self, name: str, page: str) -> None:
         path = self.folder / f"{name}.md"
@@ -83,13 +135,13 @@ class Pages:
         rows = sorted(self.roster.rows().values(), key=lambda row: (row.updated, row.slug), reverse=True)
         return [row for row in rows if row.readable]
 
-    def _page(self, recent: list[Entry], articles: list[Row], limit: int) -> str:
-        if not recent and not articles:
+    def _page(self, facts: Sequence[str], recent: list[Entry], articles: list[Row], limit: int) -> str:
+        if not facts and not recent and not articles:
             return ""
         room = limit - len(fence.fenced("memoria-notes", "")) - len(INTRO) - 200
         parts: list[str] = []
         for heading, rows, share in (
-            ("## What the user wants", _standing(recent), SHARE["standing"]),
+            ("## What matters most", facts, SHARE["facts"]),
             ("## Where the last sessions stopped", _last(recent), SHARE["last"]),
             ("## Open action items", _open_items(recent), SHARE["open"]),
             ("## Articles (knowledge/)", map(_article, articles), 1.0),
@@ -101,14 +153,17 @@ class Pages:
         return INTRO + "\n" + fence.fenced("memoria-notes", "\n\n".join(parts)) + "\n"
 
 
-def _nearest(index: Index, recent: list[Entry], project: str) -> list[str]:
-    """Slugs of the articles nearest to the project and what its last entries are called, best first.
+def _titles(recent: list[Entry]) -> list[str]:
+    """What the project's last entries are called, latest first."""
+    return [entry.title for entry in reversed(recent[-QUERY_ENTRIES:])]
+
+
+def _nearest(index: Index, words: Iterable[str], project: str) -> list[str]:
+    """Slugs of the articles nearest to these words, best first.
 
     How often a note helped does not count here: the page is to stay the same, byte for byte, while knowledge does.
     """
-    last = recent[-QUERY_ENTRIES:]
-    words = " ".join([*(entry.project for entry in last[-1:]), *(entry.title for entry in reversed(last))])
-    hits = index.search(words, limit=NEAREST, prefer=project, kinds=("article",), by_use=False)
+    hits = index.search(" ".join(words), limit=NEAREST, prefer=project, kinds=("article",), by_use=False)
     return [hit.path.removeprefix("knowledge/").removesuffix(".md") for hit in hits]
 
 
@@ -145,14 +200,16 @@ def _fitted(heading: str, rows: Iterable[str], room: int) -> str:
     return "\n".join(kept) if len(kept) > 1 else ""
 
 
-def _standing(recent: list[Entry]) -> Iterator[str]:
-    """Corrections and preferences, latest first, each text once."""
-    seen: set[str] = set()
-    for entry in reversed(recent):
-        for event in entry.learned:
-            if event.kind in STANDING and event.text not in seen:
-                seen.add(event.text)
-                yield f"- [{event.kind}] {event.text} ({entry.day.isoformat()})"
+def _fact(event: Event, project: str, zone: Zone) -> str:
+    """A fact with when it was said last, and where when that is not this project; made again is a correction's mark."""
+    day = zone.day(event.last or event.time).isoformat()
+    notes = [f"said {event.seen} times, last {day}" if event.seen > 1 else day]
+    if project == GLOBAL and event.project != GLOBAL:
+        notes.append("in " + event.project.rsplit("-", 1)[0])
+    elif project != GLOBAL and event.project == GLOBAL:
+        notes.append("everywhere")
+    mark = ", made again" if made_again(event) else ""
+    return f"- [{event.kind}{mark}] {event.content} ({', '.join(notes)})"
 
 
 def _last(recent: list[Entry]) -> Iterator[str]:

@@ -228,8 +228,8 @@ class Receipt:
         return MISSING
 
     def _turns(self, found: Found) -> Iterator[Turn]:
-        reader = Reader(keep_sidechains=self.home.settings.keep_sidechains)
-        with found.path.open("rb") as file:
+        reader = Reader(keep_sidechains=self.home.settings.keep_sidechains, describing=False)
+        with shelf.opened(found.path) as file:
             yield from reader.read(file)
         if not self.is_open(found):
             yield from reader.settle()

@@ -151,8 +151,18 @@ class Settings:
     keep_sidechains = setting(False, "Also keep what sub-agents said.")
     split_worktrees = setting(False, "Treat each git worktree as a project of its own.")
 
+    learn_at_once = setting(
+        True, "Judge turns while a session goes on. false: only with its summary, in the same call."
+    )
     learn_every = setting(
-        5, "Turns without a cue of something worth keeping that are judged together for learned facts."
+        5,
+        "Turns without a cue of something worth keeping that are judged together for learned facts; one with a cue is "
+        "judged at once. 0: the others wait for the summary.",
+    )
+    learn_models = setting(
+        ("ollama",),
+        "Models that judge turns, in order, when `model` gives no answer; after them plain patterns speak. Not used "
+        "beside `offline`.",
     )
     memory_api_url = setting(
         "", "Address of a memory server (claude-memory-mcp) to share learned facts with.", "MEMORY_API_URL"
@@ -177,7 +187,9 @@ class Settings:
     archive_mb = setting(200, "Megabytes of redacted, compressed turns kept for `memoria show`; 0 keeps none.")
     daily_budget_usd = setting(1.0, "Dollars a day for models; what would exceed it waits for tomorrow. 0: no limit.")
     call_budget_usd = setting(0.25, "Dollars one call may cost at most, by estimate. 0: no limit.")
-    spawns_per_min = setting(6, "Workers that hooks may start in a minute; the next hook starts what was left.")
+    spawns_per_min = setting(
+        6, "Workers that hooks may start in a minute; one more waits until the minute is over, for all that is left."
+    )
     log_bytes = setting(1_000_000, "Size at which a log file is rotated; one old file is kept.")
 
     @classmethod

@@ -15,12 +15,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
+from typing import BinaryIO
 
 from memoria import clock
 from memoria.line import objects
 
 KEPT_DAYS = 30  # of the client, when its settings say nothing else
 HEAD_BYTES = 1_000_000  # the first line that names its session is searched in so much
+READ_BYTES = 1 << 18
 DAY_S = 86_400.0
 
 
@@ -82,6 +84,15 @@ def transcripts(root: Path, *, sides: bool = False) -> list[Found]:
     return sorted((item for item in found if sides or not item.side), key=lambda item: (item.changed_ns, item.path))
 
 
+def transcripts_in(folder: Path) -> list[Found]:
+    """The transcripts in one project's folder, sub-agents' aside, in no order; none when it cannot be listed."""
+    try:
+        paths = [path for path in folder.iterdir() if path.suffix == ".jsonl"]
+    except OSError:
+        return []
+    return [item for path in paths for item in _seen(path) if not item.side]
+
+
 def _files(root: Path) -> Iterator[Path]:
     if not root.is_dir():
         yield root
@@ -114,6 +125,11 @@ def head(path: Path) -> Head:
                 cwd = cwd or _text(value.get("cwd"))
                 entrypoint = entrypoint or _text(value.get("entrypoint"))
     return Head(session or path.stem, cwd, entrypoint)
+
+
+def opened(path: Path) -> BinaryIO:
+    """The transcript's bytes, to be read line by line: most of them are longer than a usual buffer."""
+    return path.open("rb", buffering=READ_BYTES)
 
 
 def _text(value: object) -> str:

@@ -15,7 +15,8 @@ import os
 def may_spawn(path: str, limit: int, now: float) -> bool:
     """Take a place for one start; False when this minute's are taken. ``now`` is ``time.time()``; 0 is no limit.
 
-    A job whose worker was not started stays in the spool for the next one. True when the file cannot be used: a full
+    A job whose worker was not started stays in the spool for the next one (``detach`` leaves one that waits for the
+    minute to end). True when the file cannot be used: a full
     disk must not keep the worker from reporting it. Opens, looks, and writes one byte.
     """
     if not limit:

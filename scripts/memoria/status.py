@@ -12,31 +12,90 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from memoria import clock
+from memoria import budget, clock, docket
 from memoria.home import Home
-from memoria.ledger import Ledger
+from memoria.ledger import Call, Ledger
 from memoria.spool import Spool
 from memoria.tally import Count, Tally
+from memoria.usage import Usage
 from memoria.wiki import Wiki
 
 DAYS = 7  # of calls and costs that are shown
-ROWS = 10  # of the notes that rise, and of those that sink
+COST_DAYS = 31  # of costs by project
+ROWS = 10  # of the notes that rise, of those that sink, and of single calls
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What the command line takes."""
     parser.add_argument("--json", action="store_true", help="the same as one JSON object")
+    parser.add_argument("--costs", action="store_true", help="instead: what calls cost by day, project and model")
     parser.add_argument("--recall", action="store_true", help="instead: which notes were shown, opened and of use")
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
     """Print how things stand; 0 always, a person judges."""
-    facts = recall(home) if args.recall else gather(home)
+    facts = recall(home) if args.recall else costs(home) if args.costs else gather(home)
     if args.json:
         print(json.dumps(facts, indent=2, ensure_ascii=False))
     else:
-        print("\n".join(_recall_lines(facts) if args.recall else _lines(facts, home.zone)))
+        lines = _recall_lines if args.recall else _cost_lines if args.costs else _lines
+        print("\n".join(lines(facts, home.zone)))
     return 0
+
+
+def costs(home: Home) -> dict[str, Any]:
+    """What calls took: by the user's day, project and model for a month, and the last ones one by one; JSON-able."""
+    ledger = Ledger(Path(home.paths.ledger))
+    try:
+        calls = ledger.calls_since(clock.now() - timedelta(days=COST_DAYS))
+    finally:
+        ledger.close()
+    sums = budget.totals(calls, home.zone)
+    today, _ = budget.day_bounds(clock.now(), home.zone)
+    return {
+        "daily_budget_usd": home.settings.daily_budget_usd,
+        "today_usd": round(sum(call.cost_usd for when, call in calls if when >= today), 6),
+        "sums": [
+            {"day": day.isoformat(), "project": project, "model": model, **_spent(used)}
+            for (day, project, model), used in sums.items()
+        ],
+        "calls": [
+            {"time": when.isoformat(timespec="seconds"), "task": call.task, "project": call.project,
+             "model": call.model, "outcome": call.outcome, **_spent(call)}
+            for when, call in sorted(calls, key=lambda booked: booked[0])[-ROWS:]
+        ],
+    }  # fmt: skip
+
+
+def _spent(used: Call | Usage) -> dict[str, Any]:
+    return {
+        "input_tokens": used.input_tokens,
+        "output_tokens": used.output_tokens,
+        "cost_usd": round(used.cost_usd, 6),
+        "seconds": round(used.seconds, 1),
+    }
+
+
+def _cost_lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:
+    limit = (
+        f"of ${facts['daily_budget_usd']:.2f} (daily_budget_usd)" if facts["daily_budget_usd"] else "without a limit"
+    )
+    rows = [f"today         ${facts['today_usd']:.4f} {limit}"]
+    rows += [
+        f"{row['day']}    {row['project'] or 'several projects'} · {row['model']}: {_taken(row)}"
+        for row in facts["sums"]
+    ]
+    for row in facts["calls"]:
+        name = f"{row['task']} · {row['project'] or 'several projects'} · {row['model']}"
+        outcome = "" if row["outcome"] == "ok" else f", {row['outcome']}"
+        rows.append(f"{_wall(row['time'], zone)}  {name}: {_taken(row)}{outcome}")
+    return rows
+
+
+def _taken(row: dict[str, Any]) -> str:
+    return (
+        f"{row['input_tokens']:,} tokens in, {row['output_tokens']:,} out, ${row['cost_usd']:.4f}, {row['seconds']} s"
+    )
 
 
 def recall(home: Home) -> dict[str, Any]:
@@ -56,7 +115,7 @@ def _counted(count: Count) -> dict[str, Any]:
     return {"key": count.key, "uses": count.uses, "shown": count.shown, "opened": count.opened, "used": count.used}
 
 
-def _recall_lines(facts: dict[str, Any]) -> list[str]:
+def _recall_lines(facts: dict[str, Any], _zone: clock.Zone) -> list[str]:
     rows = [
         f"hints      {'on' if facts['hints'] else 'off'}",
         f"shown      {facts['shown']} times ({facts['notes']} notes in all), of which {facts['telling']} hold names by "
@@ -92,6 +151,7 @@ def gather(home: Home) -> dict[str, Any]:
                 | _trouble(ledger, job.name)
                 for job in waiting
             ],
+            "judging": _trouble(ledger, docket.TRIES),
             "failed": [{"job": job.name, "reason": _why(spool, job.name)} for job in failed],
             **ledger.counts(),
             "articles": len(Wiki.of(paths).slugs()),
@@ -165,6 +225,7 @@ def _lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:
         f"  {job['event']} of {job['session']} since {_wall(job['since'], zone)}{_retry(job, zone)}"
         for job in facts["waiting"][:10]
     ]
+    rows += [f"judging       of turns waits{_retry(facts['judging'], zone)}"] if facts["judging"] else []
     rows.append(
         f"failed        {len(facts['failed'])} jobs" + (" (memoria flush --retry-failed)" if facts["failed"] else "")
     )

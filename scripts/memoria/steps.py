@@ -1,8 +1,9 @@
 """Steps: the names of the moments between which a crash must lose nothing.
 
 ``reached`` does nothing, unless ``MEMORIA_KILL_AT`` names the step (``daily.appended``, or ``daily.appended:3`` for the
-third time this process reaches it): then the process kills itself as a power cut would. tests/bench/crash.py stands on
-it. Every name is in ``STEPS``, in the order in which a conversation passes them.
+third time this process reaches it): then the process kills itself as a power cut would, or sends itself another signal
+(``daily.appended:1:19`` stops it there). tests/bench/crash.py stands on it. Every name is in ``STEPS``, in the order in
+which a conversation passes them.
 
 Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
 """
@@ -21,6 +22,7 @@ HOOK = (
     "worker.announced",
     "worker.forked",
 )
+JUDGE = ("judge.answered", "judge.kept", "judge.booked")  # while a session goes on
 WORKER = (
     "worker.locked",
     "spool.claimed",
@@ -41,9 +43,9 @@ COMPILE = (
     "transaction.closed",
     "compile.booked",
 )
-STEPS = HOOK + WORKER + COMPILE
+STEPS = HOOK + JUDGE + WORKER + COMPILE
 
-_name, _, _times = os.environ.get("MEMORIA_KILL_AT", "").partition(":")
+_name, _times, _signal = (os.environ.get("MEMORIA_KILL_AT", "") + "::").split(":")[:3]
 _left = [int(_times) if _times.isdigit() else 1]
 
 
@@ -52,4 +54,4 @@ def reached(step: str) -> None:
     if step == _name:
         _left[0] -= 1
         if _left[0] == 0:
-            os.kill(os.getpid(), 9)
+            os.kill(os.getpid(), int(_signal) if _signal.isdigit() else 9)

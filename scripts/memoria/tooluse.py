@@ -1,8 +1,8 @@
 """Tool uses: one line for each, with what identifies it and nothing of what it moved.
 
 A command, a path, a pattern, a URL; for edits and writes the identifiers in them, since what a session was about
-stands there (docs/decisions/0005-one-line-per-tool.md holds the figures). Knows the tools' inputs; does not know
-lines or turns.
+stands there (docs/decisions/0005-one-line-per-tool.md holds the figures), and the text itself when it went into the
+client's own memory. Knows the tools' inputs; does not know lines or turns.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
+
+from memoria.memory import saved
 
 COMMAND = 600  # characters kept of a command, a query, a prompt's start
 LINE = 4_000  # characters of a whole line
@@ -30,6 +32,8 @@ _SPACE = re.compile(r"\s+")
 def describe(name: str, given: object) -> str:
     """The line for a use of tool ``name`` with input ``given``; never empty, never longer than ``LINE``."""
     values: Input = given if isinstance(given, Mapping) else {}
+    if kept := saved.line(name, values):  # what went into the client's own memory is told whole
+        return kept[:LINE]
     detail = _FORMS.get(name, _any)(values)
     return f"{name} {detail}".strip()[:LINE]
 

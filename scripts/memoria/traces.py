@@ -168,7 +168,7 @@ class _Planner:
         said = {entry.id: folded("\n".join(text for _, text in self._turns(entry.id))) for entry in plan.entries}
         stands = {event.id for entry in plan.entries for event in entry.learned}
         keys = {entry.project_key for entry in plan.entries if plan.kind == "project"}
-        with Keeper.of(self.home.paths, self.home.zone) as keeper:
+        with Keeper.at(self.home) as keeper:
             for event in keeper.store.facts(live=False):
                 quoted = plan.kind == "entry" and event.session in sessions and event.quote and any(
                     folded(event.quote) in text for text in said.values())  # fmt: skip

@@ -7,23 +7,24 @@ Knows the transcript's schema; does not know files, jobs or models.
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 import re
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal, TypeGuard
 
 from memoria import clock, prompt
-from memoria.line import may_hold_words, objects
+from memoria.line import is_silent, kept, output
 from memoria.queued import Queue, Queued
 from memoria.tooluse import describe
 
 Role = Literal["user", "assistant", "error", "note"]
 
+_BASE32 = "abcdefghijklmnopqrstuvwxyz234567"
+_PAIRS = [first + second for first in _BASE32 for second in _BASE32]
 _REMEMBERED = 50_000  # keys a reader keeps to drop a line it met before; the ledger does the same for good
 _ERROR_CHARS, _ERROR_HEAD, _ERROR_TAIL = 800, 6, 3
 _EXIT = re.compile(r"(?:Error:\s*)?Exit code:? (\d+)\s*")
@@ -48,6 +49,7 @@ class Turn:
     message_id: str = ""
     cwd: str = ""
     branch: str = ""
+    sidechain: bool = False  # a sub-agent's: its "user" is the assistant that sent it
 
     @property
     def size(self) -> int:
@@ -85,6 +87,12 @@ class Exchange:
             "errors": self.texts("error"),
             "notes": self.texts("note"),
         }
+
+    def cleaned(self, clean: Callable[[str], str]) -> Exchange:
+        """The same with every text and tool line put through ``clean``."""
+        return Exchange(
+            tuple(replace(turn, text=clean(turn.text), tools=tuple(map(clean, turn.tools))) for turn in self.turns)
+        )
 
     def text(self) -> str:
         """The exchange as compact readable text, in the order it happened."""
@@ -176,18 +184,23 @@ class Reader:
     one stopped when it is made with this one's ``carry``; without it such prompts come again, under the same keys.
     """
 
-    def __init__(self, *, keep_sidechains: bool = False, carry: str = "") -> None:
-        """``keep_sidechains``: also give out sub-agents' lines. ``carry``: a former reader's, '' for a fresh start."""
+    def __init__(self, *, keep_sidechains: bool = False, carry: str = "", describing: bool = True) -> None:
+        """``keep_sidechains``: also give out sub-agents' lines. ``carry``: a former reader's, '' for a fresh start.
+
+        ``describing``: whether ``tools`` says what each use was; without, it holds the names, and reading is faster.
+        """
         self._keep_sidechains = keep_sidechains
+        self._describing = describing
         self._queue = _queue(carry)
         self._seen: OrderedDict[str, None] = OrderedDict()
 
     def read(self, lines: Iterable[bytes]) -> Iterator[Turn]:
         """The turns of these lines, each key once."""
-        for line in lines:
-            if may_hold_words(line):
-                for value in objects(line):
-                    yield from self._fresh(self._turns(value))
+        for value in kept(lines):
+            if value.get("isSidechain") is not True or self._keep_sidechains:
+                turns = self._turns(value)
+                if turns:
+                    yield from self._fresh(turns)
 
     @property
     def pending(self) -> tuple[Turn, ...]:
@@ -211,22 +224,21 @@ class Reader:
                     self._seen.popitem(last=False)
                 yield turn
 
-    def _turns(self, value: dict[str, Any]) -> Iterator[Turn]:
-        kind = value.get("type")
-        if value.get("isSidechain") is True and not self._keep_sidechains:
-            return
+    def _turns(self, value: dict[str, Any]) -> list[Turn]:
+        kind = value["type"]
         if kind == "memoria-note":  # capture's own line: the summary that PostCompact brought
-            yield _turn(value, "note", _string(value, "text"))
-        elif kind == "queue-operation":
-            yield from map(_queued_turn, self._queue_operation(value))
-        elif kind == "assistant":
-            yield from map(_queued_turn, self._queue.certain(_string(value, "timestamp")))
-            yield from _assistant(value)
-        elif kind in ("user", "attachment"):
-            for turn in _user(value) if kind == "user" else _queued_command(value):
+            return [_turn(value, "note", _string(value, "text"))]
+        if kind == "queue-operation":
+            return [_queued_turn(entry) for entry in self._queue_operation(value)]
+        if kind == "assistant":
+            lost = self._queue.certain(_string(value, "timestamp")) if self._queue.entries else []
+            return [*map(_queued_turn, lost), *_assistant(value, self._describing)]
+        turns = _user(value) if kind == "user" else _queued_command(value)
+        if self._queue.entries:
+            for turn in turns:
                 if turn.role == "user":
                     self._queue.seen(turn.text)
-                yield turn
+        return turns
 
     def _queue_operation(self, value: dict[str, Any]) -> list[Queued]:
         operation, time = value.get("operation"), _string(value, "timestamp")
@@ -261,23 +273,26 @@ def _queued_turn(entry: Queued) -> Turn:
     return Turn(key, "user", entry.text, time=clock.parse(entry.time), cwd=entry.cwd, branch=entry.branch)
 
 
-def _assistant(value: dict[str, Any]) -> Iterator[Turn]:
+def _assistant(value: dict[str, Any], describing: bool) -> list[Turn]:
     message = value.get("message")
     if value.get("isApiErrorMessage") is True or (isinstance(message, dict) and message.get("model") == "<synthetic>"):
-        return  # the client's own words: an error of the service, "No response requested."
+        return []  # the client's own words: an error of the service, "No response requested."
     content = message.get("content") if isinstance(message, dict) else message
     if isinstance(content, str):
         content = [{"type": "text", "text": content}]
     if not isinstance(content, list):
-        return
+        return []
     blocks = [block for block in content if isinstance(block, dict)]
     texts = [block.get("text") for block in blocks if block.get("type") == "text"]
     uses = [block for block in blocks if block.get("type") == "tool_use"]
     texts += [use["input"]["plan"] for use in uses if _holds_plan(use)]
     text = "\n\n".join(text for text in texts if isinstance(text, str) and text.strip())
-    tools = tuple(prompt.clean(describe(str(use.get("name", "tool")), use.get("input"))) for use in uses)
-    if text or tools:
-        yield _turn(value, "assistant", text, tools)
+    tools = tuple([_line(str(use.get("name", "tool")), use.get("input"), describing) for use in uses])
+    return [_turn(value, "assistant", text, tools)] if text or tools else []
+
+
+def _line(name: str, given: object, describing: bool) -> str:
+    return prompt.clean(describe(name, given) if describing else name)
 
 
 def _holds_plan(use: dict[str, Any]) -> bool:
@@ -286,25 +301,27 @@ def _holds_plan(use: dict[str, Any]) -> bool:
     return use.get("name") in ("ExitPlanMode", "exit_plan_mode") and isinstance(given, dict) and bool(given.get("plan"))
 
 
-def _user(value: dict[str, Any]) -> Iterator[Turn]:
+def _user(value: dict[str, Any]) -> list[Turn]:
     message = value.get("message")
     content = message.get("content") if isinstance(message, dict) else message
     blocks = content if isinstance(content, list) else [content]
-    results = [block for block in blocks if _is_result(block)]
-    replies = [prompt.reply(prompt.plain(block.get("content"))) for block in results]
-    words = [said for said, _ in filter(None, replies)]
+    if all(map(is_silent, blocks)):  # what most of these lines are
+        return []
+    telling = [(block, prompt.plain(output(block))) for block in blocks if _is_result(block) and not is_silent(block)]
+    replies = [prompt.reply(text) for _, text in telling]
+    words = [spoken for spoken, _ in filter(None, replies)]
     marks = [mark for _, mark in filter(None, replies)]
     if _is_typed(value):
         stops = [block for block in blocks if prompt.is_interruption(prompt.plain([block]))]
         words.append(prompt.spoken([block for block in blocks if not _is_result(block) and block not in stops]))
         marks += [prompt.INTERRUPTED] * bool(stops)
-    failures = [_failure(block) for block, reply in zip(results, replies, strict=True) if reply is None]
+    failures = [_failure(*one) for one, reply in zip(telling, replies, strict=True) if reply is None]
     user, note, error = _joined(words), _joined(marks), _joined(failures)
     if user and "planContent" in value:  # the client's "Implement the following plan", not typed
         user, note = "", _joined((prompt.APPROVED, user, note))
     roles: tuple[tuple[Role, str], ...] = (("user", user), ("note", note), ("error", error))
-    for number, (role, text) in enumerate((role, text) for role, text in roles if text):
-        yield _turn(value, role, text, part=role if number else "")
+    said = [(role, text) for role, text in roles if text]
+    return [_turn(value, role, text, part=role if number else "") for number, (role, text) in enumerate(said)]
 
 
 def _joined(parts: Iterable[str]) -> str:
@@ -324,27 +341,25 @@ def _is_typed(value: dict[str, Any]) -> bool:
     return kind == "human" or (kind is None and value.get("promptSource") != "system")
 
 
-def _queued_command(value: dict[str, Any]) -> Iterator[Turn]:
+def _queued_command(value: dict[str, Any]) -> list[Turn]:
     """A prompt typed while Claude worked, as newer clients repeat it once it was handed over."""
     attachment = value.get("attachment")
     if not isinstance(attachment, dict) or attachment.get("type") != "queued_command" or value.get("isMeta") is True:
-        return
+        return []
     if attachment.get("commandMode") in ("task-notification", "system") or not _is_typed(attachment):
-        return
+        return []
     text = prompt.spoken(attachment.get("prompt"))
-    if text and not _is_notice(text):
-        yield _turn(value, "user", text)
+    return [_turn(value, "user", text)] if text and not _is_notice(text) else []
 
 
-def _failure(block: dict[str, Any]) -> str:
+def _failure(block: dict[str, Any], text: str) -> str:
     """The first and last lines of a failed tool's output after its exit status; '' when it did not fail."""
-    output = prompt.plain(block.get("content"))
-    status = _STATUS.search(output)
+    status = _STATUS.search(text)
     if block.get("is_error") is not True and status is None:
         return ""
-    output = _TAGS.sub("", output).strip()
-    code = _EXIT.match(output)
-    lines = [line.rstrip() for line in output[code.end() if code else 0 :].splitlines() if line.strip()]
+    text = _TAGS.sub("", text).strip()
+    code = _EXIT.match(text)
+    lines = [line.rstrip() for line in text[code.end() if code else 0 :].splitlines() if line.strip()]
     if len(lines) > _ERROR_HEAD + _ERROR_TAIL:
         lines = [*lines[:_ERROR_HEAD], "…", *lines[-_ERROR_TAIL:]]
     width = _ERROR_CHARS // max(1, len(lines))
@@ -364,6 +379,7 @@ def _turn(value: dict[str, Any], role: Role, text: str, tools: tuple[str, ...] =
         message_id=_string(message, "id") if isinstance(message, dict) else "",
         cwd=_string(value, "cwd"),
         branch=_string(value, "gitBranch"),
+        sidechain=value.get("isSidechain") is True,
     )
 
 
@@ -379,7 +395,9 @@ def _key(value: dict[str, Any], part: str) -> str:
 def _digest(text: str) -> str:
     """Ten characters of base32: 50 bits; that any two of 30,000 turns collide has a chance of one in two million."""
     digest = hashlib.sha1(text.encode("utf-8", "replace"), usedforsecurity=False).digest()
-    return base64.b32encode(digest[:10])[:10].decode().lower()
+    bits = int.from_bytes(digest[:7], "big") >> 6
+    high, low = bits >> 30, bits & 0x3FFFFFFF
+    return _PAIRS[high >> 10] + _PAIRS[high & 1023] + _PAIRS[low >> 20] + _PAIRS[low >> 10 & 1023] + _PAIRS[low & 1023]
 
 
 def _string(value: dict[str, Any], name: str) -> str:

@@ -9,13 +9,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from memoria import catalog, clock, feeds, locks
-from memoria.daily import DailyLog
+from memoria import catalog, clock, locks
 from memoria.errors import ExpectedError, NothingToUndoError
 from memoria.home import Home
-from memoria.index import Index
 from memoria.ledger import Ledger
-from memoria.page import Pages
+from memoria.memory.keep import Keeper
+from memoria.renewal import renew
 from memoria.transaction import Transactions
 from memoria.wiki import LOG
 
@@ -71,12 +70,9 @@ def _settle(home: Home, waiting: set[str]) -> None:
     try:
         ledger.mark_waiting(waiting)
         ledger.put("last_compile", clock.now().isoformat())
-        with Index(home.paths.index) as index:
-            feeds.refresh(index, home.paths)
-        with Index(home.paths.index) as index:
-            feeds.refresh(index, home.paths)
-            Pages.of(home.paths).prepare(home.settings.page_chars, ledger, DailyLog.of(home.paths), index)
     finally:
         ledger.close()
+    with Keeper.at(home) as keeper:
+        renew(home, keeper)
     if waiting:
         print(f"{len(waiting)} entries wait again; the next compile takes them in (`memoria status` counts them).")

@@ -19,6 +19,7 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,8 @@ sys.path.insert(0, str(ROOT / "scripts"))
 from memoria import catalog, locks, steps  # noqa: E402 (found through the line above)
 from memoria.daily import DailyLog  # noqa: E402
 from memoria.ledger import Ledger  # noqa: E402
+from memoria.memory.lines import Lines  # noqa: E402
+from memoria.memory.store import Store  # noqa: E402
 from memoria.paths import Paths  # noqa: E402
 from memoria.spool import Spool  # noqa: E402
 from memoria.turn import Reader  # noqa: E402
@@ -36,12 +39,19 @@ from memoria.wiki import Wiki  # noqa: E402
 
 Process = subprocess.Popen[bytes]
 PATIENCE_S = 60.0
+SEEDS_APART = 10_000
 ROUND_KILLS, CAMPAIGN_KILLS = 8, 40  # kills before the next hook's worker may mend; kills before a fresh home
 TIMES = {"files.written": 6, "files.replaced": 6, "transaction.swapped": 3, "spool.claimed": 2, "ledger.recorded": 2}
+RULES = (  # what the user says in the first, second, third session of a home; nothing alike
+    "No, never push to main on a Friday, because nobody is there to mend it.",
+    "I prefer tabs in every Makefile, since spaces break the recipes.",
+    "We decided to keep carts in Postgres instead of Redis.",
+)
+LEARNED = [{"kind": "decision", "content": rule, "importance": 0.8, "quote": rule, "origin": "user"} for rule in RULES]
 ENTRY = {
     "worth_saving": True, "title": "A crash that lost nothing", "context": "Turns went by.",
     "key_exchanges": ["One asked, the other answered."], "decisions": [], "lessons": [], "action_items": [],
-    "learned": [],
+    "learned": LEARNED,
 }  # fmt: skip
 CLAIM = {"text": "Nothing is lost.", "sources": ["$1"], "supersedes": ""}
 ARTICLES = {
@@ -64,17 +74,19 @@ class Tally:
     unasked: int = 0
     stranded: int = 0
     torn: int = 0
+    unlearned: int = 0
     trouble: list[str] = field(default_factory=list)
 
     @property
     def clean(self) -> bool:
         """Whether nothing at all went wrong."""
-        return not (self.lost or self.twice or self.unasked or self.stranded or self.torn or self.trouble)
+        return not (self.lost or self.twice or self.unasked or self.stranded or self.torn or self.unlearned
+                    or self.trouble)  # fmt: skip
 
     def add(self, other: Tally) -> None:
         """Take in another's figures."""
         self.kills += other.kills
-        for name in ("turns", "lost", "twice", "unasked", "stranded", "torn"):
+        for name in ("turns", "lost", "twice", "unasked", "stranded", "torn", "unlearned"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.trouble += other.trouble
 
@@ -89,7 +101,9 @@ class World:
         self.spool = Spool(self.paths.spool)
         self.script = base / "answers.json"
         self.script.parent.mkdir(parents=True, exist_ok=True)
-        self.script.write_text(json.dumps({"flush": [ENTRY], "compile": [ARTICLES]}), encoding="utf-8")
+        self.script.write_text(
+            json.dumps({"flush": [ENTRY], "learn": [{"learned": LEARNED}], "compile": [ARTICLES]}), encoding="utf-8"
+        )
         self.project = base / "project"
         self.project.mkdir()
         self.sessions = [f"{number:08d}-{uuid.UUID(int=self.dice.getrandbits(128))}" for number in range(sessions)]
@@ -101,7 +115,7 @@ class World:
             "MEMORIA_HOME": self.paths.home, "MEMORIA_PYTHON": sys.executable, "MEMORIA_RETRY_S": "0,0",
             "MEMORIA_MODEL": f"scripted:{self.script}", "MEMORIA_COMPILE_INTERVAL_MIN": "0",
             "MEMORIA_FLUSH_TURNS_COMPACT": "1", "MEMORIA_FLUSH_TURNS_STOP": "2", "MEMORIA_TZ": "UTC",
-            "MEMORIA_SPAWNS_PER_MIN": "100000",
+            "MEMORIA_SPAWNS_PER_MIN": "100000", "MEMORIA_LEARN_MODELS": "",
         }  # fmt: skip
 
     def transcript(self, session: str) -> Path:
@@ -114,7 +128,8 @@ class World:
         for role in ("user", "assistant"):
             word = f"token-{self.dice.getrandbits(64):016x}"
             self.said.add(word)
-            content: Any = word if role == "user" else [{"type": "text", "text": word}]
+            rule = RULES[self.sessions.index(session) % len(RULES)]
+            content: Any = f"{word}: {rule}" if role == "user" else [{"type": "text", "text": word}]
             line = {
                 "parentUuid": None, "isSidechain": False, "type": role, "message": {"role": role, "content": content},
                 "uuid": str(uuid.UUID(int=self.dice.getrandbits(128))), "timestamp": "2026-11-20T10:00:00.000Z",
@@ -170,9 +185,28 @@ class World:
             env=self.env | {"MEMORIA_PYTHON": worker, "MEMORIA_KILL_AT": kill_at},
         )  # fmt: skip
 
+    def come_late(self, tally: Tally) -> None:
+        """A session ends while a worker has looked at the spool for the last time and still holds its lock."""
+        if len(self.sessions) < 2:
+            return
+        early, late = self.dice.sample(self.sessions, 2)
+        self.say(early)
+        reap(self.hook("SessionEnd", early))
+        worker = self.run("flush", kill_at=f"spool.acknowledged:1:{signal.SIGSTOP.value}")
+        if not _stops(worker):
+            return
+        self.say(late)
+        reap(self.hook("SessionEnd", late, worker=sys.executable))
+        worker.send_signal(signal.SIGCONT)
+        worker.wait()
+        if not wait_for(lambda: all(job.session != late for job in self.spool.jobs())):  # others may wait for more
+            tally.stranded += 1
+            tally.trouble.append(f"came late and was left: {[job.name for job in self.spool.jobs()]}")
+
     def mend(self, tally: Tally) -> None:
         """The sessions go on and end, undisturbed; then look whether everything is there."""
         self.finish_lines()
+        self.come_late(tally)
         for session in self.sessions:
             self.say(session)
         for process in [self.hook("SessionEnd", session, worker=sys.executable) for session in self.sessions]:
@@ -222,6 +256,7 @@ class World:
             calls.unlink()
         tally.unasked += len(self.said - self.asked)
         tally.torn += self.torn_wiki()
+        tally.unlearned += self.unlearned()
         left = [job.name for job in self.spool.jobs(self.spool.failed)]
         left += [str(path) for path in Path(self.paths.daily).glob(".*.tmp")]
         tally.trouble += left
@@ -230,6 +265,18 @@ class World:
         """Every entry of every daily log."""
         daily = DailyLog.of(self.paths)
         return [entry for day in daily.days() for entry in daily.entries(day)]
+
+    def unlearned(self) -> int:
+        """How many rules do not stand exactly once in the daily logs, or not the same way in the store."""
+        daily = DailyLog.of(self.paths)
+        written = [fact for day in daily.days() for fact in Lines(daily).read(day)]
+        text = "".join(path.read_text(encoding="utf-8") for path in Path(self.paths.daily).glob("*.md"))
+        spoken = RULES[: len(self.sessions)]
+        with Store(Path(self.paths.state, "learned.db")) as store:
+            stored = store.facts(live=False)
+        return sum(text.count(f"] {rule} ^l-") != 1 for rule in spoken) + int(
+            sorted(fact.id for fact in stored) != sorted(fact.id for fact in written)
+        )
 
     def torn_wiki(self) -> int:
         """How many signs there are that the wiki is neither the old one nor the new one; a journal makes it whole."""
@@ -268,6 +315,15 @@ def wait_for(condition: Callable[[], bool]) -> bool:
             return False
         time.sleep(0.02)
     return True
+
+
+def _stops(process: Process) -> bool:
+    """Whether a process stopped itself; False when it ended before."""
+    _, status = os.waitpid(process.pid, os.WUNTRACED)
+    if os.WIFSTOPPED(status):
+        return True
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return False
 
 
 def strike(process: Process, after_s: float) -> bool:
@@ -383,20 +439,36 @@ def run(base: Path, kills: int, seed: int = 1, say: Callable[[str], None] = lamb
     return total
 
 
+def share(base: Path, kills: int, seed: int, jobs: int) -> Tally:
+    """The kills dealt to so many processes, each with homes and seeds of its own: what is killed mostly waits."""
+    total = Tally()
+    parts = [kills // jobs + (number < kills % jobs) for number in range(jobs)]
+    with ProcessPoolExecutor(jobs) as pool:
+        seeds = (seed + number * SEEDS_APART for number in range(jobs))
+        for part in pool.map(run, (base / str(number) for number in range(jobs)), parts, seeds, [_say] * jobs):
+            total.add(part)
+    return total
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
 def main() -> int:
     """Run the long form and print what came of it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes that kill side by side")
     args = parser.parse_args()
     base = Path(tempfile.mkdtemp(prefix="memoria-crash-"))
     started = time.monotonic()
-    total = run(base, args.kills, args.seed, lambda line: print(line, file=sys.stderr, flush=True))
+    total = share(base, args.kills, args.seed, max(1, args.jobs))
     print(f"{total.kills.total()} kills in {time.monotonic() - started:.0f} s, {total.turns} turns")
     for name, count in sorted(total.kills.items()):
         print(f"  {name:<24}{count:5}")
     print(f"lost {total.lost}, twice {total.twice}, never shown to the model {total.unasked}, "
-          f"jobs stranded {total.stranded}, torn wikis {total.torn}")  # fmt: skip
+          f"jobs stranded {total.stranded}, torn wikis {total.torn}, facts not once {total.unlearned}")  # fmt: skip
     swarm = burst(base / "burst", 8, 64)
     print(f"64 hooks at once over 8 sessions: {swarm.turns} turns, lost {swarm.lost}, twice {swarm.twice}, "
           f"stranded {swarm.stranded}")  # fmt: skip

@@ -4,7 +4,8 @@
 
 Started as hooks.json says (``python3 -S -I hooks/user-prompt-submit.py``, the payload on stdin), turn about with a bare
 interpreter and with the same hook switched off, so that all see the same machine. Articles and prompts are those of
-search.py; prompts are five to twelve words out of an article, each in a session of its own.
+search.py; prompts are five to twelve words out of an article, and long ones of six sentences of eight words out of six
+articles, each in a session of its own.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from bench import search
 from memoria import paths as places
 from memoria import state
+from memoria.documents import Document
 from memoria.index import Index
 from memoria.paths import Paths
 
@@ -46,20 +48,22 @@ def main() -> int:
         with Index(paths.index) as index:
             index.add(made)
         env = {"PATH": os.environ["PATH"], "HOME": scratch, "MEMORIA_HOME": paths.home}
-        taken: dict[str, list[float]] = {"bare interpreter": [], "hook, switched off": [], "hook": []}
+        taken: dict[str, list[float]] = {
+            "bare interpreter": [],
+            "hook, switched off": [],
+            "hook": [],
+            "hook, long prompt": [],
+        }
         given = 0
         for number in range(args.rounds):
-            words = chance.choice(chance.choice(made).passages).text.split()[: chance.randint(5, 12)]
-            payload = {
-                "session_id": f"s{number}", "cwd": scratch, "hook_event_name": "UserPromptSubmit",
-                "prompt": " ".join(words),
-            }  # fmt: skip
-            raw = json.dumps(payload).encode()
+            raw = _payload(number, scratch, _some(made, chance, chance.randint(5, 12)))
+            long = " ".join(f"{_some(made, chance, 8)}." for _ in range(6))
             taken["bare interpreter"].append(_timed(["-c", "pass"], env, raw)[0])
             taken["hook, switched off"].append(_timed([HOOK], {**env, "MEMORIA_HINTS": "off"}, raw)[0])
             took, said = _timed([HOOK], env, raw)
             taken["hook"].append(took)
             given += bool(said)
+            taken["hook, long prompt"].append(_timed([HOOK], env, _payload(f"{number}-long", scratch, long))[0])
     bare = statistics.median(taken["bare interpreter"])
     for name, times in taken.items():
         cuts = statistics.quantiles(times, n=20)
@@ -67,6 +71,16 @@ def main() -> int:
         print(f"{name:20} p50 {middle:6.1f} ms   p95 {cuts[18]:6.1f} ms   {middle / bare:.2f} x bare")
     print(f"{given} of {args.rounds} prompts were given notes, {args.articles} articles")
     return 0
+
+
+def _some(made: list[Document], chance: random.Random, words: int) -> str:
+    """The first words of a passage."""
+    return " ".join(chance.choice(chance.choice(made).passages).text.split()[:words])
+
+
+def _payload(session: object, cwd: str, prompt: str) -> bytes:
+    given = {"session_id": f"s{session}", "cwd": cwd, "hook_event_name": "UserPromptSubmit", "prompt": prompt}
+    return json.dumps(given).encode()
 
 
 def _timed(rest: list[str], env: Mapping[str, str], payload: bytes) -> tuple[float, bytes]:

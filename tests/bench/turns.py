@@ -1,7 +1,7 @@
 """Reading speed and size: `uv run python tests/bench/turns.py DIR`.
 
 Reads every *.jsonl under DIR, once with `json.loads` on every line and once into turns, in the same process with
-the files in memory, and prints MB/s for both, what share of the bytes is parsed, and how much is kept.
+the files in memory, and prints MB/s for both and how much is kept.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from memoria.line import may_hold_words
 from memoria.turn import Reader, Turn, exchanges
 
 ROUNDS = 5
@@ -53,15 +52,12 @@ def best(work: Callable[[list[list[bytes]]], object], files: list[list[bytes]]) 
 def main(folder: str) -> None:
     files = [path.read_bytes().splitlines(keepends=True) for path in sorted(Path(folder).rglob("*.jsonl"))]
     size = sum(len(line) for lines in files for line in lines)
-    maybe = sum(len(line) for lines in files for line in lines if may_hold_words(line))
     parsed, read = best(parse_all, files), best(read_all, files)
     turns = [turn for found in read_all(files) for turn in found]
     said = sum(len(turn.text) for turn in turns if turn.role in ("user", "assistant"))
     tools = sum(len(line) for turn in turns for line in turn.tools)
     given = sum(part.size for part in exchanges(turns))
-    print(
-        f"{len(files)} files, {size / 1e6:.1f} MB, {len(turns)} turns; parsed {maybe / max(size, 1):.0%} of the bytes"
-    )
+    print(f"{len(files)} files, {size / 1e6:.1f} MB, {len(turns)} turns")
     print(f"json.loads on every line  {size / 1e6 / parsed:8.0f} MB/s")
     print(f"Reader                    {size / 1e6 / read:8.0f} MB/s   {parsed / read:.1f} times as fast")
     print(f"said {said:,} characters, tool lines {tools:,}, given to the model {given:,} ({given / max(size, 1):.1%})")

@@ -17,10 +17,11 @@ from typing import Final
 from memoria.clock import Zone
 from memoria.daily import DailyLog
 from memoria.errors import ExpectedError, MemoryStoreError
+from memoria.home import Home
 from memoria.memory.event import GLOBAL, Event, plain
 from memoria.memory.lines import Lines
 from memoria.memory.outbox import Item, Outbox
-from memoria.memory.store import Store
+from memoria.memory.store import Changes, Store
 from memoria.paths import Paths
 
 log = logging.getLogger(__name__)
@@ -52,6 +53,7 @@ class Keeper:
         self.outbox = Outbox(state / "outbox" / "learned")
         self.to_server = Outbox(state / "outbox" / "server")
         self.server = server
+        self.fresh: list[Event] = []  # what was added since this keeper was opened
 
     @classmethod
     def of(cls, paths: Paths, zone: Zone, *, server: bool = False) -> Keeper:
@@ -61,6 +63,11 @@ class Keeper:
         keeper.refresh()
         return keeper
 
+    @classmethod
+    def at(cls, home: Home) -> Keeper:
+        """The same, as the home's settings have it: with a memory server when one is named."""
+        return cls.of(home.paths, home.zone, server=bool(home.settings.memory_api_url))
+
     def __enter__(self) -> Keeper:
         """The keeper itself."""
         return self
@@ -69,15 +76,23 @@ class Keeper:
         """Close the store."""
         self.store.db.close()
 
+    @property
+    def denied(self) -> bool:
+        """Whether the memory server refused the key when it was last asked."""
+        return bool(self.store.meta().get("denied"))
+
     def refresh(self) -> None:
         """Read what a person changed in the logs; the server is told."""
         known = bool(self.store.meta().get("read"))
-        changes = self.store.refresh(self.lines)
+
+        def tell(changes: Changes) -> None:
+            for event in (*changes.added, *changes.changed) if known else ():
+                self._tell("put", event.id)
+            for event in changes.gone:
+                self._tell("delete", event.id)
+
+        self.store.refresh(self.lines, tell)
         self.store.set_meta("read", "1")
-        for event in (*changes.added, *changes.changed) if known else ():
-            self._tell("put", event.id)
-        for event in changes.gone:
-            self._tell("delete", event.id)
 
     # -- facts from a judge
 
@@ -153,6 +168,7 @@ class Keeper:
         self.lines.add(event, day, f"{local:%H:%M}", plain(project) or "everywhere")
         self.store.put(event, day)
         self._tell("put", event.id)
+        self.fresh.append(event)
         ended = tuple(replace(old, ended=event.time, successor=event.id) for old in olds)
         for old in ended:
             self.write(old)
@@ -193,6 +209,12 @@ class Keeper:
         changed = replace(self.known(ident), project=GLOBAL, also=())
         self.write(changed)
         return changed
+
+    def seen_in(self, ident: str, project: str) -> None:
+        """A fact stands in another project too, where nobody said it to us; nothing when that is known."""
+        event = self.store.get(ident)
+        if event and not {project, GLOBAL}.intersection(event.projects):
+            self.write(replace(event, also=(*event.also, project)))
 
     def delete(self, ident: str) -> Event:
         """Forget a fact: its lines, its row, what waits about it; the server is told. What it had ended stays ended."""

@@ -6,8 +6,8 @@ A fact is a list item, its proof and its particulars::
       > no, we always use pnpm here
       <!-- learned {"importance": 0.8, "origin": "user", "project": "shop-1a2b3c", "time": "2026-11-21T09:30Z"} -->
 
-It stands under a session entry's ``**Learned:**`` or, learned while the session went on, under
-``### Learned (10:30) · shop``. Only the first line is needed: a person may write or change one by hand; what the
+It stands under a session entry's ``**Learned:**`` or, learned while the session went on and until its entry is written,
+under ``### Learned (10:30) · shop``. Only the first line is needed: a person may write or change one by hand; what the
 comment does not say is taken from the entry it stands in. Changing a fact is changing its lines, under the lock that
 every writer of daily logs holds. Does not know how facts are found or judged.
 """
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from pathlib import Path
@@ -134,6 +134,11 @@ class Lines:
         """The facts of a day; none when it has no file."""
         return parse(self._text(self.daily.path(day)), day)
 
+    def loose(self, day: date) -> list[Event]:
+        """The facts of a day that stand in no entry: learned while their session went on."""
+        rows = self._text(self.daily.path(day)).split("\n")
+        return [found.event for found in find(rows, day) if not _place(rows, found.first)]
+
     def mark(self, day: date) -> str:
         """A text that differs once the day's file was written; ``""`` when there is none."""
         try:
@@ -200,6 +205,16 @@ class Lines:
             return path.read_text(encoding="utf-8", errors="surrogateescape")
         except FileNotFoundError:
             return ""
+
+
+def without(text: str, idents: Container[str]) -> str:
+    """A day's text without those of these facts that stand in no entry."""
+    rows = text.split("\n")
+    plain = [row.rstrip("\r") for row in rows]  # as a person's editor may have left them
+    for found in reversed(find(plain, date.min)):
+        if found.event.id in idents and not _place(plain, found.first):
+            del rows[found.first : found.end]
+    return "\n".join(_without_empty_headings(rows)) if len(rows) < len(plain) else text
 
 
 def _appended(rows: list[str], event: Event, heading: str) -> list[str]:

@@ -1,15 +1,14 @@
-"""Saved: what the assistant kept itself in the client's own memory, and reading that memory.
+"""Saved: what the assistant kept itself in the client's own memory.
 
-A fact that stands there already is not learned again; the others of the same turns are. The client's memory is
-``<config>/projects/<folder>/memory/**``, ``MEMORY.md`` and ``CLAUDE.md``; it is read, never written. Knows the client's
-folders and the lines that stand for tool uses; does not know the transcript.
+A fact that it wrote there is not learned again; the others of the same turns are. The client's memory is
+``<config>/projects/<folder>/memory/**``, ``MEMORY.md`` and ``CLAUDE.md`` (read for search by ``client_memory``). Knows
+tool uses and the lines that stand for them; does not know the transcript.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,8 +18,14 @@ from memoria.memory.event import Event
 COVERED: Final = 0.6  # share of a fact's words that one saved statement must hold
 LARGEST: Final = 200_000  # bytes read of one file; the client itself loads far less
 
+CUT: Final = 4_000  # characters from which a tool's line counts as cut (``tooluse.LINE``)
+
+_NEWLINE = "\\n"  # what stands for a line's end in a tool's line
+_INSIDE = re.compile(r"/projects/(?:-|[A-Za-z]-)[^/]*/memory/")  # a path with hyphens for all else, absolute
 _EDITORS = ("Write", "Edit", "MultiEdit", "NotebookEdit")
-_PATH = re.compile(r"(?:[~\w$./\\:{}-]|\\ )*(?:[/\\]memory[/\\][\w./\\-]+|\b(?:CLAUDE(?:\.local)?|MEMORY)\.md)\b")
+_PATH_END = re.compile(r"[/\\]memory[/\\][\w./\\-]+\b|\b(?:CLAUDE(?:\.local)?|MEMORY)\.md\b")
+_IN_PATH = re.compile(r"[~\w$./\\:{}-]")
+_LONGEST_PATH = 500
 _WRITES = re.compile(
     r">>?|\btee\b|\bsed\s+(?:-\w+\s+)*-i|\b(?:cp|mv|dd|install)\b|\bperl\s+-\w*i|\bpython3?\b.*\bopen\("
 )
@@ -29,21 +34,11 @@ _MCP_VERBS = re.compile(r"(?:add|create|store|save|write|remember|append|insert|
 _STATEMENT = re.compile(r"(?<=[.!?])\s+|\n+|\\n")
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
-    """One file of the client's memory: its ``path``, the ``text``, when it was changed (seconds since 1970)."""
-
-    path: Path
-    text: str
-    changed: float
-
-
 def is_memory(path: str) -> bool:
     """Whether a path names the client's own memory."""
     plain = path.replace("\\", "/")
     name = plain.rsplit("/", 1)[-1]
-    inside = "/projects/" in plain and "/memory/" in plain
-    return inside or name in ("CLAUDE.md", "CLAUDE.local.md", "MEMORY.md")
+    return bool(_INSIDE.search(plain)) or name in ("CLAUDE.md", "CLAUDE.local.md", "MEMORY.md")
 
 
 def written(name: str, given: Mapping[str, Any]) -> str:
@@ -59,17 +54,27 @@ def written(name: str, given: Mapping[str, Any]) -> str:
     return ""
 
 
-def from_lines(tools: Iterable[str], cwd: str = "") -> list[str]:
-    """The same from a turn's tool lines (``Write <path>: …``), where the text itself is not in the line.
+def line(name: str, given: Mapping[str, Any]) -> str:
+    """A tool use that wrote into the client's memory as one line that ``from_lines`` reads back; ``""`` for others."""
+    text = written(name, given).strip().replace("\n", _NEWLINE)
+    if not text:
+        return ""
+    path = str(given.get("file_path") or given.get("notebook_path") or "")
+    return f"{name} {path}: {text}" if name in _EDITORS else f"{name} {text}"
 
-    What was written is then looked up in the file as it is now; a command's or an MCP call's own line is text enough.
+
+def from_lines(tools: Iterable[str], cwd: str = "") -> list[str]:
+    """What was written into the client's memory, from a turn's tool lines.
+
+    As it was written then, as far as the line holds it; of a line that was cut the file as it is now counts too.
     """
     texts = []
     for line in tools:
         name, _, rest = line.partition(" ")
         if name in _EDITORS:
-            path = rest.split(": ", 1)[0].strip()
-            texts.append(_text(Path(cwd) / path) if is_memory(path) else "")
+            path, _, text = rest.partition(": ")
+            if is_memory(path):
+                texts += [text, *([_text(Path(cwd) / path)] if len(line) >= CUT else [])]
         elif name == "Bash":
             texts.append("\n".join([rest, *_files_of(rest, cwd)]) if _writes_memory(rest) else "")
         elif name.startswith("mcp__") and _saves_by_mcp(name, {"line": rest}):
@@ -93,24 +98,6 @@ def without_saved(events: Iterable[Event], texts: list[str]) -> list[Event]:
     return [event for event in events if not holds(texts, event)] if texts else list(events)
 
 
-def documents(config: Path, root: Path | None = None) -> list[Document]:
-    """The client's memory that concerns a project (all projects without ``root``), and the user's own ``CLAUDE.md``.
-
-    ``config`` is the client's folder (``~/.claude`` or ``CLAUDE_CONFIG_DIR``). Files that cannot be read are left out.
-    """
-    folder = client_folder(root) if root else "*"
-    paths = [config / "CLAUDE.md", *sorted(config.glob(f"projects/{folder}/memory/**/*.md"))]
-    if root:
-        paths += [root / "CLAUDE.md", root / "CLAUDE.local.md", root / ".claude" / "CLAUDE.md"]
-    found = ((path, _text(path)) for path in dict.fromkeys(paths))
-    return [Document(path, text, path.stat().st_mtime) for path, text in found if text]
-
-
-def client_folder(root: Path) -> str:
-    """The name of a project's folder in the client's configuration: the path with everything odd as a hyphen."""
-    return re.sub(r"[^A-Za-z0-9]", "-", str(root))
-
-
 def _new_text(given: Mapping[str, Any]) -> Iterator[str]:
     edits = given.get("edits")
     for part in (given, *(edits if isinstance(edits, list) else ())):
@@ -119,18 +106,31 @@ def _new_text(given: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _writes_memory(command: str) -> bool:
-    return bool(_WRITES.search(command)) and any(is_memory(path) for path in _PATH.findall(command))
+    return any(is_memory(path) for path in _paths(command)) and bool(_WRITES.search(command))
+
+
+def _paths(text: str) -> Iterator[str]:
+    """What looks like a path to a memory file. Linear in the text: from each likely end, a bounded way back."""
+    for end in _PATH_END.finditer(text):
+        start = end.start()
+        while start > max(0, end.start() - _LONGEST_PATH):
+            if not _IN_PATH.match(text[start - 1]) and text[start - 2 : start] != "\\ ":
+                break
+            start -= 1
+        yield text[start : end.end()]
 
 
 def _files_of(command: str, cwd: str) -> list[str]:
-    return [_text((Path(cwd) / path).expanduser()) for path in _PATH.findall(command) if is_memory(path)]
+    return [_text((Path(cwd) / path).expanduser()) for path in _paths(command) if is_memory(path)]
 
 
 def _saves_by_mcp(name: str, given: Mapping[str, Any]) -> bool:
     server, _, tool = name.removeprefix("mcp__").partition("__")
-    into_memory = bool(_MCP_SAVES.search(server) or _MCP_SAVES.search(tool))
-    names_file = any(is_memory(path) for text in _strings(given) for path in _PATH.findall(text))
-    return bool(_MCP_VERBS.search(tool)) and (into_memory or names_file)
+    if not _MCP_VERBS.search(tool):
+        return False
+    if _MCP_SAVES.search(server) or _MCP_SAVES.search(tool):
+        return True
+    return any(is_memory(path) for text in _strings(given) for path in _paths(text))
 
 
 def _strings(value: object) -> Iterator[str]:

@@ -11,7 +11,7 @@ import json
 import logging
 import math
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -72,6 +72,7 @@ class Store:
     def __init__(self, path: Path) -> None:
         """Opens or makes the file; one that cannot be read is set aside and begun anew (then ``refresh`` fills it)."""
         self.path = path
+        self.revision = 0  # rows written or taken out since the file was opened
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             self._open()
@@ -142,6 +143,7 @@ class Store:
         self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def _put(self, event: Event, day: str) -> None:
+        self.revision += 1
         self._remove(event.id)
         body = json.dumps(event.to_dict(), ensure_ascii=False)
         ended = event.ended.isoformat() if event.ended else ""
@@ -161,6 +163,7 @@ class Store:
     def _remove(self, ident: str) -> None:
         row = self.db.execute("SELECT n FROM facts WHERE id = ?", (ident,)).fetchone()
         if row:
+            self.revision += 1
             self.db.execute("DELETE FROM words WHERE rowid = ?", row)
             self.db.execute("DELETE FROM facts WHERE n = ?", row)
             self.db.execute("DELETE FROM holds WHERE id = ?", (ident,))
@@ -251,14 +254,22 @@ class Store:
         rows = self.db.execute(query + " ORDER BY bm25(words, 2.0, 1.0, 1.0, 2.0) LIMIT ?", (quoted, limit))
         return [_event(body) for (body,) in rows]
 
+    def projects(self) -> list[str]:
+        """The keys of the projects that live facts belong to, ``GLOBAL`` aside."""
+        query = "SELECT DISTINCT project FROM holds JOIN facts USING (id) WHERE ended = '' AND project <> ? ORDER BY 1"
+        return [project for (project,) in self.db.execute(query, (GLOBAL,))]
+
     def counts(self) -> dict[str, int]:
         """How many live facts there are of each kind."""
         return dict(self.db.execute("SELECT kind, count(*) FROM facts WHERE ended = '' GROUP BY kind ORDER BY kind"))
 
     # -- the logs
 
-    def refresh(self, lines: Lines) -> Changes:
-        """Read every daily log that changed since it was last read; what a person wrote or deleted counts."""
+    def refresh(self, lines: Lines, tell: Callable[[Changes], None]) -> None:
+        """Read every daily log that changed since it was last read; what a person wrote or deleted counts.
+
+        ``tell`` hears what changed before it is booked: killed in between, it hears it again.
+        """
         marks = {day.isoformat(): lines.mark(day) for day in lines.daily.days()}
         known = dict(self.db.execute("SELECT day, mark FROM logs"))
         stale = [day for day, mark in marks.items() if known.get(day) != mark]
@@ -275,11 +286,13 @@ class Store:
                         self._put(event, day)
             self.db.executemany("DELETE FROM logs WHERE day = ?", [(day,) for day in missing])
             self.db.executemany("INSERT OR REPLACE INTO logs VALUES (?, ?)", [(day, marks[day]) for day in stale])
-        return Changes(
-            tuple(event for ident, event in after.items() if ident not in before),
-            tuple(event for ident, event in after.items() if ident in before and before[ident] != event),
-            tuple(event for ident, event in before.items() if ident not in after),
-        )
+            tell(
+                Changes(
+                    tuple(event for ident, event in after.items() if ident not in before),
+                    tuple(event for ident, event in after.items() if ident in before and before[ident] != event),
+                    tuple(event for ident, event in before.items() if ident not in after),
+                )
+            )
 
     def _of_days(self, days: Sequence[str]) -> dict[str, Event]:
         marks = ", ".join("?" * len(days))
@@ -288,9 +301,10 @@ class Store:
 
     # -- what has been judged
 
-    def judged(self, session: str) -> set[str]:
-        """The marks of the session's exchanges that were judged."""
-        return {turn for (turn,) in self.db.execute("SELECT turn FROM judged WHERE session = ?", (session,))}
+    def judged(self, marks: Iterable[str]) -> set[str]:
+        """The marks of judged exchanges among these, of whichever session: a fork begins with another's words."""
+        query = "SELECT DISTINCT turn FROM judged WHERE turn IN (SELECT value FROM json_each(?))"
+        return {turn for (turn,) in self.db.execute(query, (json.dumps(list(marks)),))}
 
     def mark_judged(self, session: str, marks: Iterable[str]) -> None:
         """These exchanges are done with."""
@@ -322,12 +336,13 @@ class Store:
         self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
 
-def standing(event: Event, project: str, today: datetime) -> float:
+def standing(event: Event, project: str, newest: datetime) -> float:
     """How much a fact matters at a session's start: importance, age (half-life 120 days), use, project.
 
-    A correction that had to be made again rises above everything that was said once.
+    Age counts back from ``newest``, not from today, so that the order stays while nothing is learned. Use is how often
+    it was said. A correction that had to be made again rises above everything that was said once.
     """
-    age_days = max(0.0, (today - (event.last or event.time)).total_seconds() / 86_400)
+    age_days = max(0.0, (newest - (event.last or event.time)).total_seconds() / 86_400)
     worth = 0.3 + event.importance
     worth *= 0.5 + 0.5 * math.exp2(-age_days / 120)
     worth *= 1.0 if project in event.projects else 0.8
@@ -340,10 +355,17 @@ def made_again(event: Event) -> bool:
     return event.kind == "correction" and event.seen > 1
 
 
-def leading(store: Store, project: str, today: datetime, limit: int = 20) -> list[Event]:
-    """The facts that a session in this project should start with, what matters most first."""
-    ranked = sorted(store.facts(project=project), key=lambda event: (-standing(event, project, today), event.id))
-    return ranked[:limit]
+def leading(store: Store, project: str) -> list[Event]:
+    """The facts that hold in this project or everywhere, what matters most first; the same facts, the same order.
+
+    Of ``GLOBAL``: all facts there are, those that hold everywhere first.
+    """
+    facts = store.facts(project="" if project == GLOBAL else project)
+    newest = max((event.last or event.time for event in facts), default=None)
+    if newest is None:
+        return []
+    ranked = sorted(facts, key=lambda event: (-standing(event, project, newest), event.id))
+    return sorted(ranked, key=lambda event: event.project != GLOBAL) if project == GLOBAL else ranked
 
 
 def _event(body: str) -> Event:

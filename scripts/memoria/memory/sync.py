@@ -164,13 +164,13 @@ class Sync:
             pushed = self._push(fresh)
         except RemoteError as error:
             self._failed("push", error, problems)
-        if not problems and self.store.meta().get("denied"):
+        if not problems and self.keeper.denied:
             self.store.set_meta("denied", "")
             log.info("the memory server takes the key again")
         return Synced(pushed, pulled, self.forgotten, tuple(problems))
 
     def _still_denied(self) -> bool:
-        if not self.store.meta().get("denied"):
+        if not self.keeper.denied:
             return False
         try:
             self.server.check()
@@ -183,7 +183,7 @@ class Sync:
     def _failed(self, what: str, error: RemoteError, problems: list[str]) -> None:
         problems.append(f"{what}: {error}")
         if isinstance(error, RemoteDeniedError):
-            if not self.store.meta().get("denied"):
+            if not self.keeper.denied:
                 self.store.set_meta("denied", "1")
                 log.warning("%s Facts stay on this machine until it does.", error)
         else:
@@ -213,6 +213,9 @@ class Sync:
             return self._bury(memory, ident)
         theirs = to_event(memory)
         if theirs is None or memory.sensitive or self._waits("delete", memory.id):
+            return False
+        if self._waits("delete", theirs.id):  # deleted here while its number was not known: now it is
+            self._link(theirs.id, memory.id, theirs)
             return False
         mine = self.store.get(ident) if ident else self.store.get(theirs.id)
         if mine is None:
@@ -292,8 +295,8 @@ class Sync:
         """Do what waits, in order. ``fresh``: whether the pull before it told what the server has."""
         count = 0
         for item in self.outbox.waiting():
-            if item.body.get("tried") and not fresh:
-                continue  # the server may have it: without a look, it could stand there twice
+            if not fresh and self._needs_a_look(item):
+                continue
             try:
                 count += self._do(item)
             except (RemoteUnavailableError, RemoteDeniedError):
@@ -303,6 +306,15 @@ class Sync:
                 continue
             self.outbox.done(item)
         return count
+
+    def _needs_a_look(self, item: Item) -> bool:
+        """Whether only a pull can tell what is to be done.
+
+        What may have arrived would stand there twice; what is to be deleted and has no number may have one.
+        """
+        if item.body.get("op") == "delete":
+            return not item.body.get("server") and item.body.get("id") not in self.store.links()
+        return bool(item.body.get("tried"))
 
     def _do(self, item: Item) -> bool:
         ident, number = str(item.body.get("id", "")), int(item.body.get("server") or 0)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from memoria import fence
@@ -20,8 +21,11 @@ if TYPE_CHECKING:
 
 
 def read(text: str, schema: JsonObject) -> JsonObject:
-    """The one JSON object in a model's answer, checked; raises BadAnswerError."""
-    return check(_find_object(text), schema)
+    """The one JSON object in a model's answer, checked; raises BadAnswerError.
+
+    Where the object is to hold one list and nothing else, the bare list will do.
+    """
+    return check(_find_object(text, _only_list(schema)), schema)
 
 
 def check(value: object, schema: JsonObject) -> JsonObject:
@@ -36,23 +40,28 @@ def check(value: object, schema: JsonObject) -> JsonObject:
     return data
 
 
-def _find_object(text: str) -> JsonObject:
-    """The longest JSON object that stands anywhere in the text."""
+def _only_list(schema: JsonObject) -> str:
+    """The name of the list that is all an object of this schema holds; "" when there is more to it."""
+    properties = schema.get("properties", {})
+    return next((name for name, part in properties.items() if len(properties) == 1 and part.get("type") == "array"), "")
+
+
+def _find_object(text: str, only_list: str) -> JsonObject:
+    """The longest JSON object that stands anywhere in the text; or list, as the object's ``only_list``."""
     if not text.strip():
         raise BadAnswerError("The model answered nothing.")
     decoder = json.JSONDecoder(strict=False, parse_constant=_no_constant)
     best: JsonObject | None = None
-    longest = 0
-    start = text.find("{")
-    while start >= 0:
+    longest = end = 0
+    opening = re.compile(r"[\[{]" if only_list else r"{")
+    while start := opening.search(text, end):
         try:
-            value, end = decoder.raw_decode(text, start)
+            value, end = decoder.raw_decode(text, start.start())
         except (ValueError, RecursionError):
-            end = start + 1
+            end = start.end()
         else:
-            if end - start > longest:
-                best, longest = value, end - start
-        start = text.find("{", end)
+            if end - start.start() > longest:
+                best, longest = {only_list: value} if isinstance(value, list) else value, end - start.start()
     if best is None:
         raise BadAnswerError(f"The model's answer holds no JSON object; it begins {text.strip()[:60]!r}.")
     return best

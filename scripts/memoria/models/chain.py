@@ -44,18 +44,26 @@ class Chain:
 
 def from_settings(settings: Settings, paths: Paths) -> Model:
     """The model or chain that ``settings.model`` names; ExpectedError when a name is unknown."""
-    names = [name.strip() for name in settings.model.split(",") if name.strip()]
+    return named([name.strip() for name in settings.model.split(",") if name.strip()], settings, paths)
+
+
+def named(names: Sequence[str], settings: Settings, paths: Paths) -> Model:
+    """The model of this name, or the chain of these; ExpectedError when there is none."""
     if not names:
         raise ExpectedError(f"The setting `model` names no model; known are {_known()}.")
     models = [_make(name, settings, paths) for name in names]
     return models[0] if len(models) == 1 else Chain(models)
 
 
+def backend(name: str) -> str:
+    """What a model's name begins with: ``ollama`` of ``ollama:qwen2.5:3b``."""
+    return name.partition(":")[0].strip()
+
+
 def _make(name: str, settings: Settings, paths: Paths) -> Model:
-    backend, _, argument = name.partition(":")
-    module = BACKENDS.get(backend.strip())
+    module, argument = BACKENDS.get(backend(name)), name.partition(":")[2]
     if module is None:
-        raise ExpectedError(f"There is no model {name!r}; the setting `model` knows {_known()}.")
+        raise ExpectedError(f"There is no model {name!r}; the settings `model` and `learn_models` know {_known()}.")
     model: Model = importlib.import_module(module).make(argument.strip(), settings, paths)
     return model
 

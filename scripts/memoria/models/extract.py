@@ -11,11 +11,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from memoria.memory.event import MAX_EVENTS
 from memoria.models import prose
 from memoria.models.base import JsonObject
 
 MAX_LINES = 8
-MAX_LEARNED = 12
 MAX_SENTENCE = 420
 
 
@@ -371,7 +371,7 @@ def _telling_line(error: str) -> str:
 def _best(found: list[Found]) -> list[Found]:
     """The items worth learning, the important first when there are too many, in the order they were said."""
     items = [item for item in found if item.kind in _IMPORTANCE]
-    kept = sorted(items, key=lambda item: (-_IMPORTANCE[item.kind], item.exchange))[:MAX_LEARNED]
+    kept = sorted(items, key=lambda item: (-_IMPORTANCE[item.kind], item.exchange))[:MAX_EVENTS]
     return [item for item in items if item in kept]
 
 

@@ -1,67 +1,59 @@
-"""Learn: judging turns as they come, each once, with as few model calls as will do.
+"""Learner: the judge of what was said, and the way of what it finds into the store.
 
-An exchange that the local check flags is judged alone at once; when ``every`` others that hold something have gathered,
-they are judged together; the flush learns from what is left. An exchange counts as judged only when its events are
-safe; it is known by its first turn and by its text, so that a rewritten transcript repeats nothing. One extraction at a
-time per session: who finds another at work leaves word and goes; the worker looks again before it ends.
-
-The judge is a chain: the models in order, then the patterns of ``notice``. Every link's claims pass the same check.
+The judge is a chain: the model that the settings name, then those of ``learn_models``, then the patterns of ``notice``.
+Every link's claims pass the same check. Only a model's answer closes an exchange: while there is none the patterns
+speak, and the exchange waits for a model or for the flush, whose own answer is held to what was not judged yet. An
+exchange counts as judged only when its facts are safe. When it is time is the docket's business.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from fnmatch import fnmatch
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from memoria import clock, locks, notice
-from memoria.errors import ModelError
+from memoria import clock, docket, notice, steps
+from memoria.docket import Batch, Docket
+from memoria.errors import MemoryStoreError, ModelError
 from memoria.fence import fenced
+from memoria.home import Home
+from memoria.intake import Intake
+from memoria.ledger import Ledger
 from memoria.memory import event as facts
 from memoria.memory import saved
 from memoria.memory.event import Checked, Event, Material, Stamp
 from memoria.memory.keep import Keeper, Kept
-from memoria.models import tasks
+from memoria.models import chain, tasks
 from memoria.models.base import JsonObject, Model, Prompt, Usage
-from memoria.notice import Notice
+from memoria.models.metered import Metered
+from memoria.redact import Redactor
 from memoria.turn import Exchange
 
 log = logging.getLogger(__name__)
 
+LONGEST_SAID: Final = 20_000  # characters of one thing said; more is pasted
 PROMPT: Final = Path(__file__).parent / "prompts" / "learn.md"
-SCHEMA: Final[JsonObject] = {"type": "object", "properties": {"learned": tasks.EVENTS}, "required": ["learned"]}
-
-
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """An exchange that waits to be judged: the ``marks`` it is known by, what the local check saw."""
-
-    exchange: Exchange
-    marks: tuple[str, ...]
-    notice: Notice
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Exchanges for one call; ``flagged``: one alone, because the local check spoke."""
-
-    units: tuple[Unit, ...]
-    flagged: bool = False
+SCHEMA: Final[JsonObject] = {
+    "type": "object",
+    "properties": {"learned": {name: part for name, part in tasks.EVENTS.items() if name != "default"}},
+    "required": ["learned"],  # an answer that does not speak of it is no answer
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The checked events of one call, who answered, what it took."""
+    """The checked events of one call, who answered, what it took; ``failure``: why the patterns had to."""
 
     events: tuple[Event, ...]
     dropped: tuple[str, ...]
     model: str
     usage: Usage
+    failure: ModelError | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,106 +79,6 @@ class Proven:
     report: Report = field(default_factory=Report)
 
 
-def skip(given: dict[str, Any], *, own: bool, project: str, excluded: Sequence[str] = ()) -> str:
-    """Why a Stop hook's turn is not learned from, ``""`` when it is.
-
-    ``given``: the hook's input. ``own``: whether the session is one of memoria's model calls. ``project``: its folder.
-    """
-    if own:
-        return "one of memoria's own sessions"
-    if given.get("stop_hook_active"):
-        return "a Stop hook made the client go on"
-    if given.get("hook_event_name") == "SubagentStop" or given.get("agent_id"):
-        return "a sub-agent"
-    if any(fnmatch(project, pattern) or fnmatch(Path(project).name, pattern) for pattern in excluded):
-        return "an excluded project"
-    return ""
-
-
-# -- what is to be judged, and when
-
-
-def pending(exchanges: Iterable[Exchange], judged: set[str]) -> list[Unit]:
-    """The exchanges of a session, in order, that were not judged yet; those without a word of the user are none."""
-    units = []
-    for exchange in exchanges:
-        if exchange.texts("user"):
-            marks = _marks(exchange)
-            if not judged.intersection(marks):
-                units.append(Unit(exchange, marks, notice.notice(exchange.material())))
-    return units
-
-
-def due(waiting: Sequence[Unit], every: int, chars: int = 60_000) -> list[Batch]:
-    """The calls to make now: each flagged exchange alone; the rest together once ``every`` of them hold something.
-
-    ``chars``: most characters of conversation in one call; what is longer takes several.
-    """
-    alone = [Batch((unit,), flagged=True) for unit in waiting if unit.notice.flagged]
-    rest = [unit for unit in waiting if not unit.notice.flagged]
-    if sum(not unit.notice.trivial for unit in rest) < max(1, every):
-        return alone
-    return alone + _packed(rest, chars)
-
-
-def _packed(units: Sequence[Unit], chars: int) -> list[Batch]:
-    batches: list[list[Unit]] = []
-    size = 0
-    for unit in units:
-        if not batches or size + unit.exchange.size > chars:
-            batches.append([])
-            size = 0
-        batches[-1].append(unit)
-        size += unit.exchange.size
-    return [Batch(tuple(batch)) for batch in batches]
-
-
-def _marks(exchange: Exchange) -> tuple[str, ...]:
-    """The first user turn's key, and what the user said: one of them outlives a compaction or a rewrite."""
-    first = next(turn for turn in exchange.turns if turn.role == "user" and turn.text)
-    moment = exchange.time.isoformat() if exchange.time else ""
-    said = "\n".join([moment, *exchange.texts("user")])
-    return first.key, "t-" + hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:16]
-
-
-# -- the judge
-
-
-def judge(materials: Sequence[JsonObject], stamp: Stamp, models: Sequence[Model], *, patterns: bool = True) -> Judged:
-    """Ask the models in order; the first answer counts. With ``patterns`` they answer when no model does.
-
-    ``materials``: exchanges as ``Exchange.material`` gives them. Raises the last ModelError without ``patterns``.
-    """
-    failure: ModelError | None = None
-    for model in models:
-        try:
-            completion = model.complete(_prompt(materials, stamp.project))
-        except ModelError as error:
-            log.info("learn: %s did not answer: %s", model.name, error)
-            failure = error
-            continue
-        checked = facts.check(completion.data.get("learned"), Material.of(materials), stamp)
-        return _told(checked, completion.model, completion.usage)
-    if failure and not patterns:
-        raise failure
-    return _told(notice.judge(materials, stamp), "patterns", Usage())
-
-
-def _told(checked: Checked, model: str, usage: Usage) -> Judged:
-    for reason in checked.dropped:
-        log.info("learn: dropped an event of %s: %s", model, reason)
-    return Judged(checked.events, checked.dropped, model, usage)
-
-
-def _prompt(materials: Sequence[JsonObject], project: str) -> Prompt:
-    shown = "\n\n".join(json.dumps(material, ensure_ascii=False, indent=0) for material in materials)
-    text = PROMPT.read_text(encoding="utf-8").strip() + "\n\n" + fenced("conversation", shown)
-    return Prompt("learn", text, SCHEMA, {"exchanges": list(materials)}, project)
-
-
-# -- the run
-
-
 @dataclass(frozen=True, slots=True)
 class Session:
     """Whose turns they are: session id, project key and name, its folder."""
@@ -197,82 +89,174 @@ class Session:
     cwd: str = ""
 
 
-class Learner:
-    """Judges the sessions of one home."""
+# -- the judge
 
-    def __init__(
-        self, keeper: Keeper, models: Sequence[Model], state: Path, *, every: int = 5, chars: int = 60_000
-    ) -> None:
-        """``every`` and ``chars``: the settings ``learn_every`` and ``call_chars``; ``state``: the state folder."""
+
+def judge(materials: Sequence[JsonObject], stamp: Stamp, models: Sequence[Model]) -> Judged:
+    """Ask the models in order; the first answer counts. When there is none, the patterns speak.
+
+    ``materials``: exchanges as ``Exchange.material`` gives them. ``failure`` is then the first model's, the one that
+    the user chose; without models there is none.
+    """
+    failure: ModelError | None = None
+    for model in models:
+        try:
+            completion = model.complete(_prompt(materials, stamp.project))
+        except ModelError as error:
+            log.info("learn: %s did not answer: %s", model.name, error)
+            failure = failure or error
+            continue
+        checked = facts.check(completion.data["learned"], Material.of(materials), stamp)
+        return _told(checked, completion.model, completion.usage)
+    return _told(notice.judge(materials, stamp), "patterns", Usage(), failure)
+
+
+def _told(checked: Checked, model: str, usage: Usage, failure: ModelError | None = None) -> Judged:
+    for reason in checked.dropped:
+        log.info("learn: dropped an event of %s: %s", model, reason)
+    return Judged(checked.events, checked.dropped, model, usage, failure)
+
+
+def _prompt(materials: Sequence[JsonObject], project: str) -> Prompt:
+    shown = "\n\n".join(json.dumps(_brief(material), ensure_ascii=False, indent=0) for material in materials)
+    text = PROMPT.read_text(encoding="utf-8").strip() + "\n\n" + fenced("conversation", shown)
+    return Prompt("learn", text, SCHEMA, {"exchanges": list(materials)}, project)
+
+
+def _brief(material: JsonObject) -> JsonObject:
+    """An exchange without the middle of what was pasted: what a person says of it stands before or after."""
+    return {
+        name: _ends(said) if isinstance(said, str) else [_ends(line) for line in said]
+        if isinstance(said, list) else said for name, said in material.items()
+    }  # fmt: skip
+
+
+def _ends(text: str) -> str:
+    if len(text) <= LONGEST_SAID:
+        return text
+    half = LONGEST_SAID // 2
+    return f"{text[:half]}\n… ({len(text) - 2 * half} characters left out) …\n{text[-half:]}"
+
+
+def links(home: Home, ledger: Ledger, first: Metered) -> list[Metered]:
+    """The models to ask in order: the settings' own, then those of ``learn_models`` that are not part of it.
+
+    None more when ``offline`` is part of it: it always answers, and who names it wants no model.
+    """
+    settings = home.settings
+    known = {chain.backend(name) for name in settings.model.split(",")}
+    more = [name for name in settings.learn_models if chain.backend(name) not in known]
+    if "offline" in known:
+        more = []
+    return [first, *(Metered.around(chain.named([name], settings, home.paths), home, ledger) for name in more)]
+
+
+# -- the run
+
+
+class Learner:
+    """Judges the sessions of one home; the caller holds the worker lock, so that one extraction runs at a time."""
+
+    def __init__(self, keeper: Keeper, models: Sequence[Model], listed: Docket) -> None:
+        """``models`` in the order they are asked; ``listed``: what waits and when it is due."""
         self.keeper = keeper
         self.models = models
-        self.folder = state / "learn"
-        self.every = every
-        self.chars = chars
+        self.docket = listed
 
-    def run(self, session: Session, read: Callable[[], Sequence[Exchange]]) -> Report:
-        """Judge what is due of a session. ``read`` gives its exchanges as they stand when it is called.
+    @classmethod
+    def of(cls, home: Home, ledger: Ledger, model: Metered, redactor: Redactor) -> Learner:
+        """The learner of a home whose model is ``model``."""
+        keeper = Keeper.at(home)
+        return cls(keeper, links(home, ledger, model), Docket(home, ledger, keeper.store, redactor))
 
-        While another run is at it, this one only leaves word; the other takes the new turns along in one trailing run.
-        A ModelError or MemoryStoreError ends the run; what was not judged stays for the next.
+    def hear(self, session: Session, intake: Intake, *, rest: bool = True) -> Report:
+        """Judge what is due of a session that goes on. What cannot be judged or kept now waits; nothing is raised.
+
+        ``rest``: also what the local check did not flag; not when a flush follows, which learns from that.
         """
-        name = "".join(letter if letter.isalnum() or letter in "-_" else "-" for letter in session.id)[:100] or "-"
-        wanted = self.folder / f"{name}.wanted"
-        self.folder.mkdir(parents=True, exist_ok=True)
-        wanted.touch()
         report = Report()
-        while wanted.exists():
-            with locks.held(self.folder / f"{name}.lock") as mine:
-                if not mine:
-                    return report
-                wanted.unlink(missing_ok=True)
-                report += self._once(session, read())
+        try:
+            for batch in self.docket.due(intake, rest=rest):
+                report += self._judge(session, batch, next((call.failure for call in report.calls), None))
+        except (MemoryStoreError, sqlite3.Error, OSError) as error:
+            log.warning("learning of session %s waits: %s", session.id, error)
+            self.docket.failed(session.id, error)
         return report
 
-    def _once(self, session: Session, exchanges: Sequence[Exchange]) -> Report:
-        report = Report(kept=self.keeper.drain())
-        waiting = pending(exchanges, self.keeper.store.judged(session.id))
-        for batch in due(waiting, self.every, self.chars):
-            report += self._judge(session, batch)
-        return report
-
-    def _judge(self, session: Session, batch: Batch) -> Report:
-        exchanges = [unit.exchange for unit in batch.units]
-        judged = judge([exchange.material() for exchange in exchanges], stamp(session, exchanges), self.models)
-        news, known = _sifted(judged.events, exchanges, session.cwd)
+    def _judge(self, session: Session, batch: Batch, failure: ModelError | None) -> Report:
+        """``failure``: no model answered a moment ago, so none is asked for this batch."""
+        exchanges = [unit.exchange for unit in batch]
+        materials = [exchange.material() for exchange in exchanges]
+        told = judge(materials, stamp(session, exchanges), () if failure else self.models)
+        steps.reached("judge.answered")
+        news, known = self._sifted(told.events, exchanges, session)
         kept = self.keeper.take(news, session.name)
-        self.keeper.store.mark_judged(session.id, [mark for unit in batch.units for mark in unit.marks])
-        return Report((judged,), kept, tuple(known))
+        steps.reached("judge.kept")
+        if not failure and (told.failure is None or self.docket.failed(session.id, told.failure)):
+            self.docket.judged(session.id, batch)
+            steps.reached("judge.booked")
+        if not failure and told.failure is None:
+            self.docket.answered(session.id)
+        return Report((replace(told, failure=told.failure or failure),), kept, tuple(known))
 
-    def unjudged(self, session: Session, exchanges: Sequence[Exchange]) -> list[Exchange]:
-        """What a flush may still learn from."""
-        return [unit.exchange for unit in pending(exchanges, self.keeper.store.judged(session.id))]
+    # -- what a flush learns
 
-    def proven(self, session: Session, exchanges: Sequence[Exchange], claims: object) -> Proven:
+    def proven(self, session: Session, exchanges: Iterable[Exchange], claims: object) -> Proven:
         """What a flush's own answer learned (its ``learned`` list) from the exchanges not judged before; keeps nothing.
 
         A claim whose quote stands only in exchanges that were judged already finds no proof, and is dropped.
         """
-        waiting = pending(exchanges, self.keeper.store.judged(session.id))
+        waiting = docket.pending(docket.own(exchanges), self.keeper.store.judged)
         rest = [unit.exchange for unit in waiting]
         if not rest:
             return Proven()
         material = Material.of([exchange.material() for exchange in rest])
         checked = facts.check(claims, material, stamp(session, rest))
-        news, known = _sifted(checked.events, rest, session.cwd)
-        fresh = tuple(event for event in news if not self.keeper.store.twin(event))
+        news, known = self._sifted(checked.events, rest, session)
+        store = self.keeper.store
+        fresh = tuple(event for event in news if not store.get(event.id) and not store.twin(event))
         marks = tuple(mark for unit in waiting for mark in unit.marks)
         return Proven(tuple(news), fresh, marks, Report((_told(checked, "flush", Usage()),), saved=tuple(known)))
 
-    def settle(self, session: Session, proven: Proven) -> Report:
-        """Keep them, after the entry that shows the fresh ones is on disk; the known ones are counted."""
-        kept = self.keeper.take(proven.events, session.name)
-        self.keeper.store.mark_judged(session.id, proven.marks)
-        return proven.report + Report(kept=kept)
+    def told(self, session: Session, exchanges: Iterable[Exchange], day: date) -> list[Event]:
+        """What was learned from these exchanges while the session went on and still holds: their entry takes it in."""
+        moments = {exchange.time for exchange in docket.own(exchanges)}
+        return [
+            fact
+            for fact in self.keeper.lines.loose(day)
+            if fact.session == session.id and fact.time in moments and fact.ended is None
+        ]
 
-    def from_flush(self, session: Session, exchanges: Sequence[Exchange], claims: object) -> Report:
-        """Both in one step, where no entry is to show them."""
-        return self.settle(session, self.proven(session, exchanges, claims))
+    def settle(self, session: Session, proven: Proven) -> Report:
+        """Keep them, after the entry that shows the fresh ones is on disk; the known ones are counted.
+
+        Facts that cannot reach their store wait in its outbox; the entry stands, and with it the session.
+        """
+        report = proven.report
+        try:
+            report += Report(kept=self.keeper.take(proven.events, session.name))
+            self.keeper.store.mark_judged(session.id, proven.marks)
+        except MemoryStoreError as error:
+            log.warning("%s", error)
+        return report
+
+    def _sifted(
+        self, events: Iterable[Event], exchanges: Sequence[Exchange], session: Session
+    ) -> tuple[list[Event], list[Event]]:
+        """What is to be kept, and what the assistant saved itself.
+
+        What it saved and is known here, perhaps from another project, is counted even so. Left out is what stands in
+        the store from these very words: the patterns spoke while there was no model.
+        """
+        tools = [line for exchange in exchanges for turn in exchange.turns for line in turn.tools]
+        unsaved = saved.without_saved(events, saved.from_lines(tools, session.cwd))
+        moments = {exchange.time for exchange in exchanges}
+        told = [
+            fact for fact in self.keeper.store.facts(live=False) if fact.session == session.id and fact.time in moments
+        ]
+        wanted = [event for event in events if event in unsaved or self.keeper.store.twin(event)]
+        news = [event for event in wanted if not any(_from_same_words(event, fact) for fact in told)]
+        return news, [event for event in events if event not in unsaved]
 
 
 def stamp(session: Session, exchanges: Sequence[Exchange]) -> Stamp:
@@ -281,9 +265,6 @@ def stamp(session: Session, exchanges: Sequence[Exchange]) -> Stamp:
     return Stamp(session.project, session.id, moments[-1] if moments else clock.now())
 
 
-def _sifted(events: Iterable[Event], exchanges: Sequence[Exchange], cwd: str) -> tuple[list[Event], list[Event]]:
-    """What is to be kept, and what the assistant saved itself."""
-    tools = [line for exchange in exchanges for turn in exchange.turns for line in turn.tools]
-    texts = saved.from_lines(tools, cwd)
-    news = saved.without_saved(events, texts)
-    return news, [event for event in events if event not in news]
+def _from_same_words(event: Event, fact: Event) -> bool:
+    one, other = (" ".join(each.quote.split()).casefold() for each in (event, fact))
+    return bool(one and other) and (one in other or other in one) and event.id != fact.id

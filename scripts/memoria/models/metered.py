@@ -52,9 +52,13 @@ class Metered:
     @classmethod
     def of(cls, home: Home, ledger: Ledger) -> Metered:
         """The model that the home's settings name, within its budget."""
+        return cls.around(chain.from_settings(home.settings, home.paths), home, ledger)
+
+    @classmethod
+    def around(cls, model: Model, home: Home, ledger: Ledger) -> Metered:
+        """Another model of the same home, within the same budget."""
         settings = home.settings
         limits = Limits(settings.daily_budget_usd, settings.call_budget_usd, home.zone)
-        model = chain.from_settings(settings, home.paths)
         return cls(model, ledger, Path(home.paths.state, "model.lock"), settings.retry_s, limits)
 
     @property

@@ -9,15 +9,22 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from memoria import notice
 from memoria.errors import BadAnswerError
 from memoria.models import answer, extract, group, passages
 from memoria.models.base import Completion, JsonObject, Model, Prompt, Usage
 from memoria.paths import Paths
 from memoria.settings import Settings
 
+
+def _learned(material: JsonObject) -> JsonObject:
+    return {"learned": notice.claims(material["exchanges"])}
+
+
 TASKS: dict[str, Callable[[JsonObject], JsonObject]] = {
     "flush": extract.note,
     "compile": group.articles,
+    "learn": _learned,
     "query": passages.reply,
 }
 

@@ -15,6 +15,10 @@ from memoria.models.base import JsonObject, Prompt
 
 PROMPTS = Path(__file__).parent / "prompts"
 
+NAME_CHARS = 300  # of a title, alias, tag or source in a prompt; the schemas below keep a model's own shorter
+LINE_CHARS = 2_000  # of one row
+PART_CHARS = 20_000  # of an entry's or an article's rows of one sort
+
 KINDS = ("correction", "preference", "decision", "fact", "debugging", "workaround", "operational")
 ORIGINS = ("user", "assistant", "tool")
 ARTICLE_KINDS = ("concept", "connection")
@@ -66,13 +70,12 @@ FLUSH_SHAPE = _object(
     ),
 )
 
-# Loose on purpose: one bad event must not cost the summary, or the good events beside it. ``memory.event.check`` judges
-# each by itself.
+# Loose on purpose: one bad event must not cost the summary, or the good events beside it, even if it is no object.
+# ``memory.event.check`` judges each by itself.
 EVENTS: JsonObject = {
     "type": "array",
     "default": [],
     "items": {
-        "type": "object",
         "properties": {
             name: {} for name in ("kind", "content", "importance", "tags", "keywords", "quote", "origin", "supersedes")
         },
@@ -152,7 +155,7 @@ def query(material: JsonObject) -> Prompt:
     ``material``: ``{"question": str, "passages": [{"ref", "kind", "title", "date", "text": str}]}``.
     """
     blocks = [
-        f"[[{part['ref']}]] · {part['kind']} · {part['date']} · {part['title']}\n{part['text']}"
+        f"[[{part['ref']}]] · {part['kind']} · {part['date']} · {_cut(part['title'], NAME_CHARS)}\n{part['text']}"
         for part in material["passages"]
     ]
     parts = [("question", material["question"]), ("passages", "\n\n".join(blocks))]
@@ -162,7 +165,7 @@ def query(material: JsonObject) -> Prompt:
 def contradictions(material: JsonObject) -> Prompt:
     """Ask which pairs of claims cannot both hold. ``material``: ``{"pairs": [{"one": str, "other": str}]}``."""
     rows = [
-        f"pair {number}\n  one: {pair['one']}\n  other: {pair['other']}"
+        f"pair {number}\n  one: {_cut(pair['one'], LINE_CHARS)}\n  other: {_cut(pair['other'], LINE_CHARS)}"
         for number, pair in enumerate(material["pairs"], 1)
     ]
     return _prompt("contradictions", CONTRADICTIONS_SCHEMA, [("pairs", "\n".join(rows))], material)
@@ -196,6 +199,24 @@ def outline(schema: Mapping[str, Any]) -> str:
     return {"string": "str", "boolean": "bool", "number": "0..1", "integer": "int"}[schema["type"]]
 
 
+def _cut(text: str, most: int) -> str:
+    """What a person wrote by hand may be of any length; what models write is not (see the schemas)."""
+    return text if len(text) <= most else f"{text[:most]}… ({len(text)} characters, cut)"
+
+
+def _rows(label: str, rows: Iterable[str], most: int) -> list[str]:
+    """Labelled rows, as many as ``most`` characters hold; a row as long as the schemas let it be."""
+    kept: list[str] = []
+    for row in rows:
+        short = _cut(f"{label}: {row}", LINE_CHARS)
+        most -= len(short)
+        if most < 0:
+            kept.append(f"{label}: … (more than fits here)")
+            break
+        kept.append(short)
+    return kept
+
+
 def _exchange(number: int, exchange: JsonObject) -> str:
     lines = [f"{speaker}: {exchange[speaker]}" for speaker in ("user", "assistant") if exchange.get(speaker)]
     labels = (("tool", "tools"), ("error", "errors"), ("note", "notes"))
@@ -204,28 +225,33 @@ def _exchange(number: int, exchange: JsonObject) -> str:
 
 
 def _entry(entry: JsonObject) -> str:
-    lines = [f"entry {entry['id']} · {entry['day']} · project {entry['project']} · {entry['title']}"]
+    lines = [f"entry {entry['id']} · {entry['day']} · project {entry['project']} · {_cut(entry['title'], NAME_CHARS)}"]
     if entry.get("context"):
-        lines.append(f"context: {entry['context']}")
+        lines.append(f"context: {_cut(entry['context'], LINE_CHARS)}")
     for label, key in (
         ("exchange", "key_exchanges"),
         ("decision", "decisions"),
         ("lesson", "lessons"),
         ("to do", "action_items"),
     ):
-        lines += [f"{label}: {line}" for line in entry.get(key, ())]
-    lines += [f"learned ({fact['kind']}): {fact['content']}" for fact in entry.get("learned", ())]
-    return "\n".join(lines)
+        lines += _rows(label, entry.get(key, ()), PART_CHARS)
+    facts = (f"({fact['kind']}): {fact['content']}" for fact in entry.get("learned", ()))
+    return "\n".join(lines + [row.replace("learned: ", "learned ", 1) for row in _rows("learned", facts, PART_CHARS)])
 
 
 def _article(article: JsonObject) -> str:
-    lines = [f"article {article['slug']} · {article['kind']} · {article['title']}"]
-    lines += [f"{label}: {', '.join(article[label])}" for label in ("aliases", "tags") if article.get(label)]
+    lines = [f"article {article['slug']} · {article['kind']} · {_cut(article['title'], NAME_CHARS)}"]
+    lines += [f"{label}: {_names(article[label])}" for label in ("aliases", "tags") if article.get(label)]
     if article.get("summary"):
-        lines.append(f"summary: {article['summary']}")
-    lines += [f"claim: {claim['text']} ({', '.join(claim['sources'])})" for claim in article.get("claims", ())]
-    return "\n".join(lines)
+        lines.append(f"summary: {_cut(article['summary'], LINE_CHARS)}")
+    # the newest stand last, and are the ones that new entries are about
+    claims = [f"{_cut(claim['text'], LINE_CHARS)} ({_names(claim['sources'])})" for claim in article.get("claims", ())]
+    return "\n".join(lines + _rows("claim", claims[::-1], PART_CHARS)[::-1])
+
+
+def _names(names: Iterable[str]) -> str:
+    return _cut(", ".join(_cut(name, NAME_CHARS) for name in names), LINE_CHARS)
 
 
 def _row(row: JsonObject) -> str:
-    return f"{row['slug']} · {row['title']} · {row['summary']}"
+    return f"{row['slug']} · {_cut(row['title'], NAME_CHARS)} · {_cut(row['summary'], LINE_CHARS)}"

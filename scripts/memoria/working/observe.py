@@ -46,7 +46,7 @@ def observe(lines: Iterable[bytes], before: Mapping[str, Any] | None = None) -> 
         for value in objects(line):
             if value.get("isSidechain") is not True and isinstance(value.get("message"), dict):
                 _observe_line(state, value)
-    reader = Reader()
+    reader = Reader(describing=False)
     requests = [turn.text for turn in reader.read(whole) if turn.role == "user"]
     for text in (*requests, *(turn.text for turn in reader.pending)):
         _hear(state, text)

@@ -1,0 +1,206 @@
+"""The client's own memory: read and never written, found beside ours, and only where it may be."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from facts import fact
+from home_of import run
+from memoria import feeds, forget, hint, hook, project, search, upkeep
+from memoria.client_memory import ClientMemory, folder_name
+from memoria.home import Home
+from memoria.index import Index
+from memoria.library import Library
+from memoria.mcp_rooms import IndexSearch
+from memoria.mcp_tools import Toolbox
+from memoria.memory.keep import Keeper
+from memoria.working import WorkingMemory
+from memoria.working.opening import open_store
+
+TOPIC = """---
+name: deploy-order
+description: Staging goes first, always
+type: feedback
+---
+
+Deploy staging before production; the wombat gate blocks it otherwise.
+"""
+
+
+class Client:
+    """A client's folder with one project's memory."""
+
+    def __init__(self, base: Path) -> None:
+        self.work = base / "my shop"
+        self.work.mkdir()
+        self.folder = Path(os.environ["CLAUDE_CONFIG_DIR"], "projects", folder_name(str(self.work)))
+        self.folder.mkdir(parents=True)
+        self.transcript = self.folder / "s1.jsonl"
+        self.transcript.write_text(json.dumps({"type": "user", "sessionId": "s1", "cwd": str(self.work)}) + "\n")
+
+    def remember(self, name: str, text: str) -> Path:
+        path = self.folder / "memory" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Client:
+    return Client(tmp_path)
+
+
+@pytest.fixture
+def home() -> Home:
+    return Home.open()
+
+
+def found(home: Home, query: str) -> list[str]:
+    with Index(home.paths.index) as index:
+        feeds.refresh(index, home.paths)
+        return [hit.path for hit in index.search(query, kinds=("memory",))]
+
+
+def test_the_clients_memory_is_found_with_its_path_and_project(
+    client: Client, home: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    client.remember("MEMORY.md", "# Memory\n\n- Tests run with pytest -n 4.\n- [Deploys](deploy.md)\n")
+    path = client.remember("topics/deploy.md", TOPIC)
+    assert run(search, home, "wombat", "gate", "--json") == 0
+    (hit,) = json.loads(capsys.readouterr().out)["results"]
+    assert (hit["kind"], hit["path"], hit["title"]) == ("memory", str(path), "deploy-order")
+    assert hit["project"] == project.of(str(client.work)).key
+    assert len(found(home, "pytest tests")) == 1
+
+
+def test_it_follows_the_file_and_goes_with_it_and_is_never_written(client: Client, home: Home) -> None:
+    path = client.remember("MEMORY.md", "- The wombat gate is open.\n")
+    before = (path.stat().st_mtime_ns, path.read_bytes())
+    assert found(home, "wombat") == [str(path)]
+    assert (path.stat().st_mtime_ns, path.read_bytes()) == before
+    path.write_text("- The quokka gate is open.\n")
+    assert (found(home, "wombat"), found(home, "quokka")) == ([], [str(path)])
+    path.unlink()
+    assert found(home, "quokka") == []
+
+
+def test_an_unchanged_memory_is_not_read_again(client: Client, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    client.remember("MEMORY.md", "- The wombat gate is open.\n")
+    assert found(home, "wombat")
+    monkeypatch.setattr(ClientMemory, "document", lambda _, memory: pytest.fail(f"{memory.path} was read again"))
+    monkeypatch.setattr("memoria.shelf.head", lambda path: pytest.fail(f"{path} was asked again"))
+    assert found(home, "wombat")
+
+
+@pytest.mark.parametrize("way", ["setting", "marker"])
+def test_an_excluded_project_is_not_read_and_leaves_the_index(
+    client: Client, home: Home, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    client.remember("MEMORY.md", "- The wombat gate is open.\n")
+    assert found(home, "wombat")
+    if way == "setting":
+        monkeypatch.setenv("MEMORIA_EXCLUDE", str(client.work))
+    else:
+        (client.work / ".memoria-off").touch()
+    assert found(home, "wombat") == []
+
+
+def test_secrets_in_it_do_not_reach_the_index(client: Client, home: Home) -> None:
+    key = "AKIA" + "IOSFODNN7" + "EXAMPLQ"
+    client.remember("MEMORY.md", f"- The wombat bucket takes {key}.\n<private>quokka</private>\n")
+    assert found(home, "wombat")
+    assert found(home, "quokka") == []
+    for path in Path(home.paths.state).glob("index.db*"):
+        assert key.encode() not in path.read_bytes()
+
+
+def test_forgetting_names_the_clients_file_that_still_holds_it(
+    client: Client, home: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = client.remember("MEMORY.md", "- The pangolin merger closes in May.\n")
+    with Keeper.at(home) as keeper:
+        keeper.take([fact("The pangolin merger closes in May.", "fact")])
+    before = path.read_bytes()
+    assert run(forget, home, "pangolin merger", "--yes") == 1
+    assert f"still hold it: {home.paths.index}, {path}" in capsys.readouterr().out
+    assert path.read_bytes() == before
+    assert not any("pangolin" in page.read_text() for page in Path(home.paths.daily).glob("*.md"))
+
+
+def test_a_fact_that_the_client_has_in_another_project_is_offered_as_global(client: Client, home: Home) -> None:
+    path = client.remember("MEMORY.md", "# Memory\n\n- Never use float for money.\n")
+    before = path.read_bytes()
+    with Keeper.at(home) as keeper:
+        keeper.take([fact("Never use float for money.", "correction"), fact("Deploys go out on Tuesdays.", "fact")])
+        for _ in range(2):
+            upkeep.compare_with_client(home, keeper)
+        offered = keeper.offered()
+    assert [(event.content, event.also) for event in offered] == [
+        ("Never use float for money.", (project.of(str(client.work)).key,))
+    ]
+    assert offered[0].seen == 1, "nobody said it again"
+    assert path.read_bytes() == before
+
+
+def test_links_and_other_files_are_left_alone(client: Client, home: Home, tmp_path: Path) -> None:
+    outside = tmp_path / "secret.md"
+    outside.write_text("The wombat gate.\n")
+    client.remember("notes.txt", "The wombat gate.\n")
+    (client.folder / "memory" / "link.md").symlink_to(outside)
+    (client.folder / "README.md").write_text("The wombat gate.\n")
+    assert found(home, "wombat") == []
+
+
+def test_a_folder_without_transcripts_is_told_by_its_name_and_a_strangers_is_left_out(
+    client: Client, home: Home
+) -> None:
+    client.transcript.unlink()
+    client.remember("MEMORY.md", "- The wombat gate is open.\n")
+    stranger = client.folder.parent / "-nowhere-at-all" / "memory" / "MEMORY.md"
+    stranger.parent.mkdir(parents=True)
+    stranger.write_text("- The wombat gate is shut.\n")
+    assert found(home, "wombat gate") == [str(client.folder / "memory" / "MEMORY.md")]
+
+
+def test_whose_a_memory_is_stays_known_when_transcripts_and_folder_are_gone(client: Client, home: Home) -> None:
+    client.remember("MEMORY.md", "- The wombat gate is open.\n")
+    assert found(home, "wombat")
+    client.transcript.unlink()
+    client.work.rmdir()
+    assert found(home, "wombat")
+
+
+def test_a_prompt_is_given_a_topic_that_fits_it(client: Client, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = client.remember("deploy.md", TOPIC)
+    for number in range(20):
+        client.remember(f"other-{number}.md", f"# Tides {number}\n\nTables come from harmonics.\n")
+    found(home, "x")
+    monkeypatch.chdir(client.work)
+    event = hook.Event(
+        {
+            "hook_event_name": "UserPromptSubmit", "session_id": "s2", "cwd": str(client.work),
+            "prompt": "why does the wombat gate block the production deploy before staging?",
+        }
+    )  # fmt: skip
+    told = hint.user_prompt_submit(event, home.settings, home.paths)
+    assert told is not None
+    text = str(told["hookSpecificOutput"])
+    assert str(path) in text
+    assert "[memory, " in text
+
+
+def test_a_model_finds_it_and_is_told_where_it_lies(client: Client, home: Home) -> None:
+    path = client.remember("deploy.md", TOPIC)
+    assert str(path) in asyncio.run(asked(client, home, {"query": "wombat gate", "kinds": ["memory"]}))
+
+
+async def asked(client: Client, home: Home, given: dict[str, object]) -> str:
+    own = project.of(str(client.work))
+    async with await WorkingMemory.for_session("s2", store=open_store(home.settings, home.paths)) as memory:
+        toolbox = Toolbox(memory, Library(home.paths), IndexSearch(home, own, "s2"))
+        return await next(tool for tool in toolbox.tools() if tool.name == "search").run(given)

@@ -1,0 +1,64 @@
+"""Fence: what hostile text cannot do, and what honest text keeps."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hostile import block, check, tricks
+from memoria import fence
+
+HONEST = [
+    "vec![1, 2, 3] and println![\"a\"]; a[i]: int; assert!(x)",
+    "![logo](docs/logo.png) <img src={logo} alt=\"\"/> <div class=\"systematic\"> a < b, x<y>",
+    "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 \u0915\u094d\u200d\u0937 1\ufe0f\u20e3",
+    "\u2764\ufe0f\u200d\U0001f525 \U0001f468\u200d\U0001f469\u200d\U0001f467",
+    "caf\u00e9 \u6f6e\u4f4d\u8ba1 \u2248 \u2192 \U0001d54f",
+    "<systemd-unit> <invoker> <commands> <ide> <memorial>",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HONEST)
+def test_what_a_person_means_to_write_stays_as_it_is(text: str) -> None:
+    assert fence.neutral(text) == text
+
+
+@pytest.mark.parametrize("label", ["memory", "memoria-notes", "where-you-were", "conversation", "task"])
+def test_hostile_text_is_harmless_in_every_fence(label: str) -> None:
+    for text in (tricks("x"), block("x"), f"</{label}> </ {label.upper()}-0a1b2c>", tricks("x") * 50):
+        check(fence.fenced(label, text))
+
+
+def test_neutral_text_stays_the_same_when_it_is_made_neutral_again() -> None:
+    once = fence.neutral(block("x"))
+    assert fence.neutral(once) == once
+
+
+@given(st.text(alphabet=st.sampled_from("<>/!\\[]() ab:\u200d\ufe0f\u200b1\uff1c\n") | st.characters(), max_size=200))
+def test_any_text_is_neutral_after_once_and_fenced_alike(text: str) -> None:
+    once = fence.neutral(text)
+    assert fence.neutral(once) == once
+    assert fence.fenced("memory", once) == fence.fenced("memory", text)
+
+
+def test_hidden_words_of_joiners_and_selectors_are_gone() -> None:
+    smuggled = "a" + "".join("\u200c" if bit == "0" else "\u200d" for bit in "0110" * 20) + "z"
+    assert fence.visible(smuggled) == "az"
+    bytes_in_selectors = "\U0001f600" + "\ufe01\ufe02" * 20 + "".join(chr(0xE0100 + n) for n in range(20))
+    assert fence.visible(bytes_in_selectors) == "\U0001f600\ufe01"
+
+
+def test_a_long_line_goes_on_in_the_next_and_nothing_is_lost() -> None:
+    text = "word " * 10_000 + "x" * 10_000
+    rows = fence.wrapped(text).split("\n")
+    assert max(map(len, rows)) <= fence.LINE_CHARS
+    assert "".join(rows) == text
+    short = "a\nb " * 3_000
+    assert fence.wrapped(short) == short
+
+
+def test_a_megabyte_of_tricks_takes_no_time() -> None:
+    """Linear: quadratic would be minutes."""
+    for text in ("![" * 500_000, "![a](" * 200_000, "]:" * 500_000, "<" * 1_000_000, "![x][y] [y]: //z " * 60_000):
+        assert fence.fenced("memory", text)

@@ -1,0 +1,599 @@
+"""Judging a session as it goes on: when, at what cost, and what a fault, a rewrite or a kill does to it.
+
+Jobs as hooks spool them, worker and observer as they are; only the model says what the test told it to.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hooks import HOOKS, SESSION, Client, line
+from memoria import detach, flush, locks, steps
+from memoria import paths as places
+from memoria.daily import DailyLog, Entry
+from memoria.errors import BadAnswerError, ModelUnavailableError
+from memoria.flush import Flush
+from memoria.home import Home
+from memoria.ledger import Call, Ledger
+from memoria.memory.event import Event
+from memoria.memory.keep import Keeper
+from memoria.memory.lines import Lines
+from memoria.memory.store import Store
+from memoria.models.base import Prompt
+from memoria.models.scripted import Item, Scripted
+from memoria.observe import Attention
+from memoria.paths import Paths
+from memoria.spool import Spool
+
+FLAG = "No, never push {} to main, because main is deployed at once."
+PLAIN = "Please look at part {} of the settings page and tell me what you find."
+AWAY = ModelUnavailableError("overloaded")
+BAD = BadAnswerError("no JSON")
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+def flag(number: int) -> str:
+    return FLAG.format(f"branch-{number}")
+
+
+def plain(number: int) -> str:
+    return PLAIN.format(f"part-{number}")
+
+
+def fact(words: str) -> dict[str, Any]:
+    """One fact about what a user said, in words of its own that no other fact shares."""
+    name = next(part for part in words.split() if "-" in part)
+    return {"kind": "fact", "content": f"The {name} matters {name}.", "quote": words, "origin": "user"}
+
+
+def answer(prompt: Prompt) -> Item:
+    """A model that learns one fact from each exchange, whatever it is asked."""
+    said = [part["user"] for part in prompt.material["exchanges"]]
+    learned = [fact(words) for words in said if words in ALL]
+    if prompt.task == "learn":
+        return {"learned": learned}
+    return {"worth_saving": True, "title": "A day's work", "context": "It went well.", "learned": learned}
+
+
+ALL = {*map(flag, range(40)), *map(plain, range(40))}
+
+
+class Person:
+    """Someone at work: says things, and a worker looks."""
+
+    def __init__(self, base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.set = monkeypatch.setenv
+        self.set("MEMORIA_MODEL", "offline")
+        self.set("MEMORIA_TZ", "UTC")
+        self.set("MEMORIA_RETRY_S", "")
+        self.set("MEMORIA_FLUSH_IDLE_MIN", "1000000")
+        self.transcript = base / "t.jsonl"
+        self.transcript.touch()
+        self.said = 0
+        self.model = Scripted(answer)
+        self.ahead = 0.0  # seconds
+
+    @property
+    def home(self) -> Home:
+        return Home.open()
+
+    @property
+    def spool(self) -> Spool:
+        return Spool(self.home.paths.spool)
+
+    def says(self, text: str, event: str = "Stop", *, key: str = "", session: str = SESSION, **header: Any) -> str:
+        """A request and its answer, and the hook after it; returns the job's name."""
+        self.said += 1
+        moment = f"{NOON + timedelta(minutes=self.said):%Y-%m-%dT%H:%M:%S.000Z}"
+        data = line(text, key=key, time=moment) + line(
+            f"answer {self.said}", "assistant", key=key and key + "a", time=moment
+        )
+        return self.spooled(data, event, session, **header)
+
+    def spooled(self, data: bytes, event: str = "Stop", session: str = SESSION, **header: Any) -> str:
+        start = self.transcript.stat().st_size
+        with self.transcript.open("ab") as file:
+            file.write(data)
+        end = start + len(data)
+        known = {"transcript": str(self.transcript), "start": start, "copied_from": start, "end": end, "cwd": "/x/shop"}
+        return self.spool.add({**known, "event": event, "session": session, **header}, data)
+
+    def ends(self, session: str = SESSION) -> None:
+        self.spooled(b"", "SessionEnd", session)
+
+    def work(self) -> flush.Report:
+        """One run of the worker."""
+        verb = Flush.of(self.home)
+        verb.learner.models[0].model = self.model  # type: ignore[attr-defined]
+        verb.now = lambda: time.time() + self.ahead
+        verb.learner.docket.now, verb.learner.docket.roll = verb.now, lambda: 0.9
+        try:
+            return verb.run()
+        finally:
+            verb.close()
+
+    def asked(self, task: str = "learn") -> list[list[str]]:
+        """What the user said in each call of this task so far."""
+        prompts = (prompt for prompt in self.model.prompts if prompt.task == task)
+        return [[part["user"] for part in prompt.material["exchanges"]] for prompt in prompts]
+
+    def facts(self) -> list[Event]:
+        """What stands in the store, which must be what stands in the daily logs."""
+        daily = DailyLog.of(self.home.paths)
+        written = [event for day in daily.days() for event in Lines(daily).read(day)]
+        with Store(Path(self.home.paths.state, "learned.db")) as store:
+            found = store.facts(live=False)
+        assert sorted(event.id for event in found) == sorted(event.id for event in written)
+        return found
+
+    def entries(self) -> list[Entry]:
+        daily = DailyLog.of(self.home.paths)
+        return [entry for day in daily.days() for entry in daily.entries(day)]
+
+    def contents(self) -> Counter[str]:
+        return Counter(event.content for event in self.facts())
+
+
+@pytest.fixture
+def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Person:
+    return Person(tmp_path, monkeypatch)
+
+
+def learned(*texts: str) -> Counter[str]:
+    return Counter(fact(text)["content"] for text in texts)
+
+
+# -- when, and never twice
+
+
+def test_a_flagged_turn_is_judged_alone_while_the_session_goes_on(person: Person) -> None:
+    person.says(plain(1))
+    job = person.says(flag(2))
+    person.work()
+    assert person.asked() == [[flag(2)]]
+    assert person.contents() == learned(flag(2))
+    assert job in [waiting.name for waiting in person.spool.jobs()], "judging captures nothing"
+    person.work()
+    assert len(person.model.prompts) == 1
+
+
+def test_a_whole_session_is_judged_once_with_few_calls(person: Person) -> None:
+    """Flags at 3 and 9, a batch at every fifth of the others, and the flush for what is left; a worker at each Stop."""
+    said = [flag(n) if n in (3, 9) else plain(n) for n in range(1, 14)]
+    for text in said:
+        person.says(text)
+        person.work()
+    batches = [[plain(n) for n in (1, 2, 4, 5, 6)], [plain(n) for n in (7, 8, 10, 11, 12)]]
+    assert person.asked() == [[flag(3)], batches[0], [flag(9)], batches[1]]
+    person.ends()
+    person.work()
+    assert len(person.asked()) == 4
+    assert person.asked("flush") == [said]  # it sums everything up, and learns from the thirteenth alone
+    assert person.contents() == learned(*said)
+    assert {event.seen for event in person.facts()} == {1}
+    (entry,) = person.entries()
+    assert Counter(fact.text for fact in entry.learned) == learned(*said), "the entry takes in what was learned before"
+    assert "### Learned" not in logs(person.home.paths)
+
+
+def test_an_entry_takes_in_only_what_was_learned_from_its_own_turns(person: Person) -> None:
+    person.says(flag(1))
+    person.says(flag(2), session="other")
+    person.work()
+    person.ends()
+    person.work()
+    (entry,) = person.entries()
+    assert Counter(fact.text for fact in entry.learned) == learned(flag(1))
+    assert person.contents() == learned(flag(1), flag(2))
+    assert logs(person.home.paths).count("### Learned") == 1
+
+
+def test_judging_can_be_left_to_the_summary(person: Person) -> None:
+    person.set("MEMORIA_LEARN_AT_ONCE", "false")
+    person.says(flag(1))
+    person.work()
+    assert person.model.prompts == []
+    person.ends()
+    person.work()
+    assert (person.asked(), person.asked("flush")) == ([], [[flag(1)]])
+    assert person.contents() == learned(flag(1))
+
+
+def test_with_no_batches_the_flush_judges_all_but_the_flagged(person: Person) -> None:
+    person.set("MEMORIA_LEARN_EVERY", "0")
+    for number in range(6):
+        person.says(plain(number))
+    person.says(flag(7))
+    person.work()
+    assert person.asked() == [[flag(7)]]
+
+
+def test_a_long_session_is_summarised_when_the_hook_asks_for_it_and_not_because_a_turn_was_judged(
+    person: Person,
+) -> None:
+    person.set("MEMORIA_FLUSH_TURNS_STOP", "6")
+    steps_of_work = b"".join(line(f"step {n}", "assistant") for n in range(20))
+    person.spooled(line(flag(1)) + steps_of_work)
+    person.work()
+    assert (len(person.asked()), len(person.asked("flush"))) == (1, 0)
+    person.says(plain(2))
+    person.says(flag(3))
+    person.work()
+    assert person.asked() == [[flag(1)], [flag(3)]]
+    assert len(person.asked("flush")) == 1
+    assert person.contents() == learned(flag(1), plain(2), flag(3))
+
+
+def test_what_was_not_flagged_is_left_to_a_flush_that_follows_at_once(person: Person) -> None:
+    person.set("MEMORIA_FLUSH_TURNS_STOP", "10")
+    said = [plain(1), plain(2), flag(3), plain(4), plain(5), plain(6)]
+    for text in said:
+        person.says(text)
+    person.work()
+    assert (person.asked(), person.asked("flush")) == ([[flag(3)]], [said])
+    assert person.contents() == learned(*said)
+
+
+def test_turns_that_come_while_one_extraction_runs_are_taken_together_by_one_trailing_run(
+    person: Person, tmp_path: Path
+) -> None:
+    gate, script = tmp_path / "gate", tmp_path / "answers.json"
+    person.set("MEMORIA_MODEL", f"scripted:{script}")
+    person.set("MEMORIA_PYTHON", "/bin/true")
+    script.write_text(json.dumps({"learn": [{"wait_for": str(gate), "answer": {"learned": []}}, {"learned": []}]}))
+    person.says(flag(1))
+    worker = threading.Thread(target=flush.work, args=(person.home,))
+    worker.start()
+    calls = script.with_name("answers.json.calls")
+    wait_for(calls.exists)
+    for number in (2, 3, 4):
+        person.says(flag(number))
+        Attention(person.home).pay()
+    assert detach.start_worker(person.home.settings, person.home.paths) == "worker busy"
+    gate.touch()
+    worker.join()
+    asked = [json.loads(row)["material"]["exchanges"] for row in calls.read_text(encoding="utf-8").splitlines()]
+    assert [[part["user"] for part in parts] for parts in asked] == [[flag(1)], [flag(2), flag(3), flag(4)]]
+
+
+def test_a_transcript_that_was_rewritten_under_new_names_repeats_nothing(person: Person) -> None:
+    """As after a compaction: the uuid that stood where we were is gone."""
+    person.says(flag(1))
+    person.work()
+    person.said = 0
+    person.says(flag(1), key="another uuid")
+    person.says(flag(2))
+    person.work()
+    assert person.asked() == [[flag(1)], [flag(2)]]
+    assert person.contents() == learned(flag(1), flag(2))
+
+
+def test_a_session_that_begins_with_the_words_of_another_repeats_nothing(person: Person) -> None:
+    """As after `--fork-session`: the same lines under the same uuids."""
+    person.says(flag(1), key="one")
+    person.work()
+    person.said = 0
+    person.says(flag(1), key="one", session="fork")
+    person.says(flag(2), session="fork")
+    person.work()
+    assert person.asked() == [[flag(1)], [flag(2)]]
+
+
+def test_one_model_call_at_a_time_whoever_makes_it(person: Person) -> None:
+    person.says(flag(1))
+    with locks.waiting(Path(person.home.paths.state, "model.lock")):  # as a compile holds it
+        worker = threading.Thread(target=person.work)
+        worker.start()
+        wait_for(lambda: waits_for_lock(worker))
+        assert person.model.prompts == []
+    worker.join()
+    assert person.asked() == [[flag(1)]]
+
+
+def waits_for_lock(thread: threading.Thread) -> bool:
+    frame = sys._current_frames().get(thread.ident or 0)
+    while frame:
+        if frame.f_code.co_name == "waiting" and frame.f_globals["__name__"] == "memoria.locks":
+            return True
+        frame = frame.f_back
+    return False
+
+
+# -- what is passed over
+
+
+def test_a_turn_that_a_stop_hook_caused_waits_for_the_next(person: Person) -> None:
+    person.says(flag(1), stop_hook_active=True)
+    person.work()
+    assert person.model.prompts == []
+    person.says(plain(2))
+    person.work()
+    assert person.asked() == [[flag(1)]]
+
+
+def test_an_excluded_project_is_not_judged(person: Person) -> None:
+    person.set("MEMORIA_EXCLUDE", "/x/secret")
+    person.says(flag(1), cwd="/x/secret")
+    person.work()
+    assert person.model.prompts == []
+    person.says(flag(1), session="own", cwd=str(Path(person.home.paths.state, "claude")))
+    person.work()
+    assert person.model.prompts == [], "a session of memoria's own"
+
+
+@pytest.mark.parametrize("keep", ["false", "true"])
+def test_what_a_sub_agent_is_told_is_not_learned(person: Person, keep: str) -> None:
+    person.set("MEMORIA_KEEP_SIDECHAINS", keep)
+    told = line(flag(1)) + line("I pushed nothing.", "assistant")
+    person.spooled(told.replace(b'"isSidechain":false', b'"isSidechain":true'))
+    person.says(plain(2))
+    person.work()
+    assert person.model.prompts == []
+    person.ends()
+    person.work()
+    assert person.contents() == learned(plain(2))
+
+
+def test_what_is_private_reaches_no_judge(person: Person) -> None:
+    person.says(f"{flag(1)} <private>the vault is behind the mirror</private>")
+    person.work()
+    (prompt,) = person.model.prompts
+    assert "branch-1" in prompt.text
+    assert "mirror" not in prompt.text + json.dumps(prompt.material)
+
+
+@pytest.mark.parametrize("switch", ["MEMORIA_DISABLED", "CLAUDE_INVOKED_BY"])
+def test_no_hook_of_a_session_that_is_switched_off_or_our_own_has_anything_judged(tmp_path: Path, switch: str) -> None:
+    ran = tmp_path / "ran"
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\ntouch '{ran}'\n")
+    python.chmod(0o755)
+    client = Client(tmp_path, MEMORIA_PYTHON=str(python), **{switch: "1"})
+    client.write(line(flag(1)))
+    client.fire("Stop")
+    client.env.pop(switch)
+    client.fire("Stop")
+    wait_for(ran.exists)  # so that the test can fail: the same hook without the switch
+    assert client.log().count("Stop") == 1
+
+
+def test_sub_agents_have_no_hook_of_ours() -> None:
+    wired = json.loads((HOOKS / "hooks.json").read_text(encoding="utf-8"))["hooks"]
+    assert "SubagentStop" not in wired
+
+
+# -- when it fails
+
+
+def test_a_dead_model_is_asked_again_later_and_later_and_the_patterns_speak_meanwhile(person: Person) -> None:
+    faults = [AWAY, AWAY]
+    person.model = Scripted(lambda prompt: faults.pop() if faults else answer(prompt))
+    person.says(flag(1))
+    person.work()
+    assert [event.content for event in person.facts()] == [
+        "Never push branch-1 to main, because main is deployed at once."
+    ]
+    for number in range(2, 6):  # four Stops within the minute
+        person.says(flag(number))
+        person.work()
+    assert len(person.asked()) == 1
+    person.ahead = 61.0
+    person.work()
+    assert len(person.asked()) == 2, "one try, not one for each turn"
+    person.ahead = 62.0 + 60
+    person.work()
+    assert len(person.asked()) == 2, "the second wait is longer"
+    person.ahead = 62.0 + 121
+    person.work()
+    assert person.asked()[2] == [flag(number) for number in range(1, 6)]
+    assert len(person.facts()) == 5, "the same words are not learned a second time"
+    person.says(flag(6))
+    person.work()
+    assert person.asked()[3] == [flag(6)], "what failed before is over"
+
+
+def test_a_dead_model_keeps_no_other_session_from_waiting_too(person: Person) -> None:
+    person.model = Scripted([AWAY])
+    person.says(flag(1))
+    person.work()
+    person.says(flag(2), session="other")
+    person.work()
+    assert len(person.asked()) == 1
+
+
+def test_bad_answers_delay_their_own_session_and_end(person: Person) -> None:
+    person.set("MEMORIA_MAX_ATTEMPTS", "3")
+    person.model = Scripted(lambda prompt: BAD if flag(1) in prompt.text else answer(prompt))
+    person.says(flag(1))
+    for day in range(5):
+        person.ahead = day * 86_400.0
+        person.says(flag(10 + day), session=f"other-{day}")
+        person.work()
+    assert person.asked().count([flag(1)]) == 3
+    assert sum(len(asked) == 1 and asked != [flag(1)] for asked in person.asked()) == 5
+    assert len(person.facts()) == 6, "the patterns have the last word"
+
+
+def test_over_the_budget_judging_waits_for_tomorrow_and_is_not_dropped(
+    person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = Ledger(Path(person.home.paths.ledger))
+    ledger.book(Call("learn", "scripted", "p", "ok", 1000, 0, 1.0, 1.0))
+    ledger.close()
+    person.set("MEMORIA_DAILY_BUDGET_USD", "1")
+    person.set("MEMORIA_CALL_BUDGET_USD", "0")
+    person.says(flag(1))
+    person.work()
+    assert person.model.prompts == []
+    waits = Ledger(Path(person.home.paths.ledger))
+    not_before = waits.tries("judge")[1]
+    waits.close()
+    midnight = (datetime.now(UTC) + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
+    assert abs(not_before - midnight.timestamp()) < 5
+    person.set("MEMORIA_DAILY_BUDGET_USD", "0")  # tomorrow
+    person.ahead = not_before + 1 - time.time()
+    person.work()
+    assert person.asked() == [[flag(1)]]
+
+
+def test_a_judgement_is_booked_like_every_other_call(person: Person) -> None:
+    person.says(flag(1))
+    person.work()
+    ledger = Ledger(Path(person.home.paths.ledger))
+    booked = [(call.task, call.model, call.outcome) for _, call in ledger.calls_since(NOON - timedelta(days=999))]
+    ledger.close()
+    assert booked == [("learn", "scripted", "ok")]
+
+
+def test_facts_that_cannot_be_kept_wait_and_the_turn_stays_open(
+    person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    person.says(flag(1))
+    with monkeypatch.context() as patch:
+        patch.setattr(Lines, "add", full)
+        person.work()
+    keeper = Keeper.of(person.home.paths, person.home.zone)
+    marks = keeper.store.db.execute("SELECT count(*) FROM judged").fetchone()[0]
+    assert (len(keeper.outbox.waiting()), marks) == (1, 0)
+    keeper.store.db.close()
+    person.says(flag(2))
+    person.work()
+    assert len(person.asked()) == 1, "not hammered"
+    person.ahead = 61.0
+    person.work()
+    assert person.contents() == learned(flag(1), flag(2))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="kills as POSIX knows them")
+@pytest.mark.parametrize("step", steps.JUDGE)
+def test_a_worker_killed_in_the_middle_of_a_judgement_is_made_good_by_the_next(
+    person: Person, tmp_path: Path, step: str
+) -> None:
+    script = tmp_path / "answers.json"
+    script.write_text(json.dumps({"learn": [{"learned": [fact(flag(1))]}], "flush": [{"worth_saving": False}]}))
+    person.set("MEMORIA_MODEL", f"scripted:{script}")
+    person.says(flag(1))
+    assert worker_process(MEMORIA_KILL_AT=step) == -signal.SIGKILL
+    assert worker_process() == 0
+    calls = script.with_name("answers.json.calls").read_text(encoding="utf-8").count('"task": "learn"')
+    assert calls == (1 if step == "judge.booked" else 2)
+    assert [(event.content, event.seen) for event in person.facts()] == [(fact(flag(1))["content"], 1)]
+    person.ends()
+    assert worker_process() == 0
+    assert [(event.content, event.seen) for event in person.facts()] == [(fact(flag(1))["content"], 1)]
+
+
+def worker_process(**more: str) -> int:
+    script = Path(places.ROOT, "scripts", "flush.py")
+    return subprocess.run([sys.executable, str(script)], env={**os.environ, **more}, check=False).returncode
+
+
+# -- who starts the worker
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    found: list[str] = []
+
+    def start(*_: object) -> str:
+        found.append("worker")
+        return "worker started"
+
+    monkeypatch.setattr(detach, "start_worker", start)
+    return found
+
+
+def test_the_observer_starts_the_worker_for_a_flagged_turn_and_once(person: Person, started: list[str]) -> None:
+    attention = Attention(person.home)
+    person.says(plain(1))
+    attention.pay()
+    assert started == []
+    person.says(flag(2))
+    attention.pay()
+    attention.pay()
+    assert started == ["worker"]
+
+
+def test_the_observer_starts_the_worker_when_enough_turns_have_gathered(person: Person, started: list[str]) -> None:
+    for number in range(1, 6):
+        assert started == []
+        person.says(plain(number))
+        Attention(person.home).pay()
+    assert started == ["worker"]
+
+
+def test_the_observer_starts_no_worker_for_what_is_judged_or_has_to_wait(person: Person, started: list[str]) -> None:
+    person.says(flag(1))
+    person.work()
+    Attention(person.home).pay()
+    assert started == []
+    person.model = Scripted([AWAY])
+    person.says(flag(2))
+    person.work()
+    person.says(flag(3))
+    Attention(person.home).pay()
+    assert started == []
+
+
+@pytest.mark.parametrize("fault", ["ledger", "store", "job"])
+def test_an_observer_that_cannot_look_does_no_harm(person: Person, started: list[str], fault: str) -> None:
+    job = person.says(flag(1))
+    if fault == "job":
+        Path(person.spool.new, job).write_bytes(b"\0")
+    else:
+        name = {"ledger": "ledger.db", "store": "learned.db"}[fault]
+        Path(person.home.paths.state, name).mkdir()
+    Attention(person.home).pay()
+    assert started == []
+
+
+@pytest.mark.parametrize("where", ["true", "false"])
+def test_from_the_hook_to_the_fact_on_disk_while_the_session_goes_on(tmp_path: Path, where: str) -> None:
+    """Hook, observer and worker as processes of their own; no PreCompact, no SessionEnd."""
+    script = tmp_path / "answers.json"
+    script.write_text(json.dumps({"learn": [{"learned": [fact(flag(1))]}]}))
+    client = Client(
+        tmp_path, MEMORIA_PYTHON=sys.executable, MEMORIA_MODEL=f"scripted:{script}", MEMORIA_WHERE_YOU_WERE=where,
+        MEMORIA_LEARN_MODELS="",
+    )  # fmt: skip
+    client.write(line(plain(1)) + line("I looked.", "assistant"))
+    client.fire("Stop")
+    client.write(line(flag(1)) + line("Understood.", "assistant"))
+    client.fire("Stop")
+    wait_for(lambda: "branch-1 matters" in logs(client.paths))
+    wait_for(lambda: is_let_go(Path(client.paths.worker_lock)))
+    assert len(client.jobs()) == 2
+    calls = script.with_name("answers.json.calls").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(row)["task"] for row in calls] == ["learn"]
+
+
+def logs(paths: Paths) -> str:
+    return "".join(path.read_text(encoding="utf-8") for path in Path(paths.daily).glob("*.md"))
+
+
+def is_let_go(lock: Path) -> bool:
+    with locks.held(lock) as mine:
+        return mine
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, "never came true"
+        time.sleep(0.01)

@@ -1,0 +1,183 @@
+"""The prepared page: what leads it, what is not on it, and that it stays the same while knowledge does."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from facts import BLOG, MONDAY, SHOP, fact
+from home_of import article, entry, run
+from memoria import clock, fence, forget, learned, renewal
+from memoria.archive import Archive
+from memoria.daily import DailyLog
+from memoria.home import Home
+from memoria.ledger import Ledger
+from memoria.memory.event import GLOBAL, Event
+from memoria.memory.keep import Keeper
+from memoria.turn import Turn
+
+
+@pytest.fixture
+def home() -> Home:
+    return Home.open()
+
+
+def learn(home: Home, *events: Event) -> None:
+    with Keeper.at(home) as keeper:
+        keeper.take(events)
+
+
+def page(home: Home, project: str = SHOP) -> str:
+    """The project's page as the worker prepares it."""
+    ledger = Ledger(Path(home.paths.ledger))
+    DailyLog.of(home.paths).refresh(ledger)
+    ledger.close()
+    with Keeper.at(home) as keeper:
+        renewal.renew(home, keeper)
+    return Path(home.paths.page, f"{project}.md").read_text("utf-8")
+
+
+def leads(home: Home, project: str = SHOP) -> list[str]:
+    return re.findall(r"^- \[.*$", page(home, project).split("\n## ")[1], re.MULTILINE)
+
+
+def test_the_page_leads_with_what_matters_most_here(home: Home) -> None:
+    learn(
+        home,
+        fact("The logo is blue.", "fact", importance=0.3),
+        fact("Old preference about commas.", importance=0.8, day=-400),
+        fact("Write short functions.", importance=0.8),
+        fact("Answer in British English.", importance=0.8, project=GLOBAL),
+        fact("Quote every path.", importance=0.9, project=BLOG),
+        fact("Never use float for money.", "correction", importance=0.9),
+    )
+    assert leads(home) == [
+        "- [correction] Never use float for money. (2026-11-16)",
+        "- [preference] Write short functions. (2026-11-16)",
+        "- [preference] Answer in British English. (2026-11-16, everywhere)",
+        "- [preference] Old preference about commas. (2025-10-12)",
+        "- [fact] The logo is blue. (2026-11-16)",
+    ]
+
+
+def test_a_correction_made_again_is_marked_and_rises(home: Home) -> None:
+    learn(home, fact("Never use float for money.", importance=0.9), fact("Run the formatter.", "correction"))
+    learn(home, fact("Run the formatter!", "correction", day=1))
+    learn(home, fact("Run the formatter.", "correction", day=4))
+    assert leads(home)[0] == "- [correction, made again] Run the formatter. (said 3 times, last 2026-11-20)"
+
+
+def test_what_was_replaced_is_absent_and_its_successor_stands_there(home: Home) -> None:
+    learn(home, fact("Use tabs for indentation, not spaces."))
+    assert "tabs for indentation, not spaces" in page(home)
+    learn(home, fact("Use spaces for indentation, not tabs.", day=1))
+    assert "Use spaces for indentation, not tabs." in page(home)
+    assert "Use tabs" not in page(home)
+
+
+@pytest.mark.parametrize("way", ["learned", "forget", "by hand"])
+def test_what_was_forgotten_is_absent_at_once(home: Home, way: str) -> None:
+    wrong = fact("The pangolin runs on Tuesdays.", "fact")
+    learn(home, wrong, fact("Write short functions."))
+    before = page(home)
+    assert "pangolin" in before
+    if way == "learned":
+        assert run(learned, home, "delete", wrong.id) == 0
+    elif way == "forget":
+        assert run(forget, home, "pangolin", "--yes") == 0
+    else:
+        day = Path(home.paths.daily, "2026-11-16.md")
+        day.write_text(re.sub(r"- \[fact\] The pangolin.*\n(?:  .*\n)*", "", day.read_text()))
+        page(home)
+    after = Path(home.paths.page, f"{SHOP}.md").read_text("utf-8")
+    assert "pangolin" not in after
+    assert "Write short functions." in after
+
+
+def test_the_page_is_byte_for_byte_the_same_however_late_it_is(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    learn(home, *(fact(f"Fact number {n} about {'abcdefgh'[n]}.", importance=0.5, day=-60 * n) for n in range(8)))
+    article(home, "concepts/money", "Money")
+    entry(home, "aa11", "Rounding", project_key=SHOP)
+    before = page(home)
+    monkeypatch.setattr(clock, "now", lambda: MONDAY + timedelta(days=900))
+    assert page(home) == before
+
+
+@pytest.mark.parametrize("limit", [9_500, 4_000, 1_200])
+def test_a_page_keeps_its_limit_by_dropping_whole_items(
+    home: Home, limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMORIA_PAGE_CHARS", str(limit))
+    facts = [fact(f"Rule {n} of house {n * 7}: " + f"word{n} " * (n % 40) + "end.", "operational") for n in range(90)]
+    learn(home, *facts)
+    home = Home.open()
+    text = page(home)
+    assert len(text) <= limit
+    rows = re.findall(r"^- \[operational\] (.*) \(2026-11-16\)$", text, re.MULTILINE)
+    whole = {fence.neutral(event.content) for event in facts}
+    assert rows
+    assert set(rows) <= whole
+    assert text.count("\n- [") == len(rows), "no item is cut"
+
+
+def test_a_project_with_facts_and_no_entry_yet_has_a_page(home: Home) -> None:
+    learn(home, fact("Write short functions."))
+    assert "Write short functions." in page(home)
+
+
+def test_where_there_is_no_page_what_holds_everywhere_comes_first_and_the_rest_says_where(home: Home) -> None:
+    learn(
+        home,
+        fact("Never use float for money.", "correction", importance=1.0),
+        fact("Answer in British English.", importance=0.3, project=GLOBAL),
+    )
+    assert leads(home, "global") == [
+        "- [preference] Answer in British English. (2026-11-16)",
+        "- [correction] Never use float for money. (2026-11-16, in shop)",
+    ]
+
+
+def test_branch_and_files_of_the_last_sessions_choose_the_articles(home: Home) -> None:
+    for name in ("zebra", "zinc", "zoom"):
+        article(home, f"concepts/{name}", name.title(), ("It is a word.", "aa11"))
+    article(home, "concepts/rounding", "Rounding", ("Half a cent goes up, in cents/rounding.py.", "aa11"))
+    article(home, "concepts/wombat-release", "Wombat release", ("What the release branch needs.", "aa11"))
+    made = entry(home, "aa11", "An afternoon", project_key=SHOP)
+    listed = re.findall(r"\[\[concepts/([\w-]+)", page(home))
+    assert set(listed[:2]) != {"rounding", "wombat-release"}
+    turn = Turn(
+        "k1", "assistant", "Done.", tools=("Edit /home/me/shop/cents/rounding.py: half_up",),
+        cwd="/home/me/shop", branch="feature/wombat-release",
+    )  # fmt: skip
+    Archive(Path(home.paths.archive), 1_000_000).keep(made.id, made.day, [turn])
+    first = page(home)
+    assert set(re.findall(r"\[\[concepts/([\w-]+)", first)[:2]) == {"rounding", "wombat-release"}
+    assert page(home) == first
+
+
+def test_a_fact_that_returned_in_a_second_project_is_offered_once_and_accepted_by_one_command(
+    home: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    notice = Path(home.paths.state, "notice")
+    first = fact("Use pnpm, not npm.")
+    learn(home, first)
+    page(home)
+    assert not notice.exists()
+    learn(home, fact("Use pnpm, not npm.", project=BLOG, day=1))
+    page(home)
+    told = notice.read_text("utf-8")
+    assert f"`memoria learned promote {first.id}`" in told
+    assert "Use pnpm, not npm." in told
+    notice.unlink()  # a session's start has shown it
+    page(home)
+    assert not notice.exists()
+    assert run(learned, home, "promote") == 0
+    assert f"`memoria learned promote {first.id}`" in capsys.readouterr().out
+    assert run(learned, home, "promote", first.id) == 0
+    assert "[preference] Use pnpm, not npm. (said 2 times, last 2026-11-17)" in page(home, "global")
+    assert not Path(home.paths.page, f"{SHOP}.md").exists(), "nothing is known of it that the global page does not say"
+    assert run(learned, home, "promote") == 0
+    assert "no fact has returned" in capsys.readouterr().out

@@ -1,0 +1,88 @@
+"""Repeats: a fact, its entry and an article's claim are shown once; what differs in a word that counts is shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from memoria import documents
+from memoria.index import Index
+
+FACT = "Use pnpm instead of npm for the shop, because the lock file is pnpm's."
+DAY = f"""# Daily Log: 2026-11-20
+
+### Session (14:05) · shop · Package manager
+
+**Context:** The build of the shop was set up anew.
+
+**Lessons Learned:**
+
+- The build cache lies in `node_modules/.cache`.
+
+**Learned:**
+
+- [preference] {FACT} ^l-abc12345
+  > no, we always use pnpm here
+
+^e-abcdefgh
+
+<!-- memoria entry=abcdefgh session=s1 turns=t1 project=shop-000001 model=m -->
+"""
+
+
+def article(*claims: str) -> str:
+    rows = "\n".join(f"- {claim} [[daily/2026-11-20#^e-abcdefgh]]" for claim in claims)
+    return f"---\ntitle: Shop build\n---\n\n# Shop build\n\nHow the shop is built.\n\n## Key Points\n\n{rows}\n"
+
+
+def found(tmp_path: Path, query: str, *pages: str) -> list[tuple[str, list[str]]]:
+    with Index(tmp_path / "index.db") as index:
+        index.add(documents.of_file("daily/2026-11-20.md", DAY))
+        for number, page in enumerate(pages):
+            index.add(documents.of_file(f"knowledge/concepts/shop-{number}.md", page))
+        index.add(documents.of_file("knowledge/concepts/bread.md", "# Bread\n\nDough rises overnight.\n"))
+        return [(hit.kind, hit.passages) for hit in index.search(query)]
+
+
+def test_a_fact_and_the_entry_it_is_a_line_of_are_one_result(tmp_path: Path) -> None:
+    ((kind, passages),) = found(tmp_path, "pnpm or npm")
+    assert (kind, passages) == ("fact", [FACT])
+
+
+def test_an_entry_that_fits_by_another_line_is_shown_without_the_facts_line(tmp_path: Path) -> None:
+    hits = dict(found(tmp_path, "node_modules build cache, and pnpm instead of npm because of the lock file"))
+    assert set(hits) == {"fact", "entry"}
+    assert not any("pnpm" in passage for passage in hits["entry"])
+    assert "node_modules" in hits["entry"][0]
+
+
+def test_a_claim_in_the_same_words_is_not_shown_beside_the_fact(tmp_path: Path) -> None:
+    hits = found(tmp_path, "pnpm instead of npm lock file", article(FACT))
+    assert len(hits) == 1
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "Use npm instead of pnpm for the shop, because the lock file is npm's.",
+        "The lock file of the shop is checked by the release job, and pnpm instead of npm is used there.",
+    ],
+)
+def test_a_claim_that_says_something_else_is_shown_too(tmp_path: Path, claim: str) -> None:
+    kinds = [kind for kind, _ in found(tmp_path, "pnpm instead of npm lock file", article(claim))]
+    assert sorted(kinds) == ["article", "fact"]
+
+
+def test_another_number_is_another_thing(tmp_path: Path) -> None:
+    words = "The harbour gauge of the old mole is read every {} minutes by the port office and written into the book."
+    day = DAY.replace(FACT, words.format(10))
+    with Index(tmp_path / "index.db") as index:
+        index.add(documents.of_file("daily/2026-11-20.md", day))
+        index.add(documents.of_file("knowledge/concepts/gauge.md", article(words.format(15))))
+        assert {hit.kind for hit in index.search("harbour gauge read every minutes")} == {"fact", "article"}
+
+
+def test_two_articles_are_never_taken_for_one(tmp_path: Path) -> None:
+    hits = found(tmp_path, "dough in the shop", article("Dough is made."), article("Dough is made."))
+    assert [kind for kind, _ in hits].count("article") >= 2

@@ -1,0 +1,159 @@
+"""A week of one preference: stated, changed, corrected, seen in two projects, promoted, edited elsewhere, forgotten.
+
+Every evening the store, the daily logs, the prepared page, what can be found and the memory server say the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from facts import BLOG, MONDAY, SHOP, fact, keeper
+from home_of import article, run
+from memoria import hint, hook, learned, renewal, upkeep
+from memoria.home import Home
+from memoria.index import Index
+from memoria.mcp_rooms import IndexSearch
+from memoria.memory.event import GLOBAL, Event
+from memoria.memory.keep import Keeper
+from memoria.memory.sync import Sync, to_event
+from memoria.project import Project
+from memoria.remote import Memory, Server
+from memory_server import KEY, MemoryServer, running
+
+NPM, PNPM = "Use npm for packages, not yarn.", "Use pnpm for packages, not npm."
+
+
+class Person:
+    """One home with a memory server, and another machine of the same person."""
+
+    def __init__(self, server: MemoryServer, other: Keeper) -> None:
+        self.server = server
+        self.other = other
+        self.sessions = 0
+        self.home = Home.open()
+        for number in range(20):  # so that words can be rare
+            article(self.home, f"concepts/tides-{number}", f"Tides {number}", ("Tables come from harmonics.", "x"))
+
+    def says(self, event: Event) -> None:
+        """A fact is learned; then the worker does what it does after every run."""
+        with Keeper.at(self.home) as kept:
+            kept.take([event], event.project.rsplit("-", 1)[0])
+            self.evening(kept)
+
+    def evening(self, kept: Keeper) -> None:
+        upkeep.exchange_facts(self.home, kept)
+        renewal.renew(self.home, kept)
+
+    def elsewhere(self) -> None:
+        lock = self.other.store.path.with_name("sync.lock")
+        assert Sync(self.other, Server(self.server.url, KEY), lock).run(full=True).problems == ()
+
+    # -- the five places
+
+    def in_store(self, project: str = SHOP) -> list[str]:
+        with Keeper.at(self.home) as kept:
+            return [event.content for event in kept.store.facts(project=project)]
+
+    def in_logs(self) -> list[str]:
+        """The learned lines, those that ended left out."""
+        text = "".join(path.read_text() for path in sorted(Path(self.home.paths.daily).glob("*.md")))
+        found = re.findall(r"^- \[\w+\] (.*) \^l-\w+\n(?:  >.*\n)?(  <!--.*)", text, re.MULTILINE)
+        return [content for content, particulars in found if '"ended"' not in particulars]
+
+    def on_page(self, project: str = SHOP) -> list[str]:
+        path = Path(self.home.paths.page, f"{project}.md")
+        text = (path if path.exists() else path.with_name("global.md")).read_text("utf-8")
+        return re.findall(r"^- \[\w+(?:, made again)?\] (.*?) \(", text, re.MULTILINE)
+
+    def on_server(self) -> list[str]:
+        live = [memory for memory in self.server.memories.values() if not memory["deleted_at"]]
+        events = [to_event(Memory.read(memory)) for memory in live]
+        return [event.content for event in events if event and not event.ended]
+
+    def found(self) -> list[set[str]]:
+        """The facts about packages by the search verb's index, by a hint, and by the model's own search."""
+        with Index(self.home.paths.index) as index:
+            hits = index.search("npm yarn packages", kinds=("fact",))
+        self.sessions += 1  # a session is given each note once
+        prompt = "npm or yarn for packages?"
+        given = {"hook_event_name": "UserPromptSubmit", "session_id": f"s{self.sessions}", "prompt": prompt}
+        told = hint.user_prompt_submit(hook.Event({**given, "cwd": "/nowhere"}), self.home.settings, self.home.paths)
+        hinted = re.findall(r"- \[fact[^]]*\] (?:[^(\n]*: )?([^(\n]*?) \(daily", _context(told))
+        asked = asyncio.run(IndexSearch(self.home, Project("/x"), "s")("npm yarn packages", 5, ("fact",)))
+        return [{hit.passages[0] for hit in hits}, set(hinted), {one.passages[0] for one in asked}]
+
+    def everywhere(self, project: str = SHOP) -> bool:
+        """Whether all places say this and nothing else."""
+        wanted = self.in_store(project)
+        places = (self.in_logs(), self.on_page(project), self.on_server())
+        return all(place == wanted for place in places) and self.found() == [set(wanted)] * 3
+
+
+def _context(told: dict[str, object] | None) -> str:
+    output = (told or {}).get("hookSpecificOutput")
+    return str(output["additionalContext"]) if isinstance(output, dict) else ""
+
+
+@pytest.fixture
+def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Person]:
+    with running() as server, keeper(tmp_path / "other", server=True) as other:
+        monkeypatch.setenv("MEMORY_API_URL", server.url)
+        monkeypatch.setenv("MEMORY_API_KEY", KEY)
+        yield Person(server, other)
+
+
+def test_a_week_ends_right_in_store_logs_page_search_and_server(person: Person) -> None:
+    person.says(fact(NPM))  # Monday: stated
+    assert person.in_store() == [NPM]
+    assert person.everywhere()
+
+    person.says(fact(PNPM, day=1))  # Tuesday: changed
+    assert person.in_store() == [PNPM]
+    assert person.everywhere()
+
+    person.says(fact("No, use pnpm for packages, not npm!", "correction", day=2))  # Wednesday: corrected
+    with Keeper.at(person.home) as kept:
+        (live,) = kept.store.facts(project=SHOP)
+        assert (live.content, live.kind, live.seen) == (PNPM, "correction", 2)
+        assert kept.offered() == []
+    assert person.everywhere()
+    page = Path(person.home.paths.page, f"{SHOP}.md").read_text("utf-8")
+    assert f"- [correction, made again] {PNPM} (said 2 times, last 2026-11-18)" in page
+
+    person.says(fact(PNPM, day=3, project=BLOG))  # Thursday: seen in a second project, and offered
+    assert f"learned promote {live.id}" in Path(person.home.paths.state, "notice").read_text("utf-8")
+    assert person.in_store(BLOG) == [PNPM]
+    assert person.everywhere()
+    assert person.everywhere(BLOG)
+
+    assert run(learned, person.home, "promote", live.id) == 0  # Friday: accepted, and the other machine looks in
+    assert run(learned, person.home, "sync") == 0
+    person.elsewhere()
+    assert [event.content for event in person.other.store.facts(project="third-000000")] == [PNPM]
+    assert person.everywhere()
+    assert person.everywhere("third-000000")
+
+    person.other.edit(live.id, "Use pnpm 9 for packages, not npm.")  # Saturday: reworded on the other machine
+    person.elsewhere()
+    with Keeper.at(person.home) as kept:
+        person.evening(kept)
+    assert person.in_store() == ["Use pnpm 9 for packages, not npm."]
+    assert person.everywhere()
+    Path(person.home.paths.state, "learned.db").unlink()  # the store agrees with the logs alone
+    with Keeper.at(person.home) as kept:
+        (again,) = kept.store.facts()
+        assert (again.id, again.project, again.seen, again.kind) == (live.id, GLOBAL, 3, "correction")
+    assert person.everywhere()
+
+    assert run(learned, person.home, "delete", live.id) == 0  # Sunday: forgotten
+    assert run(learned, person.home, "sync") == 0
+    person.elsewhere()
+    assert person.in_store() == []
+    assert person.everywhere()
+    assert [event for event in person.other.store.facts() if "pnpm" in event.content] == []
+    assert MONDAY.date().isoformat() in {path.stem for path in Path(person.home.paths.daily).glob("*.md")}
