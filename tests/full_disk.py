@@ -88,7 +88,7 @@ def _child(
     for name in (None, "memoria"):
         logging.getLogger(name).handlers.clear()
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.alarm(HANGS_S)
+    signal.alarm(HANGS_S if fault != Fault() else 20 * HANGS_S)
     if fault.most_bytes is not None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (fault.most_bytes, resource.RLIM_INFINITY))

@@ -117,8 +117,8 @@ class World(CrashWorld):
     def settle(self, tally: Tally, only: str = "", whole: bool = True) -> None:
         """There is room again: the session ends, the worker and the compile run; then look at everything.
 
-        ``only``: other sessions' jobs may wait (for a transcript that never comes). ``whole``: also observe, compile
-        and verify.
+        ``only``: other sessions' jobs may wait, and those that name a transcript that never comes. ``whole``: also
+        observe, compile and verify.
         """
         self._sound(self.fire("SessionEnd", reason="other"), tally, "a hook with room again")
         if whole:
@@ -128,7 +128,9 @@ class World(CrashWorld):
             if done.status:
                 tally.trouble.append(f"{words[0]} with room again: status {done.status} {done.err or done.out}")
         left = self.spool.jobs(self.spool.new, self.spool.cur, self.spool.failed)
-        tally.stranded += sum(only in ("", job.session) for job in left) + (self._uncompiled() if whole else 0)
+        if only:
+            left = [job for job in left if job.session == only and job.end]
+        tally.stranded += len(left) + (self._uncompiled() if whole else 0)
         tally.torn += self.torn_wiki()
         self._count(tally)
         self._cursor(tally)
