@@ -174,10 +174,10 @@ def test_a_compile_that_would_drop_most_of_a_page_is_refused_and_forced(wiki: Wi
 @pytest.fixture
 def days(monkeypatch: pytest.MonkeyPatch) -> WikiHome:
     """A home in which every entry is a batch of its own."""
-    monkeypatch.setenv("MEMORIA_CALL_CHARS", "1")
+    monkeypatch.setenv("MEMORIA_CALL_CHARS", "2000")
     monkeypatch.setenv("MEMORIA_RETRY_S", ",")
     home = WikiHome()
-    home.log(*(entry(f"d{day}", day, title=f"Port {day}") for day in range(10, 17)))
+    home.log(*(entry(f"d{day}", day, title=f"Port {day}", context="A port. " * 200) for day in range(10, 17)))
     return home
 
 
