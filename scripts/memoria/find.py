@@ -13,7 +13,7 @@ from memoria import ranking, repeats, terms
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from typing import Any
 
     Standing = Callable[[Sequence[Any], float], float]  # what multiplies a document's score
@@ -26,8 +26,7 @@ _QUERY_CHARS = 20_000  # of a longer query only the start is read
 QUERY_WORDS = 48
 USUAL_WORDS = 6  # of a query; in a longer one fewer of them are about the same thing, which lowers every score
 _ROWS = 5_000  # documents that the rare words of a query may match: what a query costs is bounded by this
-_CANDIDATES = 80  # documents that are read and scored as wholes
-_CLOSELY = 40  # the best of them are looked at passage by passage
+_CANDIDATES = 80  # documents that are read and scored as wholes; the better half is looked at passage by passage
 _VIEWED = 12  # of them that are scored once more by each part of the query
 _BM25 = "bm25(terms, 3.0, 2.0, 1.0, 0.0)"  # title, names, body, scope: chooses the candidates
 _SUCCESSIONS = 8  # a chain of superseded facts is followed this far
@@ -44,15 +43,15 @@ class Hit:
     """One found document: where it stands, what it is, how well it fits, and its best passages in order of fit."""
 
     __slots__ = (
-        "anchor", "by", "date", "fit", "key", "kind", "passages", "path", "project", "score", "session", "title"
+        "anchor", "by", "date", "fit", "key", "kind", "passages", "path", "project", "score", "session", "title",
     )  # fmt: skip
 
-    def __init__(self, row: Sequence[object], score: float, passages: list[str], fit: float = 0.0) -> None:
+    def __init__(self, row: Sequence[object], score: float, passages: list[str], fit: float) -> None:
         """``row``: key, path, kind, anchor, session, project, title, date. ``fit``: see ``Finder.search``."""
         self.key, self.path, self.kind, self.anchor = (str(value) for value in row[:4])
         self.session, self.project, self.title, self.date = (str(value) for value in row[4:8])
         self.score = score
-        self.fit = fit or score
+        self.fit = fit
         self.passages = passages
         self.by = "words"  # what found it
 
@@ -154,10 +153,9 @@ class Finder:
         rated = {word: ranking.Word(terms.code(word), passages, total) for word, (_, passages) in known.items()}
         matching = {word: documents for word, (documents, _) in known.items() if documents}
         candidates = self._candidates(matching, _scope_terms(project, kinds), max(self._most, 2 * limit))
-        every = list(rated.values())
-        ranked = self._promising(every, candidates, max(_CLOSELY, limit), standing)
+        ranked = self._promising(list(rated.values()), candidates, max(self._most // 2, limit), standing)
         for candidate in ranked:
-            candidate.look(every)
+            candidate.look(list(rated.values()))
         ranked.sort(key=_by_fit)
         if views:
             ranked = ranked[: max(limit, _VIEWED)]
@@ -166,7 +164,8 @@ class Finder:
                 for candidate in ranked if found else ():
                     candidate.look(found)
             ranked.sort(key=_by_fit)
-        return self._hits(ranked, limit)
+        fits = {candidate.document: candidate.fit for candidate in ranked}
+        return self.shown([(found.score, found.document, found.passages) for found in ranked], limit, fits)
 
     def _promising(
         self, words: list[ranking.Word], candidates: list[int], most: int, standing: Standing
@@ -232,26 +231,24 @@ class Finder:
     def _newest(self) -> float:
         return _days(self._db.execute("SELECT max(date) FROM documents").fetchone()[0] or "")
 
-    def shown(self, ranked: Sequence[tuple[float, int, dict[int, float]]], limit: int) -> list[Hit]:
-        """The hits for documents in order: score, number in the index, and the scores of its passages by ordinal."""
-        found = []
-        for score, document, passages in ranked:
-            found.append(_Candidate(document, ranking.Text(ranking.Places((), (), ()), ()), 1.0))
-            found[-1].fit, found[-1].score, found[-1].passages = score, score, passages
-        return self._hits(found, limit)
+    def shown(
+        self, ranked: Sequence[tuple[float, int, dict[int, float]]], limit: int, fits: Mapping[int, float] | None = None
+    ) -> list[Hit]:
+        """The hits for documents in order: score, number in the index, and the scores of its passages by ordinal.
 
-    def _hits(self, ranked: list[_Candidate], limit: int) -> list[Hit]:
+        ``fits``: a document's ``fit``, where it is not its score.
+        """
         hits: list[Hit] = []
         seen: set[str] = set()
-        for found in ranked:
+        for score, document, scored in ranked:
             if len(hits) >= limit:
                 break
-            row = self._current(found.document)
+            row = self._current(document)
             if row is None or row[1] in seen:
                 continue
             seen.add(row[1])
-            passages = self._texts(row[0], found.passages if row[0] == found.document else {})
-            repeats.add(hits, Hit(row[1:9], found.score, passages, found.fit))
+            passages = self._texts(row[0], scored if row[0] == document else {})
+            repeats.add(hits, Hit(row[1:9], score, passages, fits.get(document, score) if fits else score))
         return hits
 
     def _current(self, document: int) -> tuple[Any, ...] | None:
