@@ -62,6 +62,14 @@ def test_history_from_before_is_brought_in_on_the_days_it_happened(client: Shelf
     assert len(entries(home)) == 2
 
 
+def test_what_memoria_keeps_for_itself_is_its_owners_alone(client: Shelf, home: Home) -> None:
+    client.session(2, age_s=3 * DAY)
+    assert ingest("--yes")[0] == 0
+    kept = [path for path in Path(home.paths.state).rglob("*") if path.is_file()]
+    assert {"ledger.db", "worker.lock", "daily.lock", "memoria.log", "worker.out"} <= {path.name for path in kept}
+    assert [path for path in kept if path.stat().st_mode & 0o077] == []
+
+
 def test_a_dry_run_says_what_it_would_cost_and_touches_nothing(client: Shelf, home: Home) -> None:
     client.session(5, age_s=20 * DAY)
     status, said = ingest("--dry-run")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import logging
 import logging.handlers
 import os
@@ -16,7 +17,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from memoria import __version__
+from memoria import __version__, files
 from memoria.errors import ExpectedError, HomeRefusedError
 from memoria.home import Home
 
@@ -117,6 +118,13 @@ def script(verb: str) -> int:
     return main([verb, *sys.argv[1:]])
 
 
+class _PrivateLog(logging.handlers.RotatingFileHandler):
+    """A log that only its owner can read, also the new one after a rotation."""
+
+    def _open(self) -> io.TextIOWrapper:
+        return io.TextIOWrapper(open(self.baseFilename, "ab", opener=files.private), encoding=self.encoding)
+
+
 class _OneLine(logging.Formatter):
     """A message stays on its line, whatever text of a model it quotes; only tracebacks have several."""
 
@@ -129,7 +137,7 @@ def _log_to(home: Home) -> None:
     logging.raiseExceptions = False  # else each line that a full disk refuses is a traceback on stderr
     handler: logging.Handler
     try:
-        handler = logging.handlers.RotatingFileHandler(
+        handler = _PrivateLog(
             Path(home.paths.log, "memoria.log"), maxBytes=home.settings.log_bytes, backupCount=1, encoding="utf-8"
         )
     except OSError:

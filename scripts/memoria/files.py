@@ -28,6 +28,11 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
+def private(path: str, flags: int) -> int:
+    """An ``opener`` for ``open``: what it creates is its owner's alone, as all of the state folder is."""
+    return os.open(path, flags, 0o600)
+
+
 def replace(path: Path, data: str | bytes, *, mode: int | None = None) -> None:
     """Replace ``path`` by ``data`` in one step, synced; parents are made, an existing file's mode is kept.
 

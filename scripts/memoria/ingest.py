@@ -22,7 +22,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from memoria import budget, census, clock, detach, prices, project, shelf
+from memoria import budget, census, clock, detach, files, prices, project, shelf
 from memoria.errors import ExpectedError, UsageError
 from memoria.home import Home
 from memoria.ledger import Ledger
@@ -292,7 +292,7 @@ class _Run:
             time.sleep(LOOK_S)
 
     def _start(self) -> subprocess.Popen[bytes]:
-        with Path(self.home.paths.log, "worker.out").open("ab") as output:
+        with open(Path(self.home.paths.log, "worker.out"), "ab", opener=files.private) as output:
             return subprocess.Popen(
                 [sys.executable, "-m", "memoria", "flush"], env=detach.worker_environment(), stdin=subprocess.DEVNULL,
                 stdout=output, stderr=output, start_new_session=True,

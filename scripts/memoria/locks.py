@@ -11,6 +11,7 @@ from pathlib import Path
 
 import portalocker
 
+from memoria import files
 from memoria.errors import CannotLockError
 
 
@@ -18,7 +19,7 @@ from memoria.errors import CannotLockError
 def held(path: Path) -> Iterator[bool]:
     """Try to hold ``path``'s lock without waiting; yields whether it was got."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a") as file:
+    with open(path, "a", opener=files.private) as file:
         try:
             portalocker.lock(file, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING)
         except portalocker.exceptions.AlreadyLocked:
@@ -36,7 +37,7 @@ def held(path: Path) -> Iterator[bool]:
 def waiting(path: Path) -> Iterator[None]:
     """Hold ``path``'s lock, waiting for it as long as it takes (holders keep it for milliseconds)."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a") as file:
+    with open(path, "a", opener=files.private) as file:
         try:
             portalocker.lock(file, portalocker.LockFlags.EXCLUSIVE)
         except portalocker.exceptions.LockException as error:
