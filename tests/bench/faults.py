@@ -220,6 +220,7 @@ def _unheard(world: World) -> None:
     """A session whose hooks never fired."""
     path = world.transcript(str(uuid.UUID(int=world.dice.getrandbits(128))))
     kept = world.transcript(world.session)
+    world.sessions.append(path.stem)
     world.say(path.stem)
     if not kept.exists():
         world.say(world.session)
