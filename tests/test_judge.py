@@ -170,6 +170,24 @@ def test_a_flagged_turn_is_judged_alone_while_the_session_goes_on(person: Person
     assert len(person.model.prompts) == 1
 
 
+def test_a_correction_is_judged_beside_what_it_answers_which_proves_nothing(person: Person) -> None:
+    """Each answer reads "answer N"; the model claims it as a fact."""
+    quoted = {
+        **fact(plain(1)),
+        "content": "What the assistant said before.",
+        "quote": "answer 1",
+        "origin": "assistant",
+    }
+    person.model = Scripted(lambda prompt: {"learned": [quoted, fact(flag(2))]})
+    person.says(plain(1))
+    person.says(flag(2))
+    person.work()
+    (prompt,) = person.model.prompts
+    assert [part.get("before") for part in prompt.material["exchanges"]] == ["answer 1"]
+    assert '"before": "answer 1"' in prompt.text
+    assert person.contents() == learned(flag(2))
+
+
 def test_a_whole_session_is_judged_once_with_few_calls(person: Person) -> None:
     """Flags at 3 and 9, a batch at every fifth of the others, and the flush for what is left; a worker at each Stop."""
     said = [flag(n) if n in (3, 9) else plain(n) for n in range(1, 14)]

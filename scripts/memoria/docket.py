@@ -14,7 +14,7 @@ import random
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from memoria import backoff, exclude, notice
 from memoria.errors import BadAnswerError, OverBudgetError
@@ -29,16 +29,22 @@ from memoria.turn import Exchange, exchanges
 
 log = logging.getLogger(__name__)
 
+BEFORE: Final = 1_200  # characters of what the assistant had said that are shown with the answer to it
 TRIES: Final = "judge"  # the name that failed tries stand under in the ledger, alone or before a session's id
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """An exchange that waits to be judged: the ``marks`` it is known by, what the local check saw."""
+    """An exchange that waits to be judged: the ``marks`` it is known by, what the local check saw, what came before."""
 
     exchange: Exchange
     marks: tuple[str, ...]
     notice: Notice
+    before: str = ""  # the end of what the assistant had said: a correction is about that
+
+    def material(self) -> dict[str, Any]:
+        """The exchange as the judge gets it. No fact is proven by ``before``: it was judged with its own exchange."""
+        return self.exchange.material() | ({"before": self.before} if self.before else {})
 
 
 Batch = tuple[Unit, ...]  # for one call
@@ -55,11 +61,13 @@ def pending(parts: Iterable[Exchange], judged: Callable[[list[str]], set[str]]) 
 
     ``judged``: of these marks, those that stand for judged exchanges.
     """
-    marked = [(exchange, _marks(exchange)) for exchange in parts if exchange.texts("user")]
-    done = judged([mark for _, marks in marked for mark in marks])
+    spoken = list(parts)
+    before = ["", *("\n\n".join(part.texts("assistant"))[-BEFORE:] for part in spoken)]
+    marked = [(part, _marks(part), said) for part, said in zip(spoken, before, strict=False) if part.texts("user")]
+    done = judged([mark for _, marks, _ in marked for mark in marks])
     return [
-        Unit(exchange, marks, notice.notice(exchange.material()))
-        for exchange, marks in marked
+        Unit(exchange, marks, notice.notice(exchange.material()), said)
+        for exchange, marks, said in marked
         if not done.intersection(marks)
     ]
 

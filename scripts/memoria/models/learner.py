@@ -95,7 +95,7 @@ class Session:
 def judge(materials: Sequence[JsonObject], stamp: Stamp, models: Sequence[Model]) -> Judged:
     """Ask the models in order; the first answer counts. When there is none, the patterns speak.
 
-    ``materials``: exchanges as ``Exchange.material`` gives them. ``failure`` is then the first model's, the one that
+    ``materials``: exchanges as ``Unit.material`` gives them. ``failure`` is then the first model's, the one that
     the user chose; without models there is none.
     """
     failure: ModelError | None = None
@@ -186,7 +186,7 @@ class Learner:
     def _judge(self, session: Session, batch: Batch, failure: ModelError | None) -> Report:
         """``failure``: no model answered a moment ago, so none is asked for this batch."""
         exchanges = [unit.exchange for unit in batch]
-        materials = [exchange.material() for exchange in exchanges]
+        materials = [unit.material() for unit in batch]
         told = judge(materials, stamp(session, exchanges), () if failure else self.models)
         steps.reached("judge.answered")
         news, known = self._sifted(told.events, exchanges, session)
