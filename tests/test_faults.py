@@ -219,6 +219,30 @@ def test_a_transcript_in_whose_place_something_else_stands_hangs_nothing_and_los
     assert tally.clean, tally
 
 
+@pytest.mark.parametrize("name", ["a\0b.jsonl", "x" * 5_000, "t.jsonl/below"], ids=["NUL", "too long", "below a file"])
+def test_a_path_that_no_file_can_have_costs_no_other_session_anything(world: World, name: str) -> None:
+    (world.project / "t.jsonl").touch()
+    for event in HOOKS:
+        told = {
+            "reason": "other",
+            "source": "resume",
+            "trigger": "auto",
+            "compact_summary": "we met",
+            "prompt": "where?",
+        }
+        done = world.fire(event, session_id="odd", transcript_path=str(world.project / name), **told)
+        assert (done.status, done.err) == (0, ""), event
+    world.say(world.session)
+    world.fire("Stop")
+    for words in (("observe",), ("flush",)):
+        done = world.verb(*words)
+        assert done.status == 0, (words, done)
+    world.age()
+    tally = Tally()
+    world.settle(tally, only=world.session)
+    assert tally.clean, tally
+
+
 @pytest.mark.parametrize(
     "between",
     [b'{"type":"user","message":{"content":"' + b"x" * 2_000_000 + b'"}}\n', b"\xff\xfe\x80" * 5_000 + b"\n",

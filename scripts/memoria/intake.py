@@ -144,12 +144,23 @@ class Intake:
 
 
 def regular(path: str) -> BinaryIO:
-    """Open a regular file; FileNotFoundError for what is none: a FIFO that took its place is waited on for ever."""
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    """Open a regular file; FileNotFoundError for what is none: a FIFO that took its place is waited on for ever.
+
+    The same for what no file can be called (a NUL in it, too long, round in circles): a hook may be told anything.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno not in NOWHERE:
+            raise
+        raise FileNotFoundError(errno.ENOENT, str(error), path) from error
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise FileNotFoundError(errno.ENOENT, "no regular file stands there", path)
     return os.fdopen(descriptor, "rb")
+
+
+NOWHERE = (errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.ENOENT)
 
 
 class UnreadableJobError(ValueError):
