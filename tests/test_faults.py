@@ -223,7 +223,7 @@ def test_a_transcript_in_whose_place_something_else_stands_hangs_nothing_and_los
 def test_a_path_that_no_file_can_have_costs_no_other_session_anything(world: World, name: str) -> None:
     (world.project / "t.jsonl").touch()
     for event in HOOKS:
-        told = {
+        told: dict[str, Any] = {
             "reason": "other",
             "source": "resume",
             "trigger": "auto",

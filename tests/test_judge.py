@@ -207,6 +207,32 @@ def test_a_whole_session_is_judged_once_with_few_calls(person: Person) -> None:
     assert "### Learned" not in logs(person.home.paths)
 
 
+def test_what_was_learned_gets_an_entry_when_nothing_else_is_worth_one(person: Person) -> None:
+    """Else the wiki, which is compiled from entries, would never hear of it."""
+    person.says(flag(1))
+    person.work()
+    person.model = Scripted(lambda prompt: {"worth_saving": False})
+    person.ends()
+    person.work()
+    (entry,) = person.entries()
+    assert (entry.title, entry.context) == ("What was learned", "")
+    assert Counter(fact.text for fact in entry.learned) == learned(flag(1))
+    assert person.contents() == learned(flag(1))
+    assert "### Learned" not in logs(person.home.paths)
+
+
+def test_what_is_known_already_gets_no_entry_and_counts_as_said_again(person: Person) -> None:
+    person.says(flag(1))
+    person.ends()
+    person.work()
+    person.model = Scripted(lambda prompt: {"worth_saving": False, "learned": [fact(flag(1))]})
+    person.says(flag(1), session="other", key="again")
+    person.ends("other")
+    person.work()
+    assert [entry.session for entry in person.entries()] == [SESSION]
+    assert [event.seen for event in person.facts()] == [2]
+
+
 def test_an_entry_takes_in_only_what_was_learned_from_its_own_turns(person: Person) -> None:
     person.says(flag(1))
     person.says(flag(2), session="other")

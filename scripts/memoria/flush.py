@@ -257,13 +257,14 @@ class Flush:
         material = {"project": session.name, "exchanges": [exchange.material() for exchange in stretch.exchanges]}
         completion = self.model.complete(tasks.flush(material), session.project)
         steps.reached("flush.answered")
-        if not completion.data["worth_saving"]:
-            self.ledger.record_nothing(stretch.keys, intake.session, f"{completion.model}: nothing worth saving")
-            return
         proven = self.learner.proven(session, stretch.exchanges, completion.data["learned"])
         entry = self._entry(completion.data, completion.model, stretch, session)
         told = self.learner.told(session, stretch.exchanges, entry.day)
         entry = replace(entry, learned=tuple(map(_learned, (*told, *proven.fresh))))
+        if not completion.data["worth_saving"] and not entry.learned:  # what was learned is compiled from its entry
+            self.ledger.record_nothing(stretch.keys, intake.session, f"{completion.model}: nothing worth saving")
+            self.learner.settle(session, proven)
+            return
         # First, so that an entry in the log can always be traced; one whose writer dies here is kept again.
         self.archive.keep(entry.id, entry.day, (turn for part in stretch.exchanges for turn in part.turns))
         if not report.entries:
@@ -288,7 +289,8 @@ class Flush:
             session=session.id,
             project=session.name,
             project_key=session.project,
-            title=" ".join(data["title"].split()),  # ledger and log take it as one line, as the daily log does
+            title=" ".join(data["title"].split())
+            or "What was learned",  # ledger and log take it as one line, as the daily log does
             context=data["context"],
             key_exchanges=tuple(data["key_exchanges"]),
             decisions=tuple(data["decisions"]),
