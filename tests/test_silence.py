@@ -91,6 +91,23 @@ def test_what_was_said_in_between_stays_out_also_when_the_terminal_was_killed(
     person.settle()
 
 
+def test_where_you_were_says_nothing_of_it_though_it_lies_between_two_stretches_that_are_kept(person: Person) -> None:
+    world = person.world
+    assert world.verb("observe").status == 0
+    person.run("resume", on=True, events=())  # no hook told of it: what is read next begins here
+    person.run("resume", on=False)
+    del world.env["MEMORIA_DISABLED"]
+    world.fire("SessionStart", source="resume")
+    weak = {"type": "user", "uuid": "weak", "sessionId": world.session, "message": {"role": "user", "content": "go on"}}
+    with world.transcript(world.session).open("a", encoding="utf-8") as file:
+        file.write(json.dumps(weak) + "\n")
+    world.fire("Stop")
+    assert world.verb("observe").status == 0
+    state = b"".join(path.read_bytes() for path in Path(world.paths.state).rglob("*") if path.is_file())
+    assert b"go on" in state
+    assert not [word for word in person.off if word.encode() in state]
+
+
 def test_off_and_on_and_off_again(person: Person) -> None:
     for on in (False, True, False, True, False):
         person.run("resume", on=on)

@@ -17,6 +17,7 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -116,9 +117,18 @@ class Observer:
         piece = transcript.read_after(place.transcript, start, mark)
         if piece is None or not piece.data:
             return dict(before)
-        state = _clean(observe(piece.data.splitlines(keepends=True), before), self.redactor)
+        lines = _spoken(piece.data.splitlines(keepends=True), piece.copied_from, quiet)
+        state = _clean(observe(lines, before), self.redactor)
         read = {"transcript": place.transcript, "end": piece.end, "mark": piece.mark.hex()}
         return {**state, READ: read}
+
+
+def _spoken(lines: list[bytes], position: int, quiet: silence.Silence | None) -> list[bytes]:
+    """The lines, which begin at ``position``, without what was written with memoria switched off."""
+    if quiet is None:
+        return lines
+    starts = accumulate(map(len, lines), initial=position)
+    return [line for line, start in zip(lines, starts, strict=False) if not quiet.covers(start)]
 
 
 def _clean(value: Any, redactor: Redactor) -> Any:

@@ -34,6 +34,12 @@ class Silence:
                 return end
         return position
 
+    def covers(self, position: int) -> bool:
+        """Whether what stands there was written with memoria off; all of it when nothing is known of where."""
+        if not self.spans or (self.is_open and position >= self.spans[-1][0]):
+            return True
+        return self.after(position) != position
+
 
 def path(folder: str, session: str) -> str:
     """The file of a session (a safe name) in the cursors' folder."""
