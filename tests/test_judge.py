@@ -391,6 +391,15 @@ def test_what_a_sub_agent_is_told_is_not_learned(person: Person, keep: str) -> N
     assert person.contents() == learned(plain(2))
 
 
+def test_a_transcript_that_no_file_can_be_called_keeps_no_turn_waiting(person: Person) -> None:
+    person.says(flag(1))
+    name = str(person.transcript.with_name("n" * 300))
+    header = {"transcript": name, "start": 0, "copied_from": 0, "end": 0, "cwd": "/x/shop"}
+    person.spool.add({**header, "event": "SessionEnd", "session": SESSION}, b"")
+    assert person.work().failures == []
+    assert len(person.entries()) == 1
+
+
 def test_what_is_private_reaches_no_judge(person: Person) -> None:
     person.says(f"{flag(1)} <private>the vault is behind the mirror</private>")
     person.work()
