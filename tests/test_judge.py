@@ -233,6 +233,16 @@ def test_what_is_known_already_gets_no_entry_and_counts_as_said_again(person: Pe
     assert [event.seen for event in person.facts()] == [2]
 
 
+def test_a_summary_that_says_one_thing_twice_teaches_it_once(person: Person) -> None:
+    again = fact(flag(1)) | {"content": fact(flag(1))["content"].rstrip(".")}
+    told = {"worth_saving": True, "title": "A day", "context": "", "learned": [fact(flag(1)), again]}
+    person.model = Scripted(lambda prompt: told)
+    person.says(flag(1))
+    person.ends()
+    person.work()
+    assert person.contents() == learned(flag(1))
+
+
 def test_an_entry_takes_in_only_what_was_learned_from_its_own_turns(person: Person) -> None:
     person.says(flag(1))
     person.says(flag(2), session="other")

@@ -25,7 +25,7 @@ from memoria.home import Home
 from memoria.intake import Intake
 from memoria.ledger import Ledger
 from memoria.memory import event as facts
-from memoria.memory import saved
+from memoria.memory import likeness, saved
 from memoria.memory.event import Checked, Event, Material, Stamp
 from memoria.memory.keep import Keeper, Kept
 from memoria.models import chain, tasks
@@ -213,6 +213,7 @@ class Learner:
         material = Material.of([exchange.material() for exchange in rest])
         checked = facts.check(claims, material, stamp(session, rest))
         news, known = self._sifted(checked.events, rest, session)
+        news = _apart(news)  # in their entry all of them stand before the first is in the store
         store = self.keeper.store
         fresh = tuple(event for event in news if not store.get(event.id) and not store.twin(event))
         marks = tuple(mark for unit in waiting for mark in unit.marks)
@@ -263,6 +264,16 @@ def stamp(session: Session, exchanges: Sequence[Exchange]) -> Stamp:
     """Where and when these exchanges happened; the time is the last one's."""
     moments = [exchange.time for exchange in exchanges if exchange.time]
     return Stamp(session.project, session.id, moments[-1] if moments else clock.now())
+
+
+def _apart(events: Iterable[Event]) -> list[Event]:
+    """Without those that say again what one before them says."""
+    kept: dict[Event, likeness.Words] = {}
+    for event in events:
+        told = likeness.words(event.content)
+        if not any(likeness.same(told, words) for words in kept.values()):
+            kept[event] = told
+    return list(kept)
 
 
 def _from_same_words(event: Event, fact: Event) -> bool:
