@@ -243,6 +243,29 @@ def test_a_summary_that_says_one_thing_twice_teaches_it_once(person: Person) -> 
     assert person.contents() == learned(flag(1))
 
 
+def test_what_an_old_session_said_and_a_newer_one_replaced_does_not_hold_again(person: Person) -> None:
+    """Read late, as by ingest: that it is over must stand in the log too, from which the store is read again."""
+
+    def told(prompt: Prompt) -> Item:
+        (said,) = [part["user"] for part in prompt.material["exchanges"]]
+        preference = {"kind": "preference", "content": said, "quote": said, "origin": "user"}
+        return {"worth_saving": True, "title": "A day", "context": "", "learned": [preference]}
+
+    person.model = Scripted(told)
+    newer, older = (f"{word} use tabs in the Makefile of the shop, please." for word in ("Never", "Always"))
+    person.said = 100
+    person.says(newer, session="newer")
+    person.ends("newer")
+    person.work()
+    person.said = 0
+    person.says(older)
+    person.ends()
+    person.work()
+    with Keeper.at(person.home) as keeper:
+        assert [event.content for event in keeper.store.facts()] == [newer]
+        assert len(keeper.store.facts(live=False)) == 2
+
+
 def test_an_entry_takes_in_only_what_was_learned_from_its_own_turns(person: Person) -> None:
     person.says(flag(1))
     person.says(flag(2), session="other")

@@ -157,6 +157,7 @@ class Keeper:
         return again
 
     def _add(self, event: Event, project: str) -> Kept:
+        told = event
         olds = self._replaced_by(event)
         newer = [old for old in olds if old.time > event.time]
         olds = [old for old in olds if old.time <= event.time]
@@ -165,7 +166,9 @@ class Keeper:
             event = replace(event, ended=newer[0].time, successor=newer[0].id)
         day = self.zone.day(event.time)
         local = self.zone.local(event.time)
-        self.lines.add(event, day, f"{local:%H:%M}", plain(project) or "everywhere")
+        added = self.lines.add(event, day, f"{local:%H:%M}", plain(project) or "everywhere")
+        if not added and told in self.lines.read(day):  # its entry shows it as it was told, and the log is the truth
+            self.lines.change(event, day)
         self.store.put(event, day)
         self._tell("put", event.id)
         self.fresh.append(event)
