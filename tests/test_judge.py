@@ -243,6 +243,21 @@ def test_a_summary_that_says_one_thing_twice_teaches_it_once(person: Person) -> 
     assert person.contents() == learned(flag(1))
 
 
+def test_what_stands_at_the_end_of_a_prompt_too_long_for_one_call_is_learned(person: Person) -> None:
+    def told(prompt: Prompt) -> Item:
+        said = "".join(part["user"] for part in prompt.material["exchanges"])
+        events = [fact(flag(number)) for number in (1, 2) if flag(number) in said]
+        return {"worth_saving": True, "title": "A day", "context": "", "learned": events}
+
+    person.set("MEMORIA_CALL_CHARS", "3000")
+    person.model = Scripted(told)
+    person.says(f"{flag(1)} Here is the log. {'one line and another. ' * 300}{flag(2)}")
+    person.ends()
+    person.work()
+    assert len(person.asked("flush")) > 2
+    assert person.contents() == learned(flag(1), flag(2))
+
+
 def test_what_an_old_session_said_and_a_newer_one_replaced_does_not_hold_again(person: Person) -> None:
     """Read late, as by ingest: that it is over must stand in the log too, from which the store is read again."""
 

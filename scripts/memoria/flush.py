@@ -257,7 +257,8 @@ class Flush:
         material = {"project": session.name, "exchanges": [exchange.material() for exchange in stretch.exchanges]}
         completion = self.model.complete(tasks.flush(material), session.project)
         steps.reached("flush.answered")
-        proven = self.learner.proven(session, stretch.exchanges, completion.data["learned"])
+        claims = completion.data["learned"]
+        proven = self.learner.proven(session, stretch.exchanges, claims, continued=stretch.continued)
         entry = self._entry(completion.data, completion.model, stretch, session)
         told = self.learner.told(session, stretch.exchanges, entry.day)
         entry = replace(entry, learned=tuple(map(_learned, (*told, *proven.fresh))))

@@ -201,10 +201,13 @@ class Learner:
 
     # -- what a flush learns
 
-    def proven(self, session: Session, exchanges: Iterable[Exchange], claims: object) -> Proven:
+    def proven(
+        self, session: Session, exchanges: Iterable[Exchange], claims: object, *, continued: bool = False
+    ) -> Proven:
         """What a flush's own answer learned (its ``learned`` list) from the exchanges not judged before; keeps nothing.
 
         A claim whose quote stands only in exchanges that were judged already finds no proof, and is dropped.
+        ``continued``: they are a piece of one long turn, whose key is left to its last piece: else that is passed over.
         """
         waiting = docket.pending(docket.own(exchanges), self.keeper.store.judged)
         rest = [unit.exchange for unit in waiting]
@@ -216,7 +219,7 @@ class Learner:
         news = _apart(news)  # in their entry all of them stand before the first is in the store
         store = self.keeper.store
         fresh = tuple(event for event in news if not store.get(event.id) and not store.twin(event))
-        marks = tuple(mark for unit in waiting for mark in unit.marks)
+        marks = tuple(mark for unit in waiting for mark in unit.marks[continued:])
         return Proven(tuple(news), fresh, marks, Report((_told(checked, "flush", Usage()),), saved=tuple(known)))
 
     def told(self, session: Session, exchanges: Iterable[Exchange], day: date) -> list[Event]:
