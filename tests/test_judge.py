@@ -5,6 +5,7 @@ Jobs as hooks spool them, worker and observer as they are; only the model says w
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -21,7 +22,7 @@ from typing import Any
 import pytest
 
 from hooks import HOOKS, SESSION, Client, line
-from memoria import detach, flush, locks, steps
+from memoria import detach, flush, locks, observe, steps
 from memoria import paths as places
 from memoria.daily import DailyLog, Entry
 from memoria.errors import BadAnswerError, ModelUnavailableError
@@ -650,6 +651,25 @@ def test_the_observer_starts_no_worker_for_what_is_judged_or_has_to_wait(person:
     person.says(flag(3))
     Attention(person.home).pay()
     assert started == []
+
+
+def test_an_observer_looks_again_for_a_hook_that_found_it_at_work(
+    person: Person, started: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pay, looks = Attention.pay, list[int]()
+
+    def paid(self: Attention) -> None:
+        pay(self)
+        looks.append(len(looks))
+        if len(looks) == 1:
+            person.says(flag(2))  # its hook starts no observer: the lock is held
+
+    person.set("MEMORIA_WHERE_YOU_WERE", "false")
+    monkeypatch.setattr(Attention, "pay", paid)
+    Path(person.home.paths.state).mkdir(parents=True, exist_ok=True)
+    asyncio.run(observe.work(person.home))
+    assert started == ["worker"]
+    assert len(looks) == 2
 
 
 @pytest.mark.parametrize("fault", ["ledger", "store", "job"])

@@ -14,7 +14,7 @@ import logging
 import os
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -56,16 +56,22 @@ class Observer:
 
         As: its name, the time of its cursor, whether it asked for a checkpoint.
         """
+        for name, stamp, compacts in self.news(seen):
+            seen.add((name, stamp, compacts))
+            try:
+                await self._session(name, stamp)
+            except (ExpectedError, OSError, ValueError) as error:  # one session's fault must not hide the others
+                log.warning("session %s was not observed: %s", name, error)
+
+    def news(self, seen: set[tuple[str, int, bool]]) -> Iterator[tuple[str, int, bool]]:
+        """What ``run`` would look at."""
         for path in Path(self.home.paths.cursors).iterdir():
+            if path.suffix:
+                continue
             stamp = path.stat().st_mtime_ns
             news = (path.name, stamp, Path(self.places.path(path.name, COMPACTING)).exists())
-            if path.suffix or news in seen or not self._has_news(path.name, stamp):
-                continue
-            seen.add(news)
-            try:
-                await self._session(path.name, stamp)
-            except (ExpectedError, OSError, ValueError) as error:  # one session's fault must not hide the others
-                log.warning("session %s was not observed: %s", path.name, error)
+            if news not in seen and self._has_news(path.name, stamp):
+                yield news
 
     def expire(self) -> None:
         """Remove what is too old to be asked for; working memory forgets by itself."""
@@ -162,6 +168,10 @@ class Attention:
         except (LedgerError, MemoryStoreError, sqlite3.Error) as error:
             log.warning("what is due to be judged is not known now: %s", error)
 
+    def has_news(self) -> bool:
+        """Whether jobs came since the last look."""
+        return any(job.name not in self.seen for job in Spool(self.home.paths.spool).jobs())
+
     def _is_due(self, spool: Spool, sessions: list[list[Job]]) -> bool:
         paths, settings = self.home.paths, self.home.settings
         with closing(Ledger(Path(paths.ledger))) as ledger, Facts(Path(paths.state, "learned.db")) as facts:
@@ -177,13 +187,12 @@ def _has_due(docket: Docket, spool: Spool, jobs: list[Job]) -> bool:
 
 
 async def work(home: Home) -> None:
-    """Look until no session has news; a hook that came while the lock was held relied on the last look."""
+    """Look until no session has news; a hook that came while the lock was held relied on a further one."""
     seen: set[tuple[str, int, bool]] = set()
     attention = Attention(home)
     async with _observer(home) as observer:
         while True:
             detach.observer_looks(home.paths)
-            before = len(seen) + len(attention.seen)
             with locks.held(Path(home.paths.observer_lock)) as mine:
                 if not mine:
                     return
@@ -191,7 +200,7 @@ async def work(home: Home) -> None:
                     await observer.run(seen)
                     observer.expire()
                 attention.pay()
-            if len(seen) + len(attention.seen) == before:
+            if not attention.has_news() and not (observer and any(observer.news(seen))):
                 return
 
 
