@@ -259,6 +259,22 @@ def test_what_stands_at_the_end_of_a_prompt_too_long_for_one_call_is_learned(per
     assert person.contents() == learned(flag(1), flag(2))
 
 
+def test_pages_show_what_was_learned_and_deleted_by_hand_whoever_saw_it_first(person: Person) -> None:
+    person.says(flag(1))
+    person.work()  # dies before pages are made
+    home = person.home
+    flush.work(home)
+    pages = Path(home.paths.page)
+    words = "The branch-1 matters"
+    assert any(words in path.read_text() for path in pages.glob("*.md"))
+    (path,) = Path(home.paths.daily).glob("*.md")
+    path.write_text("# Daily Log\n")
+    with Keeper.at(home):  # as `memoria learned list` does
+        pass
+    flush.work(home)
+    assert not any(words in path.read_text() for path in pages.glob("*.md"))
+
+
 def test_what_an_old_session_said_and_a_newer_one_replaced_does_not_hold_again(person: Person) -> None:
     """Read late, as by ingest: that it is over must stand in the log too, from which the store is read again."""
 

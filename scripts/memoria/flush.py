@@ -374,7 +374,8 @@ def _run_locked(home: Home, *, insist: bool) -> Report:
         upkeep.bring_in(flush.learner.keeper)
         upkeep.compare_with_client(home, flush.learner.keeper)
         upkeep.exchange_facts(home, flush.learner.keeper)
-        if report.entries or flush.learner.keeper.store.revision or flush.ledger.get(renewal.DUE):
+        store = flush.learner.keeper.store
+        if report.entries or store.revision or store.meta().get("unshown") or flush.ledger.get(renewal.DUE):
             renewal.renew(home, flush.learner.keeper)
         upkeep.tell_user(home, report.failures, report.deferred)
         last = flush.ledger.get("last_compile")

@@ -43,6 +43,7 @@ def _renew(home: Home, keeper: Keeper, touched: Collection[str] | None) -> None:
         Pages.of(home.paths).prepare(home.settings.page_chars, ledger, DailyLog.of(home.paths), index, keeper, touched)
         if touched is None:
             ledger.put(DUE, value=False)
+            keeper.store.set_meta("unshown", "")
     _offer(home, keeper)
 
 

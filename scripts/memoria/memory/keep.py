@@ -86,6 +86,8 @@ class Keeper:
         known = bool(self.store.meta().get("read"))
 
         def tell(changes: Changes) -> None:
+            if changes.added or changes.changed or changes.gone:
+                self.store.set_meta("unshown", "1")  # whoever opened the store, the pages are the next worker's
             for event in (*changes.added, *changes.changed) if known else ():
                 self._tell("put", event.id)
             for event in changes.gone:
@@ -169,6 +171,7 @@ class Keeper:
         added = self.lines.add(event, day, f"{local:%H:%M}", plain(project) or "everywhere")
         if not added and told in self.lines.read(day):  # its entry shows it as it was told, and the log is the truth
             self.lines.change(event, day)
+        self.store.set_meta("unshown", "1")
         self.store.put(event, day)
         self._tell("put", event.id)
         self.fresh.append(event)
