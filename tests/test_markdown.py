@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memoria import markdown
+from memoria import documents, markdown
 
 
 @pytest.mark.parametrize(
@@ -22,3 +22,12 @@ from memoria import markdown
 def test_a_link_to_anything_but_the_web_stays_as_words(said: str, written: str) -> None:
     assert markdown.line(said) == written
     assert markdown.line(written) == written
+
+
+@pytest.mark.parametrize("value", ["!!bool maybe", "!!int ''", "!!float ''", "!!timestamp soon"])
+def test_a_value_that_is_not_what_its_tag_says_is_invalid_frontmatter_and_is_indexed_as_text(value: str) -> None:
+    with pytest.raises(ValueError, match="invalid frontmatter"):
+        markdown.Frontmatter(f"title: {value}")
+    found = documents.article("knowledge/concepts/heron.md", f"---\ntitle: {value}\n---\nHerons stand still.\n")
+    assert found.title == "heron"
+    assert any("Herons stand still." in passage.text for passage in found.passages)

@@ -17,6 +17,7 @@ from typing import Any
 
 import yaml
 
+from memoria import markdown
 from memoria.memory import lines
 from memoria.memory.event import GLOBAL
 
@@ -220,7 +221,7 @@ def _frontmatter(text: str) -> tuple[dict[str, Any], str]:
         return {}, text
     try:
         meta = yaml.load(head, Loader=_LOADER)  # noqa: S506 (both are safe loaders)
-    except (yaml.YAMLError, ValueError):
+    except markdown.YAML_ERRORS:
         return {}, text
     return (meta, body.partition("\n")[2]) if isinstance(meta, dict) else ({}, text)
 

@@ -22,6 +22,9 @@ _ANCHOR = re.compile(r"\^(?=[a-z]-[0-9a-z]+\s*$)", re.MULTILINE)
 _PICTURE = re.compile(r"<(?=\s*(?:img|image|iframe|video|audio|embed|object)\b)", re.IGNORECASE)
 _KEY = re.compile(r"^([A-Za-z_][\w-]*)\s*:")
 
+# What loading YAML raises: its own errors, and those of values that are not what their tag says, or nest too deeply.
+YAML_ERRORS = (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError)
+
 
 @dataclass(frozen=True, slots=True)
 class Link:
@@ -77,7 +80,7 @@ class Frontmatter:
         self.raw = raw
         try:
             loaded = yaml.load(raw, Loader=_Loader) if raw.strip() else {}  # noqa: S506 (a safe loader)
-        except yaml.YAMLError as error:
+        except YAML_ERRORS as error:
             raise ValueError(f"invalid frontmatter: {' '.join(str(error).split())}") from error
         if not isinstance(loaded, dict):
             raise ValueError("invalid frontmatter: it must be a mapping of keys to values")
