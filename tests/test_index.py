@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import multiprocessing
 import os
 import sqlite3
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoria import find, terms
+from memoria import find, search, terms
 from memoria.documents import Document, Passage
 from memoria.find import Finder, UnreadableError
 from memoria.index import Index, scanned
@@ -473,3 +474,13 @@ def test_a_word_in_the_title_outranks_the_same_word_in_the_text() -> None:
         index.add(note(f"n{number}", "a walrus among other animals") for number in range(3))
         index.add([note("titled", "an animal among others", title="Walrus")])
         assert keys(index, "walrus")[0] == "knowledge/concepts/titled.md"
+
+
+def test_a_batch_line_that_names_no_possible_project_is_answered_with_nothing(tmp_path: Path) -> None:
+    parser = argparse.ArgumentParser()
+    search.arguments(parser)
+    args = parser.parse_args(["--batch", "unused"])
+    index = Index(":memory:")
+    index.add([note("heron", "Herons stand still.", project="pond")])
+    assert search._answer(index, r'{"query": "herons", "collection": "\ud800"}', args) == {"results": []}
+    assert len(search._answer(index, '{"query": "herons", "collection": "pond"}', args)["results"]) == 1

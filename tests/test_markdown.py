@@ -47,3 +47,8 @@ def test_what_is_inert_stays_as_it_is_when_it_is_written_again() -> None:
     assert markdown.line("if [[[heron]]]") == markdown.line(markdown.line("if [[[heron]]]"))
     assert markdown.line("said ^l-abcd") == r"said \^l-abcd"
     assert markdown.line(r"said \^l-abcd") == r"said \^l-abcd"
+
+
+@pytest.mark.parametrize("seconds", [10**12, -(10**12), 2**62 // 10**9 * 1000])
+def test_a_file_time_that_no_calendar_has_is_no_day(seconds: int) -> None:
+    assert documents.day_of(seconds * 10**9) == ""

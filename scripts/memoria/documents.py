@@ -127,8 +127,11 @@ def memory(path: str, text: str, project: str, day: str) -> Document:
 
 
 def day_of(stamp_ns: int) -> str:
-    """The day of a file's time, UTC."""
-    return datetime.fromtimestamp(stamp_ns / 1e9, UTC).date().isoformat()
+    """The day of a file's time, UTC; ``""`` of one that no calendar has (a file system may hold any number)."""
+    try:
+        return datetime.fromtimestamp(stamp_ns / 1e9, UTC).date().isoformat()
+    except (ValueError, OverflowError, OSError):
+        return ""
 
 
 def entries(path: str, text: str) -> Iterator[Document]:
