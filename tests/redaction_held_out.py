@@ -88,7 +88,7 @@ SECRETS: list[tuple[str, str]] = [
     ("toml", '[registries.internal]\ntoken = "⟦«b62:32»⟧"\n'),
     ("toml", '[connections]\nsecret_access_key = "⟦«b64:40»⟧"\nregion = "eu-central-1"'),
     ("ini", "[default]\naws_access_key_id = ⟦AK¦IA«b32:16»⟧\naws_secret_access_key = ⟦«b64:40»⟧\n"),
-    ("ini", "//registry.npmjs.org/:_authToken=⟦np¦m_«b62:36»⟧"),
+    ("ini", "//npm.example.com/:_authToken=⟦np¦m_«b62:36»⟧"),
     ("ini", "[pypi]\nusername = __token__\npassword = ⟦py¦pi-AgEIcHlwaS5vcmc«url:140»⟧"),
     ("ini", "machine api.heroku.com\n  login me@example.com\n  password ⟦«uuid:1»⟧\n"),
     ("code", "client = OpenAI(api_key='⟦sk-¦proj-«url:74»T3¦BlbkFJ«url:74»⟧')"),
