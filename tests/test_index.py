@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import multiprocessing
 import os
 import sqlite3
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoria import find, terms
+from memoria import find, search, terms
 from memoria.documents import Document, Passage
 from memoria.find import Finder, UnreadableError
 from memoria.index import Index, scanned
@@ -270,6 +271,25 @@ def test_an_index_of_another_version_is_made_anew(home: Path, path: Path, versio
         assert keys(index, "zebra")
 
 
+def test_an_index_that_another_one_makes_meanwhile_is_not_emptied_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked = Index._identity
+    met: list[int] = []
+
+    def identity(index: Index) -> tuple[int, str]:
+        found = looked(index)
+        met.append(1)
+        if len(met) == 1:  # between the first one's look and its lock
+            with Index(path) as other:
+                other.add([note("heron", "Herons stand still.")])
+        return found
+
+    monkeypatch.setattr(Index, "_identity", identity)
+    with Index(path) as index:
+        assert keys(index, "herons") == ["knowledge/concepts/heron.md"]
+
+
 def test_an_index_made_with_other_unicode_tables_is_made_anew(home: Path, path: Path) -> None:
     with Index(path) as index:
         index.sync(home)
@@ -454,3 +474,13 @@ def test_a_word_in_the_title_outranks_the_same_word_in_the_text() -> None:
         index.add(note(f"n{number}", "a walrus among other animals") for number in range(3))
         index.add([note("titled", "an animal among others", title="Walrus")])
         assert keys(index, "walrus")[0] == "knowledge/concepts/titled.md"
+
+
+def test_a_batch_line_that_names_no_possible_project_is_answered_with_nothing(tmp_path: Path) -> None:
+    parser = argparse.ArgumentParser()
+    search.arguments(parser)
+    args = parser.parse_args(["--batch", "unused"])
+    index = Index(":memory:")
+    index.add([note("heron", "Herons stand still.", project="pond")])
+    assert search._answer(index, r'{"query": "herons", "collection": "\ud800"}', args) == {"results": []}
+    assert len(search._answer(index, '{"query": "herons", "collection": "pond"}', args)["results"]) == 1

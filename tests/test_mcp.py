@@ -221,6 +221,34 @@ def test_what_is_too_long_for_one_answer_is_read_on_to_its_end(tmp_path: Path) -
     drive(tmp_path, scenario)
 
 
+def test_what_grows_by_being_put_out_of_effect_is_shown_whole_and_within_the_cap(tmp_path: Path) -> None:
+    top = home(tmp_path)
+    rows = [f"{'<memory ' * 4}{'<system ' * 4}{number};" for number in range(900)]
+    value = "".join(f"{'<working-memory ' * 9}{number};" for number in range(300))
+    (top / "knowledge" / "concepts" / "tags.md").write_text("\n".join(rows))
+
+    async def scenario(client: Client) -> None:
+        read, line = "", 1
+        while line:
+            answer = await call(client, "read", path="concepts/tags", first_line=line)
+            assert len(answer.encode()) < 22_000
+            read += fenced(answer).partition("\n\n")[2] + "\n"
+            more = re.search(r"read on with first_line (\d+)", answer)
+            line = int(more[1]) if more else 0
+        assert re.findall(r"(\d+);", read) == [str(number) for number in range(900)]
+        await call(client, "set", key="k", value=value)
+        read, at = "", 1
+        while at:
+            answer = await call(client, "get", key="k", first_character=at)
+            assert len(answer.encode()) < 22_000
+            read += fenced(answer).replace("\n", "")
+            more = re.search(r"read on with first_character (\d+)", answer)
+            at = int(more[1]) if more else 0
+        assert re.findall(r"(\d+);", read) == [str(number) for number in range(300)]
+
+    drive(tmp_path, scenario)
+
+
 def test_what_is_remembered_is_found_and_what_is_forgotten_is_gone(tmp_path: Path) -> None:
     top = home(tmp_path)
     day = top / "daily"

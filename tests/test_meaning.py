@@ -184,6 +184,20 @@ def test_a_missing_or_other_wheel_means_the_extra_is_not_there(monkeypatch: pyte
     assert meaning.files.__wrapped__() is None
 
 
+@installed
+@pytest.mark.parametrize("damaged", [0, 1])
+@pytest.mark.parametrize("left", [b"", b"\xff" * 100, b"\x02\0\0\0\0\0\0\0{}", b'{"model":'])
+def test_with_damaged_files_the_words_still_find(
+    index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damaged: int, left: bytes
+) -> None:
+    found = meaning.files()
+    assert found is not None
+    broken = tmp_path / "broken"
+    broken.write_bytes(left)
+    monkeypatch.setattr(meaning, "files", lambda: (broken, found[1]) if damaged == 0 else (found[0], broken))
+    assert paths(meaning.search(index, "puppy")) == paths(index.search("puppy")) != []
+
+
 def test_looking_for_words_loads_no_model() -> None:
     code = "import sys, memoria.search, memoria.query, memoria.mcp_rooms, memoria.hint\nprint(*sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

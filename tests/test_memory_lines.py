@@ -161,3 +161,9 @@ def test_nothing_else_of_a_day_changes_when_a_fact_is_taken_out(tmp_path: Path) 
         assert "".join(left.split()) == "".join(text.replace(block, "").split())
         assert lines.without(dressed, {"l-aaaa"}) == dressed, "an entry's own facts stay"
         assert lines.without(dressed, set()) == dressed
+
+
+def test_half_a_surrogate_pair_in_a_line_is_read_as_text_that_can_be_kept() -> None:
+    written = '- [fact] The staging server is called heron. ^l-abcd1234\n  <!-- learned {"tags":["a\\ud800"]} -->\n'
+    (event,) = lines.parse(written, DAY)
+    assert event.tags == ("a?",)

@@ -17,6 +17,7 @@ from typing import Any
 
 import yaml
 
+from memoria import markdown
 from memoria.memory import lines
 from memoria.memory.event import GLOBAL
 
@@ -126,8 +127,11 @@ def memory(path: str, text: str, project: str, day: str) -> Document:
 
 
 def day_of(stamp_ns: int) -> str:
-    """The day of a file's time, UTC."""
-    return datetime.fromtimestamp(stamp_ns / 1e9, UTC).date().isoformat()
+    """The day of a file's time, UTC; ``""`` of one that no calendar has (a file system may hold any number)."""
+    try:
+        return datetime.fromtimestamp(stamp_ns / 1e9, UTC).date().isoformat()
+    except (ValueError, OverflowError, OSError):
+        return ""
 
 
 def entries(path: str, text: str) -> Iterator[Document]:
@@ -220,7 +224,7 @@ def _frontmatter(text: str) -> tuple[dict[str, Any], str]:
         return {}, text
     try:
         meta = yaml.load(head, Loader=_LOADER)  # noqa: S506 (both are safe loaders)
-    except (yaml.YAMLError, ValueError):
+    except markdown.YAML_ERRORS:
         return {}, text
     return (meta, body.partition("\n")[2]) if isinstance(meta, dict) else ({}, text)
 

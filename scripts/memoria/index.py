@@ -373,7 +373,8 @@ class Index:
             self._db.execute("PRAGMA cache_size = -16384")
             if self._identity() != _wanted_identity():
                 with self._transaction():
-                    self._empty()
+                    if self._identity() != _wanted_identity():  # nobody made it while this one waited
+                        self._empty()
         except BaseException:
             self._db.close()
             raise

@@ -7,6 +7,7 @@ Wikilinks and block references as Obsidian defines them (help.obsidian.md, "Inte
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,10 +18,15 @@ from memoria import fence
 _LINK = re.compile(r"(?<!\\)\[\[([^\[\]|#\n]*)(#[^\[\]|\n]*)?(?:\|([^\[\]\n]*))?\]\]")
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 _TARGET = r"\((?!https?://|mailto:)((?:[^()\s]|\([^()\s]*\))*)\)"
-_ELSEWHERE = re.compile(rf"{_CODE.pattern}|(?<![\\!\[\w])\[([^\[\]\n]+)\]{_TARGET}", re.DOTALL)
-_ANCHOR = re.compile(r"\^(?=[a-z]-[0-9a-z]+\s*$)", re.MULTILINE)
+_ELSEWHERE = re.compile(rf"(?<![\\!\[\])}}\w])\[([^\[\]\n]+)\]{_TARGET}")
+_OPENING = re.compile(r"\[{2,}")
+_TICKS = re.compile(r"(?<!\\)(\\*)(`+)")
+_ANCHOR = re.compile(r"(?<!\\)\^(?=[a-z]-[0-9a-z]+\s*$)", re.MULTILINE)
 _PICTURE = re.compile(r"<(?=\s*(?:img|image|iframe|video|audio|embed|object)\b)", re.IGNORECASE)
 _KEY = re.compile(r"^([A-Za-z_][\w-]*)\s*:")
+
+# What loading YAML raises: its own errors, and those of values that are not what their tag says, or nest too deeply.
+YAML_ERRORS = (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,19 +51,47 @@ def line(text: str) -> str:
     words: a path in a repository leads nowhere from a vault.
     """
     flat = " ".join(fence.visible(text).split())
-    flat = _ELSEWHERE.sub(lambda link: _in_words(link[1], link[2]) if link[1] else link[0], flat)
+    spans = _code(flat)
+
+    def is_code(place: int) -> bool:
+        number = bisect_left(spans, (place, 0)) - 1
+        return number >= 0 and place < spans[number][1]
+
+    flat = _ELSEWHERE.sub(
+        lambda link: link[0] if is_code(link.start()) or is_code(link.end()) else _in_words(link[1], link[2]), flat
+    )
     flat = flat.replace("<!--", "&lt;!--").replace("-->", "--&gt;")
     pieces = []
     end = 0
-    for match in _CODE.finditer(flat):  # in code, brackets are code
-        pieces += [_inert(flat[end : match.start()]), match[0]]
-        end = match.end()
+    for start, close in _code(flat):  # in code, brackets are code
+        pieces += [_inert(flat[end:start]), flat[start:close]]
+        end = close
     flat = "".join(pieces) + _inert(flat[end:])
     return _ANCHOR.sub(r"\\^", flat)
 
 
+def _code(text: str) -> list[tuple[int, int]]:
+    """Where the code spans of one line stand: what as many backticks close as opened it (CommonMark 0.31, 6.1)."""
+    runs = list(_TICKS.finditer(text))
+    starts: dict[int, list[int]] = {}
+    for run in runs:
+        starts.setdefault(len(run[2]), []).append(run.start(2))
+    found: list[tuple[int, int]] = []
+    past = 0
+    for run in runs:
+        escaped = len(run[1]) % 2  # the first backtick is then a character
+        length = len(run[2]) - escaped
+        closing = starts.get(length, [])
+        number = bisect_left(closing, run.end())
+        if run.start(2) >= past and number < len(closing):
+            past = closing[number] + length
+            found.append((run.start(2) + escaped, past))
+    return found
+
+
 def _inert(text: str) -> str:
-    return _PICTURE.sub("&lt;", text.replace("[[", r"\[\[").replace("![", r"!\["))
+    text = _OPENING.sub(lambda run: r"\[" * len(run[0]), text)
+    return _PICTURE.sub("&lt;", text.replace("![", r"!\["))
 
 
 def _in_words(label: str, target: str) -> str:
@@ -77,7 +111,7 @@ class Frontmatter:
         self.raw = raw
         try:
             loaded = yaml.load(raw, Loader=_Loader) if raw.strip() else {}  # noqa: S506 (a safe loader)
-        except yaml.YAMLError as error:
+        except YAML_ERRORS as error:
             raise ValueError(f"invalid frontmatter: {' '.join(str(error).split())}") from error
         if not isinstance(loaded, dict):
             raise ValueError("invalid frontmatter: it must be a mapping of keys to values")

@@ -306,18 +306,22 @@ class Toolbox:
             room -= len(block.encode("utf-8", "replace"))
             if room < 200:
                 break
-        return f"{NOTES}\n{fenced('memory', _NEXT.join(blocks))}"
+        return f"{NOTES}\n{_fitting('memory', _NEXT.join(blocks))[0]}"
 
     async def read(self, given: Json) -> str:
         """A page's lines as data, and how to read on."""
         passage = self.library.read(given["path"], given.get("first_line", 1), given.get("lines", LINES), ANSWER_BYTES)
-        more = f"; read on with first_line {passage.last + 1}" if passage.last < passage.total else ""
-        where = f"Lines {passage.first} to {passage.last} of {passage.total}, as of {passage.date}{more}."
-        shown = _within(neutral(f"{_flat(passage.path)}\n\n{passage.text}"), ANSWER_BYTES + 1_000)
-        return f"{NOTES} {where}\n{fenced('memory', shown)}"
+        rows, head = passage.text.split("\n"), f"{_flat(passage.path)}\n\n"
+        while _size(shown := fenced("memory", head + "\n".join(rows))) > _MOST_BYTES and len(rows) > 1:
+            rows = rows[: len(rows) * 3 // 4]  # tags put out of effect are longer than they were
+        last = passage.first + len(rows) - 1 if passage.text else passage.last
+        more = f"; read on with first_line {last + 1}" if last < passage.total else ""
+        where = f"Lines {passage.first} to {last} of {passage.total}, as of {passage.date}{more}."
+        return f"{NOTES} {where}\n{shown}"
 
 
 _NEXT = "\n\n"
+_MOST_BYTES = ANSWER_BYTES + 1_000  # of a fenced text: line breaks, the fence itself, a page's name
 
 
 def _block(found: Found) -> str:
@@ -339,6 +343,21 @@ def _within(text: str, most: int) -> str:
     return text if len(data) <= most else data[:most].decode("utf-8", "ignore")
 
 
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
+
+
+def _fitting(label: str, text: str) -> tuple[str, int]:
+    """The start of a text as a fenced block of at most _MOST_BYTES, and how many of its characters that holds."""
+    most = ANSWER_BYTES
+    while True:
+        start = _within(text, most)
+        block = fenced(label, start)
+        if _size(block) <= _MOST_BYTES:
+            return block, len(start)
+        most = most * 3 // 4  # tags put out of effect are longer than they were
+
+
 def _short(value: Any, most: int = 500) -> Any:
     """The value, or the start of its text when that is long."""
     text = json.dumps(value, ensure_ascii=False)
@@ -348,7 +367,7 @@ def _short(value: Any, most: int = 500) -> Any:
 def _shown(value: Any, first: int = 1) -> str:
     """A value of working memory as JSON, from its ``first`` character on, and how to read on."""
     text = neutral(json.dumps(value, ensure_ascii=False, indent=1))
-    shown = _within(text[first - 1 :], ANSWER_BYTES)
-    last = first - 1 + len(shown)
+    block, length = _fitting("working-memory", text[first - 1 :])
+    last = first - 1 + length
     more = f" Characters {first} to {last} of {len(text)}; read on with first_character {last + 1}."
-    return f"{WORKING}{more if last < len(text) else ''}\n{fenced('working-memory', shown)}"
+    return f"{WORKING}{more if last < len(text) else ''}\n{block}"

@@ -1,12 +1,13 @@
 """Meaning: search that also finds what was said in other words, where the extra ``memoria[semantic]`` is installed.
 
 The words keep the first places; behind them come the documents that are nearest in meaning, then the words' others. Why
-so, and what it is worth: docs/decisions/0035-semantic-extra.md. Without the extra this is the index's own search, and
-nothing more is imported. Knows no model: ``vectors`` does.
+so, and what it is worth: docs/decisions/0035-semantic-extra.md. Without the extra, or with a damaged one, this is the
+index's own search; without it nothing more is imported. Knows no model: ``vectors`` does.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection
 from functools import cache
 from importlib.util import find_spec
@@ -15,6 +16,8 @@ from pathlib import Path
 from memoria import repeats
 from memoria.find import Hit
 from memoria.index import Index
+
+log = logging.getLogger(__name__)
 
 FIRST = 5  # places that belong to the words; behind them come as many that are nearest in meaning, if they are others
 LEAST = 0.15  # cosine below which two texts have nothing to do with each other
@@ -51,7 +54,11 @@ def _near(index: Index, query: str, limit: int, project: str, kinds: Collection[
         return []
     from memoria import vectors  # noqa: PLC0415 (numpy and a tokenizer, only where the extra is installed)
 
-    model = vectors.model(*found)
+    try:
+        model = vectors.model(*found)
+    except vectors.DAMAGED as error:
+        log.warning("search: by words only, because the extra memoria[semantic] is damaged: %s", error)
+        return []
     vectors.refresh(index, model)
     nearest = [item for item in vectors.nearest(index, model, query, 2 * limit, project, kinds) if item[0] >= LEAST]
     hits = index.shown(nearest, limit)

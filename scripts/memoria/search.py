@@ -93,6 +93,7 @@ def _answer(index: Index, line: str, args: argparse.Namespace) -> dict[str, Any]
         query, collection = str(asked["query"]), str(asked.get("collection") or args.project)
     except (ValueError, TypeError, KeyError, AttributeError):
         return {"results": [], "error": 'expected {"query": ..., "collection": ...}'}
+    collection = collection.encode("utf-8", "replace").decode()  # half a surrogate pair is no database's text
     hits = meaning.search(index, query, limit=args.k, project=collection, kinds=tuple(args.kind or ()))
     return {"results": [{k: v for k, v in _record(hit).items() if k in _BRIEF} for hit in hits]}
 

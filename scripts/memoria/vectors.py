@@ -24,6 +24,8 @@ NAME = "wordllama-l2-supercat-256"  # stands beside every stored vector: another
 TEXT_CHARS = 4_000  # of one text; longer ones are about many things
 BATCH = 200  # documents between two commits, and while the index is locked: about a tenth of a second
 CHUNK = 2_000  # documents that are compared at once: some ten MB
+HEADER_BYTES = 100_000_000  # of a safetensors file, at most (the format's own limit)
+DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError)  # what reading a damaged file can raise
 BEST = 3  # passages of a document that are shown
 
 Nearest = tuple[float, int, dict[int, float]]  # cosine, document, and the cosine of its best passages
@@ -33,14 +35,20 @@ class Model:
     """The table and its tokenizer."""
 
     def __init__(self, weights: Path, tokenizer: Path) -> None:
-        """``weights``: a safetensors file with one matrix of 16 bit floats (the format: huggingface/safetensors)."""
+        """``weights``: a safetensors file with one matrix of 16 bit floats (the format: huggingface/safetensors).
+
+        A damaged file: one of DAMAGED.
+        """
         with weights.open("rb") as file:
             start = int.from_bytes(file.read(8), "little")
+            if start > HEADER_BYTES:
+                raise ValueError(f"{weights} is no safetensors file")
             header = json.loads(file.read(start))
         (matrix,) = (value for name, value in header.items() if name != "__metadata__")
         rows, self.size = matrix["shape"]
         offset = 8 + start + matrix["data_offsets"][0]
         self._rows = np.memmap(weights, dtype="<f2", mode="r", offset=offset, shape=(rows, self.size))
+        json.loads(tokenizer.read_bytes())  # of a torn file the next line says so with a bare Exception
         self._tokenizer = Tokenizer.from_file(str(tokenizer))
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()

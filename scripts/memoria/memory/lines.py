@@ -108,7 +108,9 @@ def _clean(text: str) -> str:
 def _object(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
-    except ValueError:
+        # an escaped half of a surrogate pair is a text that no file and no database can hold
+        value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+    except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
 
