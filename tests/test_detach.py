@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from memoria import detach, state
+from memoria import detach, spawnrate, state
 from memoria import paths as places
 from memoria.paths import Paths
 from memoria.settings import Settings
@@ -139,7 +139,7 @@ def test_a_named_interpreter_is_the_only_way_and_a_clones_own_comes_before_uv(
 
 @pytest.fixture
 def witness(paths: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
-    """How many workers have run so far; the minute is a second long, one start is allowed in a real one."""
+    """How many workers have run so far; one start is allowed in a minute that does not end, workers wait a second."""
     state.open_state(paths)
     told, python = tmp_path / "told", tmp_path / "python"
     python.write_text(f"#!/bin/sh\necho ran >> '{told}'\n")
@@ -148,6 +148,10 @@ def witness(paths: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ca
     monkeypatch.setenv("MEMORIA_SPAWNS_PER_MIN", "1")
     monkeypatch.setattr(detach, "MINUTE_S", 1.0)
     Path(paths.state, "spawns").write_bytes(b".")  # this minute's is taken
+    limited = spawnrate.may_spawn
+    monkeypatch.setattr(
+        spawnrate, "may_spawn", lambda path, limit, now: limited(path, limit, Path(path).stat().st_mtime)
+    )
     return lambda: len(told.read_text().splitlines()) if told.exists() else 0
 
 
