@@ -83,7 +83,8 @@ class Finder:
     def __init__(self, path: str, connection: sqlite3.Connection | None = None, candidates: int = _CANDIDATES) -> None:
         """``connection``: one that the writing side has open already. Raises UnreadableError.
 
-        ``candidates``: how many documents a search reads and scores in full; fewer are faster.
+        ``candidates``: how many documents a search scores as wholes, the better half of them also passage by passage;
+        fewer are faster.
         """
         self._own = connection is None
         self._db = _opened(path) if connection is None else connection
