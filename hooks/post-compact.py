@@ -5,7 +5,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
-from memoria.capture import capture
-from memoria.hook import run
+from memoria.capture.capture import capture
+from memoria.capture.hook import run
 
 run(capture)

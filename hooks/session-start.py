@@ -5,7 +5,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
-from memoria.hook import run
-from memoria.recall import session_start
+from memoria.capture.hook import run
+from memoria.recall.session_start import session_start
 
 run(session_start)

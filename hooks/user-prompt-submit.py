@@ -5,7 +5,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
-from memoria.hint import user_prompt_submit
-from memoria.hook import run
+from memoria.recall.prompt_notes import user_prompt_submit
+from memoria.capture.hook import run
 
 run(user_prompt_submit)

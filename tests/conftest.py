@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from memoria.paths import Paths
+from memoria.base.paths import Paths
 
 # A shell that starts the tests in the background has SIGINT ignored, and what they start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from memoria.clock import Zone
-from memoria.memory.event import Event, Stamp, new_id
-from memoria.memory.keep import Keeper
-from memoria.paths import Paths
-from memoria.turn import Exchange, Turn
+from memoria.base.paths import Paths
+from memoria.facts.fact import Event, Stamp, new_id
+from memoria.facts.keeper import Keeper
+from memoria.ground.clock import Zone
+from memoria.transcripts.turn import Exchange, Turn
 
 MONDAY = datetime(2026, 11, 16, 9, 0, tzinfo=UTC)
 SHOP, BLOG = "shop-1a2b3c", "blog-4d5e6f"

@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
-from memoria import catalog, clock
-from memoria.article import KEY_POINTS, Article, Claim
-from memoria.daily import DailyLog, Entry
-from memoria.home import Home
-from memoria.roster import Row
-from memoria.wiki import Wiki
+from memoria.daily.daily_log import DailyLog, Entry
+from memoria.ground import clock
+from memoria.ground.home import Home
+from memoria.wiki import index_page
+from memoria.wiki.article import KEY_POINTS, Article, Claim
+from memoria.wiki.article_cache import Row
+from memoria.wiki.folder import Wiki
 
 DAY = date(2026, 11, 20)
 
@@ -58,9 +59,9 @@ def article(home: Home, slug: str, title: str, *claims: tuple[str, str], related
 def catalogued(home: Home, *entries: Entry) -> None:
     """Write index and log as a compile of these entries would have left them."""
     wiki = Wiki.of(home.paths)
-    (wiki.folder / "index.md").write_text(catalog.index(map(Row.of, wiki.articles())), encoding="utf-8")
-    told = catalog.log_block(home.zone.local(clock.now()), entries, [], []) if entries else ""
-    (wiki.folder / "log.md").write_text(catalog.LOG_INTRO + told, encoding="utf-8")
+    (wiki.folder / "index.md").write_text(index_page.index(map(Row.of, wiki.articles())), encoding="utf-8")
+    told = index_page.log_block(home.zone.local(clock.now()), entries, [], []) if entries else ""
+    (wiki.folder / "log.md").write_text(index_page.LOG_INTRO + told, encoding="utf-8")
 
 
 def run(verb: Any, home: Home, *words: str) -> int:

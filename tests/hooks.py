@@ -10,9 +10,9 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from memoria import paths as places
-from memoria.paths import Paths
-from memoria.spool import Job, Spool
+from memoria.base import paths as places
+from memoria.base.paths import Paths
+from memoria.capture.spool import Job, Spool
 
 HOOKS = Path(places.ROOT, "hooks")
 FILES = {

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from memoria import upkeep
-from memoria.daily import DailyLog, Entry
-from memoria.home import Home
+from memoria.briefing import housekeeping
+from memoria.daily.daily_log import DailyLog, Entry
+from memoria.ground.home import Home
 
 HOUR, DAY = 3600.0, 86_400.0
 
@@ -30,7 +30,7 @@ class Shelf:
         monkeypatch.setenv("MEMORIA_MODEL", "offline")
         monkeypatch.setenv("MEMORIA_PYTHON", "/bin/true")  # a worker or compile that is started does nothing
         monkeypatch.setenv("MEMORIA_TZ", "UTC")
-        monkeypatch.setattr(upkeep, "be_modest", lambda: None)  # pytest itself must not be made slow
+        monkeypatch.setattr(housekeeping, "be_modest", lambda: None)  # pytest itself must not be made slow
 
     def session(
         self, exchanges: int = 2, *, age_s: float = HOUR, name: str = "", cwd: Path | None = None, **envelope: object

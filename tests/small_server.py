@@ -23,7 +23,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from memoria.models import learner, tasks
+from memoria.learning import learner
+from memoria.models import tasks
 from messages_api import MessagesApi, Reply, Scripted, Status
 
 Json = dict[str, Any]

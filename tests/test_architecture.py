@@ -19,45 +19,46 @@ from pathlib import Path
 
 import pytest
 
-from memoria import paths
+from memoria.base import paths
 
 ROOT = Path(paths.ROOT)
 PACKAGE = ROOT / "scripts" / "memoria"
 
-# From the door down. A room imports from floors below its own; models, nouns and ground also from their own floor.
-# A package stands on one floor with all its rooms.
-FLOORS = {
-    "doors": "__main__ cli",
-    "verbs": """
-        capture compile demo diff doctor flush forget hint ingest install learned lint mcp_server observe query
-        recall search show show_working status undo uninstall verify why
-    """,
-    "models": "models",
-    "nouns": """
-        archive article budget bulletin catalog census client_memory client_settings cursor daily docket
-        documents draft evidence feeds find gate hook index intake ledger library line mcp_rooms mcp_tools
-        meaning memory nearness notice page prices project prompt queued ranking receipt rehearsal remote renewal
-        repeats roster shelf shown silence spool survey tally terms tooluse traces transaction transcript turn
-        unsay upkeep vault vectors whereabouts wiki working
-    """,
-    "ground": """
-        assigned backoff clock detach errors exclude fence files home keyshapes locks markdown paths quickjson
-        redact settings spawnrate state steps usage
-    """,
-}
-ORDER = list(FLOORS)
-FLOOR = {name: floor for floor, names in FLOORS.items() for name in names.split()}
-ALONE = {"verbs"}  # floors whose rooms do not know each other
+# From the roof down: a folder imports only from folders below it. cli and __main__ stand above them all.
+FOLDERS = (
+    "commands",  # one module a verb, none knows another
+    "mcp",
+    "learning",
+    "briefing",
+    "forgetting",
+    "models",
+    "working",
+    "wiki",
+    "indexing",
+    "facts",
+    "audit",
+    "daily",
+    "transcripts",
+    "redaction",
+    "recall",
+    "capture",
+    "search",
+    "ground",
+    "base",
+)
+ORDER = {name: place for place, name in enumerate(("doors", *FOLDERS))}
+ALONE = {"commands"}  # folders whose modules do not know each other
+HOOK_FLOOR = {"recall", "capture", "search", "base"}
 
 # What costs the hook more than the interpreter itself (measured: docs/decisions/0003-hook-floor.md).
 SLOW = {"asyncio", "contextlib", "dataclasses", "json", "logging", "pathlib", "re", "subprocess", "typing"}
-BROAD = {"hook": "run", "flush": "the worker's job loop", "cli": "the door"}  # one broad except each
+BROAD = {"capture.hook": "run", "commands.flush": "the worker's job loop", "cli": "the door"}  # one broad except each
 SHARED = {  # package -> the rooms that may know it, when more than one does
-    "yaml": {"documents", "markdown"},  # one writes frontmatter exactly, the other reads any of it fast
-    "tqdm": {"compile", "ingest"},  # progress that a person watches
-    "jsonschema": {"mcp_server", "models.answer"},  # both hold what a model said against a schema
+    "yaml": {"indexing.documents", "ground.markdown"},  # one writes frontmatter exactly, the other reads any of it fast
+    "tqdm": {"commands.compile", "commands.ingest"},  # progress that a person watches
+    "jsonschema": {"commands.mcp", "models.answer"},  # both hold what a model said against a schema
 }
-FLOOR_PATTERN = re.compile(r"scripts/memoria/\{(.+)\}\.py")
+FLOOR_PATTERN = re.compile(r"scripts/memoria/\{(.+)\}/\*\.py")
 LONGEST, MEDIAN = 50, 10  # lines of a function without its docstring
 
 
@@ -130,14 +131,8 @@ def all_imports() -> tuple[Import, ...]:
 
 @cache
 def hook_floor() -> tuple[str, ...]:
-    """The rooms that the linter reads as Python 3.9 (pyproject.toml): the one list of the hook floor."""
-    ruff = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["ruff"]
-    listed = []
-    for patterns in (ruff["lint"]["per-file-ignores"], ruff["per-file-target-version"]):
-        listed += [match[1].split(",") for match in map(FLOOR_PATTERN.fullmatch, patterns) if match]
-    assert len(listed) == 2
-    assert sorted(listed[0]) == sorted(listed[1]), "the linter's two lists of the hook floor differ"
-    return tuple(sorted(set(listed[0]) - {"__init__"}))
+    """The modules of the hook floor's folders."""
+    return tuple(sorted(room for room in rooms() if folder_of(room) in HOOK_FLOOR))
 
 
 def reached_by_hooks() -> set[str]:
@@ -162,26 +157,37 @@ def functions() -> Iterator[tuple[str, int]]:
                 yield f"{room}.{node.name}", lines
 
 
-def floor_of(room: str) -> str:
-    return FLOOR[room.partition(".")[0]]
+def folder_of(room: str) -> str:
+    head = room.partition(".")[0]
+    return head if (PACKAGE / head).is_dir() else "doors"
 
 
-def test_every_room_has_its_floor() -> None:
-    there = {room.partition(".")[0] for room in rooms()}
-    new = sorted(there - set(FLOOR))
-    assert new == [], f"decide for each of {new} what it is and add its name to FLOORS in {Path(__file__).name}"
-    assert set(FLOOR) - there == set(), "FLOORS names rooms that are not there (any more)"
-    assert len(FLOOR) == sum(len(names.split()) for names in FLOORS.values()), "a room stands on two floors"
+def test_every_folder_has_its_place_and_says_what_it_is_for_in_a_sentence() -> None:
+    there = {path.parent.name for path in PACKAGE.glob("*/*.py")}
+    assert there == set(FOLDERS), "decide where a new folder stands and add it to FOLDERS"
+    assert {path.stem for path in PACKAGE.glob("*.py")} == {"__init__", "__main__", "cli"}
+    for folder in FOLDERS:
+        said = ast.get_docstring(tree(PACKAGE / folder / "__init__.py")) or ""
+        first = said.partition("\n\n")[0]
+        assert first.endswith("."), f"{folder}/__init__.py"
+        assert ". " not in first, f"{folder}/__init__.py"
 
 
-def test_a_room_imports_only_from_floors_below_its_own() -> None:
+def test_a_folder_imports_only_from_folders_below_it() -> None:
     wrong = []
     for item in all_imports():
         if item.ours and item.room != item.target:
-            own, other = floor_of(item.room), floor_of(item.target)
-            if ORDER.index(other) < ORDER.index(own) or (own == other and own in ALONE):
-                wrong.append(f"{item.room}:{item.line} ({own}) imports {item.target} ({other})")
+            own, other = folder_of(item.room), folder_of(item.target)
+            if ORDER[other] < ORDER[own] or (own == other and own in ALONE and item.target != own):
+                wrong.append(f"{item.room}:{item.line} imports {item.target}")
     assert wrong == []
+
+
+def test_the_linter_reads_the_hook_floor_as_python_3_9() -> None:
+    ruff = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["ruff"]
+    for patterns in (ruff["lint"]["per-file-ignores"], ruff["per-file-target-version"]):
+        listed = [set(match[1].split(",")) for match in map(FLOOR_PATTERN.fullmatch, patterns) if match]
+        assert listed == [HOOK_FLOOR]
 
 
 def test_no_room_needs_itself_around_a_corner() -> None:
@@ -261,14 +267,7 @@ def test_the_hook_floor_runs_on_python_3_9() -> None:
 
 
 def test_what_hooks_reach_is_the_hook_floor() -> None:
-    assert reached_by_hooks() - set(hook_floor()) == set(), "add it to the hook floor's two lists in pyproject.toml"
-
-
-def test_a_room_says_that_it_is_part_of_the_hook_floor() -> None:
-    saying = {
-        room for room, path in rooms().items() if "Part of the hook floor" in (ast.get_docstring(tree(path)) or "")
-    }
-    assert saying == set(hook_floor())
+    assert reached_by_hooks() - set(hook_floor()) == set(), "what a hook needs lies in a folder of the hook floor"
 
 
 def test_what_catches_everything_is_one_of_three() -> None:

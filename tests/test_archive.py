@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from memoria import show
-from memoria.archive import Archive
-from memoria.daily import Entry, render
-from memoria.errors import ArchiveError, TurnsGoneError, UnknownEntryError
-from memoria.home import Home
-from memoria.turn import Turn
+from memoria.commands import show
+from memoria.daily.daily_log import Entry, render
+from memoria.ground.errors import ArchiveError, TurnsGoneError, UnknownEntryError
+from memoria.ground.home import Home
+from memoria.transcripts.archive import Archive
+from memoria.transcripts.turn import Turn
 
 DAY = date(2026, 11, 21)
 CAP = 1_000_000

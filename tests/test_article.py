@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoria.article import Article, Claim
-from memoria.wiki import Wiki
+from memoria.wiki.article import Article, Claim
+from memoria.wiki.folder import Wiki
 
 S1, S2, S3 = "daily/2026-11-16#^e-a1", "daily/2026-11-17#^e-b2", "daily/2026-11-18#^e-c3"
 PAGE = f"""---

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from memoria.budget import day_bounds, decide, estimate, totals
-from memoria.clock import Zone
-from memoria.ledger import Call
-from memoria.spawnrate import may_spawn
-from memoria.usage import Usage
+from memoria.capture.spawn_rate import may_spawn
+from memoria.daily.ledger import Call
+from memoria.ground.clock import Zone
+from memoria.ground.usage import Usage
+from memoria.models.budget import day_bounds, decide, estimate, totals
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 VIENNA = Zone("Europe/Vienna")

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from memoria import catalog
-from memoria.article import Article
-from memoria.roster import Roster, Row
-from memoria.wiki import Wiki
+from memoria.wiki import index_page
+from memoria.wiki.article import Article
+from memoria.wiki.article_cache import Roster, Row
+from memoria.wiki.folder import Wiki
 
 
 def rows(count: int) -> list[Row]:
@@ -18,29 +18,29 @@ def rows(count: int) -> list[Row]:
 
 
 def test_a_small_index_names_every_article() -> None:
-    text = catalog.index(rows(50))
+    text = index_page.index(rows(50))
     assert all(f"[[concepts/t{n}|" in text for n in range(50))
-    assert catalog.lists(rows(50)) == {}
+    assert index_page.lists(rows(50)) == {}
 
 
 def test_a_large_index_stays_one_page_and_its_lists_name_everything_once() -> None:
-    small, large = catalog.index(rows(400)), catalog.index(rows(10_000))
+    small, large = index_page.index(rows(400)), index_page.index(rows(10_000))
     assert len(large) < 1.1 * len(small) < 12_000
-    listed = "".join(catalog.lists(rows(10_000)).values())
+    listed = "".join(index_page.lists(rows(10_000)).values())
     assert all(listed.count(f"[[concepts/t{n}|") == 1 for n in range(0, 10_000, 97))
-    for name in catalog.lists(rows(10_000)):
+    for name in index_page.lists(rows(10_000)):
         assert f"[[{name.removesuffix('.md')}|" in large
 
 
 def test_the_same_articles_give_the_same_bytes_in_whatever_order() -> None:
     many = rows(500)
-    assert catalog.index(many) == catalog.index(reversed(many))
-    assert catalog.lists(many) == catalog.lists(reversed(many))
+    assert index_page.index(many) == index_page.index(reversed(many))
+    assert index_page.lists(many) == index_page.lists(reversed(many))
 
 
 @pytest.mark.parametrize("title", ["a | b", "x]] y", "[[z", "`code`", "ünder", "漢字", "7 things"])
 def test_any_title_can_stand_in_a_link(title: str) -> None:
-    [line] = [row for row in catalog.index([Row("concepts/x", title, "", "")]).splitlines() if row.startswith("- ")]
+    [line] = [row for row in index_page.index([Row("concepts/x", title, "", "")]).splitlines() if row.startswith("- ")]
     assert line.startswith("- [[concepts/x|")
     assert line.endswith("]]")
     assert line.count("|") == 1

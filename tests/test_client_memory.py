@@ -11,16 +11,21 @@ import pytest
 
 from facts import fact
 from home_of import run
-from memoria import feeds, forget, hint, hook, project, search, upkeep
-from memoria.client_memory import ClientMemory, folder_name
-from memoria.home import Home
-from memoria.index import Index
-from memoria.library import Library
-from memoria.mcp_rooms import IndexSearch
-from memoria.mcp_tools import Toolbox
-from memoria.memory.keep import Keeper
+from memoria.base import project
+from memoria.briefing import housekeeping
+from memoria.capture import hook
+from memoria.commands import forget, search
+from memoria.facts.keeper import Keeper
+from memoria.ground.home import Home
+from memoria.indexing import sources
+from memoria.indexing.client_memory import ClientMemory, folder_name
+from memoria.indexing.index import Index
+from memoria.mcp.backends import IndexSearch
+from memoria.mcp.pages import Library
+from memoria.mcp.tools import Toolbox
+from memoria.recall import prompt_notes
 from memoria.working import WorkingMemory
-from memoria.working.opening import open_store
+from memoria.working.factory import open_store
 
 TOPIC = """---
 name: deploy-order
@@ -62,7 +67,7 @@ def home() -> Home:
 
 def found(home: Home, query: str) -> list[str]:
     with Index(home.paths.index) as index:
-        feeds.refresh(index, home.paths)
+        sources.refresh(index, home.paths)
         return [hit.path for hit in index.search(query, kinds=("memory",))]
 
 
@@ -93,7 +98,7 @@ def test_an_unchanged_memory_is_not_read_again(client: Client, home: Home, monke
     client.remember("MEMORY.md", "- The wombat gate is open.\n")
     assert found(home, "wombat")
     monkeypatch.setattr(ClientMemory, "document", lambda _, memory: pytest.fail(f"{memory.path} was read again"))
-    monkeypatch.setattr("memoria.shelf.head", lambda path: pytest.fail(f"{path} was asked again"))
+    monkeypatch.setattr("memoria.transcripts.client_files.head", lambda path: pytest.fail(f"{path} was asked again"))
     assert found(home, "wombat")
 
 
@@ -138,7 +143,7 @@ def test_a_fact_that_the_client_has_in_another_project_is_offered_as_global(clie
     with Keeper.at(home) as keeper:
         keeper.take([fact("Never use float for money.", "correction"), fact("Deploys go out on Tuesdays.", "fact")])
         for _ in range(2):
-            upkeep.compare_with_client(home, keeper)
+            housekeeping.compare_with_client(home, keeper)
         offered = keeper.offered()
     assert [(event.content, event.also) for event in offered] == [
         ("Never use float for money.", (project.of(str(client.work)).key,))
@@ -187,7 +192,7 @@ def test_a_prompt_is_given_a_topic_that_fits_it(client: Client, home: Home, monk
             "prompt": "why does the wombat gate block the production deploy before staging?",
         }
     )  # fmt: skip
-    told = hint.user_prompt_submit(event, home.settings, home.paths)
+    told = prompt_notes.user_prompt_submit(event, home.settings, home.paths)
     assert told is not None
     text = str(told["hookSpecificOutput"])
     assert str(path) in text

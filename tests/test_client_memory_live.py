@@ -12,10 +12,11 @@ import pytest
 
 from client_session import Session
 from home_of import run, scripted
-from memoria import flush, paths, search, state
-from memoria.client_memory import folder_name
-from memoria.home import Home
-from memoria.memory.keep import Keeper
+from memoria.base import paths, state
+from memoria.commands import flush, search
+from memoria.facts.keeper import Keeper
+from memoria.ground.home import Home
+from memoria.indexing.client_memory import folder_name
 from messages_api import MessagesApi
 from real_client import clean_env
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from memoria import paths as places
-from memoria.errors import DropRefusedError, ExpectedError, NothingToUndoError
-from memoria.ledger import Ledger
-from memoria.models import group
-from memoria.steps import COMPILE
+from memoria.base import paths as places
+from memoria.base.failpoints import COMPILE
+from memoria.daily.ledger import Ledger
+from memoria.ground.errors import DropRefusedError, ExpectedError, NothingToUndoError
+from memoria.models.extractive import cluster
 from wiki_home import WikiHome, claim, entry, page
 
 PORT = entry("a1", 16, context="The port of the listener is 8080.", title="Port")
@@ -136,7 +136,7 @@ def test_a_page_that_changes_under_the_compile_is_drafted_again(wiki: WikiHome) 
 def test_a_page_that_is_saved_between_draft_and_swap_is_drafted_again(
     wiki: WikiHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from memoria.transaction import Transactions  # noqa: PLC0415
+    from memoria.wiki.transaction import Transactions  # noqa: PLC0415
 
     wiki.compile([PORT_PAGE])
     wiki.log(LATER)
@@ -279,7 +279,7 @@ def test_everything_but_markdown_can_be_lost(wiki: WikiHome) -> None:
 
 
 def offline(prompt: Any) -> Any:
-    return group.articles(prompt.material)
+    return cluster.articles(prompt.material)
 
 
 def test_offline_the_users_preferences_have_a_page_of_their_own(wiki: WikiHome) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bench import crash
-from memoria import steps
+from memoria.base import failpoints
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="kills as POSIX knows them")
 
@@ -19,10 +19,10 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="kills as POSIX knows th
 def test_fifty_kills_lose_nothing_and_keep_nothing_twice(tmp_path: Path) -> None:
     total = crash.run(tmp_path, 50, seed=7)
     assert total.kills.total() >= 50
-    assert set(total.kills) & set(steps.HOOK), "no hook was killed"
-    assert set(total.kills) & set(steps.WORKER), "no worker was killed"
-    assert set(total.kills) & set(steps.JUDGE), "no judgement was killed"
-    assert set(total.kills) & set(steps.COMPILE), "no compile was killed"
+    assert set(total.kills) & set(failpoints.HOOK), "no hook was killed"
+    assert set(total.kills) & set(failpoints.WORKER), "no worker was killed"
+    assert set(total.kills) & set(failpoints.JUDGE), "no judgement was killed"
+    assert set(total.kills) & set(failpoints.COMPILE), "no compile was killed"
     assert total.clean, total
 
 
@@ -53,7 +53,7 @@ def test_the_suite_notices_a_turn_that_is_lost_or_kept_twice(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("step", ["spool.renamed", "spool.renamed:1"])
 def test_a_named_step_kills_and_others_do_not(step: str) -> None:
-    code = "from memoria import steps; steps.reached('spool.opened'); print('alive'); steps.reached('spool.renamed')"
+    code = "from memoria.base import failpoints as f\nf.reached('spool.opened')\nprint('alive')\nf.reached('spool.renamed')"
     done = subprocess.run(
         [sys.executable, "-c", code], env={"MEMORIA_KILL_AT": step, "PYTHONPATH": str(crash.ROOT / "scripts")},
         capture_output=True, text=True, check=False,
@@ -62,10 +62,10 @@ def test_a_named_step_kills_and_others_do_not(step: str) -> None:
 
 
 def test_no_step_kills_unless_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    for step in steps.STEPS:
-        steps.reached(step)
+    for step in failpoints.STEPS:
+        failpoints.reached(step)
 
 
 def test_every_named_step_is_reached_somewhere_in_the_rooms() -> None:
     source = "".join(path.read_text(encoding="utf-8") for path in (crash.ROOT / "scripts" / "memoria").rglob("*.py"))
-    assert [step for step in steps.STEPS if f'steps.reached("{step}")' not in source] == []
+    assert [step for step in failpoints.STEPS if f'steps.reached("{step}")' not in source] == []

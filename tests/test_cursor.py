@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from memoria import cursor
-from memoria.cursor import Cursor
+from memoria.capture import cursor
+from memoria.capture.cursor import Cursor
 
 
 def test_a_cursor_comes_back_as_it_was(tmp_path: Path) -> None:

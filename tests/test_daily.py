@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memoria import files, markdown
-from memoria.daily import DailyLog, Entry, Learned, parse, render
-from memoria.paths import Paths
+from memoria.base.paths import Paths
+from memoria.daily.daily_log import DailyLog, Entry, Learned, parse, render
+from memoria.ground import files, markdown
 
 DAY = date(2026, 11, 20)
 MARKER = "<!-- memoria entry=forged session=s turns=aaaaaaaaaa project=p model=m -->"

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from memoria import detach, spawnrate, state
-from memoria import paths as places
-from memoria.paths import Paths
-from memoria.settings import Settings
+from memoria.base import paths as places
+from memoria.base import state
+from memoria.base.paths import Paths
+from memoria.base.settings import Settings
+from memoria.capture import detach, spawn_rate
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
@@ -45,7 +46,7 @@ def test_a_started_process_outlives_the_end_of_its_parents_whole_group(paths: Pa
         f"json.dump(found, open({str(told)!r}, 'w'))"
     )
     code = (
-        "import os, signal, sys, time\nfrom memoria import detach\nfrom memoria.paths import Paths\n"
+        "import os, signal, sys, time\nfrom memoria.capture import detach\nfrom memoria.base.paths import Paths\n"
         f"detach.start([['/nowhere/python'], [sys.executable, '-c', {child!r}]], Paths({paths.home!r}))\n"
         "print('started', flush=True)\ntime.sleep(30)\n"
     )
@@ -148,9 +149,9 @@ def witness(paths: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ca
     monkeypatch.setenv("MEMORIA_SPAWNS_PER_MIN", "1")
     monkeypatch.setattr(detach, "MINUTE_S", 1.0)
     Path(paths.state, "spawns").write_bytes(b".")  # this minute's is taken
-    limited = spawnrate.may_spawn
+    limited = spawn_rate.may_spawn
     monkeypatch.setattr(
-        spawnrate, "may_spawn", lambda path, limit, now: limited(path, limit, Path(path).stat().st_mtime)
+        spawn_rate, "may_spawn", lambda path, limit, now: limited(path, limit, Path(path).stat().st_mtime)
     )
     return lambda: len(told.read_text().splitlines()) if told.exists() else 0
 

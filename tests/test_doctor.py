@@ -14,11 +14,13 @@ from typing import Any
 
 import pytest
 
-from memoria import bulletin, cli, doctor
-from memoria import paths as places
-from memoria.doctor import BROKEN, NOTE, OK, Finding
-from memoria.home import Home
-from memoria.spool import Spool
+from memoria import cli
+from memoria.base import paths as places
+from memoria.briefing import notices
+from memoria.capture.spool import Spool
+from memoria.commands import doctor
+from memoria.commands.doctor import BROKEN, NOTE, OK, Finding
+from memoria.ground.home import Home
 from shelves import DAY, HOUR, Shelf, client
 
 __all__ = ["client"]
@@ -225,18 +227,18 @@ def test_a_hook_that_fails_the_rehearsal_is_broken(home: Home, monkeypatch: pyte
 
 def test_a_line_for_the_user_is_left_once_for_each_kind_until_it_changes(tmp_path: Path) -> None:
     notice = tmp_path / "notice"
-    assert bulletin.tell(tmp_path, "failure", "the model\nis away")
-    assert not bulletin.tell(tmp_path, "failure", "the model is away")
-    assert bulletin.tell(tmp_path, "deferred", "it waits")
+    assert notices.tell(tmp_path, "failure", "the model\nis away")
+    assert not notices.tell(tmp_path, "failure", "the model is away")
+    assert notices.tell(tmp_path, "deferred", "it waits")
     assert notice.read_text() == "the model is away\nit waits\n"
-    assert bulletin.tell(tmp_path, "failure", "the model is gone")
+    assert notices.tell(tmp_path, "failure", "the model is gone")
     assert notice.read_text() == "it waits\nthe model is gone\n", "the newer line takes the place of the older"
     notice.unlink()  # said
-    assert not bulletin.tell(tmp_path, "failure", "the model is gone")
+    assert not notices.tell(tmp_path, "failure", "the model is gone")
     assert not notice.exists()
-    bulletin.clear(tmp_path, "failure")
-    assert bulletin.tell(tmp_path, "failure", "the model is gone")
-    bulletin.clear(tmp_path, "failure")
+    notices.clear(tmp_path, "failure")
+    assert notices.tell(tmp_path, "failure", "the model is gone")
+    notices.clear(tmp_path, "failure")
     assert not notice.exists()
     (tmp_path / "told.json").write_text("[")
-    assert bulletin.tell(tmp_path, "failure", "the model is gone")
+    assert notices.tell(tmp_path, "failure", "the model is gone")

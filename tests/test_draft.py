@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from memoria.daily import Entry
-from memoria.draft import Draft
-from memoria.errors import DropRefusedError
-from memoria.wiki import Wiki
+from memoria.daily.daily_log import Entry
+from memoria.ground.errors import DropRefusedError
+from memoria.wiki.draft import Draft
+from memoria.wiki.folder import Wiki
 from wiki_home import claim, entry, page
 
 

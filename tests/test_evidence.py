@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memoria.evidence import unsupported
+from memoria.wiki.evidence import unsupported
 
 GROUND = """The port is 8080 and the wait 30 s; `connect_timeout` in src/net/client.py.
 We have five workers, 1,500 jobs, version v2.3.1, ratio 0.75. He said: "never on Fridays".

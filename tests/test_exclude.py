@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memoria.exclude import MARKER, Excluder
+from memoria.base.exclude import MARKER, Excluder
 
 ROOT = Path(__file__).parents[1]
 
@@ -74,11 +74,12 @@ def test_a_hostile_pattern_takes_no_time() -> None:
 
 
 def test_it_imports_nothing_slow() -> None:
-    code = "import os, sys; before = set(sys.modules); import memoria.exclude; print(sorted(set(sys.modules) - before))"
+    code = "import os, sys; before = set(sys.modules); import memoria.base.exclude"
+    code += "; print(sorted(set(sys.modules) - before))"
     answer = subprocess.run(
         [sys.executable, "-S", "-E", "-c", f"import sys; sys.path.insert(0, {str(ROOT / 'scripts')!r}); {code}"],
         capture_output=True,
         text=True,
         check=True,
     )
-    assert answer.stdout.strip() == "['__future__', 'memoria', 'memoria.exclude']"
+    assert answer.stdout.strip() == "['__future__', 'memoria', 'memoria.base.exclude']"

@@ -7,17 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from memoria import feeds, files, shown, state
-from memoria.archive import Archive
-from memoria.clock import Zone
-from memoria.daily import DailyLog
-from memoria.index import Index
-from memoria.ledger import Ledger
-from memoria.memory.keep import Keeper
-from memoria.page import Pages
-from memoria.paths import Paths
-from memoria.tally import Tally
-from memoria.turn import Turn
+from memoria.base import state
+from memoria.base.paths import Paths
+from memoria.briefing.page import Pages
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.ledger import Ledger
+from memoria.facts.keeper import Keeper
+from memoria.ground import files
+from memoria.ground.clock import Zone
+from memoria.indexing import sources
+from memoria.indexing.index import Index
+from memoria.indexing.tally import Tally
+from memoria.recall import shown_notes
+from memoria.transcripts.archive import Archive
+from memoria.transcripts.turn import Turn
 
 ENDED = '"ended": "2026-11-21T09:30:00+00:00"'
 TOLD = '"importance": 0.9, "origin": "user", "project": "shop-000001", "tags": ["net"], "time": "2026-11-20T09:30Z"'
@@ -71,27 +74,27 @@ def test_archived_turns_are_found_with_their_session_and_read_once(
 ) -> None:
     archive(world).keep("abcdefgh", date(2026, 11, 20), turns("I love pangolins"))
     with Index(world.index) as index:
-        feeds.refresh(index, world)
+        sources.refresh(index, world)
         (hit,) = index.search("pangolins")
         assert (hit.kind, hit.path, hit.session, hit.project) == ("turn", "archive/abcdefgh", "s-1", "shop-000001")
         assert (hit.title, hit.date) == ("Port of the listener", "2026-11-20")
         monkeypatch.setattr(Archive, "turns", lambda *_: pytest.fail("read again"))
-        assert feeds.refresh(index, world) == 0
+        assert sources.refresh(index, world) == 0
 
 
 def test_a_forgotten_conversation_is_not_found_any_more(world: Paths) -> None:
     archive(world).keep("abcdefgh", date(2026, 11, 20), turns("I love pangolins"))
     with Index(world.index) as index:
-        feeds.refresh(index, world)
+        sources.refresh(index, world)
         archive(world).remove("abcdefgh")
-        feeds.refresh(index, world)
+        sources.refresh(index, world)
         assert index.search("pangolins") == []
 
 
 def test_turns_that_cannot_be_read_are_left_out(world: Paths) -> None:
     files.replace(Path(world.archive, "2026-11-20-abcdefgh.jsonl.gz"), b"no gzip")
     with Index(world.index) as index:
-        feeds.refresh(index, world)
+        sources.refresh(index, world)
         assert index.search("port", kinds=("entry",))
 
 
@@ -99,16 +102,16 @@ def test_an_index_made_anew_holds_the_same(world: Paths) -> None:
     archive(world).keep("abcdefgh", date(2026, 11, 20), turns("I love pangolins"))
     Tally.of(world).opened("s", ["archive/abcdefgh"])
     with Index(world.index) as index:
-        feeds.refresh(index, world)
+        sources.refresh(index, world)
         count, (before,) = len(index), index.search("pangolins")
-        feeds.refresh(index, world, anew=True)
+        sources.refresh(index, world, anew=True)
         (after,) = index.search("pangolins")
         assert (len(index), after.score, after.session) == (count, before.score, before.session)
 
 
 def test_a_replaced_fact_leads_to_its_successor_on_another_day(world: Paths) -> None:
     with Index(world.index) as index:
-        feeds.refresh(index, world)
+        sources.refresh(index, world)
         (hit,) = index.search("listener port 8080", kinds=("fact",))
         assert hit.key == "daily/2026-11-21.md#^l-bbbbbbbb"
         assert hit.project == ""
@@ -117,7 +120,7 @@ def test_a_replaced_fact_leads_to_its_successor_on_another_day(world: Paths) -> 
 
 def test_the_particulars_of_a_fact_are_no_words_of_its_entry(world: Paths) -> None:
     with Index(world.index) as index:
-        feeds.refresh(index, world)
+        sources.refresh(index, world)
         assert index.search("importance successor") == []
 
 
@@ -125,7 +128,7 @@ def page_of(paths: Paths, name: str) -> str:
     daily, ledger = DailyLog.of(paths), Ledger(Path(paths.ledger))
     daily.refresh(ledger)
     with Index(paths.index) as index:
-        feeds.refresh(index, paths)
+        sources.refresh(index, paths)
         with Keeper.of(paths, Zone("UTC")) as keeper:
             Pages.of(paths).prepare(9_500, ledger, daily, index, keeper)
     ledger.close()
@@ -161,10 +164,12 @@ def test_the_page_stays_the_same_while_knowledge_does_whatever_was_used(world: P
 def test_what_is_gone_is_forgotten_where_it_was_counted_and_shown(world: Paths) -> None:
     article(world, "ports", "Which port the listener takes.", "2026-11-01")
     Tally.of(world).opened("s", ["knowledge/concepts/ports.md", "knowledge/concepts/pangolin-affair.md"])
-    shown.Shown(world.hints, "s").add([shown.Note("knowledge/concepts/pangolin-affair.md", ["pangolin_affair"])])
+    shown_notes.Shown(world.hints, "s").add(
+        [shown_notes.Note("knowledge/concepts/pangolin-affair.md", ["pangolin_affair"])]
+    )
     with Index(world.index) as index:
-        feeds.refresh(index, world)
-        feeds.forget_gone(index, world)
+        sources.refresh(index, world)
+        sources.forget_gone(index, world)
     assert [count.key for count in Tally.of(world).counts()] == ["knowledge/concepts/ports.md"]
     left = [path for path in Path(world.state).rglob("*") if path.is_file() and b"pangolin" in path.read_bytes()]
     assert left == []

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hostile import block, check, tricks
-from memoria import fence
+from memoria.base import fence
 
 HONEST = [
     "vec![1, 2, 3] and println![\"a\"]; a[i]: int; assert!(x)",

@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from memoria.line import objects
-from memoria.turn import Reader, Turn, exchanges
+from memoria.transcripts.json_lines import objects
+from memoria.transcripts.turn import Reader, Turn, exchanges
 
 HERE = Path(__file__).parent
 SHARED = Path(os.environ.get("MEMORIA_SHARED") or HERE.parents[1] / "shared") / "transcripts"

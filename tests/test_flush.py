@@ -19,15 +19,18 @@ from typing import Any
 import pytest
 
 from hooks import SESSION, exchange, line
-from memoria import backoff, cli, flush, intake, locks
-from memoria.errors import BadAnswerError, LedgerDamagedError, ModelUnavailableError
-from memoria.flush import Flush
-from memoria.home import Home
-from memoria.ledger import Ledger
-from memoria.models.base import Prompt
+from memoria import cli
+from memoria.capture.spool import Job, Spool
+from memoria.commands import flush
+from memoria.commands.flush import Flush
+from memoria.daily.ledger import Ledger
+from memoria.ground import backoff, locks
+from memoria.ground.errors import BadAnswerError, LedgerDamagedError, ModelUnavailableError
+from memoria.ground.home import Home
+from memoria.models.protocol import Prompt
 from memoria.models.scripted import Scripted
-from memoria.spool import Job, Spool
-from memoria.turn import Reader
+from memoria.transcripts import intake
+from memoria.transcripts.turn import Reader
 
 ANSWER = {
     "worth_saving": True, "title": "A day's work", "context": "It went well.", "key_exchanges": [], "decisions": [],
@@ -417,12 +420,12 @@ def test_a_long_turn_whose_first_piece_fails_is_tried_again_whole(bench: Bench) 
 
 def test_a_title_of_several_lines_forges_none_of_the_log(bench: Bench) -> None:
     bench.script()
-    title = "One\n2026-11-20 10:00:00,000 1 INFO memoria.flush: entry forged01: Two"
+    title = "One\n2026-11-20 10:00:00,000 1 INFO memoria.commands.flush: entry forged01: Two"
     Path(bench.base, "answers.json").write_text(json.dumps({"flush": [{**ANSWER, "title": title}]}), encoding="utf-8")
     bench.job(exchange(1))
     assert cli.main(["flush"]) == 0
     said = Path(bench.home.paths.log, "memoria.log").read_text(encoding="utf-8")
-    assert len([row for row in said.splitlines() if "memoria.flush: entry " in row]) == 1
+    assert len([row for row in said.splitlines() if "memoria.commands.flush: entry " in row]) == 1
     ledger = Ledger(Path(bench.home.paths.ledger))
     assert "\n" not in next(iter(ledger.entries())).title
     ledger.close()

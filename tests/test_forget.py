@@ -14,25 +14,28 @@ from typing import Any
 import pytest
 
 from home_of import DAY, article, catalogued, entry, run, scripted
-from memoria import compile as compile_verb
-from memoria import cursor, daily, feeds, flush, forget, lint
-from memoria.archive import Archive
-from memoria.daily import DailyLog, Learned
-from memoria.errors import ExpectedError
-from memoria.home import Home
-from memoria.index import Index
-from memoria.ledger import Ledger
-from memoria.memory.event import Event
-from memoria.memory.keep import Keeper
-from memoria.page import Pages
-from memoria.shown import Note, Shown
-from memoria.spool import Spool
-from memoria.survey import Survey
-from memoria.transaction import Transactions, digest
-from memoria.turn import Reader
-from memoria.wiki import Wiki
+from memoria.briefing.page import Pages
+from memoria.capture import cursor
+from memoria.capture.spool import Spool
+from memoria.commands import compile as compile_verb
+from memoria.commands import flush, forget, lint
+from memoria.daily import daily_log
+from memoria.daily.daily_log import DailyLog, Learned
+from memoria.daily.ledger import Ledger
+from memoria.facts.fact import Event
+from memoria.facts.keeper import Keeper
+from memoria.ground.errors import ExpectedError
+from memoria.ground.home import Home
+from memoria.indexing import sources
+from memoria.indexing.index import Index
+from memoria.recall.shown_notes import Note, Shown
+from memoria.transcripts.archive import Archive
+from memoria.transcripts.turn import Reader
+from memoria.wiki.folder import Wiki
+from memoria.wiki.snapshot import Survey
+from memoria.wiki.transaction import Transactions, digest
+from memoria.working.factory import open_store
 from memoria.working.memory import WorkingMemory
-from memoria.working.opening import open_store
 
 SECRET = "The merger with Quaggasoft closes in May"
 PLAIN = "Deploys run on Fridays with `make ship`"
@@ -122,7 +125,7 @@ def _caches(home: Home) -> None:
     ledger.note("refused", "01aa", f"not in the source: {SECRET}")
     Shown(home.paths.hints, "s9").add([Note("daily/x.md", ["quaggasoft_key"])])
     with Index(home.paths.index) as index:
-        feeds.refresh(index, home.paths)
+        sources.refresh(index, home.paths)
         with Keeper.at(home) as keeper:
             Pages.of(home.paths).prepare(9_500, ledger, DailyLog.of(home.paths), index, keeper)
     ledger.close()
@@ -284,7 +287,7 @@ def test_a_tombstone_holds_ids_alone_and_a_lost_ledger_learns_of_it(home: Home) 
     assert [each.id for each in ledger.entries()] == ["01bb"]
     ledger.close()
     text = DailyLog.of(home.paths).text(DAY)
-    assert daily.tombstone("01aa", keys) in text.splitlines()
+    assert daily_log.tombstone("01aa", keys) in text.splitlines()
 
 
 def test_databases_keep_nothing_in_their_free_pages(home: Home) -> None:

@@ -12,13 +12,15 @@ from typing import Any
 
 import pytest
 
-from memoria import fence, hint, hook, project, shown, state
-from memoria import paths as places
-from memoria.documents import Document, Passage
-from memoria.index import Index
-from memoria.paths import Paths
-from memoria.recall import session_start
-from memoria.settings import Settings
+from memoria.base import fence, project, state
+from memoria.base import paths as places
+from memoria.base.paths import Paths
+from memoria.base.settings import Settings
+from memoria.capture import hook
+from memoria.indexing.documents import Document, Passage
+from memoria.indexing.index import Index
+from memoria.recall import prompt_notes, shown_notes
+from memoria.recall.session_start import session_start
 
 ROOT = Path(places.ROOT)
 PAYLOAD: dict[str, Any] = json.loads((ROOT / "tests/payloads/UserPromptSubmit.json").read_text("utf-8"))
@@ -61,7 +63,7 @@ def remember(paths: Paths, *notes: Document) -> None:
 
 def ask(paths: Paths, prompt: str = PROMPT, session: str = "s1", cwd: str = "/nowhere/shop", **env: str) -> str:
     event = hook.Event({**PAYLOAD, "prompt": prompt, "session_id": session, "cwd": cwd})
-    output = hint.user_prompt_submit(event, Settings.load(env), paths)
+    output = prompt_notes.user_prompt_submit(event, Settings.load(env), paths)
     if output is None:
         return ""
     told: Any = output["hookSpecificOutput"]
@@ -120,20 +122,22 @@ def test_what_is_asked_after_a_long_paste_is_heard(world: Paths) -> None:
 
 def test_a_sentence_without_an_end_is_looked_at_through_windows() -> None:
     words = [f"q{chr(97 + number // 26)}{chr(97 + number % 26)}x" for number in range(100)]
-    parts = hint.parts_of(" ".join(words))
+    parts = prompt_notes.parts_of(" ".join(words))
     assert len(parts) > 3
-    assert all(len(part.split()) <= hint.PART_WORDS for part in parts)
+    assert all(len(part.split()) <= prompt_notes.PART_WORDS for part in parts)
     assert parts[0].split()[0] == words[0]
     assert parts[-1].split()[-1] == words[-1]
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "...", "!?", "and then", "\u3002\u3002", "\x00\ud800 a b c d"])
 def test_no_prompt_is_too_odd_to_be_taken_apart(text: str) -> None:
-    assert hint.parts_of(text) in ([], [text.strip()], [" ".join(text.split())])
+    assert prompt_notes.parts_of(text) in ([], [text.strip()], [" ".join(text.split())])
 
 
 def test_languages_without_blanks_have_sentences_too() -> None:
-    parts = hint.parts_of("\u6f6e\u4f4d\u8ba1\u600e\u4e48\u6821\u51c6\uff1f\u9762\u5305\u600e\u4e48\u505a\u3002")
+    parts = prompt_notes.parts_of(
+        "\u6f6e\u4f4d\u8ba1\u600e\u4e48\u6821\u51c6\uff1f\u9762\u5305\u600e\u4e48\u505a\u3002"
+    )
     assert len(parts) == 2
 
 
@@ -157,7 +161,7 @@ def test_a_session_is_not_told_what_it_said_itself_until_it_was_compacted(world:
     remember(world, note(session="s1", kind="entry"))
     assert ask(world) == ""
     assert ask(world, session="s2")
-    assert shown.Shown(world.hints, "s1").keys() == set()
+    assert shown_notes.Shown(world.hints, "s1").keys() == set()
 
 
 def test_a_prompt_in_an_excluded_folder_is_given_nothing(world: Paths, tmp_path: Path) -> None:
@@ -188,16 +192,16 @@ def test_what_is_said_stays_within_its_size_and_its_notes_are_whole(world: Paths
     long = "The flush race took the worker lock. " * 30
     remember(world, *(note(f"n{n}", f"{long} {n}", title=f"{n} " + "t" * 500) for n in range(9)))
     said = ask(world)
-    assert 600 < len(said) <= hint.MOST_CHARS
+    assert 600 < len(said) <= prompt_notes.MOST_CHARS
     assert all(row.endswith(".md)") for row in rows(said))
-    assert 1 <= len(rows(said)) <= hint.NOTES
+    assert 1 <= len(rows(said)) <= prompt_notes.NOTES
 
 
 def test_a_megabyte_on_one_line_is_cut_and_costs_no_more(world: Paths) -> None:
     remember(world, note(text="flush race worker lock " + "x" * 1_000_000))
     said = ask(world)
     assert len(rows(said)) == 1
-    assert len(said) <= hint.MOST_CHARS
+    assert len(said) <= prompt_notes.MOST_CHARS
 
 
 def test_a_hostile_note_stays_one_line_inside_its_fence(world: Paths) -> None:
@@ -244,14 +248,14 @@ def test_names_that_the_prompt_does_not_hold_betray_the_notes_use(world: Paths) 
     text = "The flush race: hold `worker.lock` in flush_session() before the worker lock, see scripts/memoria/flush.py."
     remember(world, note(text=text))
     ask(world, PROMPT + " it is in flush_session")
-    (given,) = shown.Shown(world.hints, "s1").notes()
+    (given,) = shown_notes.Shown(world.hints, "s1").notes()
     assert given.marks == ["worker.lock", "scripts/memoria/flush.py"]
     assert given.at > 0
 
 
 def test_a_torn_line_in_the_sessions_file_is_skipped(world: Paths) -> None:
-    given = shown.Shown(world.hints, "s1")
-    given.add([shown.Note("a", ["x_y"])])
+    given = shown_notes.Shown(world.hints, "s1")
+    given.add([shown_notes.Note("a", ["x_y"])])
     with Path(given.path).open("ab") as file:
         file.write(b'{"at": 1, "key": "b", "ma\n[1]\n{"at": "x", "key": "c", "marks": []}\n')
     assert given.keys() == {"a", "c"}

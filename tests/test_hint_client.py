@@ -14,17 +14,20 @@ from typing import Any
 import pytest
 
 from client_session import Session, transcripts
-from memoria import feeds, find, shown, state
-from memoria import paths as places
-from memoria.clock import Zone
-from memoria.daily import DailyLog
-from memoria.index import Index
-from memoria.ledger import Ledger
-from memoria.memory.keep import Keeper
-from memoria.page import Pages
-from memoria.paths import Paths
-from memoria.tally import Tally
-from memoria.turn import Reader
+from memoria.base import paths as places
+from memoria.base import state
+from memoria.base.paths import Paths
+from memoria.briefing.page import Pages
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.ledger import Ledger
+from memoria.facts.keeper import Keeper
+from memoria.ground.clock import Zone
+from memoria.indexing import sources
+from memoria.indexing.index import Index
+from memoria.indexing.tally import Tally
+from memoria.recall import shown_notes
+from memoria.search import reader
+from memoria.transcripts.turn import Reader
 from messages_api import MessagesApi
 from real_client import clean_env
 
@@ -97,7 +100,7 @@ class World:
         daily, ledger = DailyLog.of(self.paths), Ledger(Path(self.paths.ledger))
         daily.refresh(ledger)
         with Index(self.paths.index) as index:
-            feeds.refresh(index, self.paths)
+            sources.refresh(index, self.paths)
             with Keeper.of(self.paths, Zone("UTC")) as keeper:
                 Pages.of(self.paths).prepare(9_500, ledger, daily, index, keeper)
         ledger.close()
@@ -173,12 +176,12 @@ def test_notes_come_once_a_session_again_after_a_compaction_and_never_back_as_tu
     with Session(world.env, world.work, "--plugin-dir", str(ROOT)) as session:
         session.ask(PROMPT)
         session.ask(PROMPT)
-        once = shown.Shown(world.paths.hints, session.id).lines()
+        once = shown_notes.Shown(world.paths.hints, session.id).lines()
         session.compact()
         session.ask(PROMPT)
         session.settle()
         session.end()
-    lines = shown.Shown(world.paths.hints, session.id).lines()
+    lines = shown_notes.Shown(world.paths.hints, session.id).lines()
     assert ["key" in line for line in once] == [True]
     assert ["key" in line for line in lines] == [True, False, True]
     given = [run for run in session.hooks if run.event == "UserPromptSubmit" and run.stdout]
@@ -258,6 +261,6 @@ def test_a_note_whose_name_the_answer_says_is_counted_as_used(world: World) -> N
     subprocess.run(worker, env=env, check=True, capture_output=True, timeout=60)
     (count,) = Tally.of(world.paths).counts()
     assert (count.key, count.shown, count.used) == ("knowledge/concepts/worker-lock.md", 1, 1)
-    with find.Finder(world.paths.index) as finder:
+    with reader.Finder(world.paths.index) as finder:
         uses = finder._db.execute("SELECT uses FROM documents WHERE key = ?", (count.key,)).fetchone()
     assert uses == (1,)

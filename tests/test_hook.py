@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hooks import FILES, Client, exchange
-from memoria import hook
+from memoria.capture import hook
 
 PAYLOADS = sorted(Path(__file__).with_name("payloads").glob("*.json"))
 JUNK = (

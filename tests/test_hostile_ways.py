@@ -25,13 +25,14 @@ from client_session import Session
 from facts import keeper
 from hostile import LEAK, LONGEST_LINE, MEGABYTE, MOST_TOKENS, ORDER, block, check, inside, reached, tricks
 from loopback import Json
-from memoria import find, state
-from memoria import paths as places
-from memoria.daily import DailyLog
-from memoria.memory.sync import Sync
-from memoria.models.base import SYSTEM
-from memoria.paths import Paths
-from memoria.remote import Server
+from memoria.base import paths as places
+from memoria.base import state
+from memoria.base.paths import Paths
+from memoria.daily.daily_log import DailyLog
+from memoria.facts.memory_server import Server
+from memoria.facts.sync import Sync
+from memoria.models.protocol import SYSTEM
+from memoria.search import reader
 from memory_server import KEY, running
 from messages_api import MessagesApi, Request
 from real_client import clean_env
@@ -305,7 +306,7 @@ class Talk:
             self.results.setdefault(name, []).append(text)
 
 
-KINDS = find.KINDS
+KINDS = reader.KINDS
 CLIENT = {"client"} if "memory" in KINDS else set()  # where the client's own memory is found beside ours
 
 

@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoria import find, search, terms
-from memoria.documents import Document, Passage
-from memoria.find import Finder, UnreadableError
-from memoria.index import Index, scanned
+from memoria.commands import search
+from memoria.indexing.documents import Document, Passage
+from memoria.indexing.index import Index, scanned
+from memoria.search import reader, tokens
+from memoria.search.reader import Finder, UnreadableError
 
 ARTICLE = """---
 title: The flush lock
@@ -258,7 +259,7 @@ def test_a_file_that_breaks_in_the_middle_is_set_aside_when_it_is_next_used(home
         assert keys(index, "okapi zebra")
 
 
-@pytest.mark.parametrize("version", [0, 1, find.VERSION + 1])
+@pytest.mark.parametrize("version", [0, 1, reader.VERSION + 1])
 def test_an_index_of_another_version_is_made_anew(home: Path, path: Path, version: int) -> None:
     with Index(path) as index:
         index.sync(home)
@@ -315,7 +316,7 @@ def test_readers_see_the_old_index_until_a_rebuild_is_whole(home: Path, path: Pa
 
 
 def test_a_locked_index_is_left_as_it_is(home: Path, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memoria.index._BUSY_S", 0.01)
+    monkeypatch.setattr("memoria.indexing.index._BUSY_S", 0.01)
     with Index(path) as holder, Index(path) as other, holder._transaction():
         assert other.sync(home) == 0
         assert other.search("zebra") == []
@@ -411,7 +412,7 @@ def test_text_is_found_as_people_and_code_write_it(text: str, query: str) -> Non
 def test_any_text_can_be_indexed_and_asked_for(text: str) -> None:
     with Index(":memory:") as index:
         index.add([note("a", text, title=text, tags=(text,))])
-        assert keys(index, text) == (["knowledge/concepts/a.md"] if terms.of_query(text) else [])
+        assert keys(index, text) == (["knowledge/concepts/a.md"] if tokens.of_query(text) else [])
         index.remove(["knowledge/concepts/a.md"])
         assert keys(index, text) == []
 
@@ -461,7 +462,7 @@ def test_a_line_of_a_megabyte_and_a_file_that_is_not_text_are_taken_in(home: Pat
 
 
 def test_common_words_alone_still_find_the_newest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(find, "_ROWS", 10)
+    monkeypatch.setattr(reader, "_ROWS", 10)
     with Index(":memory:") as index:
         index.add(note(f"n{number}", "commit the change") for number in range(30))
         index.add([note("both", "commit the walrus")])

@@ -16,13 +16,16 @@ from pathlib import Path
 
 import pytest
 
-from memoria import census, cli, prices, shelf
-from memoria import paths as places
-from memoria.home import Home
-from memoria.ledger import Ledger
-from memoria.receipt import Receipt
-from memoria.spool import Spool
-from memoria.turn import Reader
+from memoria import cli
+from memoria.audit import estimate
+from memoria.audit.receipt import Receipt
+from memoria.base import paths as places
+from memoria.capture.spool import Spool
+from memoria.daily.ledger import Ledger
+from memoria.ground.home import Home
+from memoria.models import prices
+from memoria.transcripts import client_files
+from memoria.transcripts.turn import Reader
 from shelves import DAY, HOUR, Shelf, client, entries, since
 
 __all__ = ["client"]
@@ -175,7 +178,7 @@ def test_jobs_that_a_killed_run_left_are_taken_up_though_nothing_else_is_to_be_d
     assert "There is nothing to bring in" not in ingest("--dry-run")[1]
     ledger = Ledger(Path(home.paths.ledger))
     receipt = Receipt(home, ledger, Spool(home.paths.spool))
-    (found,) = shelf.transcripts(shelf.folder(os.environ))
+    (found,) = client_files.transcripts(client_files.folder(os.environ))
     receipt.capture(receipt.account(found), "Ingest")
     ledger.close()
     monkeypatch.setenv("MEMORIA_PYTHON", sys.executable)
@@ -233,11 +236,11 @@ def test_the_census_survives_lines_of_every_length(tmp_path: Path) -> None:
     long = 'x"\\' * 700_000  # two blocks and more, full of what must be escaped
     path = tmp_path / "one.jsonl"
     path.write_bytes(line("hello") + line(long) + b"junk\n\n" + line("client", isMeta=True) + line("bye")[:-1])
-    counted = census.count(path)
+    counted = estimate.count(path)
     assert (counted.lines, counted.turns) == (6, 3)
     assert counted.chars >= len(long)
     path.write_bytes(b"")
-    assert census.count(path) == census.Census()
+    assert estimate.count(path) == estimate.Census()
 
 
 SHARED = Path(os.environ.get("MEMORIA_SHARED") or Path(places.ROOT).parent / "shared")
@@ -245,9 +248,9 @@ SHARED = Path(os.environ.get("MEMORIA_SHARED") or Path(places.ROOT).parent / "sh
 
 @pytest.mark.skipif(not (SHARED / "transcripts").is_dir(), reason="no real transcripts here")
 def test_the_census_of_real_transcripts_is_near_the_exact_count() -> None:
-    total, turns, chars = census.Census(), 0, 0
+    total, turns, chars = estimate.Census(), 0, 0
     for path in (SHARED / "transcripts").glob("*.jsonl"):
-        total += census.count(path)
+        total += estimate.count(path)
         reader = Reader()
         with path.open("rb") as file:
             for turn in (*reader.read(file), *reader.settle()):

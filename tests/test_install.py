@@ -16,10 +16,11 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as how
 from hypothesis import strategies as st
 
-from memoria import install, paths, uninstall
-from memoria.client_settings import ClientSettings, plugin_hooks
-from memoria.errors import ClientSettingsError
-from memoria.home import Home
+from memoria.audit.client_settings import ClientSettings, plugin_hooks
+from memoria.base import paths
+from memoria.commands import install, uninstall
+from memoria.ground.errors import ClientSettingsError
+from memoria.ground.home import Home
 from messages_api import MessagesApi
 from real_client import clean_env, run_claude
 
@@ -309,7 +310,7 @@ def test_a_file_that_cannot_be_written_is_said_and_left(
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("memoria.files.replace", full)
+    monkeypatch.setattr("memoria.ground.files.replace", full)
     with pytest.raises(ClientSettingsError, match="No space left"):
         run(install)
     assert file.read_bytes() == before

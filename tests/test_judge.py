@@ -22,22 +22,25 @@ from typing import Any
 import pytest
 
 from hooks import HOOKS, SESSION, Client, line
-from memoria import detach, flush, locks, observe, steps
-from memoria import paths as places
-from memoria.daily import DailyLog, Entry
-from memoria.errors import BadAnswerError, ModelUnavailableError
-from memoria.flush import Flush
-from memoria.home import Home
-from memoria.ledger import Call, Ledger
-from memoria.memory.event import Event
-from memoria.memory.keep import Keeper
-from memoria.memory.lines import Lines
-from memoria.memory.store import Store
-from memoria.models.base import Prompt
+from memoria.base import failpoints
+from memoria.base import paths as places
+from memoria.base.paths import Paths
+from memoria.capture import detach
+from memoria.capture.spool import Spool
+from memoria.commands import flush, observe
+from memoria.commands.flush import Flush
+from memoria.commands.observe import Attention
+from memoria.daily.daily_log import DailyLog, Entry
+from memoria.daily.ledger import Call, Ledger
+from memoria.facts.fact import Event
+from memoria.facts.keeper import Keeper
+from memoria.facts.lines import Lines
+from memoria.facts.store import Store
+from memoria.ground import locks
+from memoria.ground.errors import BadAnswerError, ModelUnavailableError
+from memoria.ground.home import Home
+from memoria.models.protocol import Prompt
 from memoria.models.scripted import Item, Scripted
-from memoria.observe import Attention
-from memoria.paths import Paths
-from memoria.spool import Spool
 
 FLAG = "No, never push {} to main, because main is deployed at once."
 PLAIN = "Please look at part {} of the settings page and tell me what you find."
@@ -415,7 +418,7 @@ def test_one_model_call_at_a_time_whoever_makes_it(person: Person) -> None:
 def waits_for_lock(thread: threading.Thread) -> bool:
     frame = sys._current_frames().get(thread.ident or 0)
     while frame:
-        if frame.f_code.co_name == "waiting" and frame.f_globals["__name__"] == "memoria.locks":
+        if frame.f_code.co_name == "waiting" and frame.f_globals["__name__"] == "memoria.ground.locks":
             return True
         frame = frame.f_back
     return False
@@ -599,7 +602,7 @@ def test_facts_that_cannot_be_kept_wait_and_the_turn_stays_open(
 
 
 @pytest.mark.skipif(os.name == "nt", reason="kills as POSIX knows them")
-@pytest.mark.parametrize("step", steps.JUDGE)
+@pytest.mark.parametrize("step", failpoints.JUDGE)
 def test_a_worker_killed_in_the_middle_of_a_judgement_is_made_good_by_the_next(
     person: Person, tmp_path: Path, step: str
 ) -> None:

@@ -10,22 +10,22 @@ from typing import Any, cast
 import pytest
 
 from facts import MONDAY, SHOP, exchange, fact, keeper
-from memoria import docket, notice
-from memoria.docket import Docket
-from memoria.errors import BadAnswerError, MemoryStoreError, ModelUnavailableError
-from memoria.home import Home
-from memoria.intake import Intake
-from memoria.ledger import Ledger
-from memoria.memory import saved
-from memoria.memory.keep import Keeper
-from memoria.models import learner as learn
-from memoria.models.base import Completion, Prompt, Usage
-from memoria.models.learner import Learner, Session
+from memoria.daily.ledger import Ledger
+from memoria.facts import client_saved, cues
+from memoria.facts.keeper import Keeper
+from memoria.ground.errors import BadAnswerError, MemoryStoreError, ModelUnavailableError
+from memoria.ground.home import Home
+from memoria.learning import learner as learn
+from memoria.learning import pending
+from memoria.learning.learner import Learner, Session
+from memoria.learning.pending import Docket
+from memoria.models.extractive.offline import Offline
 from memoria.models.metered import Metered
-from memoria.models.offline import Offline
+from memoria.models.protocol import Completion, Prompt, Usage
 from memoria.models.scripted import Scripted
-from memoria.tooluse import describe
-from memoria.turn import Exchange
+from memoria.transcripts.intake import Intake
+from memoria.transcripts.tool_lines import describe
+from memoria.transcripts.turn import Exchange
 from messages_api import MessagesApi, Status
 from ollama_api import OllamaApi
 from real_client import clean_env
@@ -64,10 +64,10 @@ class Listed:
         self.closed: list[str] = []
         self.failures: list[Exception] = []
 
-    def due(self, intake: Intake, *, rest: bool = True) -> list[docket.Batch]:
-        return docket.due(docket.pending(self.turns, set(self.closed).intersection), 5 if rest else 0)
+    def due(self, intake: Intake, *, rest: bool = True) -> list[pending.Batch]:
+        return pending.due(pending.pending(self.turns, set(self.closed).intersection), 5 if rest else 0)
 
-    def judged(self, session: str, batch: docket.Batch) -> None:
+    def judged(self, session: str, batch: pending.Batch) -> None:
         self.closed += [mark for unit in batch for mark in unit.marks]
 
     def failed(self, session: str, error: Exception) -> bool:
@@ -87,7 +87,7 @@ def talk(count: int, start: int = 1) -> list[Exchange]:
     return [exchange(number, f"{TALK} {number}") for number in range(start, start + count)]
 
 
-def users(batches: list[docket.Batch]) -> list[list[str]]:
+def users(batches: list[pending.Batch]) -> list[list[str]]:
     return [[unit.exchange.texts("user")[0] for unit in batch] for batch in batches]
 
 
@@ -96,20 +96,20 @@ def users(batches: list[docket.Batch]) -> list[list[str]]:
 
 def test_a_flagged_turn_is_due_alone_at_once_and_the_rest_every_five() -> None:
     turns = talk(2)
-    assert docket.due(docket.pending(turns, set().intersection), 5) == []
+    assert pending.due(pending.pending(turns, set().intersection), 5) == []
     turns = [*turns, exchange(3, FLAG), *talk(2, 4)]
-    (alone,) = docket.due(docket.pending(turns, set().intersection), 5)
+    (alone,) = pending.due(pending.pending(turns, set().intersection), 5)
     assert users([alone]) == [[FLAG]]
     turns += talk(1, 6)
-    left = docket.pending(turns, set(alone[0].marks).intersection)
-    assert users(docket.due(left, 5)) == [[f"{TALK} {number}" for number in (1, 2, 4, 5, 6)]]
-    assert docket.due(left, 0) == []
+    left = pending.pending(turns, set(alone[0].marks).intersection)
+    assert users(pending.due(left, 5)) == [[f"{TALK} {number}" for number in (1, 2, 4, 5, 6)]]
+    assert pending.due(left, 0) == []
 
 
 def test_flagged_turns_that_had_to_wait_are_due_together_as_many_as_a_call_finds_facts() -> None:
     turns = [exchange(number, f"{FLAG} {number}") for number in range(7)]
-    assert list(map(len, docket.due(docket.pending(turns, set().intersection), 5))) == [5, 2]
-    assert list(map(len, docket.due(docket.pending(turns, set().intersection), 5, chars=turns[0].size * 2))) == [
+    assert list(map(len, pending.due(pending.pending(turns, set().intersection), 5))) == [5, 2]
+    assert list(map(len, pending.due(pending.pending(turns, set().intersection), 5, chars=turns[0].size * 2))) == [
         2,
         2,
         2,
@@ -119,22 +119,22 @@ def test_flagged_turns_that_had_to_wait_are_due_together_as_many_as_a_call_finds
 
 def test_commands_and_short_words_do_not_count_towards_a_call() -> None:
     said = ["/compact", "fix tests", "ok", "hello", "go on"]
-    assert docket.due(docket.pending([exchange(n, text) for n, text in enumerate(said)], set().intersection), 5) == []
+    assert pending.due(pending.pending([exchange(n, text) for n, text in enumerate(said)], set().intersection), 5) == []
 
 
 def test_a_transcript_whose_turns_have_new_names_is_not_judged_again() -> None:
-    (unit,) = docket.pending([exchange(1, FLAG)], set().intersection)
+    (unit,) = pending.pending([exchange(1, FLAG)], set().intersection)
     (turn, answer) = exchange(1, FLAG).turns
     renamed = Exchange((type(turn)("another-key", "user", turn.text, time=turn.time), answer))
-    assert docket.pending([renamed], set(unit.marks).intersection) == []
+    assert pending.pending([renamed], set(unit.marks).intersection) == []
     reworded = Exchange((type(turn)(turn.key, "user", "other words", time=turn.time), answer))
-    assert docket.pending([reworded], set(unit.marks).intersection) == []
+    assert pending.pending([reworded], set(unit.marks).intersection) == []
 
 
 def test_what_a_sub_agent_is_told_is_no_word_of_the_user() -> None:
     (turn, answer) = exchange(1, FLAG).turns
     told = Exchange((replace(turn, sidechain=True), replace(answer, sidechain=True)))
-    assert docket.own([told, exchange(2, TALK)]) == [exchange(2, TALK)]
+    assert pending.own([told, exchange(2, TALK)]) == [exchange(2, TALK)]
 
 
 # -- the run
@@ -198,7 +198,7 @@ def test_answers_that_stay_bad_leave_the_last_word_to_the_patterns(tmp_path: Pat
 def test_the_flush_learns_from_the_rest_only(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
         turns = [exchange(1, FLAG), *talk(2, 2)]
-        home.store.mark_judged(S.id, docket.pending(turns[:1], set().intersection)[0].marks)
+        home.store.mark_judged(S.id, pending.pending(turns[:1], set().intersection)[0].marks)
         learner = Learner(home, [], cast("Docket", Listed()))
         claims = [
             {"kind": "fact", "content": "Judged already before.", "quote": FLAG, "origin": "user"},
@@ -424,7 +424,7 @@ def test_a_known_fact_that_the_assistant_saves_in_a_second_project_is_counted_an
     ],
 )
 def test_every_way_of_saving_is_seen(tool: str, given: dict[str, Any]) -> None:
-    assert saved.holds(saved.from_lines([describe(tool, given)]), fact("Use pnpm, not npm."))
+    assert client_saved.holds(client_saved.from_lines([describe(tool, given)]), fact("Use pnpm, not npm."))
 
 
 @pytest.mark.parametrize(
@@ -437,14 +437,14 @@ def test_every_way_of_saving_is_seen(tool: str, given: dict[str, Any]) -> None:
     ],
 )
 def test_reading_or_writing_elsewhere_is_no_saving(tool: str, given: dict[str, Any]) -> None:
-    assert saved.from_lines([describe(tool, given)]) == []
+    assert client_saved.from_lines([describe(tool, given)]) == []
 
 
 @pytest.mark.parametrize(
     "path", ["/home/me/projects/game/memory/alloc.md", "/home/me/projects/memory/notes.md", "/repo/memory/x.md"]
 )
 def test_a_folder_of_the_users_own_called_memory_is_not_the_clients(path: str) -> None:
-    assert not saved.is_memory(path)
+    assert not client_saved.is_memory(path)
 
 
 def test_of_a_memory_too_long_for_a_line_the_file_itself_is_read(tmp_path: Path) -> None:
@@ -454,7 +454,7 @@ def test_of_a_memory_too_long_for_a_line_the_file_itself_is_read(tmp_path: Path)
     memory.write_text(text)
     told = describe("Write", {"file_path": str(memory), "content": text})
     assert "commit directly" not in told
-    assert saved.holds(saved.from_lines([told]), fact("Never commit directly to main."))
+    assert client_saved.holds(client_saved.from_lines([told]), fact("Never commit directly to main."))
 
 
 # -- the patterns
@@ -494,4 +494,4 @@ def test_patterns_would_rather_miss_than_invent(half: str, precision: float, rec
     ],
 )
 def test_what_is_no_rule_is_not_taken_for_one(user: str) -> None:
-    assert notice.claims([exchange(1, user).material()]) == []
+    assert cues.claims([exchange(1, user).material()]) == []

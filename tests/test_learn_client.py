@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from client_session import Session, wait_until
-from memoria import paths as places
-from memoria.daily import DailyLog
-from memoria.memory.event import Event
-from memoria.memory.store import Store
-from memoria.paths import Paths
-from memoria.spool import Spool
+from memoria.base import paths as places
+from memoria.base.paths import Paths
+from memoria.capture.spool import Spool
+from memoria.daily.daily_log import DailyLog
+from memoria.facts.fact import Event
+from memoria.facts.store import Store
 from messages_api import MessagesApi
 from real_client import clean_env
 

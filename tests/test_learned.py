@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from facts import BLOG, SHOP, fact
-from memoria import learned
-from memoria.clock import Zone
-from memoria.errors import ExpectedError
-from memoria.home import Home
-from memoria.memory.keep import Keeper
-from memoria.paths import Paths
-from memoria.settings import Settings
+from memoria.base.paths import Paths
+from memoria.base.settings import Settings
+from memoria.commands import learned
+from memoria.facts.keeper import Keeper
+from memoria.ground.clock import Zone
+from memoria.ground.errors import ExpectedError
+from memoria.ground.home import Home
 
 
 @pytest.fixture

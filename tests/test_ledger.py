@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from memoria import ledger as room
-from memoria.daily import DailyLog, Entry
-from memoria.errors import LedgerError
-from memoria.ledger import Booked, Call, Ledger
-from memoria.paths import Paths
+from memoria.base.paths import Paths
+from memoria.daily import ledger as room
+from memoria.daily.daily_log import DailyLog, Entry
+from memoria.daily.ledger import Booked, Call, Ledger
+from memoria.ground.errors import LedgerError
 
 BOOKED = Booked("one", "2026-11-20", "s", "shop-000000", "Title", ("k1", "k2"))
 

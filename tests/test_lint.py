@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from home_of import DAY, article, catalogued, entry, run, scripted
-from memoria import lint, nearness
-from memoria.home import Home
-from memoria.survey import Survey
-from memoria.transaction import Transactions
-from memoria.wiki import Wiki
+from memoria.commands import lint
+from memoria.ground.home import Home
+from memoria.wiki import minhash
+from memoria.wiki.folder import Wiki
+from memoria.wiki.snapshot import Survey
+from memoria.wiki.transaction import Transactions
 
 LOCK = "Hold `worker.lock` before reading the spool, because a hook may come in between."
 SHIP = "Deploys run on Fridays with `make ship`, after the release notes were read."
@@ -197,7 +198,7 @@ def test_structure_alone_asks_no_model_and_a_model_that_fails_is_a_remark(
 
 def test_texts_that_share_most_words_meet_and_the_work_does_not_grow_with_their_square() -> None:
     same = {str(number): frozenset(f"w{word}" for word in range(30)) for number in range(400)}
-    pairs = list(nearness.pairs(same, 0.9))
-    assert len(pairs) <= 400 * nearness.NEIGHBOURS
+    pairs = list(minhash.pairs(same, 0.9))
+    assert len(pairs) <= 400 * minhash.NEIGHBOURS
     half = {"a": frozenset("abcdefghij"), "b": frozenset("abcdefghix"), "c": frozenset("klmnopqrst")}
-    assert [(one, other) for one, other, _ in nearness.pairs(half, 0.7)] == [("a", "b")]
+    assert [(one, other) for one, other, _ in minhash.pairs(half, 0.7)] == [("a", "b")]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memoria import documents, markdown
+from memoria.ground import markdown
+from memoria.indexing import documents
 
 
 @pytest.mark.parametrize(

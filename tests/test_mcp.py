@@ -15,9 +15,9 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from loopback import Json
-from memoria.errors import PageNotFoundError
-from memoria.library import Library
-from memoria.paths import Paths
+from memoria.base.paths import Paths
+from memoria.ground.errors import PageNotFoundError
+from memoria.mcp.pages import Library
 from messages_api import MessagesApi
 from real_client import clean_env, run_claude
 

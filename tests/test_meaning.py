@@ -12,10 +12,12 @@ from pathlib import Path
 import pytest
 
 from bench import meaning as bench
-from memoria import find, meaning, search, terms
-from memoria.documents import Document, Passage
-from memoria.home import Home
-from memoria.index import Index
+from memoria.commands import search
+from memoria.ground.home import Home
+from memoria.indexing import meaning
+from memoria.indexing.documents import Document, Passage
+from memoria.indexing.index import Index
+from memoria.search import reader, tokens
 
 installed = pytest.mark.skipif(meaning.files() is None, reason="the extra memoria[semantic] is not installed")
 
@@ -28,7 +30,7 @@ def note(name: str, text: str, **more: object) -> Document:
     return Document(path=f"note/{name}", kind="fact", passages=(Passage(text),), **more)  # type: ignore[arg-type]
 
 
-def paths(hits: Sequence[find.Hit]) -> list[str]:
+def paths(hits: Sequence[reader.Hit]) -> list[str]:
     return [hit.path for hit in hits]
 
 
@@ -42,7 +44,7 @@ def index() -> Index:
 def test_no_question_of_the_bench_shares_a_word_with_its_note() -> None:
     pairs = bench.pairs()
     assert len(pairs) == 60
-    assert not [question for note, question in pairs if set(terms.of(note)) & set(terms.of_query(question))]
+    assert not [question for note, question in pairs if set(tokens.of(note)) & set(tokens.of_query(question))]
 
 
 @installed
@@ -97,7 +99,7 @@ def test_what_was_superseded_leads_to_its_successor_by_meaning_too(index: Index)
 
 @installed
 def test_vectors_are_worked_out_once_and_follow_what_changes(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
-    from memoria import vectors  # noqa: PLC0415 (needs the extra)
+    from memoria.indexing import vectors  # noqa: PLC0415 (needs the extra)
 
     embedded: list[str] = []
     embed = vectors.Model.embed
@@ -171,7 +173,7 @@ def test_the_command_line_says_what_was_found_in_other_words(
 
 def test_without_the_extra_the_results_are_the_indexes_own(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(meaning, "files", lambda: None)
-    monkeypatch.setitem(sys.modules, "memoria.vectors", None)
+    monkeypatch.setitem(sys.modules, "memoria.indexing.vectors", None)
     for query in (ASKED, "puppy", "the", ""):
         ours, own = meaning.search(index, query), index.search(query)
         assert [(hit.key, hit.score, hit.passages, hit.by) for hit in ours] == [
@@ -199,19 +201,20 @@ def test_with_damaged_files_the_words_still_find(
 
 
 def test_looking_for_words_loads_no_model() -> None:
-    code = "import sys, memoria.search, memoria.query, memoria.mcp_rooms, memoria.hint\nprint(*sys.modules)"
+    code = "import sys, memoria.commands.search, memoria.commands.query, memoria.mcp.backends\n"
+    code += "import memoria.recall.prompt_notes\nprint(*sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert not {"numpy", "tokenizers", "wordllama", "memoria.vectors"} & set(run.stdout.split())
+    assert not {"numpy", "tokenizers", "wordllama", "memoria.indexing.vectors"} & set(run.stdout.split())
 
 
 @installed
 def test_the_weights_are_read_without_the_package_that_brings_them(tmp_path: Path) -> None:
     """Its own loader looks for the tokenizer where it is not and then downloads it."""
     code = (
-        "import sys\nfrom memoria import meaning\nfrom memoria.index import Index\n"
+        "import sys\nfrom memoria.indexing import meaning\nfrom memoria.indexing.index import Index\n"
         "index = Index(':memory:')\nmeaning.search(index, 'x')\nprint(*sys.modules)"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
     loaded = set(run.stdout.split())
-    assert "memoria.vectors" in loaded
+    assert "memoria.indexing.vectors" in loaded
     assert not {"wordllama", "requests", "pydantic", "safetensors", "multiprocessing.pool"} & loaded

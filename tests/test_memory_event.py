@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facts import MONDAY, SHOP
-from memoria.memory.event import MAX_EVENTS, Event, Material, Stamp, check, sentences
+from memoria.facts.fact import MAX_EVENTS, Event, Material, Stamp, check, sentences
 
 STAMP = Stamp(SHOP, "s-1", MONDAY)
 SAID = Material(

@@ -9,14 +9,15 @@ import pytest
 
 from facts import BLOG, SHOP, fact, keeper
 from home_of import run
-from memoria import flush, upkeep
-from memoria.errors import ExpectedError, MemoryStoreError
-from memoria.home import Home
-from memoria.memory.event import GLOBAL
-from memoria.memory.keep import Keeper
-from memoria.memory.lines import Lines
-from memoria.memory.outbox import Outbox
-from memoria.memory.store import Store
+from memoria.briefing import housekeeping
+from memoria.commands import flush
+from memoria.facts.fact import GLOBAL
+from memoria.facts.keeper import Keeper
+from memoria.facts.lines import Lines
+from memoria.facts.outbox import Outbox
+from memoria.facts.store import Store
+from memoria.ground.errors import ExpectedError, MemoryStoreError
+from memoria.ground.home import Home
 
 
 def logs(home: Keeper) -> str:
@@ -119,7 +120,7 @@ def test_the_next_worker_brings_in_what_waits_even_without_a_session(
         broken.setattr(Store, "put", _raise(sqlite3.OperationalError("disk I/O error")))
         with pytest.raises(MemoryStoreError):
             kept.take([event])
-        upkeep.bring_in(kept)
+        housekeeping.bring_in(kept)
         assert "wait in" in caplog.text
         assert len(kept.outbox.waiting()) == 1
     assert run(flush, home) == 0

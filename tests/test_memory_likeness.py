@@ -2,15 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from memoria.memory import likeness
+from memoria.facts import similarity
 
 
 def same(one: str, other: str) -> bool:
-    return likeness.same(likeness.words(one), likeness.words(other))
+    return similarity.same(similarity.words(one), similarity.words(other))
 
 
 def opposed(one: str, other: str) -> bool:
-    return likeness.opposed(likeness.words(one), likeness.words(other))
+    return similarity.opposed(similarity.words(one), similarity.words(other))
 
 
 @pytest.mark.parametrize(

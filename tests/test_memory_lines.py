@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facts import MONDAY, SHOP, fact
-from memoria.daily import DailyLog, Entry, Learned, parse, render
-from memoria.memory import lines
-from memoria.memory.event import Event, Material, Stamp, check
-from memoria.memory.lines import Lines
+from memoria.daily.daily_log import DailyLog, Entry, Learned, parse, render
+from memoria.facts import lines
+from memoria.facts.fact import Event, Material, Stamp, check
+from memoria.facts.lines import Lines
 
 DAY = date(2026, 11, 16)
 

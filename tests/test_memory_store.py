@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from facts import BLOG, MONDAY, SHOP, fact, keeper
-from memoria.errors import MemoryStoreError
-from memoria.memory.event import GLOBAL
-from memoria.memory.store import MIGRATIONS, Link, Store, leading, made_again
+from memoria.facts.fact import GLOBAL
+from memoria.facts.store import MIGRATIONS, Link, Store, leading, made_again
+from memoria.ground.errors import MemoryStoreError
 
 
 def test_migrations_bring_an_older_store_up_without_losing_a_fact(tmp_path: Path) -> None:

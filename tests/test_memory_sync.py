@@ -10,14 +10,16 @@ import pytest
 
 from facts import MONDAY, SHOP, fact, keeper
 from home_of import run
-from memoria import clock, flush, upkeep
-from memoria.errors import ExpectedError, RemoteDeniedError, RemoteError, RemoteUnavailableError
-from memoria.home import Home
-from memoria.memory.event import GLOBAL
-from memoria.memory.keep import Keeper
-from memoria.memory.outbox import MAX_ATTEMPTS
-from memoria.memory.sync import Sync, Synced, state_of, to_event, to_memory
-from memoria.remote import Memory, Server
+from memoria.briefing import housekeeping
+from memoria.commands import flush
+from memoria.facts.fact import GLOBAL
+from memoria.facts.keeper import Keeper
+from memoria.facts.memory_server import Memory, Server
+from memoria.facts.outbox import MAX_ATTEMPTS
+from memoria.facts.sync import Sync, Synced, state_of, to_event, to_memory
+from memoria.ground import clock
+from memoria.ground.errors import ExpectedError, RemoteDeniedError, RemoteError, RemoteUnavailableError
+from memoria.ground.home import Home
 from memory_server import KEY, MemoryServer, running
 
 
@@ -230,14 +232,14 @@ def test_the_worker_says_once_that_the_key_is_refused_and_takes_it_back(
     with Keeper.at(home) as kept:
         kept.take([fact("Use pnpm, not npm.")])
         for _ in range(3):
-            upkeep.exchange_facts(home, kept)
+            housekeeping.exchange_facts(home, kept)
         assert len(caplog.records) == 1
         assert notice.read_text().count("refuses the key") == 1
         notice.unlink()  # a session's start has shown it
-        upkeep.exchange_facts(home, kept)
+        housekeeping.exchange_facts(home, kept)
         assert not notice.exists()
         monkeypatch.setenv("MEMORY_API_KEY", KEY)
-        upkeep.exchange_facts(Home.open(), kept)
+        housekeeping.exchange_facts(Home.open(), kept)
         assert server.live() == ["Use pnpm, not npm."]
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from memoria import clock
-from memoria.errors import BadAnswerError, ModelUnavailableError, OverBudgetError
-from memoria.ledger import Call, Ledger
+from memoria.daily.ledger import Call, Ledger
+from memoria.ground import clock
+from memoria.ground.errors import BadAnswerError, ModelUnavailableError, OverBudgetError
 from memoria.models import tasks
-from memoria.models.base import Prompt
 from memoria.models.metered import Limits, Metered
+from memoria.models.protocol import Prompt
 from memoria.models.scripted import Item, Scripted
 
 ANSWER: Item = {"worth_saving": False, "title": "", "context": ""}

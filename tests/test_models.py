@@ -18,14 +18,14 @@ from typing import Any
 import pytest
 
 from loopback import Json
-from memoria.errors import BadAnswerError, ModelUnavailableError
+from memoria.base.paths import Paths
+from memoria.base.settings import Settings
+from memoria.ground.errors import BadAnswerError, ModelUnavailableError
 from memoria.models import answer, chain, tasks
-from memoria.models.base import JsonObject, Model, Prompt
 from memoria.models.claude import Claude
 from memoria.models.ollama import Ollama, grammar, window
+from memoria.models.protocol import JsonObject, Model, Prompt
 from memoria.models.scripted import Scripted
-from memoria.paths import Paths
-from memoria.settings import Settings
 from messages_api import Hang, MessagesApi, Reply, Status
 from ollama_api import OllamaApi
 from real_client import clean_env

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from memoria.errors import BadAnswerError, ExpectedError, ModelError, ModelUnavailableError
+from memoria.base.paths import Paths
+from memoria.base.settings import Settings
+from memoria.ground.errors import BadAnswerError, ExpectedError, ModelError, ModelUnavailableError
 from memoria.models import answer, chain, tasks
-from memoria.models.base import JsonObject, Usage
+from memoria.models.protocol import JsonObject, Usage
 from memoria.models.scripted import Scripted
-from memoria.paths import Paths
-from memoria.settings import Settings
 
 GOOD: JsonObject = {"worth_saving": True, "title": "Fix the race"}
 PROMPT = tasks.flush({"project": "shop", "exchanges": [{"user": "hi", "assistant": "hello"}]})

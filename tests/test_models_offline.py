@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoria.errors import BadAnswerError
+from memoria.ground.errors import BadAnswerError
 from memoria.models import tasks
-from memoria.models.base import JsonObject, Prompt
-from memoria.models.offline import Offline
+from memoria.models.extractive.offline import Offline
+from memoria.models.protocol import JsonObject, Prompt
 
 
 def exchange(user: str = "", assistant: str = "", **more: list[str]) -> JsonObject:

@@ -10,14 +10,17 @@ import pytest
 
 from facts import BLOG, MONDAY, SHOP, fact
 from home_of import article, entry, run
-from memoria import clock, fence, forget, learned, renewal
-from memoria.archive import Archive
-from memoria.daily import DailyLog
-from memoria.home import Home
-from memoria.ledger import Ledger
-from memoria.memory.event import GLOBAL, Event
-from memoria.memory.keep import Keeper
-from memoria.turn import Turn
+from memoria.base import fence
+from memoria.briefing import refresh
+from memoria.commands import forget, learned
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.ledger import Ledger
+from memoria.facts.fact import GLOBAL, Event
+from memoria.facts.keeper import Keeper
+from memoria.ground import clock
+from memoria.ground.home import Home
+from memoria.transcripts.archive import Archive
+from memoria.transcripts.turn import Turn
 
 
 @pytest.fixture
@@ -36,7 +39,7 @@ def page(home: Home, project: str = SHOP) -> str:
     DailyLog.of(home.paths).refresh(ledger)
     ledger.close()
     with Keeper.at(home) as keeper:
-        renewal.renew(home, keeper)
+        refresh.renew(home, keeper)
     return Path(home.paths.page, f"{project}.md").read_text("utf-8")
 
 

@@ -19,7 +19,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import memoria
-from memoria import paths
+from memoria.base import paths
 from messages_api import MessagesApi
 from real_client import clean_env, run_claude
 

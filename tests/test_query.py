@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from home_of import DAY, article, catalogued, entry, run, scripted
-from memoria import query
-from memoria.errors import ExpectedError
-from memoria.home import Home
-from memoria.markdown import links
-from memoria.wiki import Wiki
+from memoria.commands import query
+from memoria.ground.errors import ExpectedError
+from memoria.ground.home import Home
+from memoria.ground.markdown import links
+from memoria.wiki.folder import Wiki
 
 LOCK = f"daily/{DAY}#^e-01aa"
 

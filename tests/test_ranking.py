@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoria import ranking
-from memoria.documents import Document, Passage
-from memoria.index import Index
+from memoria.indexing.documents import Document, Passage
+from memoria.indexing.index import Index
+from memoria.search import ranking
 
 COUNTS = st.floats(min_value=0.01, max_value=1e5)
 

@@ -7,9 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from memoria import paths
+from memoria.base import paths
+from memoria.base.settings import Settings
 from memoria.cli import VERBS
-from memoria.settings import Settings
 
 ROOT = Path(paths.ROOT)
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -36,7 +36,7 @@ def test_every_setting_has_its_row_with_default_and_sentence() -> None:
 
 
 def test_every_command_has_its_row() -> None:
-    for verb, (_, line) in VERBS.items():
+    for verb, line in VERBS.items():
         assert f"| `memoria {verb}` | {line} |" in README
 
 

@@ -20,7 +20,8 @@ import pytest
 
 from client_screen import Screen
 from client_session import Probe, Session, probe_plugin, wait_until
-from memoria import detach, paths
+from memoria.base import paths
+from memoria.capture import detach
 from messages_api import MessagesApi
 from real_client import clean_env
 
@@ -165,8 +166,9 @@ child = os.path.join(folder, "child.py")
 command = [sys.executable, "-S", "-I", child, folder]
 if own_session is None:
     sys.path.insert(0, {scripts!r})
-    from memoria import detach, state
-    from memoria.paths import Paths
+    from memoria.base import state
+    from memoria.capture import detach
+    from memoria.base.paths import Paths
     paths = Paths(os.path.join(folder, "home"))
     state.open_state(paths)
     detach.start([command], paths)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hooks import Client, exchange
-from memoria import project, state
+from memoria.base import project, state
 
 
 @pytest.fixture

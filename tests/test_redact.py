@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoria import keyshapes
-from memoria.redact import Redactor, redact
+from memoria.redaction import key_patterns
+from memoria.redaction.redact import Redactor, redact
 from redaction import Example, examples
 from redaction_held_out import held_out
 
@@ -127,8 +127,8 @@ def test_own_patterns_are_redacted_and_bad_ones_named() -> None:
 
 
 def test_every_shape_is_in_the_set_or_named_by_its_source() -> None:
-    assert {shape.source for shape in keyshapes.SHAPES if not shape.source} == set()
-    assert {example.kind for example in SECRETS} >= {shape.kind for shape in keyshapes.SHAPES} - UNTRIED
+    assert {shape.source for shape in key_patterns.SHAPES if not shape.source} == set()
+    assert {example.kind for example in SECRETS} >= {shape.kind for shape in key_patterns.SHAPES} - UNTRIED
 
 
 UNTRIED = {"onepassword-token", "artifactory-key", "facebook-token", "tavily-key"}
@@ -204,4 +204,4 @@ def test_a_line_of_two_megabytes_is_no_trouble() -> None:
 
 
 def test_marks_are_readable_words() -> None:
-    assert all(re.fullmatch(r"[a-z0-9-]{1,40}", shape.kind) for shape in keyshapes.SHAPES)
+    assert all(re.fullmatch(r"[a-z0-9-]{1,40}", shape.kind) for shape in key_patterns.SHAPES)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from memoria import documents
-from memoria.index import Index
+from memoria.indexing import documents
+from memoria.indexing.index import Index
 
 FACT = "Use pnpm instead of npm for the shop, because the lock file is pnpm's."
 DAY = f"""# Daily Log: 2026-11-20

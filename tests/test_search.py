@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from memoria import detach, search
-from memoria.errors import ExpectedError
-from memoria.home import Home
-from memoria.index import Index
+from memoria.capture import detach
+from memoria.commands import search
+from memoria.ground.errors import ExpectedError
+from memoria.ground.home import Home
+from memoria.indexing.index import Index
 
 
 @pytest.fixture

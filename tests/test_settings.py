@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from memoria.paths import Paths
-from memoria.settings import Settings, config_path
+from memoria.base.paths import Paths
+from memoria.base.settings import Settings, config_path
 
 
 def load(tmp_path: Path, stored: object = None, **environ: str) -> Settings:

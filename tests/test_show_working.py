@@ -8,9 +8,9 @@ import json
 
 import pytest
 
-from memoria import show_working
-from memoria.errors import ExpectedError
-from memoria.home import Home
+from memoria.commands import working
+from memoria.ground.errors import ExpectedError
+from memoria.ground.home import Home
 from memoria.working import TaskState, WorkingMemory
 
 
@@ -27,8 +27,8 @@ def fill(session: str) -> None:
 
 def run(*words: str) -> None:
     parser = argparse.ArgumentParser()
-    show_working.arguments(parser)
-    assert show_working.command(parser.parse_args(words), Home.open()) == 0
+    working.arguments(parser)
+    assert working.command(parser.parse_args(words), Home.open()) == 0
 
 
 def test_nothing_yet_is_said(capsys: pytest.CaptureFixture[str]) -> None:

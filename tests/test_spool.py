@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoria import state
-from memoria.paths import Paths
-from memoria.spool import Job, Spool, safe_name
+from memoria.base import state
+from memoria.base.paths import Paths
+from memoria.capture.spool import Job, Spool, safe_name
 
 HEADER: dict[str, object] = {"session": "s/1", "event": "Stop", "start": 3, "end": 9}
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from memoria import state
-from memoria.paths import Paths
+from memoria.base import state
+from memoria.base.paths import Paths
 
 
 def mode(path: str | Path) -> int:

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from memoria import status
+from memoria.capture.spool import Spool
 from memoria.cli import main
-from memoria.home import Home
-from memoria.ledger import Booked, Call, Ledger
-from memoria.spool import Spool
+from memoria.commands import status
+from memoria.daily.ledger import Booked, Call, Ledger
+from memoria.ground.home import Home
 
 
 @pytest.fixture

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from memoria import forget, markdown
-from memoria.article import Article
+from memoria.commands import forget
+from memoria.ground import markdown
+from memoria.wiki.article import Article
 from wiki_home import WikiHome, claim, entry, page
 
 DAYS: list[tuple[Any, list[dict[str, Any]]]] = [

@@ -12,15 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from memoria import state, status, tally
-from memoria.documents import Document, Passage
-from memoria.home import Home
-from memoria.index import Index
-from memoria.mcp_rooms import CountedLibrary
-from memoria.paths import Paths
-from memoria.shown import Note, Shown
-from memoria.tally import Tally
-from memoria.turn import Exchange, Turn
+from memoria.base import state
+from memoria.base.paths import Paths
+from memoria.commands import status
+from memoria.ground.home import Home
+from memoria.indexing import tally
+from memoria.indexing.documents import Document, Passage
+from memoria.indexing.index import Index
+from memoria.indexing.tally import Tally
+from memoria.mcp.backends import CountedLibrary
+from memoria.recall.shown_notes import Note, Shown
+from memoria.transcripts.turn import Exchange, Turn
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from memoria import transaction
-from memoria.transaction import ChangedError, Transactions, digest
+from memoria.wiki import transaction
+from memoria.wiki.transaction import ChangedError, Transactions, digest
 
 OLD = {"a.md": b"old a", "sub/b.md": b"old b"}
 NEW: dict[str, bytes | None] = {"a.md": b"new a", "sub/b.md": None, "sub/c.md": b"new c"}
@@ -45,7 +45,7 @@ RUN = """
 import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-from memoria.transaction import Transactions, digest
+from memoria.wiki.transaction import Transactions, digest
 root = Path(sys.argv[2])
 work = Transactions(root, root.parent / "undo")
 work.recover()
@@ -59,7 +59,7 @@ else:
 
 
 def killed(root: Path, what: str, at: str) -> int:
-    scripts = str(Path(transaction.__file__).parents[1])
+    scripts = str(Path(transaction.__file__).parents[2])
     command = [sys.executable, "-c", RUN, scripts, str(root), what]
     return subprocess.run(command, env={**os.environ, "MEMORIA_KILL_AT": at}, check=False).returncode
 
@@ -168,7 +168,7 @@ def test_a_clock_that_was_set_back_does_not_change_which_step_is_the_newest(
 ) -> None:
     work = of(root)
     for day, before, after in ((20, b"old a", b"first"), (10, b"first", b"second")):
-        monkeypatch.setattr("memoria.clock.now", lambda day=day: datetime(2026, 11, day, tzinfo=UTC))
+        monkeypatch.setattr("memoria.ground.clock.now", lambda day=day: datetime(2026, 11, day, tzinfo=UTC))
         work.commit({"a.md": after}, {"a.md": digest(before)}, after.decode())
     assert work.undo()[0] == "second"
 

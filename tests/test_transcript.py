@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from memoria import transcript
-from memoria.transcript import Slice, locate, read_after
+from memoria.capture import transcript
+from memoria.capture.transcript import Slice, locate, read_after
 
 
 def read(path: Path, start: int = 0, mark: bytes = b"") -> Slice:

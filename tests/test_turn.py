@@ -16,15 +16,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import memoria
-import memoria.line
-from memoria.line import kept
-from memoria.tooluse import LINE, describe
-from memoria.turn import Exchange, Reader, Turn, exchanges, split
+from memoria.transcripts import json_lines
+from memoria.transcripts.json_lines import kept
+from memoria.transcripts.tool_lines import LINE, describe
+from memoria.transcripts.turn import Exchange, Reader, Turn, exchanges, split
 
 HERE = Path(__file__).parent
 SHARED = Path(os.environ.get("MEMORIA_SHARED") or HERE.parents[1] / "shared") / "transcripts"
 OWN = sorted((HERE / "transcripts").rglob("*.jsonl"))
-DEMO = sorted((Path(memoria.__file__).parent / "demo_transcripts").glob("*.jsonl"))
+DEMO = sorted((Path(memoria.__file__).parent / "commands" / "demo_transcripts").glob("*.jsonl"))
 REAL = sorted(SHARED.glob("*.jsonl")) if SHARED.is_dir() else []
 every_transcript = pytest.mark.parametrize("path", [*OWN, *DEMO, *REAL], ids=lambda path: path.stem[:60])
 
@@ -65,7 +65,7 @@ class Refusing:
 
 
 def read_wholly(lines: Iterable[bytes], *, keep_sidechains: bool = False) -> list[Turn]:
-    with patch.object(memoria.line, "_LINE", Refusing()):
+    with patch.object(json_lines, "_LINE", Refusing()):
         return read(lines, keep_sidechains=keep_sidechains)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from memoria import markdown
+from memoria.ground import markdown
 from test_story import wiki
 from wiki_home import WikiHome
 

@@ -13,14 +13,16 @@ from typing import Any
 
 import pytest
 
-from memoria import cli, flush, receipt
-from memoria import paths as places
-from memoria.capture import capture
-from memoria.home import Home
-from memoria.hook import Event
-from memoria.ledger import Ledger
-from memoria.receipt import Receipt
-from memoria.spool import Spool
+from memoria import cli
+from memoria.audit import receipt
+from memoria.audit.receipt import Receipt
+from memoria.base import paths as places
+from memoria.capture.capture import capture
+from memoria.capture.hook import Event
+from memoria.capture.spool import Spool
+from memoria.commands import flush
+from memoria.daily.ledger import Ledger
+from memoria.ground.home import Home
 from shelves import DAY, HOUR, Shelf, client, entries, since
 
 __all__ = ["client"]

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from client_session import Session, transcripts, wait_until
-from memoria import paths as places
-from memoria.daily import DailyLog, Entry
-from memoria.ledger import Ledger
-from memoria.paths import Paths
-from memoria.spool import Spool
-from memoria.wiki import Wiki
+from memoria.base import paths as places
+from memoria.base.paths import Paths
+from memoria.capture.spool import Spool
+from memoria.daily.daily_log import DailyLog, Entry
+from memoria.daily.ledger import Ledger
+from memoria.wiki.folder import Wiki
 from messages_api import MessagesApi
 from real_client import clean_env
 

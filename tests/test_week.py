@@ -14,15 +14,18 @@ import pytest
 
 from facts import BLOG, MONDAY, SHOP, fact, keeper
 from home_of import article, run
-from memoria import hint, hook, learned, renewal, upkeep
-from memoria.home import Home
-from memoria.index import Index
-from memoria.mcp_rooms import IndexSearch
-from memoria.memory.event import GLOBAL, Event
-from memoria.memory.keep import Keeper
-from memoria.memory.sync import Sync, to_event
-from memoria.project import Project
-from memoria.remote import Memory, Server
+from memoria.base.project import Project
+from memoria.briefing import housekeeping, refresh
+from memoria.capture import hook
+from memoria.commands import learned
+from memoria.facts.fact import GLOBAL, Event
+from memoria.facts.keeper import Keeper
+from memoria.facts.memory_server import Memory, Server
+from memoria.facts.sync import Sync, to_event
+from memoria.ground.home import Home
+from memoria.indexing.index import Index
+from memoria.mcp.backends import IndexSearch
+from memoria.recall import prompt_notes
 from memory_server import KEY, MemoryServer, running
 
 NPM, PNPM = "Use npm for packages, not yarn.", "Use pnpm for packages, not npm."
@@ -46,8 +49,8 @@ class Person:
             self.evening(kept)
 
     def evening(self, kept: Keeper) -> None:
-        upkeep.exchange_facts(self.home, kept)
-        renewal.renew(self.home, kept)
+        housekeeping.exchange_facts(self.home, kept)
+        refresh.renew(self.home, kept)
 
     def elsewhere(self) -> None:
         lock = self.other.store.path.with_name("sync.lock")
@@ -82,7 +85,9 @@ class Person:
         self.sessions += 1  # a session is given each note once
         prompt = "npm or yarn for packages?"
         given = {"hook_event_name": "UserPromptSubmit", "session_id": f"s{self.sessions}", "prompt": prompt}
-        told = hint.user_prompt_submit(hook.Event({**given, "cwd": "/nowhere"}), self.home.settings, self.home.paths)
+        told = prompt_notes.user_prompt_submit(
+            hook.Event({**given, "cwd": "/nowhere"}), self.home.settings, self.home.paths
+        )
         hinted = re.findall(r"- \[fact[^]]*\] (?:[^(\n]*: )?([^(\n]*?) \(daily", _context(told))
         asked = asyncio.run(IndexSearch(self.home, Project("/x"), "s")("npm yarn packages", 5, ("fact",)))
         return [{hit.passages[0] for hit in hits}, set(hinted), {one.passages[0] for one in asked}]

@@ -12,14 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from memoria import observe, recall, state
-from memoria.capture import capture
-from memoria.home import Home
-from memoria.hook import Event
-from memoria.paths import Paths
-from memoria.project import of
-from memoria.settings import Settings
-from memoria.whereabouts import BLOCK, KEPT_S, LIVE, MOST_CHARS, Whereabouts
+from memoria.base import state
+from memoria.base.paths import Paths
+from memoria.base.project import of
+from memoria.base.settings import Settings
+from memoria.capture.capture import capture
+from memoria.capture.hook import Event
+from memoria.capture.open_sessions import BLOCK, KEPT_S, LIVE, MOST_CHARS, Whereabouts
+from memoria.commands import observe
+from memoria.ground.home import Home
+from memoria.recall import session_start
 
 GONE = "999999999"  # no process has such an id
 
@@ -48,7 +50,7 @@ def start(work: Path, paths: Paths, session: str, source: str) -> str:
         "cwd": str(work),
         "source": source,
     }
-    given = recall.session_start(Event(fields), Settings.load(), paths) or {}
+    given = session_start.session_start(Event(fields), Settings.load(), paths) or {}
     output = given.get("hookSpecificOutput", {})
     assert isinstance(output, dict)
     return str(output.get("additionalContext", ""))

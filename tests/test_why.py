@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from home_of import DAY, article, entry, run
-from memoria import cursor, why
-from memoria.archive import Archive
-from memoria.errors import ExpectedError
-from memoria.home import Home
-from memoria.turn import Reader
+from memoria.capture import cursor
+from memoria.commands import why
+from memoria.ground.errors import ExpectedError
+from memoria.ground.home import Home
+from memoria.transcripts.archive import Archive
+from memoria.transcripts.turn import Reader
 
 CLAIM = "Hold `worker.lock` before reading the spool."
 

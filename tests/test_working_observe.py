@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from memoria.working import Note, TaskState
-from memoria.working.observe import MAX_CHARS, observe, where_you_were
+from memoria.working.task_reading import MAX_CHARS, observe, where_you_were
 
 Json = dict[str, Any]
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from memoria.errors import StoreUnreachableError
-from memoria.settings import Settings
+from memoria.base.settings import Settings
+from memoria.ground.errors import StoreUnreachableError
 from memoria.working import Scope, TaskState, WorkingMemory, failover_store
+from memoria.working.factory import open_store
 from memoria.working.failover_store import FailoverStore, SharedStore
-from memoria.working.opening import open_store
 from memoria.working.sqlite_store import SqliteStore
 from memoria.working.store import Put
 from redis_server import RedisServer, require_redis

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from memoria.errors import StoreTooNewError, WorkingStoreError
+from memoria.ground.errors import StoreTooNewError, WorkingStoreError
 from memoria.working import Limits, WorkingMemory
 from memoria.working.sqlite_store import MIGRATIONS, SqliteStore
 from memoria.working.store import Put

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from memoria.errors import (
+from memoria.ground.errors import (
     BadKeyError,
     BadScopeError,
     BadValueError,

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from client_session import Session, wait_until
-from memoria import paths as places
-from memoria.paths import Paths
-from memoria.whereabouts import Whereabouts
+from memoria.base import paths as places
+from memoria.base.paths import Paths
+from memoria.capture.open_sessions import Whereabouts
 from memoria.working import Checkpoint, WorkingMemory
 from memoria.working.sqlite_store import SqliteStore
 from messages_api import MessagesApi

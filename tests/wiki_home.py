@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from memoria import compile as compiling
-from memoria import diff, undo
-from memoria.daily import DailyLog, Entry, Learned
-from memoria.home import Home
+from memoria.commands import compile as compiling
+from memoria.commands import diff, undo
+from memoria.daily.daily_log import DailyLog, Entry, Learned
+from memoria.ground.home import Home
 from memoria.models.scripted import Scripted
-from memoria.wiki import Wiki
+from memoria.wiki.folder import Wiki
 
 JsonObject = dict[str, Any]
 

@@ -16,38 +16,37 @@ import sqlite3
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 
-from memoria import __version__, files
-from memoria.errors import ExpectedError, HomeRefusedError
-from memoria.home import Home
+from memoria import __version__
+from memoria.ground import files
+from memoria.ground.errors import ExpectedError, HomeRefusedError
+from memoria.ground.home import Home
 
-# Verb -> (its module, one line of help). A verb's module has ``arguments(parser)`` and ``command(args, home)``; with
-# ``refused(args, error)`` it also answers when the home cannot be opened.
+# Verb -> one line of help. Its module, ``memoria.commands.<verb>``, has ``arguments(parser)`` and
+# ``command(args, home)``; with ``refused(args, error)`` it also answers when the home cannot be opened.
 VERBS = {
-    "status": ("memoria.status", "is it working? what waits, what failed, what it cost"),
-    "verify": ("memoria.verify", "the receipt: every turn in Claude Code's transcripts, and what became of it"),
-    "ingest": ("memoria.ingest", "bring in the history that Claude Code has from before, or any transcripts"),
-    "doctor": ("memoria.doctor", "does everything that memoria stands on work here? each finding with its remedy"),
-    "demo": ("memoria.demo", "run the main job on a bundled transcript, without account or network"),
-    "install": ("memoria.install", "put the hooks into Claude Code's settings (for a clone)"),
-    "uninstall": ("memoria.uninstall", "take exactly our hooks out again"),
-    "flush": ("memoria.flush", "summarise now what waits in the spool"),
-    "compile": ("memoria.compile", "turn new daily entries into articles now"),
-    "observe": (
-        "memoria.observe",
-        "note where each session stands and what is due to be judged (hooks have it done after every answer)",
-    ),
-    "diff": ("memoria.diff", "show what the last compile changed in the wiki"),
-    "undo": ("memoria.undo", "bring the wiki back to what it was before the last compile"),
-    "working": ("memoria.show_working", "what a session holds in mind: task, notes, keys, checkpoints"),
-    "mcp": ("memoria.mcp_server", "serve the memory to an MCP client over stdin and stdout"),
-    "show": ("memoria.show", "print the conversation behind an entry, as the archive kept it"),
-    "learned": ("memoria.learned", "list, edit, delete and promote what was learned from your turns"),
-    "search": ("memoria.search", "find articles, entries, facts and turns"),
-    "query": ("memoria.query", "answer a question from the wiki and the daily logs, with checked links"),
-    "lint": ("memoria.lint", "what is wrong with the wiki; --fix mends what is safe to mend"),
-    "why": ("memoria.why", "from an article or claim back to the words it came from"),
-    "forget": ("memoria.forget", "take a text, entry, session, project or article out of everything"),
+    "status": "is it working? what waits, what failed, what it cost",
+    "verify": "the receipt: every turn in Claude Code's transcripts, and what became of it",
+    "ingest": "bring in the history that Claude Code has from before, or any transcripts",
+    "doctor": "does everything that memoria stands on work here? each finding with its remedy",
+    "demo": "run the main job on a bundled transcript, without account or network",
+    "install": "put the hooks into Claude Code's settings (for a clone)",
+    "uninstall": "take exactly our hooks out again",
+    "flush": "summarise now what waits in the spool",
+    "compile": "turn new daily entries into articles now",
+    "observe": "note where each session stands and what is due to be judged (hooks have it done after every answer)",
+    "diff": "show what the last compile changed in the wiki",
+    "undo": "bring the wiki back to what it was before the last compile",
+    "working": "what a session holds in mind: task, notes, keys, checkpoints",
+    "mcp": "serve the memory to an MCP client over stdin and stdout",
+    "show": "print the conversation behind an entry, as the archive kept it",
+    "learned": "list, edit, delete and promote what was learned from your turns",
+    "search": "find articles, entries, facts and turns",
+    "query": "answer a question from the wiki and the daily logs, with checked links",
+    "lint": "what is wrong with the wiki; --fix mends what is safe to mend",
+    "why": "from an article or claim back to the words it came from",
+    "forget": "take a text, entry, session, project or article out of everything",
 }
 
 # What the system, not the statement, is to blame for: no room, no rights, somebody else's lock.
@@ -65,17 +64,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="memoria", description="A memory for Claude Code that compiles itself.")
     parser.add_argument("--version", action="version", version=f"memoria {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
-    for verb, (module, line) in VERBS.items():
+    for verb, line in VERBS.items():
         sub = verbs.add_parser(verb, help=line, description=line[0].upper() + line[1:] + ".")
         if words[:1] == [verb]:  # only the verb that runs is imported
-            importlib.import_module(module).arguments(sub)
+            _module(verb).arguments(sub)
     args = parser.parse_args(words)
-    return run(VERBS[args.verb][0], args)
+    return run(args.verb, args)
 
 
-def run(module: str, args: argparse.Namespace) -> int:
+def run(name: str, args: argparse.Namespace) -> int:
     """Run a verb's command; errors become one line and a status."""
-    verb = importlib.import_module(module)
+    verb = _module(name)
     try:
         home = Home.open()
         _log_to(home)
@@ -111,6 +110,10 @@ def run(module: str, args: argparse.Namespace) -> int:
               file=sys.stderr)  # fmt: skip
         return 3
     return status
+
+
+def _module(verb: str) -> ModuleType:
+    return importlib.import_module(f"memoria.commands.{verb}")
 
 
 def script(verb: str) -> int:

@@ -27,15 +27,17 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from memoria import catalog, locks, steps  # noqa: E402 (found through the line above)
-from memoria.daily import DailyLog  # noqa: E402
-from memoria.ledger import Ledger  # noqa: E402
-from memoria.memory.lines import Lines  # noqa: E402
-from memoria.memory.store import Store  # noqa: E402
-from memoria.paths import Paths  # noqa: E402
-from memoria.spool import Spool  # noqa: E402
-from memoria.turn import Reader  # noqa: E402
-from memoria.wiki import Wiki  # noqa: E402
+from memoria.base import failpoints  # noqa: E402 (found through the line above)
+from memoria.base.paths import Paths  # noqa: E402
+from memoria.capture.spool import Spool  # noqa: E402
+from memoria.daily.daily_log import DailyLog  # noqa: E402
+from memoria.daily.ledger import Ledger  # noqa: E402
+from memoria.facts.lines import Lines  # noqa: E402
+from memoria.facts.store import Store  # noqa: E402
+from memoria.ground import locks  # noqa: E402 (found through the line above)
+from memoria.transcripts.turn import Reader  # noqa: E402
+from memoria.wiki import index_page  # noqa: E402 (found through the line above)
+from memoria.wiki.folder import Wiki  # noqa: E402
 
 Process = subprocess.Popen[bytes]
 PATIENCE_S = 60.0
@@ -289,7 +291,7 @@ class World:
         ]
         log = Path(self.paths.knowledge, "log.md")
         text = log.read_text(encoding="utf-8") if log.exists() else ""
-        taken = catalog.compiled_entries(text)
+        taken = index_page.compiled_entries(text)
         known = {entry.id for entry in self.entries()}
         rows = [row for row in text.splitlines() if row.startswith("- Took in: ")]
         firsts = {catalog_first(row) for row in rows}
@@ -375,13 +377,13 @@ def _one(world: World, step: str, tally: Tally) -> None:
         process = world.hook("SessionEnd", chosen[0]) if victim == "hook" else world.run(victim)
         killed = strike(process, dice.uniform(0, 0.04) if victim == "hook" else dice.uniform(0.1, 0.9))
         name = f"random {victim}"
-    elif step in steps.HOOK:
+    elif step in failpoints.HOOK:
         killed = reap(world.hook("SessionEnd" if step.startswith("worker") else "Stop", chosen[0], kill_at=kill_at))
         name = step
     else:
         others.append(world.hook("PreCompact", chosen[1]))
         reap(world.hook("SessionEnd", chosen[0]))
-        if step in steps.COMPILE:
+        if step in failpoints.COMPILE:
             reap(world.run("flush"))
             killed = reap(world.run("compile", kill_at=kill_at))
         else:
@@ -412,7 +414,7 @@ def burst(base: Path, sessions: int, hooks: int) -> Tally:
 
 def endless(seed: int) -> Iterable[str]:
     """Every named step in turn, a random kill after every second."""
-    names = list(steps.STEPS)
+    names = list(failpoints.STEPS)
     dice = random.Random(seed)
     while True:
         dice.shuffle(names)

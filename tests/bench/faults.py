@@ -31,11 +31,12 @@ sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 from bench.crash import ARTICLES  # noqa: E402 (found through the line above)
 from bench.crash import World as CrashWorld  # noqa: E402
 from full_disk import Done, Fault, run  # noqa: E402
-from memoria import cli, cursor  # noqa: E402
-from memoria.models.base import Prompt  # noqa: E402
+from memoria import cli  # noqa: E402
+from memoria.capture import cursor  # noqa: E402
+from memoria.capture.spool import safe_name  # noqa: E402
+from memoria.models.protocol import Prompt  # noqa: E402
 from memoria.models.scripted import Scripted  # noqa: E402
-from memoria.spool import safe_name  # noqa: E402
-from memoria.turn import Reader  # noqa: E402
+from memoria.transcripts.turn import Reader  # noqa: E402
 
 HOOKS = {
     "Stop": "stop", "PreCompact": "pre-compact", "PostCompact": "post-compact", "SessionEnd": "session-end",
@@ -149,7 +150,7 @@ class World(CrashWorld):
         tally.turns = len(wanted)
 
     def _daily(self) -> Any:
-        from memoria.daily import DailyLog  # noqa: PLC0415 (beside its only use)
+        from memoria.daily.daily_log import DailyLog  # noqa: PLC0415 (beside its only use)
 
         return DailyLog.of(self.paths)
 

@@ -26,10 +26,11 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from bench import retrieval
-from memoria import find, hint, terms
-from memoria.index import Index
+from memoria.indexing.index import Index
+from memoria.recall import prompt_notes
+from memoria.search import reader, tokens
 
-Search = Callable[[find.Finder, str], list[find.Hit]]
+Search = Callable[[reader.Finder, str], list[reader.Hit]]
 PADS = (0, 1, 2, 4, 6)
 JOINTS = {"sentences": (". ", "?"), "one sentence": (" and ", "")}
 
@@ -39,7 +40,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("questions", type=Path)
     parser.add_argument("padding", type=Path)
-    parser.add_argument("--threshold", type=float, default=hint.THRESHOLD)
+    parser.add_argument("--threshold", type=float, default=prompt_notes.THRESHOLD)
     parser.add_argument("--each", type=int, default=60)
     args = parser.parse_args()
     chance = random.Random(7)
@@ -53,7 +54,7 @@ def main() -> int:
     ]
     padding = [query["query"] for query in retrieval._read(args.padding / "queries.jsonl")]
     with tempfile.TemporaryDirectory() as scratch, ExitStack() as stack:
-        finders: dict[str, find.Finder] = {}
+        finders: dict[str, reader.Finder] = {}
         for name in names:
             index = stack.enter_context(Index(Path(scratch, f"{name}.db")))
             own = (session for session in sessions if session["collection"] == name)
@@ -65,7 +66,7 @@ def main() -> int:
             print("words          right  of these shown  wrong shown  stranger's shown")
             for pads in PADS:
                 prompts = [_padded(query, padding, pads, joined, random.Random(n)) for n, query in enumerate(asked)]
-                words = int(statistics.median(len(terms.of_query(prompt)) for prompt in prompts))
+                words = int(statistics.median(len(tokens.of_query(prompt)) for prompt in prompts))
                 for way, search in (("as one", _as_one), ("by parts", _by_parts)):
                     own_best = [_best(search, finders[q["collection"]], p) for q, p in zip(asked, prompts, strict=True)]
                     others = [
@@ -84,15 +85,15 @@ def _padded(query: dict[str, Any], padding: Sequence[str], pads: int, joined: st
     return between.join(parts).replace("?.", "?")
 
 
-def _as_one(finder: find.Finder, prompt: str) -> list[find.Hit]:
-    return finder.search(prompt, limit=1, kinds=hint.KINDS)
+def _as_one(finder: reader.Finder, prompt: str) -> list[reader.Hit]:
+    return finder.search(prompt, limit=1, kinds=prompt_notes.KINDS)
 
 
-def _by_parts(finder: find.Finder, prompt: str) -> list[find.Hit]:
-    return hint.searched(finder, hint.parts_of(prompt))
+def _by_parts(finder: reader.Finder, prompt: str) -> list[reader.Hit]:
+    return prompt_notes.searched(finder, prompt_notes.parts_of(prompt))
 
 
-def _best(search: Search, finder: find.Finder, prompt: str) -> tuple[float, str]:
+def _best(search: Search, finder: reader.Finder, prompt: str) -> tuple[float, str]:
     hits = search(finder, prompt)
     return (hits[0].fit, hits[0].session) if hits else (0.0, "")
 

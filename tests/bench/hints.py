@@ -25,11 +25,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from bench import search
-from memoria import paths as places
-from memoria import state
-from memoria.documents import Document
-from memoria.index import Index
-from memoria.paths import Paths
+from memoria.base import paths as places
+from memoria.base import state
+from memoria.base.paths import Paths
+from memoria.indexing.documents import Document
+from memoria.indexing.index import Index
 
 HOOK = str(Path(places.ROOT, "hooks", "user-prompt-submit.py"))
 

@@ -21,8 +21,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from memoria import census, shelf
-from memoria.turn import Reader
+from memoria.audit import estimate
+from memoria.transcripts import client_files
+from memoria.transcripts.turn import Reader
 
 ROUNDS = 7
 Paths = Sequence[Path]
@@ -38,11 +39,11 @@ def parse_all(paths: Paths) -> None:
                     continue
 
 
-def count_all(paths: Paths) -> census.Census:
-    total = census.Census()
+def count_all(paths: Paths) -> estimate.Census:
+    total = estimate.Census()
     for path in paths:
-        shelf.head(path)
-        total += census.count(path)
+        client_files.head(path)
+        total += estimate.count(path)
     return total
 
 
@@ -50,7 +51,7 @@ def read_all(paths: Paths, *, describing: bool = True) -> tuple[int, int]:
     turns = chars = 0
     for path in paths:
         reader = Reader(describing=describing)
-        with shelf.opened(path) as file:
+        with client_files.opened(path) as file:
             for turn in (*reader.read(file), *reader.settle()):
                 turns, chars = turns + 1, chars + turn.size
     return turns, chars

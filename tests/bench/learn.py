@@ -21,12 +21,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from memoria import docket, notice, turn
-from memoria.errors import ModelUnavailableError
-from memoria.memory.event import Event, Stamp
-from memoria.models import learner as learn
-from memoria.models.base import Completion, Prompt, Usage
-from memoria.settings import Settings
+from memoria.base.settings import Settings
+from memoria.facts import cues
+from memoria.facts.fact import Event, Stamp
+from memoria.ground.errors import ModelUnavailableError
+from memoria.learning import learner as learn
+from memoria.learning import pending
+from memoria.models.protocol import Completion, Prompt, Usage
+from memoria.transcripts import turn
 
 SET = Path(__file__).with_name("learn_set.txt")
 APART = SET.with_name("learn_set_heldout.txt")
@@ -159,7 +161,7 @@ def _claim(kind: str, content: str, quote: str, origin: str) -> dict[str, Any]:
 
 def by_patterns(case: Case) -> tuple[Event, ...]:
     """What the patterns make of a case."""
-    return notice.judge([case.exchange], STAMP).events
+    return cues.judge([case.exchange], STAMP).events
 
 
 def by_chain(case: Case) -> tuple[Event, ...]:
@@ -217,12 +219,12 @@ def free_turns(folder: Path, every: int, stop: int = Settings.load({}).flush_tur
         done: set[str] = set()
         begin = 0
         for end in range(1, len(exchanges) + 1):
-            seen = notice.notice(exchanges[end - 1].material())
+            seen = cues.notice(exchanges[end - 1].material())
             counts.turns += 1
             counts.trivial += seen.trivial
             counts.flagged += seen.flagged
             long = min(_spoken(exchanges[begin:end]), 2 * (end - begin)) >= stop
-            batches = docket.due(docket.pending(exchanges[begin:end], done.intersection), 0 if long else every)
+            batches = pending.due(pending.pending(exchanges[begin:end], done.intersection), 0 if long else every)
             done |= {mark for batch in batches for unit in batch for mark in unit.marks}
             counts.calls += len(batches)
             counts.busy += bool(batches)
@@ -253,7 +255,7 @@ def flags(name: str, known: list[Case]) -> None:
         ("with", [case for case in known if case.expected]),
         ("without", [case for case in known if not case.expected]),
     ):
-        flagged = sum(notice.notice(case.exchange).flagged for case in chosen)
+        flagged = sum(cues.notice(case.exchange).flagged for case in chosen)
         print(f"local check, {name}: {flagged}/{len(chosen)} exchanges {which} a fact get a call of their own")
 
 

@@ -9,14 +9,14 @@ import time
 from datetime import date, timedelta
 from pathlib import Path
 
-from memoria import lint
-from memoria.article import Article, Claim
-from memoria.clock import Zone
-from memoria.daily import Entry, render
-from memoria.home import Home
-from memoria.paths import Paths
-from memoria.settings import Settings
-from memoria.survey import Survey
+from memoria.base.paths import Paths
+from memoria.base.settings import Settings
+from memoria.commands import lint
+from memoria.daily.daily_log import Entry, render
+from memoria.ground.clock import Zone
+from memoria.ground.home import Home
+from memoria.wiki.article import Article, Claim
+from memoria.wiki.snapshot import Survey
 
 WORDS = [f"word{number:x}" for number in range(4_000) for _ in range(1 + 400 // (number + 1))]  # a few are common
 

@@ -18,10 +18,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from bench import retrieval
-from memoria import meaning
-from memoria.documents import Document, Passage
-from memoria.find import Hit
-from memoria.index import Index
+from memoria.indexing import meaning
+from memoria.indexing.documents import Document, Passage
+from memoria.indexing.index import Index
+from memoria.search.reader import Hit
 
 PAIRS = Path(__file__).with_name("paraphrases.txt")
 

@@ -22,10 +22,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from memoria import meaning
-from memoria.documents import Document, Passage
-from memoria.index import Index
-from memoria.terms import STOP_WORDS
+from memoria.indexing import meaning
+from memoria.indexing.documents import Document, Passage
+from memoria.indexing.index import Index
+from memoria.search.tokens import STOP_WORDS
 
 JsonObject = dict[str, Any]
 Search = Callable[[str, str], list[str]]

@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from memoria.documents import Document, Passage
-from memoria.find import Finder
-from memoria.index import Index
+from memoria.indexing.documents import Document, Passage
+from memoria.indexing.index import Index
+from memoria.search.reader import Finder
 
 WORDS = 60_000
 QUERIES = 400

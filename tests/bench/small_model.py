@@ -38,10 +38,11 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from memoria import locks, shelf  # noqa: E402 (found through the line above)
-from memoria.paths import Paths  # noqa: E402
-from memoria.spool import Spool  # noqa: E402
-from memoria.turn import Reader, exchanges  # noqa: E402
+from memoria.base.paths import Paths  # noqa: E402
+from memoria.capture.spool import Spool  # noqa: E402
+from memoria.ground import locks  # noqa: E402 (found through the line above)
+from memoria.transcripts import client_files  # noqa: E402 (found through the line above)
+from memoria.transcripts.turn import Reader, exchanges  # noqa: E402
 from real_client import clean_env  # noqa: E402
 from small_server import SmallModel, Translated, installed  # noqa: E402
 
@@ -176,7 +177,7 @@ def chosen(folder: Path, count: int) -> list[Path]:
     sizes = []
     for path in folder.glob("*.jsonl"):
         said = sum(part.size for part in exchanges(Reader().read(path.read_bytes().splitlines(True))))
-        if SAID[0] <= said <= SAID[1] and shelf.head(path).session:
+        if SAID[0] <= said <= SAID[1] and client_files.head(path).session:
             sizes.append((said, path))
     sizes.sort()
     if len(sizes) <= count:
@@ -202,7 +203,7 @@ def play(room: Room, sources: Sequence[Path], way: str, outcome: Outcome) -> Non
     """Two rounds: a third of the sessions whole in each, a third in two pieces; flush and compile after each round."""
     Path(room.paths.state).mkdir(parents=True)
     Path(room.paths.since).write_text(str(time.time() - 7_200), encoding="utf-8")  # so that verify expects them all
-    sessions = [(shelf.head(path).session, path.read_bytes().splitlines(True)) for path in sources]
+    sessions = [(client_files.head(path).session, path.read_bytes().splitlines(True)) for path in sources]
     sessions.append(("f0000000-0000-4000-8000-0000000000ff", hostile()))
     for turn in (1, 2):
         for number, (name, lines) in enumerate(sessions):

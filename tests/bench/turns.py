@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from memoria.turn import Reader, Turn, exchanges
+from memoria.transcripts.turn import Reader, Turn, exchanges
 
 ROUNDS = 5
 

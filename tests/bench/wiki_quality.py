@@ -22,11 +22,11 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from memoria import markdown
-from memoria.article import Article, words
-from memoria.daily import Entry, Learned, parse, render
-from memoria.models import extract, group
-from memoria.turn import Reader, exchanges, split
+from memoria.daily.daily_log import Entry, Learned, parse, render
+from memoria.ground import markdown
+from memoria.models.extractive import cluster, summarize
+from memoria.transcripts.turn import Reader, exchanges, split
+from memoria.wiki.article import Article, words
 from wiki_home import WikiHome
 
 SHARED = Path(os.environ.get("MEMORIA_SHARED") or Path(__file__).parents[3] / "shared")
@@ -42,7 +42,7 @@ def entries(folder: Path) -> list[Entry]:
         parts = path.stem.split("__")
         project = parts[2] if len(parts) > 3 else "bench"
         for place, piece in enumerate(split(exchanges(turns), 60_000)):
-            note = extract.note({"project": project, "exchanges": [part.material() for part in piece]})
+            note = summarize.note({"project": project, "exchanges": [part.material() for part in piece]})
             if note["worth_saving"]:
                 found.append(_entry(f"q{number}x{place}", number, project, note))
     return found
@@ -59,7 +59,7 @@ def _entry(ident: str, number: int, project: str, note: dict[str, Any]) -> Entry
 
 def careless(prompt: Any) -> Any:
     """The offline answer as a model would spoil it."""
-    answer = group.articles(prompt.material)
+    answer = cluster.articles(prompt.material)
     for number, page in enumerate(answer["articles"]):
         sources = page["claims"][0]["sources"]
         page["claims"].append({"text": f"It took {7919 + number} ms in `invented_{number}`", "sources": sources})
@@ -147,7 +147,7 @@ def main() -> None:
     logged = entries(args.folder)
     print(f"{len(logged)} entries from {args.folder}")
     with tempfile.TemporaryDirectory(prefix="memoria-bench-") as scratch:
-        for name, model in (("offline", lambda prompt: group.articles(prompt.material)), ("careless", careless)):
+        for name, model in (("offline", lambda prompt: cluster.articles(prompt.material)), ("careless", careless)):
             os.environ["MEMORIA_HOME"] = str(Path(args.keep or scratch, name))
             with contextlib.redirect_stdout(io.StringIO()):
                 wiki = build(model, logged)

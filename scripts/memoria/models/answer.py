@@ -12,9 +12,9 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from memoria import fence
-from memoria.errors import BadAnswerError
-from memoria.models.base import JsonObject
+from memoria.base import fence
+from memoria.ground.errors import BadAnswerError
+from memoria.models.protocol import JsonObject
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError

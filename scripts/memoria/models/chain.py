@@ -6,16 +6,16 @@ import importlib
 from collections.abc import Sequence
 from dataclasses import replace
 
-from memoria.errors import BadAnswerError, ExpectedError, ModelError, ModelUnavailableError
-from memoria.models.base import Completion, Model, Prompt, Usage
-from memoria.paths import Paths
-from memoria.settings import Settings
+from memoria.base.paths import Paths
+from memoria.base.settings import Settings
+from memoria.ground.errors import BadAnswerError, ExpectedError, ModelError, ModelUnavailableError
+from memoria.models.protocol import Completion, Model, Prompt, Usage
 
 # A name before the colon -> the module whose ``make(argument, settings, paths)`` builds the model; imported on demand.
 BACKENDS = {
     "claude": "memoria.models.claude",
     "ollama": "memoria.models.ollama",
-    "offline": "memoria.models.offline",
+    "offline": "memoria.models.extractive.offline",
     "scripted": "memoria.models.scripted",
 }
 

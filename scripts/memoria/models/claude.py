@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from memoria import detach
-from memoria.errors import BadAnswerError, ModelUnavailableError
+from memoria.base.paths import Paths
+from memoria.base.settings import Settings
+from memoria.capture import detach
+from memoria.ground.errors import BadAnswerError, ModelUnavailableError
 from memoria.models import answer
-from memoria.models.base import SYSTEM, Completion, Model, Prompt, Usage
-from memoria.paths import Paths
-from memoria.settings import Settings
+from memoria.models.protocol import SYSTEM, Completion, Model, Prompt, Usage
 
 if TYPE_CHECKING:
     from claude_agent_sdk import ClaudeAgentOptions, ResultMessage

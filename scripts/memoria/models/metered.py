@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
-from memoria import budget, clock, locks
-from memoria.errors import BadAnswerError, ModelError, ModelUnavailableError, OverBudgetError
-from memoria.home import Home
-from memoria.ledger import Call, Ledger
-from memoria.models import chain
-from memoria.models.base import Completion, Model, Prompt, Usage
+from memoria.daily.ledger import Call, Ledger
+from memoria.ground import clock, locks
+from memoria.ground.errors import BadAnswerError, ModelError, ModelUnavailableError, OverBudgetError
+from memoria.ground.home import Home
+from memoria.models import budget, chain
+from memoria.models.protocol import Completion, Model, Prompt, Usage
 
 HISTORY = timedelta(days=30)  # of calls that an estimate is made from
 CHARS_PER_TOKEN = 3  # of English and code, on the safe side (Anthropic's documentation names about 3.5)

@@ -13,11 +13,11 @@ import urllib.request
 from collections.abc import Sequence
 from typing import Any
 
-from memoria.errors import BadAnswerError, ModelUnavailableError
+from memoria.base.paths import Paths
+from memoria.base.settings import Settings
+from memoria.ground.errors import BadAnswerError, ModelUnavailableError
 from memoria.models import answer
-from memoria.models.base import SYSTEM, Completion, JsonObject, Model, Prompt, Usage
-from memoria.paths import Paths
-from memoria.settings import Settings
+from memoria.models.protocol import SYSTEM, Completion, JsonObject, Model, Prompt, Usage
 
 TAGS_TIMEOUT_S = 5.0
 CHARS_PER_TOKEN = 3  # code and non-English text take more tokens than prose: rather too large a window than a cut text

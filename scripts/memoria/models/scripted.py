@@ -20,11 +20,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from memoria.errors import BadAnswerError, ExpectedError, ModelUnavailableError
+from memoria.base.paths import Paths
+from memoria.base.settings import Settings
+from memoria.ground.errors import BadAnswerError, ExpectedError, ModelUnavailableError
 from memoria.models import answer
-from memoria.models.base import Completion, JsonObject, Model, ModelError, Prompt, Usage
-from memoria.paths import Paths
-from memoria.settings import Settings
+from memoria.models.protocol import Completion, JsonObject, Model, ModelError, Prompt, Usage
 
 Item = JsonObject | str | ModelError
 

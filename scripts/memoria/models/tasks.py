@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from memoria.fence import fenced
-from memoria.models.base import JsonObject, Prompt
+from memoria.base.fence import fenced
+from memoria.models.protocol import JsonObject, Prompt
 
 PROMPTS = Path(__file__).parent / "prompts"
 

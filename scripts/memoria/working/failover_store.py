@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
-from memoria.errors import StoreUnreachableError, WorkingStoreError
+from memoria.ground.errors import StoreUnreachableError, WorkingStoreError
 from memoria.working.sqlite_store import SqliteStore
 from memoria.working.store import Change, Put, Record, ScopeSeen, Store, StoreStats
 

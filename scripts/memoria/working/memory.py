@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, Self, get_args
 
-from memoria import clock
-from memoria.errors import BadKeyError, BadValueError, CheckpointNotFoundError
+from memoria.ground import clock
+from memoria.ground.errors import BadKeyError, BadValueError, CheckpointNotFoundError
 from memoria.working.scope import Scope, session_scope
 from memoria.working.store import Change, Put, Record, Store, StoreStats, is_internal
 
@@ -107,7 +107,7 @@ class WorkingMemory:
         session's (``Limits.session_seconds``).
         """
         if store is None:
-            from memoria.working.opening import open_store  # noqa: PLC0415 (reads settings: only where needed)
+            from memoria.working.factory import open_store  # noqa: PLC0415 (reads settings: only where needed)
 
             store = open_store()
         memory = cls(scope, store, default_ttl_seconds, limits)

@@ -31,7 +31,7 @@ from redis import exceptions
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
-from memoria.errors import StoreUnreachableError, WorkingStoreError
+from memoria.ground.errors import StoreUnreachableError, WorkingStoreError
 from memoria.working import changes
 from memoria.working.store import Change, Put, Record, ScopeSeen, StoreStats, is_internal
 

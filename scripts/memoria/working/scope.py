@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import quote, unquote
 
-from memoria.errors import BadScopeError
+from memoria.ground.errors import BadScopeError
 
 Kind = Literal["agent", "project", "session"]
 KINDS: tuple[Kind, ...] = ("agent", "project", "session")

@@ -22,8 +22,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from memoria import files, locks
-from memoria.errors import StoreBusyError, StoreTooNewError, WorkingStoreError
+from memoria.ground import files, locks
+from memoria.ground.errors import StoreBusyError, StoreTooNewError, WorkingStoreError
 from memoria.working import changes
 from memoria.working.store import Change, Put, Record, ScopeSeen, StoreStats, deadline, is_internal, next_version
 

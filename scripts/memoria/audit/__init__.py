@@ -1,0 +1,1 @@
+"""Audit: account for every turn, estimate work before it starts, and check the installation."""

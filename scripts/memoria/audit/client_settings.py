@@ -1,0 +1,279 @@
+"""Client settings: Claude Code's settings.json as a file, and our hooks inside it.
+
+Everything that is not ours stays as it is, in its order; a file that cannot be understood is never touched. Knows the
+form of the client's ``hooks`` (event -> groups -> handlers: Claude Code's settings and hooks reference) and where its
+settings lie; does not know what the hooks do.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePath, PureWindowsPath
+
+from memoria.ground import clock, files
+from memoria.ground.errors import ClientSettingsError
+
+Object = dict[str, object]
+Hooks = dict[str, list[Object]]  # event -> groups, each {"hooks": [handler, ...]}, perhaps with a "matcher"
+FLOOR_FLAGS = ["-S", "-I"]  # how every handler of ours starts its interpreter
+
+
+def settings_file(project: str | None, environ: Mapping[str, str]) -> Path:
+    """The user's ``$CLAUDE_CONFIG_DIR/settings.json``, or the project's ``.claude/settings.local.json``.
+
+    Not the project's settings.json: that one is shared through git, and our hooks name a path of this machine.
+    """
+    if project is not None:
+        return Path(project).absolute() / ".claude" / "settings.local.json"
+    folder = environ.get("CLAUDE_CONFIG_DIR")
+    return (Path(folder).absolute() if folder else Path.home() / ".claude") / "settings.json"
+
+
+def client_python(environ: Mapping[str, str]) -> str:
+    """``python3`` as the client will find it, ``""`` when it will not.
+
+    A virtual environment that is active here is not there when the client runs: its folder does not count.
+    """
+    own = {Path(sys.prefix, name) for name in ("bin", "Scripts")}
+    folders = [folder for folder in environ.get("PATH", "").split(os.pathsep) if folder and Path(folder) not in own]
+    return shutil.which("python3", path=os.pathsep.join(folders)) or ""
+
+
+def plugin_hooks(root: Path, python: str) -> Hooks:
+    """The hooks of ``<root>/hooks/hooks.json`` with this root and interpreter written out."""
+    source = root / "hooks" / "hooks.json"
+    try:
+        declared = json.loads(source.read_text("utf-8"))["hooks"]
+    except FileNotFoundError:
+        raise ClientSettingsError(f"there is no {source}: only a clone of memoria can install its hooks") from None
+    hooks: Hooks = json.loads(json.dumps(declared))
+    for handler in _handlers(hooks):
+        handler["command"] = python
+        handler["args"] = [str(word).replace("${CLAUDE_PLUGIN_ROOT}", str(root)) for word in _words(handler)[1:]]
+    return hooks
+
+
+@dataclass(frozen=True, slots=True)
+class ClientSettings:
+    """One settings file: ``raw`` its bytes (None: there is no file), ``value`` what they say."""
+
+    path: Path
+    raw: bytes | None
+    value: Object
+
+    @classmethod
+    def read(cls, path: Path) -> ClientSettings:
+        """A missing file says ``{}``; ClientSettingsError when it cannot be read or has not the form it must have."""
+        try:
+            raw = path.read_bytes()
+        except FileNotFoundError:
+            return cls(path, None, {})
+        except OSError as error:
+            raise ClientSettingsError(f"{path} cannot be read ({error.strerror}); nothing was changed") from None
+        try:
+            value = _parse(raw)
+        except ValueError as error:
+            raise ClientSettingsError(
+                f"{path} is not what Claude Code's settings must be ({error}); correct it and try again. "
+                "Nothing was changed."
+            ) from None
+        return cls(path, raw, value)
+
+    @property
+    def ours(self) -> Hooks:
+        """The groups of our hooks that stand in it, by event, without what stands beside ours in a group."""
+        return _only(self.value, ours=True)
+
+    @property
+    def plugins(self) -> tuple[str, ...]:
+        """The plugins that are switched on in it, as ``name@marketplace``."""
+        enabled = self.value.get("enabledPlugins")
+        return tuple(name for name, on in enabled.items() if on) if isinstance(enabled, dict) else ()
+
+    def merged(self, hooks: Hooks) -> bytes:
+        """The file with exactly these hooks of ours, any others of ours replaced; the same bytes when they stand."""
+        if self.raw is not None and self.ours == hooks:
+            return self.raw
+        merged = _only(self.value, ours=False, empty=True)
+        for event, groups in hooks.items():
+            merged[event] = [*merged.get(event, []), *groups]
+        return self._serialised({**self.value, "hooks": merged})
+
+    def without_ours(self) -> bytes | None:
+        """The file with our hooks taken out; None when nothing remains of a file that was made for them.
+
+        When a copy kept by ``write`` says exactly what remains, its bytes come back: formatting and all.
+        """
+        if not self.ours:
+            return self.raw
+        remains = json.dumps(_rest(self.value))
+        for copy in sorted(self.path.parent.glob(f"{_literal(self.path.name)}.bak-*"), reverse=True):
+            try:
+                kept = ClientSettings.read(copy)
+            except ClientSettingsError:
+                continue
+            if not kept.ours and json.dumps(_rest(kept.value)) == remains:
+                return kept.raw
+        value = _rest(self.value, empty=True)
+        return self._serialised(value) if value else None
+
+    def write(self, data: bytes | None) -> Path | None:
+        """Replace the file by ``data`` (None removes it); returns the copy of what it was, None when it is as it was.
+
+        A symbolic link stays one: what it points to is replaced. The copy stands beside the link.
+        """
+        if data == self.raw:
+            return None
+        try:
+            target = self.path.resolve()
+            copy = self._keep()
+            if data is None:
+                target.unlink(missing_ok=True)
+            else:
+                files.replace(target, data, mode=None if self.raw is not None else 0o600)
+        except (OSError, RuntimeError) as error:
+            raise ClientSettingsError(
+                f"{self.path} cannot be written ({getattr(error, 'strerror', error)}); it is as it was"
+            ) from None
+        return copy
+
+    def _keep(self) -> Path | None:
+        if self.raw is None:
+            return None
+        copy = self.path.with_name(f"{self.path.name}.bak-{clock.now():%Y%m%dT%H%M%S.%fZ}")
+        files.replace(copy, self.raw, mode=self.path.stat().st_mode & 0o777)
+        return copy
+
+    def difference(self, data: bytes | None) -> str:
+        """What ``write(data)`` would change, as a unified diff; empty when nothing."""
+        before, after = ((text or b"").decode("utf-8-sig").splitlines(keepends=True) for text in (self.raw, data))
+        lines = difflib.unified_diff(before, after, str(self.path), f"{self.path} (after)")
+        return "".join(line if line.endswith("\n") else line + "\n" for line in lines)
+
+    def _serialised(self, value: Object) -> bytes:
+        """JSON in the manner of the file: its indentation, line ends and byte order mark."""
+        raw = self.raw or b""
+        indent = re.search(rb"\n([ \t]+)\S", raw)
+        text = json.dumps(value, indent=indent[1].decode() if indent else 2, ensure_ascii=False)
+        if not self.raw or raw.endswith(b"\n"):
+            text += "\n"
+        if b"\r\n" in raw:
+            text = text.replace("\n", "\r\n")
+        mark = b"\xef\xbb\xbf" if raw.startswith(b"\xef\xbb\xbf") else b""
+        return mark + text.encode()
+
+
+def _parse(raw: bytes) -> Object:
+    """ValueError, with a word about what is wrong, for everything that cannot be written back as it was."""
+    try:
+        value = json.loads(
+            raw.decode("utf-8-sig"), object_pairs_hook=_unique, parse_constant=_refuse, parse_float=_float
+        )
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
+    if not isinstance(value, dict):
+        raise ValueError("it must hold one JSON object")
+    json.dumps(value, ensure_ascii=False).encode()  # a lone surrogate cannot be written back
+    hooks = value.get("hooks", {})
+    if not isinstance(hooks, dict):
+        raise ValueError('"hooks" must be an object')
+    for event, groups in hooks.items():
+        if not isinstance(groups, list):
+            raise ValueError(f'"hooks.{event}" must be a list')
+    return value
+
+
+def _unique(pairs: list[tuple[str, object]]) -> Object:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise ValueError(f"a key stands twice beside {next(iter(value))!r}")
+    return value
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(f"{constant} is no JSON")
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    if value in (float("inf"), float("-inf")):
+        raise ValueError(f"the number {text} is too large")
+    return value
+
+
+def _only(settings: Object, *, ours: bool, empty: bool = False) -> Hooks:
+    """The settings' hooks that are ours, or those that are not; ``empty``: what was empty before counts as not ours."""
+    hooks = settings.get("hooks")
+    found: Hooks = {}
+    for event, groups in hooks.items() if isinstance(hooks, dict) else ():
+        kept = [part for part in (_share(group, ours=ours, empty=empty) for group in groups) if part is not None]
+        if kept or (empty and not groups):
+            found[event] = kept
+    return found
+
+
+def _rest(settings: Object, *, empty: bool = False) -> Object:
+    """The settings with our hooks taken out; ``empty``: lists and objects that were empty before stay."""
+    rest = _only(settings, ours=False, empty=empty)
+    keep = rest or (empty and not settings.get("hooks"))
+    return {key: rest if key == "hooks" else item for key, item in settings.items() if key != "hooks" or keep}
+
+
+def _share(group: object, *, ours: bool, empty: bool) -> Object | None:
+    """The group with only those handlers that are ours (or not); None when there are none."""
+    handlers = group.get("hooks") if isinstance(group, dict) else None
+    if not isinstance(group, dict) or not isinstance(handlers, list):
+        return None if ours else group  # type: ignore[return-value]  # of no known form: not ours, kept as it is
+    kept = [handler for handler in handlers if _is_ours(handler) == ours]
+    return {**group, "hooks": kept} if kept or (empty and not handlers) else None
+
+
+def _handlers(hooks: Hooks) -> Iterator[Object]:
+    for groups in hooks.values():
+        for group in groups:
+            handlers = group["hooks"]
+            assert isinstance(handlers, list)  # noqa: S101 (our own file, and a test reads it)
+            yield from handlers
+
+
+def _words(handler: Object) -> list[str]:
+    """The handler's command line: exec form has ``args``, shell form is split as a shell would."""
+    command, arguments = handler.get("command"), handler.get("args")
+    if isinstance(arguments, list):
+        return [str(command), *map(str, arguments)]
+    try:
+        return shlex.split(str(command))
+    except ValueError:
+        return str(command).split()
+
+
+def _is_ours(handler: object) -> bool:
+    """Whether it runs ``<a memoria>/hooks/<name>.py``: of this clone, of another one, or of one that has gone."""
+    if not isinstance(handler, dict) or handler.get("type") != "command":
+        return False
+    words = _words(handler)
+    scripts = [path for path in map(_path, words) if path.is_absolute() and path.match("hooks/*.py")]
+    return any(_is_root(Path(path.parent.parent), words[1:3]) for path in scripts)
+
+
+def _path(word: str) -> PurePath:
+    return PureWindowsPath(word) if "\\" in word else PurePath(word)
+
+
+def _is_root(root: Path, flags: list[str]) -> bool:
+    if root.is_dir():
+        return (root / "scripts" / "memoria" / "__init__.py").is_file()
+    return root.name == "memoria" or flags == FLOOR_FLAGS  # moved or removed since
+
+
+def _literal(name: str) -> str:
+    """The name with what ``glob`` reads as a pattern made literal."""
+    return re.sub(r"([*?[])", r"[\1]", name)

@@ -1,0 +1,308 @@
+"""Receipt: what the transcripts on the client's shelf hold, and what became of each turn.
+
+Reads every turn's key as the worker reads it, and looks it up in the ledger (which mirrors the daily logs) and in the
+spool. What is in neither is missing, and ``capture`` spools it. Remembers in the ledger what it found, so that a second
+look reads only what changed. Knows shelf, spool and ledger; does not know entries or models.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+from memoria.base import exclude, project
+from memoria.capture import paused
+from memoria.capture.spool import Job, Spool, safe_name
+from memoria.daily.ledger import Ledger
+from memoria.ground.home import Home
+from memoria.transcripts import client_files
+from memoria.transcripts.client_files import Found, Head
+from memoria.transcripts.intake import MOST_LINE, Intake, UnreadableJobError, regular
+from memoria.transcripts.turn import Reader, Turn
+
+OPEN_S = 600.0  # a transcript that grew so recently belongs to a session that may still be going on
+COPY_DAYS = 7.0  # a transcript that the client will delete sooner is copied into its job
+COPY_BYTES = 64_000_000  # more is not copied: a job is held in memory while it is written
+SOME_BYTES, SOME_FILES = 32_000_000, 50  # what a worker compares when it starts
+
+# What becomes of a turn; further ones are "skipped: <reason>".
+CAPTURED, WAITING, ASIDE, OPEN, BEFORE, MISSING = FATES = (
+    "captured", "waiting", "set aside", "still open", "before memoria", "missing",
+)  # fmt: skip
+SKIPPED = "skipped: "
+_UNSETTLED = frozenset((WAITING, ASIDE, OPEN, MISSING))
+_PROGRAMS = ("sdk-py", "sdk-ts")  # how the client calls the starter of a session that a program drives
+SWITCHED_OFF = "memoria was switched off"
+BY_PROGRAM = "a program's session, started without hooks"
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """One transcript and what became of its turns; ``fates`` maps a fate to a number of turns."""
+
+    found: Found
+    session: str
+    project: str
+    project_key: str
+    cwd: str
+    fates: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def turns(self) -> int:
+        """All turns of the transcript."""
+        return sum(self.fates.values())
+
+    @property
+    def missing(self) -> int:
+        """Turns that were never captured and should have been."""
+        return self.fates.get(MISSING, 0)
+
+    @property
+    def open_turns(self) -> int:
+        """Turns that are recorded nowhere yet."""
+        return sum(count for fate, count in self.fates.items() if fate in (MISSING, BEFORE, OPEN))
+
+
+@dataclass(slots=True)
+class Receipt:
+    """Compares transcripts with one home; hold it no longer than one run: it remembers what waits in the spool."""
+
+    home: Home
+    ledger: Ledger
+    spool: Spool
+    now: float = field(default_factory=time.time)
+    _checked: dict[str, tuple[str, dict[str, int]]] = field(default_factory=dict)
+    _jobs: dict[str, list[tuple[Job, str]]] = field(default_factory=dict)
+    _waiting: tuple[str, dict[str, str]] = ("", {})
+
+    def __post_init__(self) -> None:
+        """Look once at the ledger's memory and at the spool, and record what was said with memoria switched off."""
+        self._checked = self.ledger.checked()
+        for path in sorted(Path(self.home.paths.cursors).glob(f"*{paused.ENDING}")):
+            self._record_silence(path)
+        for box, fate in ((self.spool.new, WAITING), (self.spool.cur, WAITING), (self.spool.failed, ASIDE)):
+            for job in self.spool.jobs(box):
+                self._jobs.setdefault(job.session, []).append((job, fate))
+
+    def account(self, found: Found, *, forced: bool = False) -> Account:
+        """What became of a transcript's turns; read again when it changed, was not settled, or ``forced``.
+
+        OSError when the transcript cannot be read.
+        """
+        head = client_files.head(found.path)
+        owner = project.of(head.cwd, self.home.settings.split_worktrees)
+        stamp, fates = self._checked.get(str(found.path), ("", {}))
+        left_alone = self.left_alone(head)
+        settled = stamp == self.stamp(found) and not _UNSETTLED.intersection(fates)
+        if forced or not settled or bool(left_alone) != _was_left_alone(fates, left_alone):
+            fates = self._compare(found, head, left_alone)
+            self.ledger.check(str(found.path), self.stamp(found), fates)
+        return Account(found, head.session, owner.name, owner.key, head.cwd, fates)
+
+    def known_fates(self, found: Found, session: str) -> dict[str, int] | None:
+        """What became of the turns, when anything of the session can be recorded; None when it is new to memoria."""
+        path = str(found.path)
+        if path in self._checked or self._was_seen(session):
+            return self.account(found).fates
+        return None
+
+    def waits(self, session: str) -> bool:
+        """Whether jobs of the session are in the spool."""
+        return safe_name(session) in self._jobs
+
+    def is_due(self, found: Found) -> bool:
+        """Whether a transcript changed since it was last compared or was left missing; not open, not from before us."""
+        stamp, fates = self._checked.get(str(found.path), ("", {}))
+        old = found.changed < self.installed and not self._was_seen(found.path.stem)
+        news = stamp != self.stamp(found) or MISSING in fates  # found missing, and nobody has taken it up
+        return news and not old and not self.is_open(found)
+
+    def is_open(self, found: Found) -> bool:
+        """Whether the session may still be going on. A time in the future (the clock was set back) says nothing."""
+        return 0 <= self.now - found.changed < OPEN_S and self._is_clients(found)
+
+    @property
+    def installed(self) -> float:
+        """When this home's state was made, seconds since the epoch; 0 when that is unknown."""
+        try:
+            return float(Path(self.home.paths.since).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return 0.0
+
+    def capture(self, account: Account, event: str) -> str:
+        """Spool a transcript whole, by name or, when the client will soon delete it, by copy; returns the job's name.
+
+        Turns that are recorded already are passed over by the worker.
+        """
+        found = account.found
+        data = found.path.read_bytes() if self._is_in_danger(found) and found.size <= COPY_BYTES else b""
+        end = len(data) or found.size
+        self.ledger.forget_checked([str(found.path)])
+        return self.spool.add(
+            {
+                "event": event,
+                "session": account.session,
+                "transcript": str(found.path.absolute()),
+                "start": 0,
+                "copied_from": 0 if data else end,
+                "end": end,
+                "cwd": account.cwd,
+                "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+                "reason": "",
+            },
+            data,
+        )
+
+    def _is_in_danger(self, found: Found) -> bool:
+        left = client_files.kept_days(os.environ) - (self.now - found.changed) / client_files.DAY_S
+        return left < COPY_DAYS and self._is_clients(found)
+
+    def _is_clients(self, found: Found) -> bool:
+        """Whether the client writes (and deletes) it, as against a copy that lies elsewhere."""
+        return found.path.absolute().is_relative_to(client_files.folder(os.environ).absolute())
+
+    def stamp(self, found: Found) -> str:
+        """A text that differs once the transcript, or what is kept of one, changed."""
+        return f"{found.stamp}-{int(self.home.settings.keep_sidechains)}"
+
+    def _was_seen(self, session: str) -> bool:
+        """Whether a hook of the session ever spooled something."""
+        return Path(self.home.paths.cursors, safe_name(session)).exists()
+
+    def left_alone(self, head: Head) -> str:
+        """Why a session as a whole is not to be captured; ``""`` when it is."""
+        reason = exclude.reason(head.cwd, self.home.settings, self.home.paths)
+        if not reason and _is_silent(paused.read(self.home.paths.cursors, safe_name(head.session))):
+            reason = SWITCHED_OFF
+        if not reason and head.entrypoint in _PROGRAMS and not self._was_seen(head.session):
+            reason = BY_PROGRAM
+        return reason
+
+    def _record_silence(self, path: Path) -> None:
+        """Record the turns that were said while memoria was off, so that nobody takes them in; a look per change."""
+        quiet = paused.read(self.home.paths.cursors, path.stem)
+        if quiet is None or not quiet.spans:
+            return
+        try:
+            status = Path(quiet.transcript).stat()
+            stamp = f"{path.stat().st_mtime_ns}-{status.st_mtime_ns if quiet.is_open else 0}"
+            if self._checked.get(str(path), ("", {}))[0] == stamp:
+                return
+            keys = [turn.key for turn in self._said_in(quiet)]
+        except OSError:  # the transcript is gone, and with it what must not be taken in
+            return
+        self.ledger.record_nothing(keys, path.stem, SWITCHED_OFF)
+        self.ledger.check(str(path), stamp, {})
+
+    def _said_in(self, quiet: paused.Silence) -> Iterator[Turn]:
+        reader = Reader(keep_sidechains=True)
+        with regular(quiet.transcript) as file:
+            for number, (start, end) in enumerate(quiet.spans, 1):
+                goes_on = quiet.is_open and number == len(quiet.spans)
+                file.seek(start)
+                yield from reader.read(_until(file, None if goes_on else end))
+        yield from reader.settle()
+
+    def _compare(self, found: Found, head: Head, left_alone: str) -> dict[str, int]:
+        waiting = self._waiting_keys(head.session)  # before the ledger: a job goes only after its turns are recorded
+        rest = self._fate_of_the_rest(found, head, left_alone)
+        fates: Counter[str] = Counter()
+        for turn in self._turns(found):
+            reason = self.ledger.reason_of(turn.key)
+            if reason is None:
+                fates[waiting.get(turn.key) or rest] += 1
+            else:
+                fates[SKIPPED + reason if reason else CAPTURED] += 1
+        return dict(fates)
+
+    def _fate_of_the_rest(self, found: Found, head: Head, left_alone: str) -> str:
+        if left_alone:
+            return SKIPPED + left_alone
+        if self.is_open(found):
+            return OPEN
+        if found.changed < self.installed and not self._was_seen(head.session):
+            return BEFORE
+        return MISSING
+
+    def _turns(self, found: Found) -> Iterator[Turn]:
+        reader = Reader(keep_sidechains=self.home.settings.keep_sidechains, describing=False)
+        with client_files.opened(found.path) as file:
+            yield from reader.read(file)
+        if not self.is_open(found):
+            yield from reader.settle()
+
+    def _waiting_keys(self, session: str) -> dict[str, str]:
+        """The keys of the turns that wait in the spool for this session, and whether in ``new`` or in ``failed``."""
+        name = safe_name(session)
+        if self._waiting[0] != name:
+            jobs = self._jobs.get(name, [])
+            keys = {fate: self._keys([job for job, box in jobs if box == fate]) for fate in (ASIDE, WAITING)}
+            self._waiting = (name, {key: fate for fate, found in keys.items() for key in found})
+        return self._waiting[1]
+
+    def _keys(self, jobs: list[Job]) -> set[str]:
+        while jobs:
+            try:
+                intake = Intake(self.spool, jobs, self.home.settings.keep_sidechains)
+                return {turn.key for turn in intake.turns(lambda _: False, settle=True)}
+            except UnreadableJobError as error:
+                jobs = [job for job in jobs if job is not error.job]
+            except FileNotFoundError:  # the worker is done with one: the ledger knows its turns
+                jobs = [job for job in jobs if _is_there(self.spool, job)]
+        return set()
+
+
+def _until(file: BinaryIO, end: int | None) -> Iterator[bytes]:
+    while end is None or file.tell() < end:
+        line = file.readline(MOST_LINE)
+        if not line:
+            return
+        yield line
+
+
+def _is_silent(quiet: paused.Silence | None) -> bool:
+    """Whether memoria was off for a session as a whole, as far as that is known."""
+    return quiet is not None and not quiet.spans
+
+
+def _is_there(spool: Spool, job: Job) -> bool:
+    try:
+        spool.path(job)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _was_left_alone(fates: dict[str, int], reason: str) -> bool:
+    return SKIPPED + reason in fates if reason else any("excluded by" in fate for fate in fates)
+
+
+def check_some(home: Home, ledger: Ledger, spool: Spool) -> list[Account]:
+    """Compare a few transcripts that changed, oldest first, and spool what no hook captured; returns those spooled.
+
+    What a worker does when it starts: the session of a killed terminal, or one whose hooks never fired, is taken up.
+    """
+    receipt = Receipt(home, ledger, spool)
+    read, repaired = 0, []
+    there = client_files.transcripts(client_files.folder(os.environ), sides=home.settings.keep_sidechains)
+    due = (item for item in there if receipt.is_due(item))
+    for number, found in enumerate(due):
+        read += found.size
+        if number and (read > SOME_BYTES or number >= SOME_FILES):
+            break
+        try:
+            account = receipt.account(found)
+            if account.missing:
+                receipt.capture(account, "Verify")
+                # Once: what the worker could not make turns of is for a verify to say.
+                fates = {WAITING if fate == MISSING else fate: count for fate, count in account.fates.items()}
+                ledger.check(str(found.path), receipt.stamp(found), fates)
+                repaired.append(account)
+        except OSError:  # it went meanwhile, or is not ours to read: the receipt of a person names it
+            continue
+    return repaired

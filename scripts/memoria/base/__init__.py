@@ -1,0 +1,1 @@
+"""Base: paths, settings and the other modules that even the hooks need."""

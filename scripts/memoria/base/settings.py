@@ -1,0 +1,245 @@
+"""Settings: every knob, its default and its sentence, in one record.
+
+Sources, later wins: the default, ``config.json`` in the user's configuration folder, ``MEMORIA_<NAME>`` in the
+environment. A value that cannot be read is named in ``Settings.problems`` and the default stands: a hook must not
+fail because of a typing error. README's table is made from ``fields()`` and a test holds the two together.
+
+Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
+"""
+
+from __future__ import annotations
+
+import os
+
+from memoria.base import quickjson
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import TypeVar
+
+    T = TypeVar("T", str, int, float, bool, tuple[str, ...], tuple[float, ...])
+
+
+class Field:
+    """One setting: its name, default (whose type is the setting's type) and one sentence for people."""
+
+    __slots__ = ("default", "given_variable", "is_path", "least", "name", "sentence")
+
+    def __init__(
+        self, default: object, sentence: str, variable: str = "", is_path: bool = False, least: int = 0
+    ) -> None:
+        self.name = ""
+        self.least = least
+        self.default = default
+        self.sentence = sentence
+        self.given_variable = variable
+        self.is_path = is_path
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        """Take the attribute's name as the setting's name."""
+        self.name = name
+
+    @property
+    def variable(self) -> str:
+        """The environment variable, e.g. ``MEMORIA_COMPILE_INTERVAL_MIN``."""
+        return self.given_variable or "MEMORIA_" + self.name.upper()
+
+    def parse(self, raw: object) -> object:
+        """Turn a JSON value or an environment string into this field's type; ValueError says what was expected."""
+        kind = type(self.default)
+        if kind is bool:
+            return _parse_bool(raw)
+        if kind is tuple:
+            return self._parse_several(raw)
+        if kind is str:
+            return self._parse_text(raw)
+        number = _parse_number(raw, kind)
+        if number < self.least:
+            raise ValueError(f"a number of at least {self.least:,}")
+        return number
+
+    def _parse_several(self, raw: object) -> tuple[object, ...]:
+        parts = raw if isinstance(raw, list) else raw.split(",") if isinstance(raw, str) else [raw]
+        if isinstance(raw, dict) or any(isinstance(part, (bool, list, dict)) for part in parts):
+            raise ValueError("a list")
+        words = [str(part).strip() for part in parts]
+        words = [word for word in words if word]
+        if isinstance(self.default, tuple) and any(isinstance(usual, float) for usual in self.default):
+            return tuple(_parse_number(word, float) for word in words)
+        return tuple(words)
+
+    def _parse_text(self, raw: object) -> str:
+        if not isinstance(raw, str):
+            raise ValueError("a text")
+        text = raw.strip()
+        if "\0" in text:
+            raise ValueError("a text without NUL")
+        # A hook runs in the user's folder and the worker in another: to both a path must mean the same place.
+        if self.is_path and text and not os.path.isabs(os.path.expanduser(text)):
+            raise ValueError("an absolute path or one that begins with ~")
+        return text
+
+
+def _parse_number(raw: object, kind: type) -> float:
+    if isinstance(raw, (bool, list, dict)):
+        raise ValueError("a number")
+    try:
+        number = float(raw) if kind is float else int(str(raw).strip())  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise ValueError("a number" if kind is float else "a whole number") from None
+    if not 0 <= number < 1e15:  # also refuses nan and inf: no setting is negative or unbounded
+        raise ValueError("a number that is not negative")
+    return number
+
+
+def _parse_bool(raw: object) -> bool:
+    text = str(raw).strip().lower()
+    if text in ("1", "true", "yes", "on"):
+        return True
+    if text in ("", "0", "false", "no", "off", "none"):
+        return False
+    raise ValueError("true or false")
+
+
+def setting(default: T, sentence: str, variable: str = "", is_path: bool = False, least: int = 0) -> T:
+    """Declare a setting; type checkers see the default's type, the class body sees a Field.
+
+    ``variable``: its environment variable, where another program has named it already. ``is_path``: a path as the
+    user writes it. ``least``: the smallest number that makes sense.
+    """
+    return Field(default, sentence, variable, is_path, least)  # type: ignore[return-value]
+
+
+class Settings:
+    """Every setting as an attribute, resolved. ``Settings.load()`` reads them; ``problems`` names what was refused."""
+
+    problems: tuple[str, ...] = ()
+
+    disabled = setting(False, "Switch everything off: hooks return at once and nothing is captured.")
+    home = setting("", "Where daily logs and the wiki live. Empty: the clone, or ~/memoria for a plugin.", is_path=True)
+    state = setting(
+        "", "Where spool, cursors, ledger and indexes live. Empty: `.memoria` inside the home.", is_path=True
+    )
+    tz = setting("", "Time zone of the daily logs, an IANA name such as Europe/Vienna. Empty: the system's.")
+    python = setting(
+        "", "Interpreter for the background worker. Empty: the clone's .venv, else `uv run`.", is_path=True
+    )
+
+    model = setting(
+        "claude:haiku",
+        "Models tried in order, e.g. `claude:haiku,ollama:qwen2.5:3b`; `offline` uses no model at all.",
+    )
+    ollama_url = setting("http://127.0.0.1:11434", "Where the ollama server listens.")
+    ollama_models = setting(
+        ("qwen2.5:7b", "qwen2.5:3b", "llama3.1:8b", "llama3.2:3b", "gemma3:4b", "mistral:7b", "phi4-mini"),
+        "Models that `ollama` without a name looks for, best first; the first installed one is used.",
+    )
+    model_timeout_s = setting(180.0, "Seconds after which a model call is given up and retried later.")
+    call_chars = setting(
+        60_000, "Most characters of conversation in one model call (at least 2,000); longer sessions take several.",
+        least=2_000,
+    )  # fmt: skip
+    retry_s = setting((2.0, 4.0), "Seconds to wait before the second and third try of a call within one run.")
+    max_attempts = setting(5, "Runs that may fail on the same job before it is set aside in spool/failed.")
+
+    flush_turns_compact = setting(5, "Fewer new turns than this at a compaction wait for the next event.")
+    flush_turns_end = setting(1, "Fewer new turns than this at a session's end wait for the next event.")
+    flush_turns_stop = setting(30, "New turns after which a long session is summarised while it goes on.")
+    flush_idle_min = setting(120, "Minutes without news after which a session that never ended is summarised.")
+    transcript_wait_s = setting(10.0, "Seconds the worker waits for a transcript that the client has not written yet.")
+    keep_sidechains = setting(False, "Also keep what sub-agents said.")
+    split_worktrees = setting(False, "Treat each git worktree as a project of its own.")
+
+    learn_at_once = setting(
+        True, "Judge turns while a session goes on. false: only with its summary, in the same call."
+    )
+    learn_every = setting(
+        5,
+        "Turns without a cue of something worth keeping that are judged together for learned facts; one with a cue is "
+        "judged at once. 0: the others wait for the summary.",
+    )
+    learn_models = setting(
+        ("ollama",),
+        "Models that judge turns, in order, when `model` gives no answer; after them plain patterns speak. Not used "
+        "beside `offline`.",
+    )
+    memory_api_url = setting(
+        "", "Address of a memory server (claude-memory-mcp) to share learned facts with.", "MEMORY_API_URL"
+    )
+    memory_api_key = setting("", "The memory server's key.", "MEMORY_API_KEY")
+
+    compile_interval_min = setting(60, "Minutes between automatic compiles of the wiki.")
+    stale_days = setting(180, "Days without news after which lint calls an article stale. 0: never.")
+    compile_drop_share = setting(
+        0.5, "Share of an article's claims that one compile may outdate before it is refused (0 to 1)."
+    )
+    page_chars = setting(9_500, "Most characters given to a new session (the client cuts at 10,000).")
+    where_you_were = setting(
+        True, "Tell a session that lost its context (compaction, `/clear`, resume, a killed terminal) where it was."
+    )
+    hints = setting(True, "Give each prompt the few notes that fit it best, at most 1,500 characters.")
+    redis_url = setting("", "Redis server that shares working memory between machines. Empty: the embedded store.")
+    exclude = setting((), "Folders never captured: globs such as `~/jobs/secret`, `**/clients/**` or a folder's name.")
+    redact_extra = setting(
+        (), "Regular expressions of your own to redact, beside the built-in ones (in config.json, as a list)."
+    )
+    archive_mb = setting(200, "Megabytes of redacted, compressed turns kept for `memoria show`; 0 keeps none.")
+    daily_budget_usd = setting(1.0, "Dollars a day for models; what would exceed it waits for tomorrow. 0: no limit.")
+    call_budget_usd = setting(0.25, "Dollars one call may cost at most, by estimate. 0: no limit.")
+    spawns_per_min = setting(
+        6, "Workers that hooks may start in a minute; one more waits until the minute is over, for all that is left."
+    )
+    log_bytes = setting(1_000_000, "Size at which a log file is rotated; one old file is kept.")
+
+    @classmethod
+    def fields(cls) -> tuple[Field, ...]:
+        """All settings in the order they are declared."""
+        return tuple(value for value in vars(cls).values() if isinstance(value, Field))
+
+    @classmethod
+    def load(cls, environ: Mapping[str, str] | None = None) -> Settings:
+        """Resolve all settings from config.json and the environment; never raises."""
+        env = os.environ if environ is None else environ
+        path = config_path(env)
+        stored, problems = _read_config(path)
+        settings = cls()
+        for field in cls.fields():
+            value = field.default
+            for source, values, key in ((path, stored, field.name), (field.variable, env, field.variable)):
+                if values.get(key) is not None:  # null in the file: not set
+                    try:
+                        value = field.parse(values[key])
+                    except ValueError as error:
+                        problems.append(f"{source}: {field.name} must be {error}, not {values[key]!r}; ignored")
+            setattr(settings, field.name, value)
+        known = {field.name for field in cls.fields()}
+        problems += [f"{path}: there is no setting {name!r}; ignored" for name in stored if name not in known]
+        settings.problems = tuple(problems)
+        return settings
+
+
+def config_path(environ: Mapping[str, str]) -> str:
+    """The user's settings file: ``$XDG_CONFIG_HOME/memoria/config.json`` or the platform's folder for such files."""
+    base = environ.get("XDG_CONFIG_HOME", "")
+    if not base:
+        home = environ.get("HOME") or os.path.expanduser("~")
+        base = (
+            environ.get("APPDATA") or os.path.join(home, "AppData", "Roaming")
+            if os.name == "nt"
+            else (os.path.join(home, ".config"))
+        )
+    return os.path.join(base, "memoria", "config.json")
+
+
+def _read_config(path: str) -> tuple[dict[str, object], list[str]]:
+    try:
+        with open(path, "rb") as file:
+            stored = quickjson.loads(file.read().decode("utf-8", "replace"))
+    except FileNotFoundError:
+        return {}, []
+    except (OSError, ValueError) as error:
+        return {}, [f"{path} cannot be read ({error}); defaults stand"]
+    if not isinstance(stored, dict):
+        return {}, [f"{path} must hold one JSON object; defaults stand"]
+    return stored, []

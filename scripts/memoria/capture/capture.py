@@ -1,0 +1,156 @@
+"""Capture: copy the new tail of the transcript into the spool, and start the worker when there is something to do.
+
+What Stop, PreCompact, PostCompact and SessionEnd do. Copies bytes; the worker understands them. Prints nothing.
+
+Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
+"""
+
+from __future__ import annotations
+
+import binascii
+import os
+import time
+
+from memoria.base import exclude, quickjson
+from memoria.capture import cursor, detach, hook, paused, transcript
+from memoria.capture.open_sessions import Whereabouts
+from memoria.capture.spool import Spool, safe_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memoria.base.paths import Paths
+    from memoria.base.settings import Settings
+    from memoria.capture.spool import Job
+
+CLOSING = ("SessionEnd", "PreCompact")  # events after which the worker should not wait for more
+
+
+def capture(event: hook.Event, settings: Settings, paths: Paths) -> None:
+    """Spool what is new since the last hook of this session."""
+    if not event.session:
+        hook.log(paths, f"{event.name or 'unknown event'} without a session id: nothing to capture")
+        return
+    reason = exclude.reason(event.cwd, settings, paths)
+    if reason:
+        hook.log(paths, f"{event.name} {event.session} left alone: {reason}")
+        return
+    spool = Spool(paths.spool)
+    waiting = [job for job in spool.jobs() if job.session == safe_name(event.session)]
+    is_note = event.name == "PostCompact"
+    outcome = _spool_note(event, spool) if is_note else _spool_tail(event, spool, paths, waiting)
+    if _is_due(event.name, len(waiting) + 1, settings) and (waiting or outcome.startswith("spooled")):
+        outcome += ", " + detach.start_worker(settings, paths)
+    outcome += _follow(event, settings, paths)
+    hook.log(paths, f"{event.name} {event.session} {outcome}")
+
+
+def _follow(event: hook.Event, settings: Settings, paths: Paths) -> str:
+    """Have noted where the session stands and what is due to be judged; returns words for the log."""
+    if settings.where_you_were:
+        places, session = Whereabouts(paths.where), safe_name(event.session)
+        if event.name == "SessionEnd" and event.text("reason") != "clear":  # after a clear the same client goes on
+            places.end(session)
+        if event.name == "PreCompact":
+            places.ask_checkpoint(session)
+    judges = settings.learn_at_once and event.name == "Stop"
+    if judges or (settings.where_you_were and event.name in ("Stop", "PreCompact")):
+        return ", " + detach.start_observer(settings, paths)
+    return ""
+
+
+def _is_due(event: str, jobs: int, settings: Settings) -> bool:
+    """Whether this event asks for a worker: always at an end or a compaction, at a Stop when much has gathered."""
+    if event in CLOSING:
+        return True
+    # An answer is at least two turns, so that many jobs hold at least the setting's number of turns.
+    return event == "Stop" and jobs * 2 >= settings.flush_turns_stop
+
+
+def _spool_tail(event: hook.Event, spool: Spool, paths: Paths, waiting: list[Job]) -> str:
+    path = transcript.locate(event.transcript, event.session, event.cwd)
+    if not path:
+        return "no transcript: neither named nor found by session id and folder"
+    name = safe_name(event.session)
+    path = os.path.abspath(path)
+    position = _furthest(cursor.read(paths.cursors, name, path), waiting, spool)
+    quiet = paused.read(paths.cursors, name)
+    if quiet is not None and quiet.after(position.end) != position.end:  # what was said with memoria off stays out
+        position = cursor.Cursor(path, quiet.after(position.end), b"")
+    start, trouble = position.end, ""
+    try:
+        piece = transcript.read_after(path, start, position.mark)
+        if piece is not None and quiet is not None and any(begin >= piece.start for begin, _ in quiet.spans):
+            piece.copied_from, piece.data = piece.end, b""  # by name: the worker knows which of it to pass over
+    except FileNotFoundError:
+        spool.add(_header(event, path, start, start, start), b"")
+        return "spooled a transcript that is not there yet"
+    except (OSError, ValueError) as error:
+        piece, trouble = None, f" ({error})"
+    if piece is None or not _is_news(piece, event.name):
+        # An end or a compaction is spooled even without news: it tells the worker to wait for no more.
+        if event.name not in CLOSING or not waiting:
+            return "nothing new" + trouble
+        piece = transcript.Slice(start, start, start, b"", position.mark, False)
+    header = _header(event, path, piece.start, piece.copied_from, piece.end)
+    header["open_tail"] = piece.open_tail
+    header["mark"] = piece.mark.hex()
+    spool.add(header, piece.data)
+    try:
+        cursor.write(paths.cursors, name, cursor.Cursor(path, piece.end, piece.mark))
+    except OSError as error:  # the job is safe, and the next hook finds its end in it
+        trouble += f" (cursor: {error})"
+    return f"spooled {piece.end - piece.start} bytes from {piece.start}{trouble}"
+
+
+def _furthest(position: cursor.Cursor, waiting: list[Job], spool: Spool) -> cursor.Cursor:
+    """The cursor, or the end of the last spooled job where a hook died before it moved the cursor.
+
+    A job of another transcript, or from before the transcript was rewritten, says nothing: its mark tells.
+    """
+    ahead = [job for job in waiting if job.event != "PostCompact" and job.end > position.end]
+    if not ahead:
+        return position
+    job = max(ahead, key=lambda job: job.end)
+    try:
+        header = spool.header(job)
+        if header["transcript"] == position.transcript and header["mark"]:
+            return cursor.Cursor(position.transcript, job.end, bytes.fromhex(str(header["mark"])))
+    except (OSError, ValueError, KeyError):
+        pass
+    return position
+
+
+def _is_news(piece: transcript.Slice, event: str) -> bool:
+    """Whether a slice holds something: lines, a range to read, or at a session's end a last line without a newline."""
+    return bool(piece.data) or piece.copied_from > piece.start or (piece.open_tail and event == "SessionEnd")
+
+
+def _spool_note(event: hook.Event, spool: Spool) -> str:
+    """The client's own summary of what it compacted, for free: a line of its own making, read as a note."""
+    summary = event.text("compact_summary")
+    if not summary:
+        return "no summary"
+    # Hooks installed twice (as a plugin and in the settings) bring it twice: the same text is the same note.
+    uuid = f"note-{event.session}-{binascii.crc32(summary.encode('utf-8', 'replace')):08x}"
+    line = {"type": "memoria-note", "uuid": uuid, "text": summary, "timestamp": _now(), "sessionId": event.session}
+    spool.add(_header(event, event.transcript, 0, 0, 0), quickjson.dumps(line).encode() + b"\n")
+    return "spooled the client's summary"
+
+
+def _header(event: hook.Event, path: str, start: int, copied_from: int, end: int) -> dict[str, object]:
+    return {
+        "event": event.name,
+        "session": event.session,
+        "transcript": os.path.abspath(path) if path else "",
+        "start": start,
+        "copied_from": copied_from,
+        "end": end,
+        "cwd": event.cwd,
+        "time": _now(),
+        "stop_hook_active": event.fields.get("stop_hook_active") is True,
+        "reason": event.text("reason") or event.text("trigger"),
+    }
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

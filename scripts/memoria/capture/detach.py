@@ -1,0 +1,279 @@
+"""Detach: starting the worker so that it outlives the client, and only when none is about to look.
+
+When the client cancels a hook or exits, it ends every process it can still find as a descendant, also one in a new
+session; a double fork with setsid is what survives (measured: docs/decisions/0002-double-fork.md).
+
+Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from memoria.base import failpoints
+from memoria.base import paths as places
+from memoria.capture import spawn_rate
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memoria.base.paths import Paths
+    from memoria.base.settings import Settings
+
+# What the client puts into a hook's environment about its own session; a worker of ours must not inherit it, while
+# keys, proxies and the client's configuration folder must reach the model call.
+SESSION_VARIABLES = (
+    "AI_AGENT",
+    "CLAUDECODE",
+    "CLAUDE_CODE_CHILD_NOTES_DIR",
+    "CLAUDE_CODE_CHILD_SESSION",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_SESSION_ATTENDED",
+    "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_CODE_SSE_PORT",
+    "CLAUDE_ENV_FILE",
+    "CLAUDE_PID",
+    "CLAUDE_PLUGIN_DATA",
+    "CLAUDE_PLUGIN_ROOT",
+    "CLAUDE_PROJECT_DIR",
+    "PYTHONHOME",
+    "PYTHONPATH",
+    "VIRTUAL_ENV",
+)
+STARTING_S = 15.0  # how long a started worker may take to get its lock before another is started
+MINUTE_S = 60.0
+
+
+def worker_environment() -> dict[str, str]:
+    """This process's environment without the client's session, marked so that nothing below fires our hooks."""
+    environment = {name: value for name, value in os.environ.items() if name not in SESSION_VARIABLES}
+    environment["CLAUDE_INVOKED_BY"] = "memoria"
+    return environment
+
+
+def commands(script: str, settings: Settings) -> list[list[str]]:
+    """Ways to run ``scripts/<script>``, best first; empty when no interpreter with our packages can be found."""
+    target = os.path.join(places.ROOT, "scripts", script)
+    if settings.python:
+        return [[settings.python, target]]
+    found = []
+    windows = os.name == "nt"
+    own = os.path.join(places.ROOT, ".venv", "Scripts" if windows else "bin", "python.exe" if windows else "python")
+    if places.is_checkout() and os.path.exists(own):
+        found.append([own, target])
+    uv = find_uv()
+    if uv:
+        found.append([uv, "run", "--quiet", "--no-dev", "--project", places.ROOT, "python", target])
+    return found
+
+
+def find_uv() -> str:
+    """uv's path, also where a client started from the desktop has no PATH to it; ``""`` when there is none."""
+    home = os.path.expanduser("~")
+    name = "uv.exe" if os.name == "nt" else "uv"
+    folders = os.environ.get("PATH", "").split(os.pathsep)
+    folders += [os.path.join(home, ".local", "bin"), os.path.join(home, ".cargo", "bin")]
+    folders += ["/opt/homebrew/bin", "/usr/local/bin"]
+    for folder in folders:
+        path = os.path.join(folder, name)
+        if folder and os.access(path, os.X_OK) and os.path.isfile(path):
+            return path
+    return ""
+
+
+def start_observer(settings: Settings, paths: Paths) -> str:
+    """Start what notes where sessions stand, by the same rules as ``start_worker``; returns a word for the log."""
+    return _start_one("observer", "observe.py", paths.observer_lock, settings, paths)
+
+
+def start_worker(settings: Settings, paths: Paths) -> str:
+    """Start the flush worker unless one is at work or about to look; returns a word for the log.
+
+    The caller has put its job on disk before. A worker that holds the lock looks again after letting go; one that was
+    started and has not tried for its lock yet will look too. Otherwise a new one is started.
+    """
+    return _start_one("worker", "flush.py", paths.worker_lock, settings, paths)
+
+
+def _start_one(name: str, script: str, lock: str, settings: Settings, paths: Paths) -> str:
+    starting = os.path.join(paths.state, name + ".starting")
+    if _is_starting(starting):
+        return name + " starting"
+    if _is_locked(lock):
+        return name + " busy"
+    spawns = os.path.join(paths.state, "spawns" if name == "worker" else "spawns." + name)
+    may = spawn_rate.may_spawn(spawns, settings.spawns_per_min, time.time())
+    if not may and (name != "worker" or not hasattr(os, "fork")):
+        return f"no {name}: as many as spawns_per_min were started this minute; the next hook starts one"
+    ways = commands(script, settings)
+    if not ways:
+        return f"NO {name.upper()}: neither uv nor a .venv was found; install uv or set MEMORIA_PYTHON"
+    if not may:
+        return _start_later(ways, paths)
+    _sign(starting, os.O_CREAT)  # until the worker's own id stands there, this hook answers for it
+    if name == "worker":
+        failpoints.reached("worker.announced")
+    start(ways, paths, starting)
+    if name == "worker":
+        failpoints.reached("worker.forked")
+    return name + " started"
+
+
+def _start_later(ways: list[list[str]], paths: Paths) -> str:
+    """Leave one worker that begins when the minute is over, whatever no hook may start until then.
+
+    So a session that ends in a busy minute does not wait for the next hook, which may be days away, and a storm of
+    hooks leaves one sleeping process and no more.
+    """
+    late = os.path.join(paths.state, "worker.late")
+    if _is_starting(late, 2 * MINUTE_S):
+        return "worker waits for the minute to end"
+    _sign(late, os.O_CREAT)
+    start(ways, paths, late, MINUTE_S - time.time() % MINUTE_S)
+    return "worker starts when the minute is over: as many as spawns_per_min were started in it"
+
+
+def _is_starting(path: str, within_s: float = STARTING_S) -> bool:
+    """Whether a worker was started a moment ago, lives, and has not tried for its lock yet."""
+    try:
+        if not 0 <= time.time() - os.stat(path).st_mtime < within_s:
+            return False
+        with open(path, "rb") as file:
+            pid = file.read(20)
+        if os.name != "nt":  # where 0 is a signal like others
+            os.kill(int(pid), 0)  # no signal, only the question: ProcessLookupError when it is gone
+            return not _is_dead(int(pid))
+    except (OSError, ValueError, OverflowError):
+        return False
+    return True
+
+
+def _is_dead(pid: int) -> bool:
+    """Whether a process ended and nobody has taken note, as in containers without an init."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read(512).rpartition(b") ")[2][:1] in (b"Z", b"X")
+    except OSError:  # no such file system; the file's age decides
+        return False
+
+
+def worker_looks(paths: Paths) -> None:
+    """Said by a worker right before it tries for the lock.
+
+    Before, not after: a hook that relied on this worker has its job on disk by now, so that whoever holds the lock sees
+    it in its next look, also when that is another worker.
+    """
+    _remove(os.path.join(paths.state, "worker.starting"))
+
+
+def observer_looks(paths: Paths) -> None:
+    """The same, said by an observer."""
+    _remove(os.path.join(paths.state, "observer.starting"))
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        pass
+
+
+def start(ways: list[list[str]], paths: Paths, note: str = "", wait_s: float = 0.0) -> None:
+    """Run the first of these commands that can be executed, detached; returns at once.
+
+    The process writes its id into the file ``note``, if it is there. With ``wait_s`` it sleeps so long first and then
+    takes the note away (not on Windows, where it begins at once).
+    """
+    environment = worker_environment()
+    if not places.is_checkout():  # an update replaces a plugin's folder, and with it a .venv inside
+        environment.setdefault("UV_PROJECT_ENVIRONMENT", os.path.join(paths.state, "venv"))
+    output = os.path.join(paths.log, "worker.out")
+    if not hasattr(os, "fork"):
+        _start_windows(ways[0], environment, output, paths.state)
+        return
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+        return
+    try:
+        os.setsid()
+        if os.fork() == 0:
+            _sign(note)
+            _let_go(output, paths.state)
+            if wait_s:
+                time.sleep(wait_s)
+                _remove(note)
+            _become(ways, environment)
+    finally:
+        os._exit(0)
+
+
+def _sign(note: str, flags: int = 0) -> None:
+    try:
+        descriptor = os.open(note, os.O_WRONLY | os.O_TRUNC | flags, 0o600)
+    except OSError:
+        return
+    try:
+        os.write(descriptor, b"%d" % os.getpid())
+    except OSError:
+        pass
+    finally:
+        os.close(descriptor)
+
+
+def _let_go(output: str, cwd: str) -> None:
+    """Hold nothing of the hook's or the client's any more."""
+    null = os.open(os.devnull, os.O_RDWR)
+    try:
+        log = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    except OSError:  # a log that cannot be written is no reason not to work
+        log = null
+    os.dup2(null, 0)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    os.closerange(3, 1024)
+    os.chdir(cwd)  # never hold the user's folder, which may be unmounted or removed
+
+
+def _become(ways: list[list[str]], environment: dict[str, str]) -> None:
+    for command in ways:
+        try:
+            os.execve(command[0], command, environment)  # noqa: S606 (no shell is the point)
+        except OSError as error:
+            os.write(2, f"cannot run {command[0]}: {error}\n".encode("utf-8", "replace"))
+    os._exit(127)
+
+
+def _start_windows(command: list[str], environment: dict[str, str], output: str, cwd: str) -> None:
+    import subprocess  # noqa: PLC0415 (slow, and needed on Windows only)
+
+    flags = 0x00000008 | 0x00000200 | 0x08000000  # DETACHED_PROCESS | CREATE_NEW_PROCESS_GROUP | CREATE_NO_WINDOW
+    with open(output, "ab") as log:
+        subprocess.Popen(
+            command,
+            env=environment,
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            creationflags=flags,
+            close_fds=True,
+        )
+
+
+def _is_locked(path: str) -> bool:
+    try:
+        import fcntl  # noqa: PLC0415 (not on Windows, where a second worker finds the lock itself)
+    except ImportError:
+        return False
+    try:
+        descriptor = os.open(path, os.O_RDWR)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False

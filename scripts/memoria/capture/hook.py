@@ -1,0 +1,180 @@
+"""Hook: reading what the client says on stdin, running a handler, and never getting in the way.
+
+Whatever happens the exit status is 0, and nothing but the protocol's JSON goes to stdout; what went wrong goes to
+``log/hook.log``. The payload's form: Claude Code's hooks reference, and the recorded ones in tests/payloads.
+
+Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+try:
+    import _signal  # type: ignore[import-not-found]  # ``signal`` itself pulls in ``enum``
+except ImportError:  # pragma: no cover (another Python)
+    _signal = None
+
+from memoria.base import quickjson, state
+from memoria.base.paths import Paths
+from memoria.base.settings import Settings
+from memoria.capture.spool import safe_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Handler = Callable[["Event", Settings, Paths], "dict[str, object] | None"]
+
+DOCTOR = "`memoria doctor` says what to do; what is said meanwhile is read from the transcripts then."
+MOST_INPUT = 64 * 1024 * 1024  # bytes of stdin read at most; the client's largest field is one answer
+
+
+class Event:
+    """One hook call: ``name`` (``Stop``, ...), ``session``, ``transcript`` (as told, or empty), ``cwd``, ``fields``."""
+
+    __slots__ = ("cwd", "fields", "name", "session", "transcript")
+
+    def __init__(self, fields: dict[str, object]) -> None:
+        """Fields of a wrong type count as missing."""
+        self.fields = fields
+        self.name = self.text("hook_event_name")
+        self.session = self.text("session_id")
+        self.transcript = self.text("transcript_path")
+        self.cwd = self.text("cwd")
+
+    def text(self, name: str) -> str:
+        """The field when it is a string, else ``""``."""
+        value = self.fields.get(name)
+        return value if isinstance(value, str) else ""
+
+
+def run(handler: Handler) -> None:
+    """Run ``handler`` on the event on stdin and print the object it returns; exits with 0, always."""
+    if _signal is not None:
+        _signal.signal(_signal.SIGINT, _signal.SIG_IGN)  # Ctrl-C is meant for the client; what it said is kept
+    settings = Settings.load()
+    paths = Paths.of(settings)
+    if settings.disabled or os.environ.get("CLAUDE_INVOKED_BY"):  # or a model call of ours (or of another tool)
+        if not os.path.isdir(paths.cursors):
+            return
+        handler = leave_alone
+    event = Event({})
+    try:
+        event = Event(read_payload(_stdin()))
+        state.open_state(paths)
+        if handler is not leave_alone and os.path.exists(off_mark(paths, event.session)):
+            _speak_again(event, paths)
+        output = handler(event, settings, paths)
+        if output is not None:
+            _stdout(quickjson.dumps(output).encode())
+    except Exception as error:  # noqa: BLE001 (one of three: a hook must never fail)
+        log(paths, f"ERROR {type(error).__name__}: {error}")
+        if event.name == "SessionStart" and isinstance(error, (OSError, state.StateError)):
+            _stdout(quickjson.dumps({"systemMessage": f"memoria keeps nothing now: {error}. {DOCTOR}"}).encode())
+    sys.stdout.flush()
+    os._exit(0)  # skips the interpreter's tear-down; everything is written and synced
+
+
+def leave_alone(event: Event, settings: Settings, paths: Paths) -> None:
+    """What is said now is not to be remembered: write down how far the transcript is, for whoever reads it later."""
+    del settings
+    if event.session:
+        from memoria.capture import paused, transcript  # noqa: PLC0415 (only for who is switched off)
+
+        where = os.path.abspath(transcript.locate(event.transcript, event.session, event.cwd) or event.transcript)
+        paused.keep(paths.cursors, safe_name(event.session), where, starts=event.name == "SessionStart")
+
+
+def _speak_again(event: Event, paths: Paths) -> None:
+    from memoria.capture import paused, transcript  # noqa: PLC0415 (only for who was switched off)
+
+    where = os.path.abspath(transcript.locate(event.transcript, event.session, event.cwd) or event.transcript)
+    paused.end(paths.cursors, safe_name(event.session), where, starts=event.name == "SessionStart")
+
+
+def off_mark(paths: Paths, session: str) -> str:
+    """The file that says that a session ran with memoria switched off, see ``silence``."""
+    return os.path.join(paths.cursors, safe_name(session) + ".off")
+
+
+def read_payload(raw: bytes) -> dict[str, object]:
+    r"""The hook's input; ValueError when it is no JSON object even after repair.
+
+    Some clients on Windows do not escape the backslashes of their paths. When that breaks the JSON, or parses into
+    control characters inside a path (``\t`` of ``C:\temp``), single backslashes are read as themselves.
+    """
+    text = raw.decode("utf-8", "replace")
+    try:
+        payload = quickjson.loads(text)
+    except ValueError:
+        payload = quickjson.loads(_escape_backslashes(text))
+    if not isinstance(payload, dict):
+        raise ValueError("the hook's input is no JSON object")
+    if any(_is_mangled(payload.get(name)) for name in ("transcript_path", "cwd")):
+        try:
+            repaired = quickjson.loads(_escape_backslashes(text))
+        except ValueError:
+            return payload
+        if isinstance(repaired, dict):
+            return repaired
+    return payload
+
+
+def _escape_backslashes(text: str) -> str:
+    """Double every backslash that is not already doubled and does not escape a quote."""
+    pieces = text.split("\\\\")  # pairs are right already
+    for number, piece in enumerate(pieces):
+        parts = piece.split("\\")
+        out = parts[0]
+        for part in parts[1:]:
+            out += ("\\" if part.startswith('"') and not _closes(part) else "\\\\") + part
+        pieces[number] = out
+    return "\\\\".join(pieces)
+
+
+def _closes(part: str) -> bool:
+    """Whether the quote that ``part`` begins with ends a value (a path's last backslash stood before it)."""
+    rest = part[1:].lstrip()
+    return rest[:1] in (",", "}") and (rest[:1] == "}" or rest[1:].lstrip().startswith('"'))
+
+
+def _is_mangled(value: object) -> bool:
+    """Whether a Windows path holds control characters, made of its single backslashes (a POSIX path may hold them)."""
+    if not isinstance(value, str) or not (value[1:2] == ":" or value[:1] == "\\"):
+        return False
+    return any(letter < " " for letter in value)
+
+
+def log(paths: Paths, message: str) -> None:
+    """One line in ``log/hook.log``; silently nothing when even that cannot be written."""
+    line = f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {' '.join(message.split())}\n"
+    try:
+        descriptor = os.open(os.path.join(paths.log, "hook.log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    except OSError:
+        return
+    try:
+        os.write(descriptor, line.encode("utf-8", "replace"))
+    except OSError:
+        pass
+    finally:
+        os.close(descriptor)
+
+
+def _stdin() -> bytes:
+    parts = []
+    left = MOST_INPUT
+    while left > 0:
+        part = os.read(0, min(left, 1 << 16))
+        if not part:
+            break
+        parts.append(part)
+        left -= len(part)
+    return b"".join(parts)
+
+
+def _stdout(data: bytes) -> None:
+    while data:
+        data = data[os.write(1, data) :]

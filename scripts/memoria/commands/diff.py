@@ -1,0 +1,41 @@
+"""Diff: what a compile did to the wiki, as a unified diff."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+from collections.abc import Iterator
+from pathlib import Path
+
+from memoria.ground.errors import NothingToUndoError
+from memoria.ground.home import Home
+from memoria.wiki.transaction import Row, Step, Transactions
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What the command line takes."""
+    parser.add_argument("--step", type=int, default=1, metavar="N", help="which change of the wiki: 1 is the last")
+
+
+def command(args: argparse.Namespace, home: Home) -> int:
+    """Print the diff of one step; NothingToUndoError when there is no such step."""
+    transactions = Transactions(Path(home.paths.knowledge), Path(home.paths.state, "undo"))
+    known = transactions.steps()
+    if not 1 <= args.step <= len(known):
+        raise NothingToUndoError(f"There are {len(known)} kept steps; `memoria undo --list` names them.")
+    step = known[args.step - 1]
+    print(f"# {step.label}")
+    for row in step.files:
+        print("\n".join(_file(transactions, step, row)))
+    return 0
+
+
+def _file(transactions: Transactions, step: Step, row: Row) -> Iterator[str]:
+    old, new = transactions.before(step, row), transactions.after(step, row)
+    path = row["path"]
+    names = "/dev/null" if old is None else f"a/{path}", "/dev/null" if new is None else f"b/{path}"
+    return difflib.unified_diff(_lines(old), _lines(new), *names, lineterm="")
+
+
+def _lines(data: bytes | None) -> list[str]:
+    return (data or b"").decode("utf-8", "replace").splitlines()

@@ -1,0 +1,275 @@
+"""Forget: take a text, an entry, a session, a project or an article out of everything that memoria keeps.
+
+Shows what it would remove (``traces`` finds it), then removes it: facts and the word to a memory server first, the
+markdown last, then every cache is made anew and the databases are overwritten. What stays is a tombstone in the daily
+log that holds ids and no word, so that no later compile, flush or verify brings anything back. Killed anywhere, it is
+simply run again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import shutil
+import sqlite3
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+
+from memoria.briefing.page import Pages
+from memoria.daily import daily_log
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.ledger import Ledger
+from memoria.facts.keeper import Keeper
+from memoria.forgetting import forget_plan
+from memoria.forgetting.forget_plan import Plan
+from memoria.ground import clock, files, locks
+from memoria.ground.errors import ExpectedError
+from memoria.ground.home import Home
+from memoria.indexing import sources
+from memoria.indexing.client_memory import ClientMemory
+from memoria.indexing.index import Index
+from memoria.transcripts.archive import Archive
+from memoria.wiki.retract import folded, holds
+from memoria.wiki.transaction import Transactions
+from memoria.working.factory import FILE as WORKING
+from memoria.working.factory import open_store
+from memoria.working.scope import session_of
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What the command line takes."""
+    parser.add_argument("what", nargs="+", help="a text, an entry (^e-…), a session's id, a project or an article")
+    parser.add_argument(
+        "--as", dest="kind", choices=forget_plan.KINDS, default="", help="what it is, when it could be several"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="show what would be removed and stop")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.add_argument("--json", action="store_true", help="one JSON object")
+
+
+def command(args: argparse.Namespace, home: Home) -> int:
+    """Show, ask, remove; exit status 1 when something still holds it afterwards or nothing was found."""
+    with _alone(home):
+        Transactions(Path(home.paths.knowledge), Path(home.paths.state, "undo")).recover()
+        plan = forget_plan.plan(home, " ".join(args.what).strip(), args.kind)
+        if plan.is_empty:
+            raise ExpectedError(f"nothing is kept about {plan.target!r}; there is nothing to forget.")
+        if not args.json or not (args.dry_run or args.yes):
+            print("\n".join(_shown(plan)))
+        left: list[str] = []
+        done = not args.dry_run and (args.yes or _agreed())
+        if done:
+            _carry_out(home, plan)
+            left = remaining(home, plan)
+        if args.json:
+            print(json.dumps(_facts(plan, done=done, left=left), ensure_ascii=False, indent=2))
+        elif done:
+            print("Forgotten." if not left else "Removed, but these still hold it: " + ", ".join(left))
+    return 1 if left else 0
+
+
+@contextmanager
+def _alone(home: Home) -> Iterator[None]:
+    """No worker and no compile at the same time."""
+    with ExitStack() as stack:
+        stack.enter_context(locks.waiting(Path(home.paths.worker_lock)))
+        stack.enter_context(locks.waiting(Path(home.paths.state, "compile.lock")))
+        yield
+
+
+def _agreed() -> bool:
+    if not sys.stdin.isatty():
+        raise ExpectedError("nothing was removed: add --yes to do it, or --dry-run only to look.")
+    return input("Remove all this? It cannot be undone. [y/N] ").strip().casefold() in ("y", "yes")
+
+
+# -- removing
+
+
+def _carry_out(home: Home, plan: Plan) -> None:
+    paths = home.paths
+    with Keeper.at(home) as keeper:
+        for event in plan.facts:
+            keeper.delete(event.id)
+        keeper.store.shred()
+    _spool(home, plan)
+    asyncio.run(_working(home, plan))
+    _archive(home, plan)
+    undo = Path(paths.state, "undo")
+    Transactions(Path(paths.knowledge), undo).commit(plan.pages, plan.read, "forget")
+    _daily(home, plan)
+    shutil.rmtree(undo, ignore_errors=True)  # it holds what the wiki was
+    ledger = Ledger(Path(paths.ledger))
+    try:
+        DailyLog.of(paths).refresh(ledger)
+        ledger.strike_notes(plan.needles)
+        ledger.shred()
+        _caches(home, ledger)
+    finally:
+        ledger.close()
+    _logs(home, plan)
+
+
+def _spool(home: Home, plan: Plan) -> None:
+    """A job of which nothing is left goes; what goes without ever having had an entry is named in a tombstone."""
+    if plan.keys:
+        line = daily_log.tombstone("-", plan.keys)
+        DailyLog.of(home.paths).rewrite(
+            home.zone.day(clock.now()), lambda text: text if line in text else f"{text.rstrip()}\n\n{line}\n"
+        )
+    for name, gone in plan.jobs.items():
+        path = Path(name)
+        header = path.read_bytes().partition(b"\n")[0]
+        lines = [line for line, turns in forget_plan.job_lines(path)
+                 if not any(key in gone for key, _ in turns) and not holds(_decoded(line), plan.needle)]  # fmt: skip
+        files.replace(path, b"".join([header, b"\n", *lines]), mode=0o600)
+        if not forget_plan.job_turns(path):
+            path.unlink()
+            path.with_name(path.name + ".why").unlink(missing_ok=True)
+
+
+def _decoded(line: bytes) -> str:
+    """A line of JSON with its escapes undone, for looking for words in it."""
+    try:
+        return json.dumps(json.loads(line), ensure_ascii=False)
+    except ValueError:
+        return line.decode("utf-8", "replace")
+
+
+async def _working(home: Home, plan: Plan) -> None:
+    """Working memory of the sessions and projects that are meant; for a text, the values that hold it."""
+    file = Path(home.paths.state, WORKING)
+    if not (file.exists() or home.settings.redis_url):
+        return
+    sessions = {entry.session for entry in plan.entries if not plan.needle}
+    sessions |= {plan.target} if plan.kind == "session" else set()
+    projects = {f"project:{entry.project_key}" for entry in plan.entries if plan.kind == "project"}
+    store = open_store(home.settings, home.paths)
+    try:
+        for scope in [seen.name for seen in await store.scopes()]:
+            whole = session_of(scope) in sessions or scope in projects
+            for internal in (True, False):
+                for key, record in (await store.records(scope, internal=internal)).items():
+                    if whole or holds(_decoded(record.value.encode()), plan.needle):
+                        await store.delete(scope, key)
+    finally:
+        await store.close()
+    with closing(sqlite3.connect(file, timeout=10, isolation_level=None)) as db:
+        db.execute("PRAGMA secure_delete = ON")
+        db.execute("VACUUM")
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _archive(home: Home, plan: Plan) -> None:
+    archive = Archive(Path(home.paths.archive), max(1, home.settings.archive_mb) * 1_000_000)
+    days = {
+        entry.id: entry.day for day in DailyLog.of(home.paths).days() for entry in DailyLog.of(home.paths).entries(day)
+    }
+    for ident in {*plan.archives, *plan.ids}:
+        turns = [] if ident in plan.ids else archive.turns(ident) or []
+        kept = [turn for turn in turns if not holds(forget_plan.words(turn), plan.needle)]
+        archive.remove(ident)
+        if kept and ident in days:
+            archive.keep(ident, days[ident], kept)
+
+
+def _daily(home: Home, plan: Plan) -> None:
+    log_ = DailyLog.of(home.paths)
+    for day in log_.days():
+        if plan.needle:
+            log_.rewrite(day, lambda text: forget_plan.unsaid(text, plan.needle))
+        if plan.ids:
+            log_.rewrite(day, lambda text: daily_log.without(text, plan.ids))
+
+
+def _caches(home: Home, ledger: Ledger) -> None:
+    """Made anew from what is left, so that nothing has to be looked for in them."""
+    for name in ("index.db", "roster.db"):
+        for path in Path(home.paths.state).glob(f"{name}*"):
+            path.unlink()
+    with Index(home.paths.index) as index:
+        sources.refresh(index, home.paths)
+        sources.forget_gone(index, home.paths)
+        # Prepared pages, what sessions were shown (costs a repetition), where they stand (written anew after a turn).
+        for folder, pattern in ((home.paths.page, "**/*"), (home.paths.hints, "*"), (home.paths.where, "*.md")):
+            for path in Path(folder).glob(pattern):
+                if path.is_file():
+                    path.unlink()
+        with Keeper.at(home) as keeper:
+            Pages.of(home.paths).prepare(home.settings.page_chars, ledger, DailyLog.of(home.paths), index, keeper)
+
+
+def _logs(home: Home, plan: Plan) -> None:
+    """Lines of logs and of the notice that hold a forgotten text go; the files stay open to whoever writes them."""
+    wanted = [folded(text) for text in plan.needles]
+    state = Path(home.paths.state)
+    for path in [*Path(home.paths.log).glob("*"), state / "notice", state / "told.json"]:
+        if path.is_file():
+            rows = path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
+            kept = [row for row in rows if not any(text in folded(row) for text in wanted)]
+            if len(kept) < len(rows):
+                with path.open("r+", encoding="utf-8") as file:
+                    file.write("".join(kept))
+                    file.truncate()
+
+
+def remaining(home: Home, plan: Plan) -> list[str]:
+    """The files of home, state and the client's own memory that still hold a forgotten text, as a person finds them.
+
+    The client's memory is the user's to change; what it holds is found again by ``search`` until then.
+    """
+    wanted = [plan.needle] if plan.needle else [text for entry in plan.entries for text in (entry.context, entry.title)]
+    needles = [text.casefold().encode() for text in wanted if len(text) >= 12 or text == plan.needle]
+    found = []
+    places = {Path(home.paths.daily), Path(home.paths.knowledge), Path(home.paths.state)}
+    own = {path for place in places for path in place.rglob("*") if path.is_file()}
+    for path in [*sorted(own), *(Path(memory.path) for memory in ClientMemory.of(home.paths).listed())]:
+        if "venv" in path.parts:
+            continue
+        data = path.read_bytes().decode("utf-8", "replace").casefold().encode()
+        if any(needle in data for needle in needles):
+            found.append(str(path))
+    return found
+
+
+# -- telling
+
+
+def _shown(plan: Plan) -> Iterator[str]:
+    yield f"To forget the {plan.kind} {plan.target!r}:"
+    for entry in plan.entries:
+        yield f"- entry {entry.source}: {_printable(entry.title)} ({len(entry.turns)} turns)"
+    for ident in sorted(plan.buried):
+        yield f"- what may be left of the forgotten entry {ident}"
+    for day, row in plan.rows:
+        yield f"- daily/{day.isoformat()}: {_printable(row)}"
+    for event in plan.facts:
+        yield f"- learned fact {event.id}: {_printable(event.content)}"
+    for slug, count in sorted(plan.articles.items()):
+        yield f"- article {slug}: " + ("the whole page" if count < 0 else f"{count} lines")
+    if count := sum(plan.archives.values()):
+        yield f"- {count} archived turns"
+    if plan.jobs:
+        yield f"- {len(plan.jobs)} spooled jobs, in whole or in part"
+    yield "- every step of `memoria undo`, and copies in indexes, prepared pages, working memory, ledger and logs"
+
+
+def _facts(plan: Plan, *, done: bool, left: Sequence[str]) -> dict[str, object]:
+    return {
+        "kind": plan.kind,
+        "done": done,
+        "entries": sorted(plan.ids),
+        "lines": [[day.isoformat(), row] for day, row in plan.rows],
+        "facts": [event.id for event in plan.facts],
+        "articles": {slug: ("all" if count < 0 else count) for slug, count in sorted(plan.articles.items())},
+        "archived_turns": sum(plan.archives.values()),
+        "jobs": len(plan.jobs),
+        "still_in": list(left),
+    }
+
+
+def _printable(text: str) -> str:
+    return "".join(character for character in text if character.isprintable())[:200]

@@ -1,0 +1,75 @@
+"""Install: write our hooks into Claude Code's settings, for people who run memoria from a clone.
+
+A plugin brings its hooks itself; a clone says them once here. The same hooks as hooks/hooks.json, with this clone's
+path. Knows which settings file and which interpreter; the file's form is ``client_settings``' affair.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from memoria.audit.client_settings import ClientSettings, client_python, plugin_hooks, settings_file
+from memoria.base import paths
+from memoria.ground.home import Home
+
+FITS = "import sys; sys.exit(sys.version_info < (3, 9))"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What ``memoria install`` understands."""
+    parser.add_argument(
+        "--project", nargs="?", const=".", metavar="FOLDER", help="only for this project (default: the current folder)"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="show the change and make none")
+
+
+def command(args: argparse.Namespace, home: Home) -> int:
+    """Write the hooks and say what was done and what to do next."""
+    settings = ClientSettings.read(settings_file(args.project, os.environ))
+    hooks = plugin_hooks(Path(paths.ROOT), interpreter(os.environ))
+    data = settings.merged(hooks)
+    if args.dry_run:
+        sys.stdout.write(settings.difference(data) or f"nothing to change in {settings.path}\n")
+        return 0
+    before = sum(map(len, settings.ours.values()))
+    copy = settings.write(data)
+    sys.stdout.write(report(settings, len(hooks), before, copy))
+    sys.stdout.write(
+        "Restart running Claude Code sessions, say something in one, then check with `memoria status`.\n"
+        f"What is remembered goes to {home.paths.home}.\n"
+    )
+    if any(name.startswith("memoria@") for name in settings.plugins):
+        sys.stdout.write("Note: the memoria plugin is switched on as well, so every hook runs twice. Keep one.\n")
+    if settings.value.get("disableAllHooks"):
+        sys.stdout.write('Note: "disableAllHooks" stands in this file: no hook will run until it is taken out.\n')
+    return 0
+
+
+def interpreter(environ: Mapping[str, str]) -> str:
+    """``python3`` when the client will find one that is new enough (3.9), else the one running this, absolutely."""
+    found = client_python(environ)
+    return "python3" if found and _fits(found) else str(Path(sys.executable).resolve())
+
+
+def _fits(python: str) -> bool:
+    try:
+        tried = subprocess.run([python, "-S", "-I", "-c", FITS], capture_output=True, timeout=20, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return tried.returncode == 0
+
+
+def report(settings: ClientSettings, hooks: int, before: int, copy: Path | None) -> str:
+    """What was done, in one line."""
+    if settings.raw is not None and copy is None:
+        done = f"memoria's {hooks} hooks stand in {settings.path} already; nothing was changed."
+    else:
+        done = f"{'renewed' if before else 'added'} memoria's {hooks} hooks in {settings.path}."
+    if copy is not None:
+        done += f" The file as it was: {copy.name}"
+    return done + "\n"

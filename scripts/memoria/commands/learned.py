@@ -1,0 +1,221 @@
+"""Learned: `memoria learned`, a person's hand on the learned facts.
+
+Lists, filters, edits, deletes, promotes, counts. Every change goes to the daily log first, then to the store, to the
+prepared pages and, when there is one, on its way to the memory server. Knows the home's keeper and
+how to print; the network only through ``memory.sync`` and only when a server is named.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from memoria.base import project
+from memoria.briefing.refresh import renew
+from memoria.facts.fact import GLOBAL, KINDS, MAX_CONTENT, Event
+from memoria.facts.keeper import Keeper
+from memoria.facts.memory_server import Server
+from memoria.facts.store import leading, made_again
+from memoria.facts.sync import Sync, state_of
+from memoria.ground import clock
+from memoria.ground.errors import ExpectedError
+from memoria.ground.home import Home
+from memoria.redaction.redact import Redactor
+
+TOP: Final = 20  # facts that ``top`` shows; a page has room for about as many
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """``memoria learned [list|top|edit|delete|promote|counts|sync|retry]``; a list when nothing is said."""
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    actions = parser.add_subparsers(dest="action", metavar="ACTION")
+    show = actions.add_parser("list", help="the facts, newest last (the default)")
+    show.add_argument("words", nargs="*", help="only facts that share a word with these, best first")
+    show.add_argument("--kind", choices=KINDS, default="", help="only this kind")
+    show.add_argument("--project", default="", help="only this project (name, key or folder) and global facts")
+    show.add_argument("--since", default="", metavar="DAY", help="only facts learned or repeated since YYYY-MM-DD")
+    show.add_argument("--ended", action="store_true", help="also facts that were replaced")
+    top = actions.add_parser("top", help="what a session starts with, what matters most first")
+    top.add_argument("--project", default=".", help="for this project (default: the folder you are in)")
+    edit = actions.add_parser("edit", help="give a fact another wording")
+    edit.add_argument("id")
+    edit.add_argument("text", nargs="+")
+    delete = actions.add_parser("delete", help="forget facts, here and on the memory server")
+    delete.add_argument("id", nargs="+")
+    promote = actions.add_parser("promote", help="let facts hold in every project; without an id: what could be")
+    promote.add_argument("id", nargs="*")
+    actions.add_parser("counts", help="facts by kind and by state of the exchange with the memory server")
+    actions.add_parser("sync", help="exchange facts with the memory server now, in full")
+    actions.add_parser("retry", help="try again what the memory server refused too often")
+    parser.set_defaults(action="list", words=[], project="", kind="", since="", ended=False)
+    for action in actions.choices.values():
+        action.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
+
+
+def command(args: argparse.Namespace, home: Home) -> int:
+    """Run one action; exit status 0, or 1 with a line on what to do."""
+    with Keeper.at(home) as keeper:
+        return _ACTIONS[args.action](args, home, keeper)
+
+
+def _list(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
+    key = _project_key(args.project, keeper)
+    if args.words:
+        found = keeper.store.matching(" ".join(args.words), key, limit=50)
+    else:
+        found = keeper.store.facts(live=not args.ended, project=key)
+    found = [event for event in found if not args.kind or event.kind == args.kind]
+    since = _day(args.since, home) if args.since else None
+    return _print(args, home, [event for event in found if not since or (event.last or event.time) >= since])
+
+
+def _top(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
+    return _print(args, home, leading(keeper.store, _project_key(args.project, keeper) or GLOBAL)[:TOP])
+
+
+def _edit(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
+    text = Redactor(home.settings.redact_extra).redact(" ".join(args.text))
+    if len(text) > MAX_CONTENT:
+        raise ExpectedError(f"a fact has at most {MAX_CONTENT} characters, one to three sentences; not {len(text)}.")
+    changed = keeper.edit(args.id, text)
+    _shown(home, keeper, [changed])
+    return _print(args, home, [changed])
+
+
+def _delete(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
+    known = [keeper.known(ident) for ident in args.id]  # all are there before any is deleted
+    gone = [keeper.delete(event.id) for event in dict.fromkeys(known)]
+    _shown(home, keeper, gone)
+    if args.json:
+        return _print(args, home, gone)
+    _write(f"forgot {len(gone)}: " + ", ".join(event.id for event in gone))
+    return 0
+
+
+def _promote(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
+    if args.id:
+        known = [keeper.known(ident) for ident in args.id]  # all are there before any is changed
+        changed = [keeper.promote(event.id) for event in dict.fromkeys(known)]
+        _shown(home, keeper, changed)
+        return _print(args, home, changed)
+    offered = keeper.offered()
+    if not args.json and not offered:
+        _write("no fact has returned in a second project.")
+        return 0
+    _print(args, home, offered)
+    if not args.json:
+        _write(f"\n`memoria learned promote {offered[-1].id}` lets that fact hold in every project.")
+    return 0
+
+
+def _counts(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
+    kinds, state = keeper.store.counts(), state_of(keeper) if home.settings.memory_api_url else {}
+    waiting = len(keeper.outbox.waiting())
+    if args.json:
+        _write(json.dumps({"kinds": kinds, "waiting": waiting, "server": state}, indent=2))
+        return 0
+    for name, count in kinds.items():
+        _write(f"{name:12} {count:5}")
+    _write(f"{'together':12} {sum(kinds.values()):5}")
+    if waiting:
+        _write(f"{waiting} wait to be written ({keeper.outbox.folder})")
+    if state:
+        _write("memory server: " + ", ".join(f"{count} {name}" for name, count in state.items()))
+    return 0
+
+
+def _sync(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
+    settings = home.settings
+    if not settings.memory_api_url:
+        raise ExpectedError("no memory server is named; set MEMORY_API_URL and MEMORY_API_KEY.")
+    server = Server(settings.memory_api_url, settings.memory_api_key)
+    done = Sync(keeper, server, Path(home.paths.state) / "sync.lock").run(full=True)
+    if done.pulled or done.forgotten:
+        renew(home, keeper)
+    told: dict[str, Any] = {"pushed": done.pushed, "pulled": done.pulled, "forgotten": done.forgotten}
+    if args.json:
+        _write(json.dumps({**told, "problems": done.problems}, indent=2))
+        return 1 if done.problems else 0
+    _write(", ".join(f"{name} {value}" for name, value in told.items()))
+    if done.problems:
+        raise ExpectedError(f"{'; '.join(done.problems)}. What waits is tried again later.")
+    return 0
+
+
+def _retry(args: argparse.Namespace, _: Home, keeper: Keeper) -> int:
+    count = keeper.to_server.retry() + keeper.outbox.retry()
+    _write(json.dumps({"retried": count}) if args.json else f"{count} will be tried again")
+    return 0
+
+
+_ACTIONS: Final[dict[str, Callable[[argparse.Namespace, Home, Keeper], int]]] = {
+    "list": _list,
+    "top": _top,
+    "edit": _edit,
+    "delete": _delete,
+    "promote": _promote,
+    "counts": _counts,
+    "sync": _sync,
+    "retry": _retry,
+}
+
+
+def _shown(home: Home, keeper: Keeper, changed: Iterable[Event]) -> None:
+    """Let the next session see what a person changed, and say how the memory server comes to know of it."""
+    renew(home, keeper, {place for event in changed for place in event.projects})
+    if keeper.to_server.waiting():
+        sys.stderr.write("the memory server is told by the next worker, or now by `memoria learned sync`.\n")
+
+
+def _project_key(given: str, keeper: Keeper) -> str:
+    """The project's key from a key or name that facts have, else from a folder."""
+    if not given:
+        return ""
+    known = {place for event in keeper.store.facts(live=False) for place in event.projects}
+    named = sorted(place for place in known if place == given or place.rsplit("-", 1)[0] == given)
+    if named:
+        return named[0]
+    if given == "." or os.sep in given:
+        return project.of(given).key
+    raise ExpectedError(f"nothing was learned in a project {given!r}; there are: {', '.join(sorted(known)) or 'none'}.")
+
+
+def _day(text: str, home: Home) -> datetime:
+    moment = clock.parse(text)
+    if moment is None:
+        raise ExpectedError(f"--since takes a day such as 2026-11-21, not {text!r}.")
+    return moment.replace(tzinfo=home.zone.local(clock.now()).tzinfo)
+
+
+def _print(args: argparse.Namespace, home: Home, events: list[Event]) -> int:
+    if args.json:
+        _write(json.dumps([event.to_dict() for event in events], ensure_ascii=False, indent=2))
+        return 0
+    for event in events:
+        _write(_row(event, home))
+    if not events:
+        _write("nothing learned yet that fits.")
+    return 0
+
+
+def _row(event: Event, home: Home) -> str:
+    place = _name(event.project)
+    notes = [f"{home.zone.day(event.last or event.time)}", place]
+    notes += ["made again" if made_again(event) else f"said {event.seen} times"] if event.seen > 1 else []
+    notes += [f"also in {', '.join(map(_name, event.also))}"] if event.also else []
+    notes += [f"replaced by {event.successor or 'nothing'}"] if event.ended else []
+    return f"{event.id}  [{event.kind}] {event.content}  ({', '.join(notes)})"
+
+
+def _name(project: str) -> str:
+    return "everywhere" if project == GLOBAL else project.rsplit("-", 1)[0]
+
+
+def _write(text: str) -> None:
+    sys.stdout.write(text + "\n")

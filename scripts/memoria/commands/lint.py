@@ -1,0 +1,418 @@
+"""Lint: what is wrong with the wiki, as a report for people; what can be mended without guessing is mended on request.
+
+Every rule is one function from a survey to findings, and one row of ``RULES``. Only contradictions are looked for with
+a model, in a bounded number of calls, and only when there is one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import partial
+from pathlib import Path
+
+from memoria.daily.ledger import Ledger
+from memoria.ground import clock, locks
+from memoria.ground.errors import ModelError
+from memoria.ground.home import Home
+from memoria.ground.markdown import Link
+from memoria.models import tasks
+from memoria.models.metered import Metered
+from memoria.wiki import evidence, minhash
+from memoria.wiki.article import KEY_POINTS, RELATED, Article, Claim, words
+from memoria.wiki.folder import slugify
+from memoria.wiki.snapshot import Survey
+from memoria.wiki.transaction import ChangedError, Transactions, digest
+
+ERROR, WARNING, NOTE = "error", "warning", "note"
+SPARSE_WORDS = 12  # an article with fewer words in summary and claims says next to nothing
+NEAR = 0.7  # share of common words from which two articles are one thing told twice
+TOPIC = 0.4  # share of common words from which two claims are about the same thing
+PAIRS, BATCHES = 25, 4  # claims compared in one call, and calls of one run
+_MOST_RELATED = 30
+
+Mend = Callable[[Article], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong. ``page`` is relative to the home; ``mend`` changes the article so that it is not."""
+
+    rule: str
+    severity: str
+    page: str
+    text: str
+    mend: Mend | None = None
+
+    @property
+    def slug(self) -> str:
+        """The article's slug."""
+        return self.page.removeprefix("knowledge/").removesuffix(".md")
+
+
+Found = Iterator[tuple[str, str] | tuple[str, str, Mend | None]]  # page, text, how to mend it
+
+
+def broken_links(survey: Survey) -> Found:
+    """Links to pages, headings or blocks that are not there."""
+    for slug, page in survey.pages.items():
+        for link in page.links:
+            if not _is_source(link) and (problem := survey.vault.problem(link, f"knowledge/{slug}")):
+                yield slug, f"`[[{link.target}{link.anchor}]]`: {problem}", partial(_unlink, link)
+
+
+def dead_sources(survey: Survey) -> Found:
+    """Claims that cite an entry which no daily log has."""
+    for slug, page in survey.pages.items():
+        for link in page.links:
+            if _is_source(link) and survey.vault.problem(link):
+                yield slug, f"cites `{link.target}{link.anchor}`, which is not there", partial(_drop_source, link)
+
+
+def missing_sources(survey: Survey) -> Found:
+    """Key points that cite nothing."""
+    for slug, article in survey.readable():
+        for claim in article.claims:
+            if not claim.sources:
+                yield slug, f"no source for “{claim.text[:100]}”"
+
+
+def block_ids(survey: Survey) -> Found:
+    """Entries of a daily log whose block id is missing or stands twice, so that no link can mean them."""
+    counts: dict[str, Counter[str]] = {}
+    for entry in survey.entries:
+        day = f"daily/{entry.day.isoformat()}"
+        if day not in counts:
+            text = survey.daily.path(entry.day).read_text(encoding="utf-8", errors="replace")
+            counts[day] = Counter(re.findall(r"^\^(e-[0-9a-z]+)[ \t\r]*$", text, re.MULTILINE))
+        times = counts[day][f"e-{entry.id}"]
+        if times != 1:
+            fault = "is missing" if not times else "is there twice"
+            yield f"{day}.md", f"entry {entry.id}: its line `^e-{entry.id}` {fault}"
+
+
+def frontmatter(survey: Survey) -> Found:
+    """Frontmatter that is no YAML, or lacks what readers and programs rely on."""
+    for slug, page in survey.pages.items():
+        if page.article is None:
+            yield slug, page.problem
+            continue
+        front = page.article.front
+        for key in ("title", "created", "updated"):
+            if not front.text(key):
+                yield slug, f"`{key}` is missing", partial(_complete, key)
+        for key in ("created", "updated"):
+            if front.text(key) and not _day(front.text(key)):
+                yield slug, f"`{key}` is no day: {front.text(key)!r}"
+
+
+def paths(survey: Survey) -> Found:
+    """Pages outside the wiki's folders, or whose name no link of memoria's would have."""
+    for name in survey.strays():
+        yield name, "stands outside concepts/, connections/ and qa/, where no compile looks"
+    for slug in survey.pages:
+        name = slug.split("/", 1)[1]
+        if slugify(name) != name:
+            yield slug, f"is no name for an article; `{slugify(name) or 'untitled'}` would be"
+
+
+def duplicate_titles(survey: Survey) -> Found:
+    """Titles and aliases that mean two pages."""
+    named: defaultdict[str, set[str]] = defaultdict(set)
+    for slug, article in survey.readable():
+        for name in (article.title, *article.aliases):
+            named[name.casefold()].add(slug)
+    for name, slugs in sorted(named.items()):
+        if len(slugs) > 1:
+            first, *others = sorted(slugs)
+            yield first, f"“{name}” is also a name of {', '.join(f'[[{slug}]]' for slug in others)}"
+
+
+def near_duplicates(survey: Survey) -> Found:
+    """Articles that say nearly the same."""
+    texts = {slug: page.words for slug, page in survey.pages.items() if page.article}
+    for one, other, share in minhash.pairs(texts, NEAR):
+        yield one, f"says nearly the same as [[{other}]] ({share:.0%} of the words)"
+
+
+def orphans(survey: Survey) -> Found:
+    """Articles that no other article links to."""
+    reached = {target for targets in survey.linked.values() for target in targets}
+    for slug in survey.pages:
+        if slug not in reached and len(survey.pages) > 1:
+            yield slug, "no other article links here"
+
+
+def sparse(survey: Survey) -> Found:
+    """Articles that say next to nothing."""
+    for slug, article in survey.readable():
+        body = " ".join([*article.lead, *(row for section in article.sections for row in section.rows)])
+        count = len(words(re.sub(r"\[\[[^\]]*\]\]", " ", body)))
+        if count < SPARSE_WORDS:
+            yield slug, f"only {count} words"
+
+
+def backlinks(survey: Survey) -> Found:
+    """Pages under Related that do not link back."""
+    for slug, article in survey.readable():
+        rows = [row for part in article.sections if part.heading == RELATED for row in part.rows]
+        for link in Article(slug, "\n".join(rows)).links:
+            other = survey.vault.page(link.target).removeprefix("knowledge/")
+            known = survey.articles.get(other)
+            if known and other != slug and slug not in survey.linked[other] and _related(known) < _MOST_RELATED:
+                yield other, f"does not link back to [[{slug}]]", partial(_relate, slug, article.title)
+
+
+def uncompiled(survey: Survey) -> Found:
+    """Entries that no compile has taken in."""
+    waiting = Counter(entry.day for entry in survey.entries if entry.id not in survey.compiled)
+    for day, count in sorted(waiting.items()):
+        yield f"daily/{day.isoformat()}.md", f"{count} entries are not compiled yet; run `memoria compile`"
+
+
+def stale(survey: Survey) -> Found:
+    """Articles that no entry has touched for long (setting ``stale_days``)."""
+    limit = survey.home.settings.stale_days
+    for slug, article in survey.readable():
+        last = _day(article.updated)
+        if limit and last and (survey.today - last).days > limit:
+            yield slug, f"last updated {last.isoformat()}, {(survey.today - last).days} days ago"
+
+
+RULES: dict[str, tuple[str, Callable[[Survey], Found]]] = {
+    "broken-link": (ERROR, broken_links),
+    "dead-source": (ERROR, dead_sources),
+    "block-id": (ERROR, block_ids),
+    "frontmatter": (ERROR, frontmatter),
+    "path": (WARNING, paths),
+    "missing-source": (WARNING, missing_sources),
+    "duplicate-title": (WARNING, duplicate_titles),
+    "near-duplicate": (WARNING, near_duplicates),
+    "orphan": (WARNING, orphans),
+    "sparse": (WARNING, sparse),
+    "backlink": (NOTE, backlinks),
+    "uncompiled": (NOTE, uncompiled),
+    "stale": (NOTE, stale),
+}
+
+
+def findings(survey: Survey) -> list[Finding]:
+    """What all the rules find, the gravest first."""
+    found = []
+    for rule, (severity, check) in RULES.items():
+        for page, text, *mend in check(survey):
+            found.append(Finding(rule, severity, _page(page), text, mend[0] if mend else None))
+    return found
+
+
+def _page(name: str) -> str:
+    place = name if name.startswith("daily/") else f"knowledge/{name}"
+    return place if place.endswith(".md") else f"{place}.md"
+
+
+# -- contradictions
+
+
+def candidates(survey: Survey) -> list[tuple[str, Claim, str, Claim]]:
+    """Pairs of claims about the same thing that differ, most alike first; as many as one run asks about."""
+    claims = {(slug, place): claim for slug, article in survey.readable() for place, claim in enumerate(article.claims)}
+    texts = {key: frozenset(words(claim.text)) for key, claim in claims.items()}
+    near = [(share, one, other) for one, other, share in minhash.pairs(texts, TOPIC) if share < 1]
+    # Where identifiers or numbers differ, one may be wrong; where none does, the wording alone is weaker evidence.
+    near.sort(key=lambda pair: (not _differ(claims[pair[1]], claims[pair[2]]), -pair[0], pair[1], pair[2]))
+    return [(one[0], claims[one], other[0], claims[other]) for _, one, other in near[: PAIRS * BATCHES]]
+
+
+def _differ(one: Claim, other: Claim) -> bool:
+    return set(evidence.precise(one.text)) != set(evidence.precise(other.text))
+
+
+def contradictions(survey: Survey) -> tuple[list[Finding], str]:
+    """What a model finds among the candidates, and why it did not look at all of them, if so."""
+    pairs = candidates(survey)
+    if not pairs:
+        return [], ""
+    if survey.home.settings.model.strip() == "offline":
+        return [], "contradictions were not looked for: that takes a language model (`model` is offline)"
+    found: list[Finding] = []
+    ledger = Ledger(Path(survey.home.paths.ledger))
+    try:
+        model = Metered.of(survey.home, ledger)
+        for start in range(0, len(pairs), PAIRS):
+            found += _contradicting(model, pairs[start : start + PAIRS])
+    except ModelError as error:
+        return found, f"contradictions were not all looked for: {error}"
+    finally:
+        ledger.close()
+    return found, ""
+
+
+def _contradicting(model: Metered, pairs: Sequence[tuple[str, Claim, str, Claim]]) -> Iterator[Finding]:
+    material = {"pairs": [{"one": one.text, "other": other.text} for _, one, _, other in pairs]}
+    for told in model.complete(tasks.contradictions(material), "").data["contradictions"]:
+        if told["pair"] <= len(pairs):
+            slug, one, place, other = pairs[told["pair"] - 1]
+            text = f"“{one.text[:150]}” against “{other.text[:150]}” in [[{place}]]. {told.get('why', '')}".rstrip()
+            yield Finding("contradiction", WARNING, _page(slug), text)
+
+
+# -- mending
+
+
+def _is_source(link: Link) -> bool:
+    return link.target.startswith("daily/") and link.anchor.startswith("#^e-")
+
+
+def _rows(article: Article) -> Iterator[list[str]]:
+    yield article.lead
+    yield from (section.rows for section in article.sections)
+
+
+def _pattern(link: Link) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\\)\[\[\s*{re.escape(link.target)}\s*{re.escape(link.anchor)}\s*(?:\|([^\[\]\n]*))?\]\]")
+
+
+def _unlink(link: Link, article: Article) -> None:
+    """A list item under Related that is only this link goes; elsewhere its words stay as plain text."""
+    pattern = _pattern(link)
+    for section in article.sections:
+        if section.heading == RELATED:
+            section.rows = [row for row in section.rows if not (row.startswith("- [[") and pattern.match(row[2:]))]
+    for rows in _rows(article):
+        rows[:] = [pattern.sub(lambda match: match[1] or link.target or link.anchor.lstrip("#^"), row) for row in rows]
+
+
+def _drop_source(link: Link, article: Article) -> None:
+    """Take a dead source off where another one stands beside it; a claim's only source is for a person to judge."""
+    source = link.target + link.anchor
+    for section in article.sections:
+        if section.heading == KEY_POINTS:
+            for number, row in enumerate(section.rows):
+                claim = Claim.parse(row)
+                if claim and source in claim.sources and len(claim.sources) > 1:
+                    section.rows[number] = re.sub(r"\s*" + _pattern(link).pattern, "", row)
+
+
+def _complete(key: str, article: Article) -> None:
+    days = sorted(source[len("daily/") :][:10] for claim in article.claims for source in claim.sources)
+    if key == "title":
+        article.front.set("title", article.title)
+    elif days:
+        article.front.set(key, days[0] if key == "created" else days[-1])
+
+
+def _relate(slug: str, title: str, article: Article) -> None:
+    article.relate(slug, title)
+
+
+def _related(article: Article) -> int:
+    return sum(row.startswith("- [[") for part in article.sections if part.heading == RELATED for row in part.rows)
+
+
+def mend(home: Home, found: Sequence[Finding]) -> list[str]:
+    """Mend what can be mended in one transaction, which ``memoria undo`` takes back; says what was done."""
+    wanted: defaultdict[str, list[Finding]] = defaultdict(list)
+    for finding in found:
+        if finding.mend:
+            wanted[finding.slug].append(finding)
+    transactions = Transactions(Path(home.paths.knowledge), Path(home.paths.state, "undo"))
+    changes: dict[str, bytes | None] = {}
+    read: dict[str, str] = {}
+    told: list[str] = []
+    for slug, group in sorted(wanted.items()):
+        name = f"{slug}.md"
+        before = Path(home.paths.knowledge, name).read_bytes()
+        article = Article(slug, before.decode("utf-8", "surrogateescape"))
+        for finding in group:
+            as_was = article.render()
+            assert finding.mend  # noqa: S101 (only such were gathered; tells mypy)
+            finding.mend(article)
+            if article.render() != as_was:
+                told.append(f"{finding.page}: {finding.rule}: {finding.text}")
+        after = article.render().encode("utf-8", "surrogateescape")
+        if after != before:
+            changes[name], read[name] = after, digest(before)
+    try:
+        transactions.commit(changes, read, f"lint mended {len(told)} findings")
+    except ChangedError:
+        return []
+    return told
+
+
+# -- the verb
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What the command line takes."""
+    parser.add_argument("--fix", action="store_true", help="mend what can be mended safely, and say what")
+    parser.add_argument(
+        "--structural-only", action="store_true", help="ask no model; contradictions are not looked for"
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON object")
+
+
+def command(args: argparse.Namespace, home: Home) -> int:
+    """Print the report; exit status 1 when there are errors."""
+    today = home.zone.day(clock.now())
+    survey = Survey(home, today)
+    found = findings(survey)
+    mended: list[str] = []
+    if args.fix:
+        with locks.waiting(Path(home.paths.state, "compile.lock")):
+            Transactions(Path(home.paths.knowledge), Path(home.paths.state, "undo")).recover()
+            survey = Survey(home, today)
+            mended = mend(home, findings(survey))
+        if mended:
+            survey = Survey(home, today)
+        found = findings(survey)
+    remark = "contradictions were not looked for (--structural-only)"
+    if not args.structural_only:
+        more, remark = contradictions(survey)
+        found += more
+    counts = Counter(finding.severity for finding in found)
+    print(_json(found, mended, counts, remark) if args.json else _report(survey, found, mended, counts, remark))
+    return 1 if counts[ERROR] else 0
+
+
+def _json(found: Sequence[Finding], mended: Sequence[str], counts: Counter[str], remark: str) -> str:
+    rows = [
+        {"rule": each.rule, "severity": each.severity, "page": each.page, "text": each.text,
+         "fixable": each.mend is not None} for each in found
+    ]  # fmt: skip
+    told = {"findings": rows, "counts": {name: counts[name] for name in (ERROR, WARNING, NOTE)}}
+    return json.dumps(told | {"fixed": list(mended), "remark": remark}, ensure_ascii=False, indent=2)
+
+
+def _report(survey: Survey, found: Sequence[Finding], mended: Sequence[str], counts: Counter[str], remark: str) -> str:
+    rows = [
+        "# Lint",
+        "",
+        f"{len(survey.pages)} articles, {len(survey.entries)} entries: {counts[ERROR]} errors, {counts[WARNING]} "
+        f"warnings, {counts[NOTE]} notes.",
+    ]
+    for severity, heading in ((ERROR, "Errors"), (WARNING, "Warnings"), (NOTE, "Notes")):
+        group = [finding for finding in found if finding.severity == severity]
+        if group:
+            rows += ["", f"## {heading}", ""]
+            rows += [f"- **{each.rule}** `{each.page}`: {_printable(each.text)}" for each in group]
+    if mended:
+        rows += ["", "## Mended", "", *(f"- {_printable(text)}" for text in mended)]
+    if remark:
+        rows += ["", f"Remark: {_printable(remark)}."]
+    return "\n".join(rows)
+
+
+def _printable(text: str) -> str:
+    return "".join(character for character in " ".join(text.split()) if character.isprintable())
+
+
+def _day(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text[:10])
+    except ValueError:
+        return None

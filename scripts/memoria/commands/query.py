@@ -1,0 +1,321 @@
+"""Query: answer a question from the wiki and the daily logs, with links that code has checked.
+
+The search index finds articles and entries, a model answers from them, and every link it writes is looked up: what does
+not resolve is printed as plain text, and said. Without a language model the passages themselves are the answer.
+``--file-back`` keeps the answer as an article of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from memoria.daily.ledger import Ledger
+from memoria.ground import clock, locks, markdown
+from memoria.ground.errors import ExpectedError, ModelError
+from memoria.ground.home import Home
+from memoria.indexing import meaning, sources
+from memoria.indexing.index import Index
+from memoria.models import tasks
+from memoria.models.metered import Metered
+from memoria.models.protocol import JsonObject
+from memoria.search.reader import Hit
+from memoria.wiki import evidence, index_page
+from memoria.wiki.article import Article, Claim, words
+from memoria.wiki.article_cache import Row
+from memoria.wiki.folder import INDEX, LOG, Wiki, slugify
+from memoria.wiki.links import Vault
+from memoria.wiki.transaction import ChangedError, Transactions, digest
+
+log = logging.getLogger(__name__)
+
+PASSAGES = 12  # documents that are shown to the model
+PASSAGE_CHARS = 3_000  # of each
+SOURCES = 3  # entries that a statement which rests on an article takes over from its claims
+MOST_RELATED = 30  # links that a page gets under Related, as in a compile
+_LINK = re.compile(r"\s*(?<!\\)\[\[([^\[\]|#\n]*)(#[^\[\]|\n]*)?(?:\|([^\[\]\n]*))?\]\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """What was found in one document; ``ref`` is the target that a wikilink to it has."""
+
+    ref: str
+    kind: str
+    title: str
+    date: str
+    text: str
+
+    @classmethod
+    def of(cls, hit: Hit) -> Passage:
+        """The passage of a search hit."""
+        page = hit.path.removeprefix("knowledge/").removesuffix(".md")
+        ref = f"{page}#^{hit.anchor}" if hit.anchor and not hit.anchor.startswith("x-") else page
+        return cls(ref, hit.kind, hit.title, hit.date, "\n".join(hit.passages)[:PASSAGE_CHARS])
+
+    def material(self) -> JsonObject:
+        """As models get it."""
+        return {"ref": self.ref, "kind": self.kind, "title": self.title, "date": self.date, "text": self.text}
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One line of an answer without its links, and the references it rests on."""
+
+    text: str
+    refs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A checked answer: ``dead`` are the links that led nowhere, ``unsupported`` what no passage says."""
+
+    question: str
+    statements: tuple[Statement, ...]
+    rests_on: tuple[str, ...]
+    dead: tuple[str, ...]
+    unsupported: tuple[str, ...]
+    model: str
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What the command line takes."""
+    parser.add_argument("question", nargs="+", help="what you want to know")
+    parser.add_argument("--file-back", action="store_true", help="keep the answer as an article under knowledge/qa/")
+    parser.add_argument("--json", action="store_true", help="one JSON object")
+
+
+def command(args: argparse.Namespace, home: Home) -> int:
+    """Answer and print; exit status 1 when the answer was to be filed and there is none."""
+    question = " ".join(" ".join(args.question).split())
+    with Index(home.paths.index) as index:
+        sources.refresh(index, home.paths)
+        passages = _found(index, question)
+        answer, reason = _ask(home, question, passages) if passages else (None, "")
+        slug = ""
+        if args.file_back and answer and answer.statements:
+            slug = file_back(home, answer)
+            sources.refresh(index, home.paths)
+    if args.json:
+        print(json.dumps(_record(question, answer, passages, reason, slug), ensure_ascii=False, indent=2))
+    else:
+        print("\n".join(_lines(answer, passages, reason, slug)))
+    if args.file_back and not slug:
+        print("memoria: nothing was filed, because there is no answer to file.", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _found(index: Index, question: str) -> list[Passage]:
+    hits = meaning.search(index, question, limit=PASSAGES, kinds=("article", "entry"))
+    found = (Passage.of(hit) for hit in hits if hit.path not in (f"knowledge/{INDEX}", f"knowledge/{LOG}"))
+    return [passage for passage in found if passage.text.strip()]
+
+
+def _ask(home: Home, question: str, passages: Sequence[Passage]) -> tuple[Answer | None, str]:
+    """The model's checked answer, or why there is none."""
+    ledger = Ledger(Path(home.paths.ledger))
+    try:
+        material = {"question": question, "passages": [passage.material() for passage in passages]}
+        completion = Metered.of(home, ledger).complete(tasks.query(material), "")
+    except ModelError as error:
+        return None, str(error)
+    finally:
+        ledger.close()
+    vault = Vault.of(Path(home.paths.home), Wiki.of(home.paths).articles())
+    return checked(question, completion.data, completion.model, passages, vault), ""
+
+
+def checked(question: str, data: JsonObject, model: str, passages: Sequence[Passage], vault: Vault) -> Answer:
+    """What a model said with every link and reference looked up."""
+    given = {passage.ref for passage in passages}
+    dead: list[str] = []
+
+    def known(target: str, anchor: str) -> str:
+        ref = target.strip() + anchor.strip()
+        found = ref if ref in given else vault.reference(target, anchor.strip())
+        if not found:
+            dead.append(ref)
+        return found
+
+    rests_on = [known(*_parted(ref)) for ref in data["rests_on"]]
+    statements = []
+    for row in data["text"].splitlines():
+        refs = [known(match[1], match[2] or "") for match in _LINK.finditer(row)]
+        text = re.sub(r"\s+([.,;:])", r"\1", _LINK.sub(_plain, row)).strip().removeprefix("- ").strip()
+        if text:
+            statements.append(Statement(text, tuple(dict.fromkeys(filter(None, refs)))))
+    rests_on += [ref for statement in statements for ref in statement.refs]
+    said = "\n".join(statement.text for statement in statements)
+    ground = "\n".join([question, *(f"{passage.title}\n{passage.date}\n{passage.text}" for passage in passages)])
+    return Answer(
+        question,
+        tuple(statements),
+        tuple(dict.fromkeys(filter(None, rests_on))),
+        tuple(dict.fromkeys(dead)),
+        tuple(evidence.unsupported(said, ground)),
+        model,
+    )
+
+
+def _parted(ref: str) -> tuple[str, str]:
+    target, mark, anchor = ref.strip().removeprefix("[[").removesuffix("]]").split("|")[0].partition("#")
+    return target, mark + anchor
+
+
+def _plain(match: re.Match[str]) -> str:
+    """A link's shown text stays in the sentence; a bare reference goes to the end of it."""
+    return " " + match[3].strip() if match[3] else ""
+
+
+# -- printing
+
+
+def _record(
+    question: str, answer: Answer | None, passages: Sequence[Passage], reason: str, slug: str
+) -> dict[str, object]:
+    return {
+        "question": question,
+        "answer": "\n".join(map(_cited, answer.statements)) if answer else "",
+        "rests_on": list(answer.rests_on) if answer else [],
+        "dead_links": list(answer.dead) if answer else [],
+        "unsupported": list(answer.unsupported) if answer else [],
+        "model": answer.model if answer else "",
+        "reason": reason,
+        "passages": [passage.material() for passage in passages],
+        "filed": slug,
+    }
+
+
+def _cited(statement: Statement) -> str:
+    return " ".join([statement.text, *(f"[[{ref}]]" for ref in statement.refs)])
+
+
+def _lines(answer: Answer | None, passages: Sequence[Passage], reason: str, slug: str) -> Iterator[str]:
+    if not passages:
+        yield "Nothing in the wiki or the daily logs is about this."
+        return
+    if answer is None or answer.model == "offline" or not answer.statements:
+        yield from _passages(passages, _why_passages(answer, reason))
+    else:
+        yield from (_printable(_cited(statement)) for statement in answer.statements)
+        titles = {passage.ref: passage.title for passage in passages}
+        yield "\nRests on:" if answer.rests_on else "\nRests on nothing that could be found."
+        for ref in answer.rests_on:
+            yield f"- [[{ref}]]" + (f" {_printable(titles[ref])}" if titles.get(ref) else "")
+    if answer and answer.dead:
+        yield f"\nNot printed as links, because they lead nowhere: {_printable(', '.join(answer.dead))}"
+    if answer and answer.unsupported:
+        yield f"\nIn the answer but in no passage: {_printable(', '.join(answer.unsupported))}"
+    if slug:
+        yield f"\nFiled as [[{slug}]]"
+
+
+def _why_passages(answer: Answer | None, reason: str) -> str:
+    if answer is None:
+        return f"No model answered ({reason}). What was found:"
+    if answer.model == "offline":
+        return "Without a language model (`model` is offline), what was found:"
+    return "The model found no answer in these passages:"
+
+
+def _passages(passages: Sequence[Passage], heading: str) -> Iterator[str]:
+    yield heading
+    for passage in passages:
+        about = " · ".join(part for part in (passage.kind, passage.date, passage.title) if part)
+        yield f"\n[[{passage.ref}]] {_printable(about)}"
+        yield from (f"  {_printable(row)}" for row in passage.text.splitlines())
+
+
+def _printable(text: str) -> str:
+    """Without control characters: what was remembered must not steer the terminal."""
+    return "".join(character for character in text if character.isprintable() or character == "\t")
+
+
+# -- filing
+
+
+def file_back(home: Home, answer: Answer) -> str:
+    """Write the answer to ``knowledge/qa/`` with its sources, index and log in one step; returns the slug.
+
+    ExpectedError when no statement can be traced to an entry, or when a person keeps saving a page meanwhile.
+    """
+    paths = home.paths
+    with locks.waiting(Path(paths.state, "compile.lock")):
+        transactions = Transactions(Path(paths.knowledge), Path(paths.state, "undo"))
+        transactions.recover()
+        for _ in range(3):
+            slug, changes, read = _filed(home, answer)
+            try:
+                transactions.commit(changes, read, f"answer filed as {slug}")
+            except ChangedError as error:
+                log.info("%s; filing again", error)
+                continue
+            return slug
+    raise ExpectedError("Pages keep changing while the answer is filed; ask again when they are saved.")
+
+
+def _filed(home: Home, answer: Answer) -> tuple[str, dict[str, bytes | None], dict[str, str]]:
+    wiki = Wiki.of(home.paths)
+    articles = {article.slug: article for article in wiki.articles()}
+    claims = [Claim(markdown.line(part.text), _sources(part.refs or answer.rests_on, part.text, articles))
+              for part in answer.statements]  # fmt: skip
+    claims = [claim for claim in claims if claim.sources]
+    if not claims:
+        raise ExpectedError("The answer rests on no entry of a daily log; it was not filed.")
+    moment = home.zone.local(clock.now())
+    slug = f"qa/{slugify(answer.question) or 'question'}"
+    if slug not in articles and wiki.path(slug).exists():
+        raise ExpectedError(f"{wiki.path(slug)} cannot be read; mend its frontmatter, then ask again.")
+    page = articles.get(slug) or Article.new(slug, answer.question, claims[0].text, moment.date())
+    changed = {slug: page}
+    for claim in claims:
+        page.say(claim)
+    page.extend("sources", (f"[[{source.split('#')[0]}]]" for claim in claims for source in claim.sources))
+    page.touch(moment.date())
+    for ref in answer.rests_on:
+        other = articles.get(ref.split("#")[0])
+        if other and other is not page:
+            page.relate(other.slug, other.title)
+            if sum(row.startswith("- [[") for row in other.section("Related").rows) < MOST_RELATED:
+                other.relate(slug, page.title)
+                changed[other.slug] = other
+    return slug, *_changes(wiki, articles | changed, changed, index_page.filed_block(moment, slug))
+
+
+def _changes(
+    wiki: Wiki, articles: dict[str, Article], changed: dict[str, Article], told: str
+) -> tuple[dict[str, bytes | None], dict[str, str]]:
+    listed = index_page.pages([Row.of(article) for article in articles.values()], wiki.folder)
+    names = [*(f"{slug}.md" for slug in changed), LOG, *listed]
+    stands = {name: _bytes(wiki.folder / name) for name in names}
+    changes: dict[str, bytes | None] = {
+        f"{slug}.md": article.render().encode("utf-8", "surrogateescape") for slug, article in changed.items()
+    }
+    changes |= listed
+    changes[LOG] = (stands[LOG] or index_page.LOG_INTRO.encode()) + told.encode()
+    return changes, {name: digest(data) for name, data in stands.items()}
+
+
+def _bytes(path: Path) -> bytes | None:
+    return path.read_bytes() if path.exists() else None
+
+
+def _sources(refs: Sequence[str], text: str, articles: dict[str, Article]) -> tuple[str, ...]:
+    """The entries behind references: an entry itself; of an article those of the claims that say most like it."""
+    found: list[str] = []
+    wanted = set(words(text))
+    for ref in refs:
+        article = articles.get(ref.split("#")[0])
+        if article:
+            ranked = sorted(article.claims, key=lambda claim: -len(wanted.intersection(words(claim.text))))
+            found += [source for claim in ranked[:1] for source in claim.sources][:SOURCES]
+        elif ref.startswith("daily/") and "#^e-" in ref:
+            found.append(ref)
+    return tuple(dict.fromkeys(found))

@@ -1,0 +1,148 @@
+"""Search: the verb that finds articles, entries, facts and turns, for a person, a program, or a whole file of queries.
+
+Brings the index up to date first, as far as that is quick. When the index cannot be read, a rebuild is started in the
+background and this search reads the files themselves.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from memoria.capture import detach
+from memoria.ground.errors import ExpectedError
+from memoria.ground.home import Home
+from memoria.indexing import meaning, sources
+from memoria.indexing.index import Index, scanned
+from memoria.search import reader, tokens
+from memoria.search.reader import Finder, Hit
+
+SNIPPET_CHARS = 300  # of a passage that is shown to a person
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What the command line takes."""
+    parser.add_argument("words", nargs="*", help="what to look for")
+    parser.add_argument("-k", type=_positive, default=10, metavar="N", help="most results (10)")
+    parser.add_argument("--project", default="", help="only this project (its key)")
+    parser.add_argument("--kind", choices=reader.KINDS, action="append", help="only this kind; may be given again")
+    parser.add_argument("--json", action="store_true", help="one JSON object")
+    parser.add_argument("--rebuild", action="store_true", help="make the index anew from the files first")
+    parser.add_argument(
+        "--batch", metavar="FILE", help='one {"query": ..., "collection": ...} a line; one line of results for each'
+    )
+
+
+def command(args: argparse.Namespace, home: Home) -> int:
+    """Find and print; 0 also when nothing fits."""
+    query = " ".join(args.words)
+    if not (query or args.rebuild or args.batch):
+        raise ExpectedError('nothing to look for: memoria search "words"')
+    if args.rebuild:
+        with Index(home.paths.index) as index:
+            sources.refresh(index, home.paths, anew=True)
+            print(f"{len(index)} documents can be found", file=sys.stderr)
+    if args.batch:
+        return _batch(args, home)
+    if query:
+        kinds = tuple(args.kind or ())
+        hits = _found(home, query, args.k, args.project, kinds)
+        shown = json.dumps({"results": [_record(hit) for hit in hits]}, ensure_ascii=False) if args.json else None
+        print(shown if shown is not None else "\n\n".join(_lines(hits, query)) or "nothing found")
+    return 0
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("at least 1")
+    return number
+
+
+def _found(home: Home, query: str, limit: int, project: str, kinds: tuple[str, ...]) -> list[Hit]:
+    path = home.paths.index
+    try:
+        with Finder(path):
+            pass
+    except reader.UnreadableError:
+        if Path(path).exists():  # of another version or corrupt: answer now, make it anew meanwhile
+            detach.start([[sys.executable, "-m", "memoria", "search", "--rebuild"]], home.paths)
+            with scanned(home.paths.home, query) as index:
+                return index.search(query, limit=limit, project=project, kinds=kinds)
+    with Index(path) as index:
+        sources.refresh(index, home.paths)
+        return meaning.search(index, query, limit=limit, project=project, kinds=kinds)
+
+
+def _batch(args: argparse.Namespace, home: Home) -> int:
+    """Answer a file of queries from one process; a line that is no query is answered by its error."""
+    with Index(home.paths.index) as index:
+        sources.refresh(index, home.paths)
+        with Path(args.batch).open(encoding="utf-8", errors="replace") as file:
+            for line in file:
+                print(json.dumps(_answer(index, line, args), ensure_ascii=False))
+    return 0
+
+
+def _answer(index: Index, line: str, args: argparse.Namespace) -> dict[str, Any]:
+    try:
+        asked = json.loads(line)
+        query, collection = str(asked["query"]), str(asked.get("collection") or args.project)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return {"results": [], "error": 'expected {"query": ..., "collection": ...}'}
+    collection = collection.encode("utf-8", "replace").decode()  # half a surrogate pair is no database's text
+    hits = meaning.search(index, query, limit=args.k, project=collection, kinds=tuple(args.kind or ()))
+    return {"results": [{k: v for k, v in _record(hit).items() if k in _BRIEF} for hit in hits]}
+
+
+_BRIEF = ("path", "entry", "session", "score", "by")
+
+
+def _record(hit: Hit) -> dict[str, Any]:
+    record = {
+        "path": hit.path,
+        "entry": hit.anchor,
+        "session": hit.session,
+        "score": round(hit.score, 4),
+        "kind": hit.kind,
+        "project": hit.project,
+        "title": hit.title,
+        "date": hit.date,
+        "passages": hit.passages,
+    }
+    return record if hit.by == "words" else {**record, "by": hit.by}
+
+
+def _lines(hits: list[Hit], query: str) -> Iterator[str]:
+    wanted = set(tokens.of_query(query))
+    bold = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    for number, hit in enumerate(hits, 1):
+        about = " · ".join(part for part in (hit.kind, hit.date, hit.project, hit.title) if part)
+        passages = "".join(f"\n   {highlighted(passage, wanted, bold=bold)}" for passage in hit.passages)
+        score = f"{hit.score:.2f}" if hit.by == "words" else f"{hit.score:.2f}, in other words"
+        yield f"{number}. {hit.key}  ({score})\n   {about}{passages}"
+
+
+def highlighted(text: str, wanted: set[str], *, bold: bool) -> str:
+    """At most SNIPPET_CHARS around the first found word, on one line, found words in bold or between asterisks.
+
+    Control characters are left out: what was remembered must not steer the terminal.
+    """
+    words = ["".join(character for character in word if character.isprintable()) for word in text.split()]
+    found = [not wanted.isdisjoint(tokens.of(word)) for word in words]
+    first = found.index(True) if True in found else 0
+    before, after = ("\033[1m", "\033[0m") if bold else ("**", "**")
+    shown: list[str] = []
+    length, start = 0, max(first - 12, 0)
+    for word, is_found in zip(words[start:], found[start:], strict=True):
+        if length + len(word) > SNIPPET_CHARS:
+            shown.append(word[: SNIPPET_CHARS - length] + "…" if not shown else "…")
+            break
+        shown.append(f"{before}{word}{after}" if is_found else word)
+        length += len(word) + 1
+    return ("… " if start else "") + " ".join(shown)

@@ -1,0 +1,100 @@
+"""Show: the conversation behind an entry, as the archive kept it: redacted, and there when the transcript is gone."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from memoria.daily.daily_log import DailyLog, Entry
+from memoria.ground.clock import Zone
+from memoria.ground.errors import TurnsGoneError, UnknownEntryError
+from memoria.ground.home import Home
+from memoria.transcripts.archive import Archive
+from memoria.transcripts.turn import Turn
+
+_WHO = {"user": "You", "assistant": "Claude", "error": "Error", "note": "Note"}
+_REFERENCE = re.compile(r"(?:\[\[)?(?:[^\]#]*#)?\^?(?:e-)?([A-Za-z0-9_-]+)(?:\|[^\]]*)?(?:\]\])?")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What the command line takes."""
+    parser.add_argument("entry", help="an entry's id as it stands in a daily log (^e-…) or in an article's source link")
+    parser.add_argument("--json", action="store_true", help="the entry and its turns as one JSON object")
+
+
+def command(args: argparse.Namespace, home: Home) -> int:
+    """Print the turns of one entry; ExpectedError when it is unknown, or its turns are gone or unreadable."""
+    entry_id = identifier(args.entry)
+    archive = Archive(Path(home.paths.archive), home.settings.archive_mb * 1_000_000)
+    turns = archive.turns(entry_id)
+    entry = _entry(home, entry_id)
+    if turns is None:
+        raise _absent(entry_id, entry, home.settings.archive_mb)
+    if args.json:
+        print(json.dumps(_facts(entry_id, entry, turns), indent=2, ensure_ascii=False))
+    else:
+        print("\n".join(_lines(entry_id, entry, turns, home.zone)))
+    return 0
+
+
+def identifier(reference: str) -> str:
+    """The id in ``e-01k9x2``, ``^e-01k9x2``, ``daily/2026-11-21#^e-01k9x2`` or such a wikilink; UnknownEntryError."""
+    match = _REFERENCE.fullmatch(reference.strip())
+    if not match:
+        raise UnknownEntryError(f"{reference!r} is no entry id. Ids stand in the daily logs as ^e-….")
+    return match[1]
+
+
+def _entry(home: Home, entry_id: str) -> Entry | None:
+    daily = DailyLog.of(home.paths)
+    for day in reversed(daily.days()):
+        for entry in daily.entries(day):
+            if entry.id == entry_id:
+                return entry
+    return None
+
+
+def _absent(entry_id: str, entry: Entry | None, archive_mb: int) -> UnknownEntryError | TurnsGoneError:
+    if entry is None:
+        return UnknownEntryError(f"there is no entry {entry_id}. Ids stand in the daily logs as ^e-….")
+    why = "archive_mb is 0" if not archive_mb else "they were removed to stay within archive_mb, or never kept"
+    return TurnsGoneError(
+        f"the turns of entry {entry_id} are not in the archive ({why}); its summary is {entry.source}."
+    )
+
+
+def _facts(entry_id: str, entry: Entry | None, turns: list[Turn]) -> dict[str, Any]:
+    return {
+        "entry": entry_id,
+        "source": entry.source if entry else None,
+        "project": entry.project if entry else None,
+        "title": entry.title if entry else None,
+        "turns": [
+            {
+                "key": turn.key,
+                "role": turn.role,
+                "time": turn.time.isoformat() if turn.time else None,
+                "text": turn.text,
+                "tools": list(turn.tools),
+            }
+            for turn in turns
+        ],
+    }
+
+
+def _lines(entry_id: str, entry: Entry | None, turns: list[Turn], zone: Zone) -> list[str]:
+    rows = [f"{entry.title} · {entry.project} · {entry.day}" if entry else f"entry {entry_id} (in no daily log)"]
+    for turn in turns:
+        when = f" · {zone.local(turn.time):%Y-%m-%d %H:%M}" if turn.time else ""
+        rows += ["", f"── {_WHO[turn.role]}{when}"]
+        rows += [_printable(turn.text)] if turn.text else []
+        rows += [f"  · {_printable(line)}" for line in turn.tools]
+    return rows
+
+
+def _printable(text: str) -> str:
+    """Without the control characters that would let a conversation steer the terminal it is shown in."""
+    return "".join(character for character in text if character in "\n\t" or character.isprintable())

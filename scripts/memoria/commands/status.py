@@ -1,0 +1,258 @@
+"""Status: is it working? What the hooks, the worker and the compile did last, what waits, what failed, what it cost.
+
+Reads only; safe at any time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import defaultdict
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from memoria.capture.spool import Spool
+from memoria.daily.ledger import Call, Ledger
+from memoria.ground import clock
+from memoria.ground.home import Home
+from memoria.ground.usage import Usage
+from memoria.indexing.tally import Count, Tally
+from memoria.learning import pending
+from memoria.models import budget
+from memoria.wiki.folder import Wiki
+
+DAYS = 7  # of calls and costs that are shown
+COST_DAYS = 31  # of costs by project
+ROWS = 10  # of the notes that rise, of those that sink, and of single calls
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What the command line takes."""
+    parser.add_argument("--json", action="store_true", help="the same as one JSON object")
+    parser.add_argument("--costs", action="store_true", help="instead: what calls cost by day, project and model")
+    parser.add_argument("--recall", action="store_true", help="instead: which notes were shown, opened and of use")
+
+
+def command(args: argparse.Namespace, home: Home) -> int:
+    """Print how things stand; 0 always, a person judges."""
+    facts = recall(home) if args.recall else costs(home) if args.costs else gather(home)
+    if args.json:
+        print(json.dumps(facts, indent=2, ensure_ascii=False))
+    else:
+        lines = _recall_lines if args.recall else _cost_lines if args.costs else _lines
+        print("\n".join(lines(facts, home.zone)))
+    return 0
+
+
+def costs(home: Home) -> dict[str, Any]:
+    """What calls took: by the user's day, project and model for a month, and the last ones one by one; JSON-able."""
+    ledger = Ledger(Path(home.paths.ledger))
+    try:
+        calls = ledger.calls_since(clock.now() - timedelta(days=COST_DAYS))
+    finally:
+        ledger.close()
+    sums = budget.totals(calls, home.zone)
+    today, _ = budget.day_bounds(clock.now(), home.zone)
+    return {
+        "daily_budget_usd": home.settings.daily_budget_usd,
+        "today_usd": round(sum(call.cost_usd for when, call in calls if when >= today), 6),
+        "sums": [
+            {"day": day.isoformat(), "project": project, "model": model, **_spent(used)}
+            for (day, project, model), used in sums.items()
+        ],
+        "calls": [
+            {"time": when.isoformat(timespec="seconds"), "task": call.task, "project": call.project,
+             "model": call.model, "outcome": call.outcome, **_spent(call)}
+            for when, call in sorted(calls, key=lambda booked: booked[0])[-ROWS:]
+        ],
+    }  # fmt: skip
+
+
+def _spent(used: Call | Usage) -> dict[str, Any]:
+    return {
+        "input_tokens": used.input_tokens,
+        "output_tokens": used.output_tokens,
+        "cost_usd": round(used.cost_usd, 6),
+        "seconds": round(used.seconds, 1),
+    }
+
+
+def _cost_lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:
+    limit = (
+        f"of ${facts['daily_budget_usd']:.2f} (daily_budget_usd)" if facts["daily_budget_usd"] else "without a limit"
+    )
+    rows = [f"today         ${facts['today_usd']:.4f} {limit}"]
+    rows += [
+        f"{row['day']}    {row['project'] or 'several projects'} · {row['model']}: {_taken(row)}"
+        for row in facts["sums"]
+    ]
+    for row in facts["calls"]:
+        name = f"{row['task']} · {row['project'] or 'several projects'} · {row['model']}"
+        outcome = "" if row["outcome"] == "ok" else f", {row['outcome']}"
+        rows.append(f"{_wall(row['time'], zone)}  {name}: {_taken(row)}{outcome}")
+    return rows
+
+
+def _taken(row: dict[str, Any]) -> str:
+    return (
+        f"{row['input_tokens']:,} tokens in, {row['output_tokens']:,} out, ${row['cost_usd']:.4f}, {row['seconds']} s"
+    )
+
+
+def recall(home: Home) -> dict[str, Any]:
+    """Which notes were shown beside prompts, found, opened and used, in numbers of sessions; JSON-able."""
+    counts = Tally.of(home.paths).counts()
+    ways = ("shown", "telling", "found", "opened", "used")
+    return {
+        "hints": home.settings.hints,
+        "notes": len(counts),
+        **{way: sum(getattr(count, way) for count in counts) for way in ways},
+        "rising": [_counted(count) for count in counts if count.uses > 0][:ROWS],
+        "sinking": [_counted(count) for count in reversed(counts) if count.uses < 0][:ROWS],
+    }
+
+
+def _counted(count: Count) -> dict[str, Any]:
+    return {"key": count.key, "uses": count.uses, "shown": count.shown, "opened": count.opened, "used": count.used}
+
+
+def _recall_lines(facts: dict[str, Any], _zone: clock.Zone) -> list[str]:
+    rows = [
+        f"hints      {'on' if facts['hints'] else 'off'}",
+        f"shown      {facts['shown']} times ({facts['notes']} notes in all), of which {facts['telling']} hold names by "
+        "which use can be told",
+        f"used       {facts['used']} times an answer said such a name that the prompt did not",
+        f"opened     {facts['opened']} times; found by a search {facts['found']} times",
+    ]
+    for name in ("rising", "sinking"):
+        rows += [
+            f"{name:<9}  {row['key']}: shown {row['shown']}, opened {row['opened']}, used {row['used']}"
+            for row in facts[name]
+        ]
+    return rows
+
+
+def gather(home: Home) -> dict[str, Any]:
+    """All facts, JSON-able; times are ISO 8601 UTC, None where something never happened."""
+    paths = home.paths
+    ledger = Ledger(Path(paths.ledger))
+    try:
+        spool = Spool(paths.spool)
+        waiting, failed = spool.jobs(), spool.jobs(spool.failed)
+        return {
+            "home": paths.home,
+            "state": paths.state,
+            "disabled": home.settings.disabled,
+            "model": home.settings.model,
+            "last_hook": _last_hook(Path(paths.log, "hook.log")),
+            "last_flush": ledger.get("last_flush"),
+            "last_compile": ledger.get("last_compile"),
+            "waiting": [
+                {"job": job.name, "session": job.session, "event": job.event, "since": _iso(job.stamp / 1e9)}
+                | _trouble(ledger, job.name)
+                for job in waiting
+            ],
+            "judging": _trouble(ledger, pending.TRIES),
+            "failed": [{"job": job.name, "reason": _why(spool, job.name)} for job in failed],
+            **ledger.counts(),
+            "articles": len(Wiki.of(paths).slugs()),
+            "calls": _calls_by_day(home, ledger),
+            "notes": [
+                {"time": time, "kind": kind, "subject": subject, "text": text}
+                for time, kind, subject, text in ledger.notes(limit=50)
+                if kind in ("missing", "refused", "compile-failed")
+            ][:10],
+            "problems": list(home.settings.problems),
+        }
+    finally:
+        ledger.close()
+
+
+def _last_hook(path: Path) -> dict[str, str] | None:
+    """The last line that a hook wrote."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - 4096))
+            rows = file.read().decode("utf-8", "replace").splitlines()
+    except FileNotFoundError:
+        return None
+    time, _, text = rows[-1].partition(" ") if rows else ("", "", "")
+    return {"time": time, "what": text}
+
+
+def _trouble(ledger: Ledger, job: str) -> dict[str, Any]:
+    count, not_before, reason = ledger.tries(job)
+    return {"tries": count, "next_try": _iso(not_before), "reason": reason} if reason else {}
+
+
+def _why(spool: Spool, job: str) -> str:
+    try:
+        return Path(spool.failed, job + ".why").read_text(encoding="utf-8").strip()
+    except FileNotFoundError:
+        return ""
+
+
+def _calls_by_day(home: Home, ledger: Ledger) -> list[dict[str, Any]]:
+    """Calls, failures, tokens and dollars by the user's day, latest first."""
+    days: dict[str, dict[str, Any]] = defaultdict(
+        lambda: {"calls": 0, "failed": 0, "input_tokens": 0, "output_tokens": 0, "cost_usd": 0.0}
+    )
+    for when, call in ledger.calls_since(clock.now() - timedelta(days=DAYS)):
+        day = days[home.zone.day(when).isoformat()]
+        day["calls"] += 1
+        day["failed"] += call.outcome != "ok"
+        day["input_tokens"] += call.input_tokens
+        day["output_tokens"] += call.output_tokens
+        day["cost_usd"] = round(day["cost_usd"] + call.cost_usd, 6)
+    return [{"day": day, **sums} for day, sums in sorted(days.items(), reverse=True)]
+
+
+def _lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:
+    rows = [f"memoria in {facts['home']}" + (" (switched off by MEMORIA_DISABLED)" if facts["disabled"] else "")]
+    hook = facts["last_hook"]
+    rows.append(
+        f"last hook     {_wall(hook['time'], zone)}  {hook['what']}"
+        if hook
+        else "last hook     never: is it installed?"
+    )
+    rows.append(f"last flush    {_wall(facts['last_flush'], zone)}")
+    rows.append(f"last compile  {_wall(facts['last_compile'], zone)}")
+    rows.append(
+        f"knowledge     {facts['entries']} entries ({facts['uncompiled']} not compiled), {facts['articles']} articles"
+    )
+    rows.append(f"model         {facts['model']}")
+    rows.append(f"waiting       {len(facts['waiting'])} jobs")
+    rows += [
+        f"  {job['event']} of {job['session']} since {_wall(job['since'], zone)}{_retry(job, zone)}"
+        for job in facts["waiting"][:10]
+    ]
+    rows += [f"judging       of turns waits{_retry(facts['judging'], zone)}"] if facts["judging"] else []
+    rows.append(
+        f"failed        {len(facts['failed'])} jobs" + (" (memoria flush --retry-failed)" if facts["failed"] else "")
+    )
+    rows += [f"  {job['job']}: {job['reason']}" for job in facts["failed"][:10]]
+    rows += [
+        f"{day['day']}    {day['calls']} calls ({day['failed']} failed), "
+        f"{day['input_tokens'] + day['output_tokens']:,} tokens, ${day['cost_usd']:.4f}"
+        for day in facts["calls"]
+    ]
+    rows += [f"note          {_wall(note['time'], zone)} {note['kind']}: {note['text']}" for note in facts["notes"]]
+    rows += [f"settings      {problem}" for problem in facts["problems"]]
+    return rows
+
+
+def _retry(job: dict[str, Any], zone: clock.Zone) -> str:
+    if "reason" not in job:
+        return ""
+    return f": failed {job['tries']} times, next try {_wall(job['next_try'], zone)}: {job['reason']}"
+
+
+def _wall(time: str | None, zone: clock.Zone) -> str:
+    """An ISO time as the user's wall clock shows it; what is no time stays as it is."""
+    moment = clock.parse(time)
+    return zone.local(moment).strftime("%Y-%m-%d %H:%M") if moment else time or "never"
+
+
+def _iso(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

@@ -1,0 +1,79 @@
+"""Undo: the wiki as it was before the last compiles.
+
+What a person changed since stays theirs. The entries of an undone compile are not lost: they wait again, and the next
+compile takes them in, so that a better model, a mended entry or a forgotten one makes the difference.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from memoria.briefing.refresh import renew
+from memoria.daily.ledger import Ledger
+from memoria.facts.keeper import Keeper
+from memoria.ground import clock, locks
+from memoria.ground.errors import ExpectedError, NothingToUndoError
+from memoria.ground.home import Home
+from memoria.wiki import index_page
+from memoria.wiki.folder import LOG
+from memoria.wiki.transaction import Transactions
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What the command line takes."""
+    parser.add_argument("--steps", type=int, default=1, metavar="N", help="how many changes of the wiki to take back")
+    parser.add_argument("--list", action="store_true", help="say what can be undone, newest first, and stop")
+
+
+def command(args: argparse.Namespace, home: Home) -> int:
+    """Take back the newest steps; NothingToUndoError when there are fewer."""
+    with locks.held(Path(home.paths.state, "compile.lock")) as mine:
+        if not mine:
+            raise ExpectedError("A compile is running; try again when it is done.")
+        transactions = Transactions(Path(home.paths.knowledge), Path(home.paths.state, "undo"))
+        transactions.recover()
+        if args.list:
+            _list(transactions)
+            return 0
+        known = len(transactions.steps())
+        if args.steps < 1 or args.steps > known:
+            raise NothingToUndoError(f"There are {known} steps that can be undone; `memoria undo --list` names them.")
+        before = _taken(home)
+        for _ in range(args.steps):
+            _say(*transactions.undo())
+        _settle(home, before - _taken(home))
+    return 0
+
+
+def _list(transactions: Transactions) -> None:
+    for number, step in enumerate(transactions.steps(), 1):
+        print(f"{number:>3}  {step.label}: {', '.join(row['path'] for row in step.files)}")
+
+
+def _say(label: str, restored: list[str], kept: list[str]) -> None:
+    print(f"Undone: {label}; {len(restored)} files are as they were")
+    for path in kept:
+        print(f"  left alone, changed by hand since: {path}")
+
+
+def _taken(home: Home) -> set[str]:
+    try:
+        text = Path(home.paths.knowledge, LOG).read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return set()
+    return index_page.compiled_entries(text)
+
+
+def _settle(home: Home, waiting: set[str]) -> None:
+    """Book that the entries wait again, for a whole interval at least, and bring index and pages up to date."""
+    ledger = Ledger(Path(home.paths.ledger))
+    try:
+        ledger.mark_waiting(waiting)
+        ledger.put("last_compile", clock.now().isoformat())
+    finally:
+        ledger.close()
+    with Keeper.at(home) as keeper:
+        renew(home, keeper)
+    if waiting:
+        print(f"{len(waiting)} entries wait again; the next compile takes them in (`memoria status` counts them).")

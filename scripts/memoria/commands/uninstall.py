@@ -1,0 +1,41 @@
+"""Uninstall: take exactly our hooks out of Claude Code's settings again.
+
+What memoria remembers stays where it is, and so do the copies that install kept. The settings file's form is
+``client_settings``' affair.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from memoria.audit.client_settings import ClientSettings, settings_file
+from memoria.ground.home import Home
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What ``memoria uninstall`` understands."""
+    parser.add_argument(
+        "--project", nargs="?", const=".", metavar="FOLDER", help="from this project (default: the current folder)"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="show the change and make none")
+
+
+def command(args: argparse.Namespace, home: Home) -> int:
+    """Take the hooks out and say what was done and what stays."""
+    settings = ClientSettings.read(settings_file(args.project, os.environ))
+    if not settings.ours:
+        sys.stdout.write(f"there are no hooks of memoria in {settings.path}; nothing was changed.\n")
+        return 0
+    data = settings.without_ours()
+    if args.dry_run:
+        sys.stdout.write(settings.difference(data))
+        return 0
+    copy = settings.write(data)
+    kept = f" The file as it was: {copy.name}" if copy else ""
+    sys.stdout.write(
+        f"took memoria's {len(settings.ours)} hooks out of {settings.path}.{kept}\n"
+        f"Restart running Claude Code sessions. What memoria remembers stays in {home.paths.home}.\n"
+    )
+    return 0

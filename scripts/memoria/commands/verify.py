@@ -1,0 +1,185 @@
+"""Verify: the receipt. Every turn in the transcripts that Claude Code still has, and what became of it.
+
+Reads only, unless asked to repair; then what is missing is spooled like any other conversation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from memoria.audit.receipt import ASIDE, BEFORE, CAPTURED, MISSING, OPEN, SKIPPED, WAITING, Account, Receipt
+from memoria.briefing import notices
+from memoria.capture import detach
+from memoria.capture.spool import Spool
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.ledger import Ledger
+from memoria.ground import clock
+from memoria.ground.errors import UsageError
+from memoria.ground.home import Home
+from memoria.transcripts import client_files
+
+WORDS = {
+    CAPTURED: "in the daily logs",
+    WAITING: "in the spool, for the worker",
+    ASIDE: "in spool/failed (memoria flush --retry-failed)",
+    OPEN: "in sessions that are going on",
+    BEFORE: "from before memoria was installed (memoria ingest brings them in)",
+}
+SHOWN = 20  # transcripts with something missing that are listed
+
+
+@dataclass(slots=True)
+class Findings:
+    """All accounts, and what could not be read."""
+
+    accounts: list[Account] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
+
+    @property
+    def fates(self) -> Counter[str]:
+        """Turns by fate, over all transcripts."""
+        fates: Counter[str] = Counter()
+        for account in self.accounts:
+            fates.update(account.fates)
+        return fates
+
+    @property
+    def missing(self) -> list[Account]:
+        """The transcripts that hold missing turns."""
+        return [account for account in self.accounts if account.missing]
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What the command line takes."""
+    parser.add_argument("--repair", action="store_true", help="capture what is missing and start the worker")
+    parser.add_argument("--all", action="store_true", help="read also transcripts that were compared before")
+    parser.add_argument("--project", metavar="NAME", default="", help="only this project (its name or key)")
+    parser.add_argument("--since", metavar="DAY", default="", help="only sessions since 2026-11-01, or 14d")
+    parser.add_argument("--json", action="store_true", help="the same as one JSON object")
+
+
+def command(args: argparse.Namespace, home: Home) -> int:
+    """Print the receipt; 1 when something is missing (and was not repaired) or cannot be read."""
+    since = _since(args.since, home)
+    ledger = Ledger(Path(home.paths.ledger))
+    try:
+        daily = DailyLog.of(home.paths)
+        daily.refresh(ledger)
+        receipt = Receipt(home, ledger, Spool(home.paths.spool))
+        findings = compare(receipt, since, args.project, forced=args.all)
+        gone = ledger.gone_entries(entry.id for day in daily.days() for entry in daily.entries(day))
+        lost = [text for _, _, _, text in ledger.notes("missing", 1000)]
+        repaired = [receipt.capture(account, "Verify") for account in findings.missing] if args.repair else []
+    finally:
+        ledger.close()
+    facts = _facts(home, receipt, findings, gone, lost) | {"repaired": repaired}
+    if repaired:
+        facts["worker"] = detach.start_worker(home.settings, home.paths)
+    print(json.dumps(facts, indent=2, ensure_ascii=False) if args.json else "\n".join(_lines(facts)))
+    _tell(home, findings, repaired)
+    return 1 if (findings.missing and not repaired) or findings.unreadable else 0
+
+
+def _since(text: str, home: Home) -> float:
+    try:
+        return client_files.moment(text, home.zone, clock.now()) if text else 0.0
+    except ValueError:
+        raise UsageError(f"--since takes a day such as 2026-11-01, or 14d; not {text!r}") from None
+
+
+def compare(receipt: Receipt, since: float, name: str, *, forced: bool = False) -> Findings:
+    """Account for every transcript on the client's shelf that changed ``since`` (seconds since the epoch)."""
+    findings = Findings()
+    for found in client_files.transcripts(client_files.folder(os.environ), sides=receipt.home.settings.keep_sidechains):
+        if found.changed < since:
+            continue
+        try:
+            account = receipt.account(found, forced=forced)
+        except FileNotFoundError:  # the client deleted it meanwhile
+            continue
+        except OSError as error:
+            findings.unreadable.append(f"{found.path}: {error.strerror or error}")
+            continue
+        if name in ("", account.project, account.project_key):
+            findings.accounts.append(account)
+    return findings
+
+
+def _facts(
+    home: Home, receipt: Receipt, findings: Findings, gone: tuple[int, int], lost: Sequence[str]
+) -> dict[str, Any]:
+    fates = findings.fates
+    skipped = {fate.removeprefix(SKIPPED): count for fate, count in fates.items() if fate.startswith(SKIPPED)}
+    return {
+        "transcripts": str(client_files.folder(os.environ)),
+        "home": home.paths.home,
+        "installed": datetime.fromtimestamp(receipt.installed, UTC).isoformat(),
+        "sessions": len({account.session for account in findings.accounts}),
+        "turns": sum(fates.values()),
+        **{fate.replace(" ", "_"): fates[fate] for fate in (CAPTURED, WAITING, ASIDE, OPEN, BEFORE, MISSING)},
+        "skipped": skipped,
+        "missing_in": [
+            {"session": one.session, "project": one.project, "missing": one.missing, "turns": one.turns,
+             "transcript": str(one.found.path)}
+            for one in findings.missing
+        ],
+        "unreadable": findings.unreadable,
+        "entries_taken_out": gone[0],
+        "turns_taken_out": gone[1],
+        "lost_ranges": list(lost),
+    }  # fmt: skip
+
+
+def _lines(facts: dict[str, Any]) -> list[str]:
+    rows = [f"Receipt for {facts['transcripts']} against {facts['home']}", ""]
+    rows.append(f"{'sessions':<15}{facts['sessions']:>8,}")
+    rows.append(f"{'turns':<15}{facts['turns']:>8,}")
+    for fate, words in WORDS.items():
+        count = facts[fate.replace(" ", "_")]
+        if count or fate == CAPTURED:
+            rows.append(f"{fate:<15}{count:>8,}  {words}")
+    for reason, count in sorted(facts["skipped"].items()):
+        rows.append(f"{'skipped':<15}{count:>8,}  {reason}")
+    rows.append(f"{MISSING:<15}{facts['missing']:>8,}" + _remedy(facts))
+    rows += [
+        f"  {one['missing']} of {one['turns']} turns · {one['project']} · {one['transcript']}"
+        for one in facts["missing_in"][:SHOWN]
+    ]
+    if len(facts["missing_in"]) > SHOWN:
+        rows.append(f"  and {len(facts['missing_in']) - SHOWN} transcripts more")
+    if facts["entries_taken_out"]:
+        rows.append(
+            f"{facts['entries_taken_out']} entries with {facts['turns_taken_out']} turns no longer stand in the daily "
+            "logs: somebody took them out. They stay counted as captured."
+        )
+    rows += [f"cannot be read: {text}" for text in facts["unreadable"]]
+    rows += [f"gone before it could be read: {text}" for text in facts["lost_ranges"]]
+    return rows
+
+
+def _remedy(facts: dict[str, Any]) -> str:
+    if facts["repaired"]:
+        return f"  now spooled in {len(facts['repaired'])} jobs ({facts['worker']})"
+    return "  memoria verify --repair captures them" if facts["missing"] else "  nothing is missing"
+
+
+def _tell(home: Home, findings: Findings, repaired: Sequence[str]) -> None:
+    """A missing receipt reaches the user once; one that is whole again takes it back."""
+    state = Path(home.paths.state)
+    if findings.missing and not repaired:
+        turns = sum(account.missing for account in findings.missing)
+        notices.tell(
+            state, "missing",
+            f"memoria: {turns} turns were never captured. `memoria verify --repair` brings them in; "
+            "`memoria doctor` says whether the hooks fire.",
+        )  # fmt: skip
+    else:
+        notices.clear(state, "missing")

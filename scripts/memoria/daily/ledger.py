@@ -1,0 +1,403 @@
+"""Ledger: which turns stand in which entry, which entries are compiled, what was tried and what it cost.
+
+The list of turns and entries is a cache of the daily logs' markers, refreshed before every flush, so that an entry
+whose writer died before it could book it is known all the same; what was compiled is read back from the wiki's log.
+Attempts and costs live only here. A file that is no database is set aside and begun anew.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from memoria.base import failpoints
+from memoria.ground import clock, files
+from memoria.ground.errors import LedgerDamagedError, LedgerError
+
+log = logging.getLogger(__name__)
+
+# Step n brings a database from user_version n to n + 1. Never change one that has shipped; add another.
+MIGRATIONS = (
+    """
+    CREATE TABLE turns (key TEXT PRIMARY KEY, entry TEXT NOT NULL) WITHOUT ROWID;  -- entry '' : no entry was worth it
+    CREATE INDEX turns_by_entry ON turns (entry);
+    CREATE TABLE entries (
+        id TEXT PRIMARY KEY, day TEXT NOT NULL, session TEXT NOT NULL, project TEXT NOT NULL, title TEXT NOT NULL,
+        compiled TEXT NOT NULL DEFAULT ''  -- UTC time of the compile that took it in, '' : not yet
+    ) WITHOUT ROWID;
+    CREATE INDEX entries_by_day ON entries (day);
+    CREATE TABLE logs (name TEXT PRIMARY KEY, stamp TEXT NOT NULL) WITHOUT ROWID;  -- mtime and size when last read
+    CREATE TABLE tries (job TEXT PRIMARY KEY, count INTEGER NOT NULL, not_before REAL NOT NULL, reason TEXT NOT NULL);
+    CREATE TABLE calls (
+        time TEXT NOT NULL, task TEXT NOT NULL, model TEXT NOT NULL, project TEXT NOT NULL, outcome TEXT NOT NULL,
+        input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL, cost_usd REAL NOT NULL, seconds REAL NOT NULL
+    );
+    CREATE INDEX calls_by_time ON calls (time);
+    CREATE TABLE notes (time TEXT NOT NULL, kind TEXT NOT NULL, subject TEXT NOT NULL, text TEXT NOT NULL);
+    """,
+    """
+    ALTER TABLE turns ADD COLUMN reason TEXT NOT NULL DEFAULT '';  -- why no entry was worth it
+    CREATE TABLE checked (  -- what a transcript was found to hold when it was last compared (JSON)
+        path TEXT PRIMARY KEY, stamp TEXT NOT NULL, counts TEXT NOT NULL
+    ) WITHOUT ROWID;
+    """,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Booked:
+    """An entry as the ledger knows it; ``day`` is ISO, ``project`` a project key."""
+
+    id: str
+    day: str
+    session: str
+    project: str
+    title: str
+    turns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One model call: tokens as the service counted them, dollars as it priced them."""
+
+    task: str
+    model: str
+    project: str
+    outcome: str
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float = 0.0
+    seconds: float = 0.0
+
+
+class Ledger:
+    """The database behind one state folder; one connection, short transactions."""
+
+    def __init__(self, path: Path) -> None:
+        """Open or make ``path``; a file that cannot be read as a ledger is set aside."""
+        self.path = path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self.db = _open(path)
+        except LedgerDamagedError:
+            self.set_aside(path)
+            self.db = _open(path)
+        path.chmod(0o600)
+
+    @staticmethod
+    def set_aside(path: Path) -> None:
+        """Move a damaged ledger out of the way; the next one is filled from the daily logs and the wiki's log."""
+        if path.exists():
+            files.set_aside(path)
+        for companion in ("-wal", "-shm"):
+            path.with_name(path.name + companion).unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self.db.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing."""
+        self.db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self.db.execute("COMMIT")
+        except BaseException:
+            if self.db.in_transaction:  # some errors (disk full) have rolled back already
+                self.db.execute("ROLLBACK")
+            raise
+
+    # turns and entries
+
+    def entry_of(self, key: str) -> str | None:
+        """The id of the entry a turn stands in, ``""`` when it needed none, None when it is not recorded."""
+        row = self.db.execute("SELECT entry FROM turns WHERE key = ?", (key,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def reason_of(self, key: str) -> str | None:
+        """Why a turn stands in no entry, ``""`` when it stands in one, None when it is not recorded."""
+        row = self.db.execute("SELECT entry, reason FROM turns WHERE key = ?", (key,)).fetchone()
+        if row is None:
+            return None
+        return "" if row[0] else str(row[1]) or "nothing worth an entry"
+
+    def record(self, entry: Booked) -> None:
+        """An entry stands in its daily log, and with it these turns."""
+        with self.transaction():
+            self._record(entry)
+        failpoints.reached("ledger.recorded")
+
+    def record_nothing(self, keys: Iterable[str], session: str, reason: str) -> None:
+        """These turns were read and need no entry."""
+        with self.transaction():
+            self.db.executemany("INSERT OR IGNORE INTO turns VALUES (?, '', ?)", [(key, reason) for key in keys])
+            self._note("no-entry", session, reason)
+        failpoints.reached("ledger.recorded")
+
+    def stale_logs(self, stamps: dict[str, str]) -> list[str]:
+        """The names of daily logs that changed since they were last read; ``stamps`` maps name to a change mark."""
+        known = dict(self.db.execute("SELECT name, stamp FROM logs").fetchall())
+        return sorted(name for name, stamp in stamps.items() if known.get(name) != stamp)
+
+    def gone_logs(self, stamps: dict[str, str]) -> list[str]:
+        """The names of daily logs that were read once and are no longer there."""
+        return sorted(name for (name,) in self.db.execute("SELECT name FROM logs") if name not in stamps)
+
+    def reread(
+        self, name: str, stamp: str, entries: Iterable[Booked], forgotten: Iterable[tuple[str, Iterable[str]]] = ()
+    ) -> None:
+        """A daily log holds these entries now; those that a person took out stay recorded, so that none comes back.
+
+        ``forgotten``: entry ids and their turns' keys; of these only the keys stay.
+        """
+        with self.transaction():
+            for entry in entries:
+                self._record(entry)
+            for ident, keys in forgotten:
+                self.db.execute("DELETE FROM entries WHERE id = ?", (ident,))
+                rows = [(key,) for key in keys]
+                self.db.executemany("INSERT OR REPLACE INTO turns VALUES (?, '', 'forgotten')", rows)
+            self.db.execute("INSERT OR REPLACE INTO logs VALUES (?, ?)", (name, stamp))
+
+    def forget_log(self, name: str) -> None:
+        """A daily log file is gone."""
+        with self.transaction():
+            self.db.execute("DELETE FROM logs WHERE name = ?", (name,))
+
+    def _record(self, entry: Booked) -> None:
+        self.db.execute(
+            "INSERT INTO entries (id, day, session, project, title) VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO "
+            "UPDATE SET day = excluded.day, title = excluded.title",
+            (entry.id, entry.day, entry.session, entry.project, entry.title),
+        )
+        self.db.executemany("INSERT OR REPLACE INTO turns VALUES (?, ?, '')", [(key, entry.id) for key in entry.turns])
+
+    def gone_entries(self, standing: Iterable[str]) -> tuple[int, int]:
+        """How many recorded entries do not stand in the daily logs (any more), and how many turns were theirs."""
+        known = {entry for (entry,) in self.db.execute("SELECT id FROM entries")}
+        gone = known.difference(standing)
+        count = "SELECT count(*) FROM turns WHERE entry = ?"
+        return len(gone), sum(self.db.execute(count, (entry,)).fetchone()[0] for entry in gone)
+
+    # transcripts that were compared
+
+    def checked(self) -> dict[str, tuple[str, dict[str, int]]]:
+        """What is known of each transcript, by path: its stamp when it was compared, and the counts that were found."""
+        rows = self.db.execute("SELECT path, stamp, counts FROM checked")
+        return {path: (stamp, json.loads(counts)) for path, stamp, counts in rows}
+
+    def check(self, path: str, stamp: str, counts: dict[str, int]) -> None:
+        """A transcript was compared as it was at ``stamp``."""
+        with self.transaction():
+            self.db.execute("INSERT OR REPLACE INTO checked VALUES (?, ?, ?)", (path, stamp, json.dumps(counts)))
+
+    def forget_checked(self, paths: Iterable[str]) -> None:
+        """These transcripts are to be compared again (or are gone)."""
+        with self.transaction():
+            self.db.executemany("DELETE FROM checked WHERE path = ?", [(path,) for path in paths])
+
+    # compiled or not
+
+    def entries(self, *, compiled: bool | None = None, day: str = "") -> list[Booked]:
+        """Entries, oldest day first, without their turns; only (un)compiled ones or those of a day when asked."""
+        query = "SELECT id, day, session, project, title FROM entries WHERE (? = '' OR day = ?) "
+        query += {None: "", True: "AND compiled <> '' ", False: "AND compiled = '' "}[compiled]
+        return [Booked(*row) for row in self.db.execute(query + "ORDER BY day, id", (day, day))]
+
+    def mark_compiled(self, ids: Iterable[str], when: datetime | None = None) -> None:
+        """A compile took these entries in."""
+        stamp = _stamp(when)
+        with self.transaction():
+            self.db.executemany(
+                "UPDATE entries SET compiled = ? WHERE id = ? AND compiled = ''", [(stamp, entry) for entry in ids]
+            )
+
+    def mark_waiting(self, ids: Iterable[str]) -> None:
+        """A compile of these entries was undone: the next one takes them in again."""
+        with self.transaction():
+            self.db.executemany("UPDATE entries SET compiled = '' WHERE id = ?", [(entry,) for entry in ids])
+
+    def counts(self) -> dict[str, int]:
+        """How many entries, uncompiled entries and turns are recorded."""
+        one = self.db.execute("SELECT count(*), coalesce(sum(compiled = ''), 0) FROM entries").fetchone()
+        turns = self.db.execute("SELECT count(*) FROM turns").fetchone()
+        return {"entries": one[0], "uncompiled": one[1], "turns": turns[0]}
+
+    # attempts
+
+    def tries(self, job: str) -> tuple[int, float, str]:
+        """How often a job failed, when it may be tried again (seconds since the epoch), and why it failed last."""
+        row = self.db.execute("SELECT count, not_before, reason FROM tries WHERE job = ?", (job,)).fetchone()
+        return (0, 0.0, "") if row is None else (row[0], row[1], row[2])
+
+    def failed(self, jobs: Iterable[str], *, counted: bool, not_before: float, reason: str) -> None:
+        """These jobs failed; ``counted`` says whether the jobs may be to blame."""
+        with self.transaction():
+            self.db.executemany(
+                "INSERT INTO tries VALUES (?, ?, ?, ?) ON CONFLICT (job) DO UPDATE SET "
+                "count = count + excluded.count, not_before = excluded.not_before, reason = excluded.reason",
+                [(job, int(counted), not_before, reason) for job in jobs],
+            )
+
+    def lift_waits(self) -> None:
+        """A person asks: what waits for its next try may be tried at once. How often it failed stays known."""
+        with self.transaction():
+            self.db.execute("UPDATE tries SET not_before = 0")
+
+    def forget_tries(self, jobs: Iterable[str]) -> None:
+        """These jobs are done with."""
+        with self.transaction():
+            self.db.executemany("DELETE FROM tries WHERE job = ?", [(job,) for job in jobs])
+
+    # calls and notes
+
+    def book(self, call: Call, when: datetime | None = None) -> None:
+        """Write down a model call, whatever came of it."""
+        with self.transaction():
+            self.db.execute(
+                "INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    _stamp(when), call.task, call.model, call.project, call.outcome,
+                    call.input_tokens, call.output_tokens, call.cost_usd, call.seconds,
+                ),
+            )  # fmt: skip
+
+    def calls_since(self, when: datetime) -> list[tuple[datetime, Call]]:
+        """The calls from a moment on, oldest first."""
+        rows = self.db.execute(
+            "SELECT time, task, model, project, outcome, input_tokens, output_tokens, cost_usd, seconds "
+            "FROM calls WHERE time >= ? ORDER BY time",
+            (_stamp(when),),
+        )
+        return [(datetime.fromisoformat(row[0]), Call(*row[1:])) for row in rows]
+
+    def note(self, kind: str, subject: str, text: str) -> None:
+        """One line about something worth knowing later (a range that is missing, a claim that was not written)."""
+        with self.transaction():
+            self._note(kind, subject, text)
+
+    def notes(self, kind: str = "", limit: int = 20) -> list[tuple[str, str, str, str]]:
+        """The newest notes as (time, kind, subject, text), newest first."""
+        where = "WHERE kind = ? " if kind else ""
+        arguments: tuple[Any, ...] = (kind, limit) if kind else (limit,)
+        query = f"SELECT time, kind, subject, text FROM notes {where}ORDER BY rowid DESC LIMIT ?"  # noqa: S608 (constant)
+        return self.db.execute(query, arguments).fetchall()
+
+    def _note(self, kind: str, subject: str, text: str) -> None:
+        self.db.execute("INSERT INTO notes VALUES (?, ?, ?, ?)", (_stamp(None), kind, subject, text[:2000]))
+
+    def strike_notes(self, needles: Iterable[str]) -> None:
+        """Take out the notes and reasons that hold any of these texts; case does not count."""
+        with self.transaction():
+            for needle in filter(None, needles):
+                held = "instr(lower(subject || char(10) || text), ?)"
+                self.db.execute(f"DELETE FROM notes WHERE {held}", (needle.lower(),))  # noqa: S608 (a constant)
+                self.db.execute("UPDATE tries SET reason = '' WHERE instr(lower(reason), ?)", (needle.lower(),))
+
+    def shred(self) -> None:
+        """Overwrite on disk whatever was deleted."""
+        self.db.execute("PRAGMA secure_delete = ON")
+        self.db.execute("VACUUM")
+        self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    # small facts
+
+    def get(self, name: str) -> Any:
+        """A value kept by name (JSON), None when there is none."""
+        rows = self.notes("value:" + name, 1)
+        return json.loads(rows[0][3]) if rows else None
+
+    def put(self, name: str, value: Any) -> None:
+        """Keep a small JSON value by name."""
+        with self.transaction():
+            self.db.execute("DELETE FROM notes WHERE kind = ?", ("value:" + name,))
+            self._note("value:" + name, "", json.dumps(value))
+
+
+def _stamp(when: datetime | None) -> str:
+    return (when or clock.now()).isoformat(timespec="seconds")
+
+
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_BUGS = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_MISUSE)
+_TABLES = re.compile(r"CREATE TABLE (\w+)")
+
+
+class _Connection(sqlite3.Connection):
+    """A connection whose errors say whether the file is damaged or only cannot be had now."""
+
+    def execute(self, *arguments: Any) -> sqlite3.Cursor:
+        with _translated():
+            return super().execute(*arguments)
+
+    def executemany(self, *arguments: Any) -> sqlite3.Cursor:
+        with _translated():
+            return super().executemany(*arguments)
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        if error.sqlite_errorcode & 0xFF in _DAMAGED:
+            raise LedgerDamagedError(f"The ledger is damaged ({error}).") from error
+        if error.sqlite_errorcode & 0xFF in _BUGS:
+            raise
+        raise LedgerError(f"The ledger cannot be used now ({error}); nothing is lost, it is tried again.") from error
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    with _translated():
+        db = sqlite3.connect(path, timeout=30, isolation_level=None, factory=_Connection)
+    try:
+        _write_ahead(db)
+        db.execute("PRAGMA synchronous = NORMAL")
+        if _version(db) < len(MIGRATIONS):
+            _migrate(db)
+        missing = set(_TABLES.findall("".join(MIGRATIONS))) - {name for (name,) in db.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table'")}  # fmt: skip
+        if missing:
+            raise LedgerDamagedError(f"The ledger lacks {', '.join(sorted(missing))}.")
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _write_ahead(db: sqlite3.Connection) -> None:
+    """Switch to write-ahead logging; two that open a new ledger at once collide here, and one switch is enough."""
+    try:
+        db.execute("PRAGMA journal_mode = WAL")
+    except LedgerDamagedError:
+        raise
+    except LedgerError as error:
+        log.debug("journal mode left as it is: %s", error)
+
+
+def _version(db: sqlite3.Connection) -> int:
+    return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _migrate(db: sqlite3.Connection) -> None:
+    """Bring the database up to date; of several processes that open it at once, one does."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        for step in range(_version(db), len(MIGRATIONS)):
+            for statement in MIGRATIONS[step].split(";"):
+                db.execute(statement)
+            db.execute(f"PRAGMA user_version = {step + 1}")
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise

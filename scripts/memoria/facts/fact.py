@@ -1,0 +1,284 @@
+"""Event: one learned fact, and the check that a model's claim must pass before it is one.
+
+A claim is believed only as far as its quote proves it: the quote must stand in the material that was judged, and what
+was proven by a tool's output or a pasted page can never become a preference, a correction or an instruction
+(memory poisoning: agentmemory #850). Does not know where facts are kept or which model claimed them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+from memoria.base import fence
+from memoria.ground import clock, markdown
+
+KINDS: Final = ("correction", "preference", "decision", "fact", "debugging", "workaround", "operational")
+ORIGINS: Final = ("user", "assistant", "tool")  # most trusted first
+GLOBAL: Final = "*"  # the project of a fact that holds everywhere
+MAX_EVENTS: Final = 5  # a call; a model that finds more is inventing
+MAX_CONTENT: Final = 600  # characters; a memory server takes at most 1,400
+MAX_SENTENCES: Final = 3
+MAX_QUOTE: Final = 300
+MIN_CONTENT, MIN_QUOTE = 8, 4
+
+_PERSONAL = ("preference", "correction")
+_SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]?\s+(?=[A-ZÄÖÜ\"'`(])")
+_ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|z\.B|d\.h|vs|etc|usw|bzw|ca|Dr|Mr|Ms|No|Nr)\.\s+", re.IGNORECASE)
+_ORDER = re.compile(
+    r"\b(?:always|never|must(?! be\b)|you should|do not|don't|ignore (?:all|any|previous|the)|from now on|make sure|"
+    r"immer|niemals|nie|du sollst|sie müssen|ab jetzt|ignoriere)\b"
+    r"|^(?:please |bitte )?(?:run|use|install|execute|download|disable|delete|send|open|visit|"
+    r"führe|installiere|nutze)\b",
+    re.IGNORECASE,
+)
+_PASTED = re.compile(r"```.*?(?:```|\Z)|^[ \t]*>.*$", re.DOTALL | re.MULTILINE)
+_MARKERS = re.compile(r"<!--.*?(?:-->|$)|\^[le]-[0-9a-z]+\b|\[\[|\]\]", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One learned fact.
+
+    ``content``: one topic in one to three sentences, one line. ``importance``: 0 to 1. ``quote``: the words that prove
+    it. ``supersedes``: id of the fact this one replaces. ``project``: its key, or ``GLOBAL``; ``also``: other projects
+    it returned in. ``time``: when it was said, UTC. ``seen``: how often it was said; ``last``: when last. ``ended`` and
+    ``successor``: when and by which fact it was replaced. ``id``: ``l-`` and eight letters or digits.
+    """
+
+    kind: str
+    content: str
+    importance: float
+    origin: str
+    project: str
+    time: datetime
+    id: str
+    session: str = ""
+    tags: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
+    quote: str = ""
+    supersedes: str = ""
+    also: tuple[str, ...] = ()
+    seen: int = 1
+    last: datetime | None = None
+    ended: datetime | None = None
+    successor: str = ""
+
+    @property
+    def projects(self) -> tuple[str, ...]:
+        """All the projects it belongs to."""
+        return (self.project, *self.also)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able, without what is empty or usual."""
+        pairs = ((name, getattr(self, name)) for name in _FIELDS)
+        kept = {name: value for name, value in pairs if value not in (None, "", ()) and (name, value) != ("seen", 1)}
+        return {
+            name: value.isoformat()
+            if isinstance(value, datetime)
+            else list(value)
+            if isinstance(value, tuple)
+            else value
+            for name, value in kept.items()
+        }
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Event:
+        """Read ``to_dict`` back, also when a person changed it by hand; ValueError when a needed part is missing."""
+        times = {name: clock.parse(stored.get(name)) for name in ("time", "last", "ended")}
+        kind, content, ident = (str(stored.get(name, "")) for name in ("kind", "content", "id"))
+        if not kind or not content or not ident or times["time"] is None:
+            raise ValueError("a fact needs kind, content, id and time")
+        origin = str(stored.get("origin", "assistant"))
+        seen = stored.get("seen", 1)
+        return cls(
+            kind=kind,
+            content=content,
+            id=ident,
+            time=times["time"],
+            last=times["last"],
+            ended=times["ended"],
+            importance=clamp(stored.get("importance")),
+            origin=origin if origin in ORIGINS else "assistant",
+            seen=seen if isinstance(seen, int) and seen > 0 else 1,
+            tags=_strings(stored.get("tags")),
+            keywords=_strings(stored.get("keywords")),
+            also=_strings(stored.get("also")),
+            **{name: str(stored.get(name, "")) for name in ("project", "session", "quote", "supersedes", "successor")},
+        )
+
+
+_FIELDS: Final = tuple(Event.__dataclass_fields__)
+
+
+def _strings(value: object) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, list | tuple) else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """Where and when the judged turns happened: project key, session id, time (UTC)."""
+
+    project: str
+    session: str
+    time: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What was judged, by who said it; quotes are looked up in it. All three are plain text."""
+
+    user: str
+    assistant: str = ""
+    tool: str = ""
+
+    @classmethod
+    def of(cls, exchanges: Sequence[Mapping[str, Any]]) -> Material:
+        """From exchanges as models get them; what a user pasted (code blocks, ``>`` lines) is no word of the user's."""
+        users = [str(exchange.get("user", "")) for exchange in exchanges]
+        assistants = [str(exchange.get("assistant", "")) for exchange in exchanges]
+        tools = [
+            line for exchange in exchanges for key in ("tools", "errors", "notes") for line in exchange.get(key, ())
+        ]
+        pasted = [block for text in users for block in _PASTED.findall(text)]
+        own = [_PASTED.sub("\n", text) for text in users]
+        return cls("\n\n".join(own), "\n\n".join(assistants), "\n".join(map(str, (*tools, *pasted))))
+
+    def origin_of(self, quote: str) -> str:
+        """Who said the quote, the most trusted first; ``""`` when nobody did."""
+        wanted = _folded(quote)
+        for name in ORIGINS:
+            if wanted and wanted in _folded(getattr(self, name)):
+                return name
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What is left of a model's claims: the good ``events``, and for each bad one the reason it was dropped."""
+
+    events: tuple[Event, ...] = ()
+    dropped: tuple[str, ...] = field(default=())
+
+
+class _Refused(Exception):  # noqa: N818 (never leaves this room; not an error of the program)
+    """The reason a claim is dropped."""
+
+
+def check(claims: object, material: Material, stamp: Stamp) -> Checked:
+    """The events among a model's claims (a list of dicts as the flush answer's ``learned``); never raises."""
+    if not isinstance(claims, list | tuple):
+        return Checked((), ("the answer holds no list of events",))
+    events: dict[str, Event] = {}
+    dropped: list[str] = []
+    for claim in claims:
+        try:
+            event = _checked(claim, material, stamp)
+        except _Refused as reason:
+            dropped.append(str(reason))
+            continue
+        if len(events) == MAX_EVENTS and event.id not in events:
+            dropped.append(f"more than {MAX_EVENTS} events in one answer: {event.content[:60]}")
+        else:
+            events.setdefault(event.id, event)
+    return Checked(tuple(events.values()), tuple(dropped))
+
+
+def _checked(claim: object, material: Material, stamp: Stamp) -> Event:
+    if not isinstance(claim, Mapping):
+        raise _Refused("an event is not an object")
+    kind = str(claim.get("kind", "")).strip().lower()
+    if kind not in KINDS:
+        raise _Refused(f"there is no kind {kind[:30]!r}")
+    content = plain(claim.get("content"))
+    _check_content(content)
+    quote = " ".join(fence.visible(_text(claim.get("quote"))).split())
+    origin = _proven_origin(claim, quote, material)
+    if origin == "tool" and (kind in _PERSONAL or _ORDER.search(content)):
+        raise _Refused(f"came out of a tool or a page and would be a {kind} or an instruction: {content[:60]}")
+    if kind in _PERSONAL and origin != "user":
+        raise _Refused(f"a {kind} that the user did not say: {content[:60]}")
+    return Event(
+        kind=kind,
+        content=content,
+        importance=clamp(claim.get("importance")),
+        origin=origin,
+        project=stamp.project,
+        time=stamp.time,
+        id=new_id(kind, content, stamp),
+        session=stamp.session,
+        tags=words(claim.get("tags"), 8),
+        keywords=words(claim.get("keywords"), 20),
+        quote=plain(quote)[:MAX_QUOTE],
+        supersedes=plain(claim.get("supersedes"))[:MAX_CONTENT],
+    )
+
+
+def _check_content(content: str) -> None:
+    if not MIN_CONTENT <= len(content) <= MAX_CONTENT:
+        raise _Refused(f"content of {len(content)} characters, not {MIN_CONTENT} to {MAX_CONTENT}")
+    if sentences(content) > MAX_SENTENCES:
+        raise _Refused(f"more than {MAX_SENTENCES} sentences: {content[:60]}")
+
+
+def _proven_origin(claim: Mapping[str, Any], quote: str, material: Material) -> str:
+    """The less trusted of what the model claims and where the quote stands."""
+    claimed = str(claim.get("origin", "assistant")).strip().lower()
+    if claimed not in ORIGINS:
+        raise _Refused(f"there is no origin {claimed[:30]!r}")
+    found = material.origin_of(quote) if len(quote) >= MIN_QUOTE else ""
+    if not found:
+        raise _Refused(f"the quote does not stand in what was judged: {quote[:60]!r}")
+    return max(claimed, found, key=ORIGINS.index)
+
+
+def sentences(text: str) -> int:
+    """How many sentences a text has (an abbreviation's full stop ends none)."""
+    return len(_SENTENCE_END.findall(_ABBREVIATION.sub("", text))) + 1
+
+
+def plain(value: object) -> str:
+    """A model's or a person's text as one inert line: no control character, no forged marker, id, tag or link."""
+    return markdown.line(_MARKERS.sub(" ", fence.neutral(_text(value))))
+
+
+def clamp(value: object) -> float:
+    """An importance between 0 and 1, two digits; 0.5 when there is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return 0.5
+    try:
+        number = float(value)
+    except ValueError:
+        return 0.5
+    return 0.5 if math.isnan(number) else round(min(1.0, max(0.0, number)), 2)
+
+
+def words(value: object, limit: int) -> tuple[str, ...]:
+    """Distinct short words from a list or a comma-separated string."""
+    parts = value.split(",") if isinstance(value, str) else value if isinstance(value, list | tuple) else ()
+    clean = (plain(part).replace(",", " ")[:40].strip().lower() for part in parts)
+    return tuple(dict.fromkeys(word for word in clean if word))[:limit]
+
+
+def new_id(kind: str, content: str, stamp: Stamp) -> str:
+    """The same claim about the same moment has the same id, so that a repeated run adds nothing."""
+    seed = "\n".join((kind, content.casefold(), stamp.project, stamp.session, stamp.time.isoformat()))
+    return "l-" + _base32(hashlib.sha256(seed.encode("utf-8", "replace")).digest())
+
+
+def _base32(digest: bytes) -> str:
+    number = int.from_bytes(digest[:5], "big")
+    return "".join("0123456789abcdefghjkmnpqrstvwxyz"[number >> shift & 31] for shift in range(35, -1, -5))
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _folded(text: str) -> str:
+    return " ".join(fence.visible(text).split()).casefold()

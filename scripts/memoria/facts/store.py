@@ -1,0 +1,372 @@
+"""Store: the learned facts as rows of ``learned.db``, made from the lines of the daily logs.
+
+Found by words, by likeness, by project; an ended fact leads to its successor. Deleted or corrupt, it is made again from
+the logs (what has been judged is then told apart by likeness, and by the server's own ids). Also keeps, per session,
+which exchanges have been judged, and for a memory server which number it gave a fact. Knows no file but its own.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date, datetime
+from pathlib import Path
+from typing import Final
+
+from memoria.facts import similarity
+from memoria.facts.fact import GLOBAL, Event
+from memoria.facts.lines import Lines
+from memoria.ground import files
+from memoria.ground.errors import MemoryStoreError
+
+log = logging.getLogger(__name__)
+
+MIGRATIONS: Final = (
+    """
+    CREATE TABLE facts (
+        n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, day TEXT NOT NULL, kind TEXT NOT NULL, time TEXT NOT NULL,
+        ended TEXT NOT NULL, successor TEXT NOT NULL, body TEXT NOT NULL
+    );
+    CREATE TABLE holds (project TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (project, id)) WITHOUT ROWID;
+    CREATE VIRTUAL TABLE words USING fts5(
+        content, keywords, tags, stems, tokenize = 'porter unicode61 remove_diacritics 2'
+    );
+    CREATE TABLE logs (day TEXT PRIMARY KEY, mark TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE judged (session TEXT NOT NULL, turn TEXT NOT NULL, PRIMARY KEY (session, turn)) WITHOUT ROWID;
+    """,
+    """
+    CREATE TABLE links (id TEXT PRIMARY KEY, server INTEGER NOT NULL UNIQUE, digest TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+    """,
+)
+_CANDIDATES = 40  # rows looked at for likeness, the best by shared words first
+_CHAIN = 50  # successors followed before a ring is assumed
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """The number a server gave a fact, and a digest of the content that both sides had then."""
+
+    id: str
+    server: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What a reading of the logs brought: facts that are new, changed, or gone by a person's hand."""
+
+    added: tuple[Event, ...]
+    changed: tuple[Event, ...]
+    gone: tuple[Event, ...]
+
+
+class Store:
+    """The facts, one row each. A context manager; sqlite3.Error on a full disk or a lost file is the caller's."""
+
+    def __init__(self, path: Path) -> None:
+        """Opens or makes the file; one that cannot be read is set aside and begun anew (then ``refresh`` fills it)."""
+        self.path = path
+        self.revision = 0  # rows written or taken out since the file was opened
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self._open()
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError) and "not a database" not in str(error):
+                raise
+            self.db.close()
+            files.set_aside(path)
+            for suffix in ("-wal", "-shm"):
+                path.with_name(path.name + suffix).unlink(missing_ok=True)
+            self._open()
+
+    def _open(self) -> None:
+        self.db = sqlite3.connect(self.path, timeout=30, isolation_level=None)
+        self.path.chmod(0o600)
+        self.db.execute("PRAGMA journal_mode=WAL")
+        self.db.execute("PRAGMA synchronous=NORMAL")
+        version = self.db.execute("PRAGMA user_version").fetchone()[0]
+        if version > len(MIGRATIONS):
+            raise MemoryStoreError(f"{self.path} was written by a newer memoria; update memoria.")
+        if version == len(MIGRATIONS):
+            found = self.db.execute("PRAGMA quick_check(1)").fetchone()[0]
+            if found != "ok":
+                raise sqlite3.DatabaseError(found)
+            return
+        with self._transaction():
+            version = self.db.execute("PRAGMA user_version").fetchone()[0]
+            for number, migration in enumerate(MIGRATIONS[version:], version + 1):
+                for statement in filter(str.strip, migration.split(";")):
+                    self.db.execute(statement)
+                self.db.execute(f"PRAGMA user_version={number}")
+
+    def __enter__(self) -> Store:
+        """The store itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the file."""
+        self.db.close()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self.db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self.db.execute("ROLLBACK")
+            raise
+        self.db.execute("COMMIT")
+
+    # -- facts
+
+    def put(self, event: Event, day: date) -> None:
+        """Write a fact's row, new or changed; ``day``: the daily log its lines stand in."""
+        with self._transaction():
+            self._put(event, day.isoformat())
+
+    def remove(self, ident: str) -> None:
+        """Take a fact's row out."""
+        with self._transaction():
+            self._remove(ident)
+
+    def shred(self) -> None:
+        """Overwrite on disk whatever was deleted."""
+        self.db.execute("PRAGMA secure_delete = ON")
+        self.db.execute("INSERT INTO words (words) VALUES ('rebuild')")  # the full-text index keeps deleted words
+        self.db.execute("VACUUM")
+        self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def _put(self, event: Event, day: str) -> None:
+        self.revision += 1
+        self._remove(event.id)
+        body = json.dumps(event.to_dict(), ensure_ascii=False)
+        ended = event.ended.isoformat() if event.ended else ""
+        row = (event.id, day, event.kind, event.time.isoformat(), ended, event.successor, body)
+        cursor = self.db.execute(
+            "INSERT INTO facts (id, day, kind, time, ended, successor, body) VALUES (?, ?, ?, ?, ?, ?, ?)", row
+        )
+        stems = " ".join(sorted(similarity.words(event.content).stems))
+        texts = (event.content, " ".join(event.keywords), " ".join(event.tags), stems)
+        self.db.execute(
+            "INSERT INTO words (rowid, content, keywords, tags, stems) VALUES (?, ?, ?, ?, ?)",
+            (cursor.lastrowid, *texts),
+        )
+        pairs = [(event.id, project) for project in dict.fromkeys(event.projects)]
+        self.db.executemany("INSERT INTO holds (id, project) VALUES (?, ?)", pairs)
+
+    def _remove(self, ident: str) -> None:
+        row = self.db.execute("SELECT n FROM facts WHERE id = ?", (ident,)).fetchone()
+        if row:
+            self.revision += 1
+            self.db.execute("DELETE FROM words WHERE rowid = ?", row)
+            self.db.execute("DELETE FROM facts WHERE n = ?", row)
+            self.db.execute("DELETE FROM holds WHERE id = ?", (ident,))
+
+    def get(self, ident: str) -> Event | None:
+        """The fact with this id."""
+        row = self.db.execute("SELECT body FROM facts WHERE id = ?", (ident,)).fetchone()
+        return _event(row[0]) if row else None
+
+    def day(self, ident: str) -> date | None:
+        """The daily log that a fact's lines stand in."""
+        row = self.db.execute("SELECT day FROM facts WHERE id = ?", (ident,)).fetchone()
+        return date.fromisoformat(row[0]) if row else None
+
+    def facts(self, *, live: bool = True, project: str = "", kind: str = "") -> list[Event]:
+        """All facts, oldest first; ``project``: that project's and the global ones; ``live``: those that still hold."""
+        query = "SELECT DISTINCT facts.n, body FROM facts JOIN holds USING (id) WHERE 1"
+        values: list[str] = []
+        if live:
+            query += " AND ended = ''"
+        if project:
+            query += " AND project IN (?, ?)"
+            values += [project, GLOBAL]
+        if kind:
+            query += " AND kind = ?"
+            values.append(kind)
+        return [_event(body) for _, body in self.db.execute(query + " ORDER BY time, facts.n", values)]
+
+    def matching(self, text: str, project: str = "", limit: int = 10) -> list[Event]:
+        """The facts that share words with ``text``, best first; an ended one is replaced by what it led to."""
+        found = (self.current(event) for event in self._candidates(text, live=False, limit=4 * limit))
+        wanted = {project, GLOBAL}
+        mine = (event for event in found if event and (not project or wanted.intersection(event.projects)))
+        return list({event.id: event for event in mine}.values())[:limit]
+
+    def current(self, event: Event) -> Event | None:
+        """What holds in a fact's place now: itself, or its successor's successor; None when that was forgotten."""
+        for _ in range(_CHAIN):
+            if event.ended is None:
+                return event
+            following = self.get(event.successor) if event.successor else None
+            if following is None:
+                return None
+            event = following
+        return None
+
+    def twin(self, event: Event) -> Event | None:
+        """A live fact that says the same, the most alike; never the very same id."""
+        told = similarity.words(event.content)
+        pairs = [(other, similarity.words(other.content)) for other in self._candidates(event.content, live=True)]
+        alike = [
+            (similarity.likeness(told, words), other)
+            for other, words in pairs
+            if other.id != event.id and similarity.same(told, words)
+        ]
+        return max(alike, key=lambda pair: pair[0])[1] if alike else None
+
+    def rivals(self, event: Event) -> list[Event]:
+        """Live facts of the same projects, or global, about the same thing that say the opposite or another number."""
+        told = similarity.words(event.content)
+        places = {*event.projects, GLOBAL}
+        return [
+            other
+            for other in self._candidates(event.content, live=True)
+            if other.id != event.id
+            and places.intersection(other.projects)
+            and similarity.opposed(told, similarity.words(other.content))
+        ]
+
+    def nearest(self, text: str, places: Iterable[str], floor: float = similarity.TOPIC) -> Event | None:
+        """The live fact of these projects whose words are most like ``text``'s; None below ``floor``."""
+        told = similarity.words(text)
+        near = [
+            (similarity.likeness(told, similarity.words(other.content)), other)
+            for other in self._candidates(text, live=True)
+            if {*places, GLOBAL}.intersection(other.projects)
+        ]
+        best = max(near, key=lambda pair: pair[0], default=None)
+        return best[1] if best and best[0] >= floor else None
+
+    def _candidates(self, text: str, *, live: bool, limit: int = _CANDIDATES) -> list[Event]:
+        terms = sorted(similarity.words(text).stems | set(text.casefold().split()))
+        quoted = " OR ".join('"' + term.replace('"', '""') + '"' for term in terms[:60] if any(map(str.isalnum, term)))
+        if not quoted:
+            return []
+        query = "SELECT body FROM words JOIN facts ON facts.n = words.rowid WHERE words MATCH ?"
+        query += " AND ended = ''" if live else ""
+        rows = self.db.execute(query + " ORDER BY bm25(words, 2.0, 1.0, 1.0, 2.0) LIMIT ?", (quoted, limit))
+        return [_event(body) for (body,) in rows]
+
+    def projects(self) -> list[str]:
+        """The keys of the projects that live facts belong to, ``GLOBAL`` aside."""
+        query = "SELECT DISTINCT project FROM holds JOIN facts USING (id) WHERE ended = '' AND project <> ? ORDER BY 1"
+        return [project for (project,) in self.db.execute(query, (GLOBAL,))]
+
+    def counts(self) -> dict[str, int]:
+        """How many live facts there are of each kind."""
+        return dict(self.db.execute("SELECT kind, count(*) FROM facts WHERE ended = '' GROUP BY kind ORDER BY kind"))
+
+    # -- the logs
+
+    def refresh(self, lines: Lines, tell: Callable[[Changes], None]) -> None:
+        """Read every daily log that changed since it was last read; what a person wrote or deleted counts.
+
+        ``tell`` hears what changed before it is booked: killed in between, it hears it again.
+        """
+        marks = {day.isoformat(): lines.mark(day) for day in lines.daily.days()}
+        known = dict(self.db.execute("SELECT day, mark FROM logs"))
+        stale = [day for day, mark in marks.items() if known.get(day) != mark]
+        fresh = {day: lines.read(date.fromisoformat(day)) for day in stale}
+        missing = [day for day in known if day not in marks]
+        before = self._of_days([*stale, *missing])
+        after = {event.id: event for events in fresh.values() for event in events}
+        with self._transaction():
+            for ident in before.keys() - after.keys():
+                self._remove(ident)
+            for day, events in fresh.items():
+                for event in events:
+                    if before.get(event.id) != event:
+                        self._put(event, day)
+            self.db.executemany("DELETE FROM logs WHERE day = ?", [(day,) for day in missing])
+            self.db.executemany("INSERT OR REPLACE INTO logs VALUES (?, ?)", [(day, marks[day]) for day in stale])
+            tell(
+                Changes(
+                    tuple(event for ident, event in after.items() if ident not in before),
+                    tuple(event for ident, event in after.items() if ident in before and before[ident] != event),
+                    tuple(event for ident, event in before.items() if ident not in after),
+                )
+            )
+
+    def _of_days(self, days: Sequence[str]) -> dict[str, Event]:
+        marks = ", ".join("?" * len(days))
+        rows = self.db.execute(f"SELECT id, body FROM facts WHERE day IN ({marks})", list(days))  # noqa: S608 (only ?)
+        return {ident: _event(body) for ident, body in rows}
+
+    # -- what has been judged
+
+    def judged(self, marks: Iterable[str]) -> set[str]:
+        """The marks of judged exchanges among these, of whichever session: a fork begins with another's words."""
+        query = "SELECT DISTINCT turn FROM judged WHERE turn IN (SELECT value FROM json_each(?))"
+        return {turn for (turn,) in self.db.execute(query, (json.dumps(list(marks)),))}
+
+    def mark_judged(self, session: str, marks: Iterable[str]) -> None:
+        """These exchanges are done with."""
+        with self._transaction():
+            self.db.executemany("INSERT OR IGNORE INTO judged VALUES (?, ?)", [(session, mark) for mark in marks])
+
+    # -- what a server knows
+
+    def links(self) -> dict[str, Link]:
+        """The facts that a server has, by id."""
+        return {row[0]: Link(*row) for row in self.db.execute("SELECT id, server, digest FROM links")}
+
+    def link(self, link: Link) -> None:
+        """Remember a fact's number on the server; another fact's claim to it falls."""
+        with self._transaction():
+            self.db.execute("DELETE FROM links WHERE server = ? OR id = ?", (link.server, link.id))
+            self.db.execute("INSERT INTO links VALUES (?, ?, ?)", (link.id, link.server, link.digest))
+
+    def unlink(self, ident: str) -> None:
+        """The server does not have the fact any more."""
+        self.db.execute("DELETE FROM links WHERE id = ?", (ident,))
+
+    def meta(self) -> Mapping[str, str]:
+        """Small values by key, e.g. when a server was last asked."""
+        return dict(self.db.execute("SELECT key, value FROM meta"))
+
+    def set_meta(self, key: str, value: str) -> None:
+        """Remember one of them."""
+        self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+
+def standing(event: Event, project: str, newest: datetime) -> float:
+    """How much a fact matters at a session's start: importance, age (half-life 120 days), use, project.
+
+    Age counts back from ``newest``, not from today, so that the order stays while nothing is learned. Use is how often
+    it was said. A correction that had to be made again rises above everything that was said once.
+    """
+    age_days = max(0.0, (newest - (event.last or event.time)).total_seconds() / 86_400)
+    worth = 0.3 + event.importance
+    worth *= 0.5 + 0.5 * math.exp2(-age_days / 120)
+    worth *= 1.0 if project in event.projects else 0.8
+    worth *= {"correction": 1.3, "preference": 1.25, "decision": 1.0, "operational": 1.0}.get(event.kind, 0.8)
+    return worth * (1 + 0.25 * min(event.seen - 1, 4)) * (1.5 if made_again(event) else 1.0)
+
+
+def made_again(event: Event) -> bool:
+    """Whether it is a correction that the user had to make more than once."""
+    return event.kind == "correction" and event.seen > 1
+
+
+def leading(store: Store, project: str) -> list[Event]:
+    """The facts that hold in this project or everywhere, what matters most first; the same facts, the same order.
+
+    Of ``GLOBAL``: all facts there are, those that hold everywhere first.
+    """
+    facts = store.facts(project="" if project == GLOBAL else project)
+    newest = max((event.last or event.time for event in facts), default=None)
+    if newest is None:
+        return []
+    ranked = sorted(facts, key=lambda event: (-standing(event, project, newest), event.id))
+    return sorted(ranked, key=lambda event: event.project != GLOBAL) if project == GLOBAL else ranked
+
+
+def _event(body: str) -> Event:
+    return Event.from_dict(json.loads(body))

@@ -1,0 +1,1 @@
+"""Forgetting: find everything memoria holds about something, and remove it."""

@@ -1,0 +1,309 @@
+"""Traces: everything that memoria keeps about a text, an entry, a session, a project or an article.
+
+Finds it in daily logs, facts, spool, transcripts, archive and wiki, and plans what each would be without it. It removes
+nothing: that is forget.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+
+from memoria.capture.spool import Job, Spool, safe_name
+from memoria.daily import daily_log
+from memoria.daily.daily_log import DailyLog, Entry
+from memoria.facts.fact import Event
+from memoria.facts.keeper import Keeper
+from memoria.ground.errors import ArchiveError, ExpectedError
+from memoria.ground.home import Home
+from memoria.transcripts.archive import Archive
+from memoria.transcripts.intake import regular
+from memoria.transcripts.turn import Reader, Turn
+from memoria.wiki import index_page
+from memoria.wiki.article import Article
+from memoria.wiki.article_cache import Row
+from memoria.wiki.folder import INDEX, LOG, Wiki
+from memoria.wiki.links import Vault
+from memoria.wiki.retract import folded, holds, unlink, unsay
+from memoria.wiki.transaction import digest
+
+KINDS = ("entry", "session", "project", "article", "text")
+LEAST_TEXT = 4  # characters; less would take half the memory with it
+_ENTRY = re.compile(r"(?:\[\[)?(?:daily/\d{4}-\d{2}-\d{2})?#?\^?e-([0-9a-z]+)(?:\|[^\]]*)?(?:\]\])?")
+
+
+@dataclass(slots=True)
+class Plan:
+    """What would go. ``pages`` maps a name in the wiki to its new content, None to remove it."""
+
+    kind: str
+    target: str
+    entries: list[Entry] = field(default_factory=list)
+    buried: set[str] = field(default_factory=set)  # ids that are tombstones already: only copies are left to remove
+    facts: list[Event] = field(default_factory=list)
+    rows: list[tuple[date, str]] = field(default_factory=list)
+    articles: dict[str, int] = field(default_factory=dict)  # slug -> rows that go, -1: the whole article
+    jobs: dict[str, list[str]] = field(default_factory=dict)  # path of a job -> keys of the turns that go
+    archives: dict[str, int] = field(default_factory=dict)  # entry id -> turns that go
+    keys: list[str] = field(default_factory=list)  # turns that stand in no entry, and never shall
+    pages: dict[str, bytes | None] = field(default_factory=dict)
+    read: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def needle(self) -> str:
+        """The text that is forgotten, ``""`` for anything else."""
+        return self.target if self.kind == "text" else ""
+
+    @property
+    def ids(self) -> set[str]:
+        """The ids of the forgotten entries."""
+        return {entry.id for entry in self.entries} | self.buried
+
+    @property
+    def needles(self) -> list[str]:
+        """What must not be found anywhere afterwards: in logs and notes a line with one of these goes."""
+        told = [self.needle] if self.needle else []
+        for entry in self.entries:
+            told += [entry.title, entry.context, *entry.key_exchanges, *entry.decisions, *entry.lessons]
+            told += [*entry.action_items, *(event.text for event in entry.learned), f"e-{entry.id}"]
+        told += [entry.id for entry in self.entries] + [event.content for event in self.facts]
+        told += [self.target] if self.kind in ("session", "project") else []
+        return [text for text in dict.fromkeys(text.strip(" .") for text in told) if len(text) >= LEAST_TEXT]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to do."""
+        return not (self.ids or self.facts or self.rows or self.articles or self.jobs or self.archives or self.keys)
+
+
+def plan(home: Home, target: str, kind: str = "") -> Plan:
+    """What would go with ``target``; ``kind`` (one of ``KINDS``) says what it is when it could be several things.
+
+    Raises ExpectedError for a text of fewer than ``LEAST_TEXT`` characters.
+    """
+    return _Planner(home).plan(target, kind)
+
+
+class _Planner:
+    """Finds everything that belongs to a target."""
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+        self.daily = DailyLog.of(home.paths)
+        self.entries = [entry for day in self.daily.days() for entry in self.daily.entries(day)]
+        self.articles = {article.slug: article for article in Wiki.of(home.paths).articles()}
+        self.archive = Archive(Path(home.paths.archive), max(1, home.settings.archive_mb) * 1_000_000)
+        self.spool = Spool(home.paths.spool)
+
+    def plan(self, target: str, kind: str) -> Plan:
+        plan = Plan(kind or self._kind(target), target)
+        match = _ENTRY.fullmatch(target)
+        ident = match[1] if match else target
+        if plan.kind == "entry":
+            plan.entries = [entry for entry in self.entries if entry.id == ident]
+            plan.buried = {ident} & self._buried()
+        elif plan.kind == "session":
+            plan.entries = [entry for entry in self.entries if entry.session == target]
+        elif plan.kind == "project":
+            plan.entries = [entry for entry in self.entries if target in (entry.project, entry.project_key)]
+        elif plan.kind == "text":
+            self._text(plan)
+        self._facts(plan)
+        self._jobs(plan)
+        self._transcripts(plan)
+        plan.archives |= {entry.id: len(self._turns(entry.id)) for entry in plan.entries}
+        self._wiki(plan)
+        return plan
+
+    def _kind(self, target: str) -> str:
+        match = _ENTRY.fullmatch(target)
+        ident = match[1] if match else target
+        if any(entry.id == ident for entry in self.entries) or ident in self._buried():
+            return "entry"
+        if any(entry.session == target for entry in self.entries) or self._of_session(target):
+            return "session"
+        if any(target in (entry.project, entry.project_key) for entry in self.entries):
+            return "project"
+        return "article" if self._slug(target) else "text"
+
+    def _buried(self) -> set[str]:
+        return {ident for day in self.daily.days() for ident, _ in self.daily.forgotten(day)}
+
+    def _slug(self, target: str) -> str:
+        vault = Vault(Path(self.home.paths.home), self.articles)
+        slug = vault.page(target.removeprefix("[[").removesuffix("]]")).removeprefix("knowledge/")
+        return slug if slug in self.articles else ""
+
+    def _of_session(self, session: str) -> list[Job]:
+        boxes = (self.spool.tmp, self.spool.new, self.spool.cur, self.spool.failed)
+        return [job for job in self.spool.jobs(*boxes) if job.session == safe_name(session)]
+
+    def _turns(self, entry_id: str) -> list[tuple[str, str]]:
+        """Key and words of the archived turns of an entry."""
+        try:
+            turns = self.archive.turns(entry_id) or []
+        except ArchiveError:
+            return []
+        return [(turn.key, words(turn)) for turn in turns]
+
+    def _text(self, plan: Plan) -> None:
+        if len(folded(plan.needle)) < LEAST_TEXT:
+            raise ExpectedError(f"a text to forget needs at least {LEAST_TEXT} characters.")
+        for day in self.daily.days():
+            before, after = self.daily.text(day), unsaid(self.daily.text(day), plan.needle)
+            if before != after:
+                kept = set(after.splitlines())
+                plan.rows += [(day, row) for row in before.splitlines() if row not in kept]
+                plan.entries += [entry for entry in daily_log.parse(after, day) if _says_nothing(entry)]
+        for entry in self.entries:
+            count = sum(holds(text, plan.needle) for _, text in self._turns(entry.id))
+            if count:
+                plan.archives[entry.id] = count
+
+    def _facts(self, plan: Plan) -> None:
+        sessions = {entry.session for entry in plan.entries}
+        said = {entry.id: folded("\n".join(text for _, text in self._turns(entry.id))) for entry in plan.entries}
+        stands = {event.id for entry in plan.entries for event in entry.learned}
+        keys = {entry.project_key for entry in plan.entries if plan.kind == "project"}
+        with Keeper.at(self.home) as keeper:
+            for event in keeper.store.facts(live=False):
+                quoted = plan.kind == "entry" and event.session in sessions and event.quote and any(
+                    folded(event.quote) in text for text in said.values())  # fmt: skip
+                named = (plan.kind == "session" and event.session == plan.target) or event.project in keys
+                if event.id in stands or quoted or named or holds(json.dumps(event.to_dict(), ensure_ascii=False), plan.needle):  # fmt: skip # noqa: E501
+                    plan.facts.append(event)
+
+    def _jobs(self, plan: Plan) -> None:
+        boxes = (self.spool.tmp, self.spool.new, self.spool.cur, self.spool.failed)
+        gone = {key for entry in plan.entries for key in entry.turns}
+        names = self._sessions(plan)
+        for job in self.spool.jobs(*boxes):
+            path = next(path for box in boxes if (path := Path(box, job.name)).exists())
+            turns = job_turns(path)
+            if job.session in names:
+                plan.jobs[str(path)] = [key for key, _ in turns]
+            elif keys := [key for key, text in turns if key in gone or holds(text, plan.needle)]:
+                plan.jobs[str(path)] = keys
+
+    def _sessions(self, plan: Plan) -> set[str]:
+        """The sessions that go as a whole, as they name files."""
+        sessions = {entry.session for entry in plan.entries} if plan.kind in ("session", "project") else set()
+        return {safe_name(session) for session in (sessions | {plan.target} if plan.kind == "session" else sessions)}
+
+    def _transcripts(self, plan: Plan) -> None:
+        """Turns that the client still holds and no entry has: without a tombstone a later look would take them in."""
+        known = {key for entry in self.entries for key in entry.turns}
+        keys = [key for found in plan.jobs.values() for key in found]
+        names = self._sessions(plan)
+        for path in sorted(Path(self.home.paths.cursors).glob("*")) if names or plan.needle else ():
+            for line in _transcript(path):
+                turns = Reader(keep_sidechains=True).read([line])
+                keys += [turn.key for turn in turns if path.name in names or holds(words(turn), plan.needle)]
+        plan.keys = [key for key in dict.fromkeys(keys) if key not in known]
+
+    def _wiki(self, plan: Plan) -> None:
+        """The wiki as it would be: articles, index and log."""
+        folder = Path(self.home.paths.knowledge)
+        sources = {entry.source for entry in self.entries if entry.id in plan.ids}
+        gone = {self._slug(plan.target)} if plan.kind == "article" else set()
+        left: dict[str, Article] = {}
+        for slug, article in self.articles.items():
+            before = len(article.claims)
+            dropped = 0 if slug in gone else unsay(article, sources, plan.needle)
+            emptied = before and not article.claims and dropped
+            if slug in gone or emptied or holds(f"{article.title}\n{article.name}", plan.needle):
+                gone.add(slug)
+                plan.articles[slug] = -1
+            else:
+                left[slug] = article
+                plan.articles |= {slug: dropped} if dropped else {}
+        for article in left.values():
+            for slug in gone:
+                unlink(article, slug)
+        after: dict[str, bytes | None] = {f"{slug}.md": None for slug in gone}
+        after |= {f"{slug}.md": article.render().encode("utf-8", "surrogateescape") for slug, article in left.items()}
+        if (folder / INDEX).exists():
+            after |= index_page.pages([Row.of(article) for article in left.values()], folder)
+        if (folder / LOG).exists():
+            text = (folder / LOG).read_text(encoding="utf-8", errors="surrogateescape")
+            after[LOG] = _unlogged(text, plan, gone).encode("utf-8", "surrogateescape")
+        for path in (folder / "lists").glob("*.md"):  # made by a compile; the next one makes them anew
+            text = path.read_text(encoding="utf-8", errors="surrogateescape")
+            after[f"lists/{path.name}"] = _listed(text, plan).encode("utf-8", "surrogateescape")
+        for name, data in after.items():
+            stands = (folder / name).read_bytes() if (folder / name).exists() else None
+            if data != stands:
+                plan.pages[name], plan.read[name] = data, digest(stands)
+
+
+def words(turn: Turn) -> str:
+    """All that a turn says, as a text to look in."""
+    return "\n".join((turn.text, *turn.tools))
+
+
+def unsaid(text: str, needle: str) -> str:
+    """A day's text without the lines that hold the needle; of a heading only the title goes."""
+    kept = []
+    for row in text.split("\n"):
+        if not holds(row, needle):
+            kept.append(row)
+        elif row.startswith("### Session ("):
+            kept.append(" · ".join([*row.split(" · ")[:2], "(forgotten)"]))
+        elif row.startswith("<!-- memoria "):
+            kept.append(row)
+    return "\n".join(kept)
+
+
+def _says_nothing(entry: Entry) -> bool:
+    said = (entry.context, *entry.key_exchanges, *entry.decisions, *entry.lessons, *entry.action_items, *entry.learned)
+    return not any(said) and entry.title == "(forgotten)"
+
+
+def _unlogged(text: str, plan: Plan, gone: set[str]) -> str:
+    """The wiki's log without the forgotten entries, pages and words."""
+    for ident in plan.ids:
+        text = re.sub(rf"\[\[daily/[\d-]+#\^e-{ident}(?:\|[^\n]*?)?\]\]", "(forgotten)", text)
+    for slug in gone:
+        text = re.sub(rf"\[\[{re.escape(slug)}(?:\|[^\]]*)?\]\]", "(forgotten)", text)
+    if plan.needle:  # a link keeps its target: what a lost ledger is rebuilt from
+        text = re.sub(r"\[\[([^\]|]*)\|([^\n]*?)\]\]",
+                      lambda link: f"[[{link[1]}]]" if holds(link[2], plan.needle) else link[0], text)  # fmt: skip
+    return text
+
+
+def _listed(text: str, plan: Plan) -> str:
+    """A list of articles without those that go, and without the summaries of those that change."""
+    kept = []
+    for row in text.split("\n"):
+        link = re.match(r"- \[\[([^\]|]+)[^\n]*?\]\]", row)
+        count = plan.articles.get(link[1], 0) if link else 0
+        if count >= 0 and not (plan.needle and holds(row, plan.needle) and not link):
+            kept.append(link[0] if link and (count or holds(row, plan.needle)) else row)
+    return "\n".join(kept)
+
+
+def _transcript(cursor: Path) -> Iterator[bytes]:
+    """The lines of the transcript that a cursor names; none when it is gone."""
+    try:
+        with regular(str(json.loads(cursor.read_text("utf-8"))["transcript"])) as file:
+            yield from file
+    except (OSError, ValueError, KeyError, TypeError):
+        return
+
+
+def job_turns(path: Path) -> list[tuple[str, str]]:
+    """Key and words of the turns of a job."""
+    return [(key, text) for _, turns in job_lines(path) for key, text in turns]
+
+
+def job_lines(path: Path) -> Iterator[tuple[bytes, list[tuple[str, str]]]]:
+    """Each line of a job after its header, with key and words of the turns it gives."""
+    reader = Reader(keep_sidechains=True)
+    with path.open("rb") as file:
+        file.readline()
+        for line in file:
+            yield line, [(turn.key, words(turn)) for turn in reader.read([line])]

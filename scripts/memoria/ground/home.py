@@ -1,0 +1,38 @@
+"""Home: the settings, paths and time zone that every verb is handed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from memoria.base import state
+from memoria.base.paths import Paths
+from memoria.base.settings import Settings
+from memoria.ground.clock import Zone
+from memoria.ground.errors import HomeRefusedError
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """One person's memoria."""
+
+    settings: Settings
+    paths: Paths
+    zone: Zone
+
+    @classmethod
+    def open(cls) -> Home:
+        """The home that the environment names; its state folder is made when missing.
+
+        HomeRefusedError when the state belongs to a newer memoria or the folder cannot be written.
+        """
+        settings = Settings.load()
+        paths = Paths.of(settings)
+        try:
+            state.open_state(paths)
+        except state.StateError as error:
+            raise HomeRefusedError(error.what, error.remedy) from error
+        except OSError as error:
+            raise HomeRefusedError(
+                f"cannot use {paths.state} ({error.strerror or error})", "make it writable or set MEMORIA_STATE"
+            ) from error
+        return cls(settings, paths, Zone(settings.tz))

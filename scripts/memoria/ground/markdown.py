@@ -1,0 +1,213 @@
+"""Markdown: the few forms that memoria reads and writes, and nothing about what they mean.
+
+Wikilinks and block references as Obsidian defines them (help.obsidian.md, "Internal links"): ``[[target]]``,
+``[[target|shown]]``, ``[[target#heading]]``, ``[[target#^block]]``. YAML frontmatter between ``---`` lines.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from memoria.base import fence
+
+_LINK = re.compile(r"(?<!\\)\[\[([^\[\]|#\n]*)(#[^\[\]|\n]*)?(?:\|([^\[\]\n]*))?\]\]")
+_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
+_TARGET = r"\((?!https?://|mailto:)((?:[^()\s]|\([^()\s]*\))*)\)"
+_ELSEWHERE = re.compile(rf"(?<![\\!\[\])}}\w])\[([^\[\]\n]+)\]{_TARGET}")
+_OPENING = re.compile(r"\[{2,}")
+_TICKS = re.compile(r"(?<!\\)(\\*)(`+)")
+_ANCHOR = re.compile(r"(?<!\\)\^(?=[a-z]-[0-9a-z]+\s*$)", re.MULTILINE)
+_PICTURE = re.compile(r"<(?=\s*(?:img|image|iframe|video|audio|embed|object)\b)", re.IGNORECASE)
+_KEY = re.compile(r"^([A-Za-z_][\w-]*)\s*:")
+
+# What loading YAML raises: its own errors, and those of values that are not what their tag says, or nest too deeply.
+YAML_ERRORS = (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A wikilink: ``target`` (may be empty for a link inside the file), ``anchor`` (with its #), what is ``shown``."""
+
+    target: str
+    anchor: str
+    shown: str
+
+
+def links(text: str) -> list[Link]:
+    """The wikilinks of a text, in order; what stands in code is no link."""
+    found = _LINK.finditer(_CODE.sub("", text))
+    return [Link(match[1].strip(), (match[2] or "").strip(), (match[3] or "").strip()) for match in found]
+
+
+def line(text: str) -> str:
+    """``text`` from a model or a transcript as one inert line: no heading, comment, block id or wikilink of its own.
+
+    Nor a picture, which would tell its server when a person opens the page. A link to anything but the web stays as
+    words: a path in a repository leads nowhere from a vault.
+    """
+    flat = " ".join(fence.visible(text).split())
+    spans = _code(flat)
+
+    def is_code(place: int) -> bool:
+        number = bisect_left(spans, (place, 0)) - 1
+        return number >= 0 and place < spans[number][1]
+
+    flat = _ELSEWHERE.sub(
+        lambda link: link[0] if is_code(link.start()) or is_code(link.end()) else _in_words(link[1], link[2]), flat
+    )
+    flat = flat.replace("<!--", "&lt;!--").replace("-->", "--&gt;")
+    pieces = []
+    end = 0
+    for start, close in _code(flat):  # in code, brackets are code
+        pieces += [_inert(flat[end:start]), flat[start:close]]
+        end = close
+    flat = "".join(pieces) + _inert(flat[end:])
+    return _ANCHOR.sub(r"\\^", flat)
+
+
+def _code(text: str) -> list[tuple[int, int]]:
+    """Where the code spans of one line stand: what as many backticks close as opened it (CommonMark 0.31, 6.1)."""
+    runs = list(_TICKS.finditer(text))
+    starts: dict[int, list[int]] = {}
+    for run in runs:
+        starts.setdefault(len(run[2]), []).append(run.start(2))
+    found: list[tuple[int, int]] = []
+    past = 0
+    for run in runs:
+        escaped = len(run[1]) % 2  # the first backtick is then a character
+        length = len(run[2]) - escaped
+        closing = starts.get(length, [])
+        number = bisect_left(closing, run.end())
+        if run.start(2) >= past and number < len(closing):
+            past = closing[number] + length
+            found.append((run.start(2) + escaped, past))
+    return found
+
+
+def _inert(text: str) -> str:
+    text = _OPENING.sub(lambda run: r"\[" * len(run[0]), text)
+    return _PICTURE.sub("&lt;", text.replace("![", r"!\["))
+
+
+def _in_words(label: str, target: str) -> str:
+    return label if not target or target in label else f"{label} ({target})"
+
+
+def item(text: str) -> str:
+    """One list item of model text; a checkbox or bullet the model wrote itself is not doubled."""
+    return "- " + re.sub(r"^(?:[-*+]\s+)?(?:\[[ xX]?\]\s+)?", "", line(text))
+
+
+class Frontmatter:
+    """YAML between ``---`` lines; known keys are set one by one, every other line stays as a person wrote it."""
+
+    def __init__(self, raw: str) -> None:
+        """``raw`` is the text between the fences; ValueError when it is not a YAML mapping."""
+        self.raw = raw
+        try:
+            loaded = yaml.load(raw, Loader=_Loader) if raw.strip() else {}  # noqa: S506 (a safe loader)
+        except YAML_ERRORS as error:
+            raise ValueError(f"invalid frontmatter: {' '.join(str(error).split())}") from error
+        if not isinstance(loaded, dict):
+            raise ValueError("invalid frontmatter: it must be a mapping of keys to values")
+        self.values: dict[str, Any] = loaded
+
+    def text(self, key: str) -> str:
+        """The value as a string, ``""`` when there is none."""
+        value = self.values.get(key)
+        return "" if value is None else str(value)
+
+    def texts(self, key: str) -> list[str]:
+        """The value as a list of strings; a single value is a list of one."""
+        value = self.values.get(key)
+        parts = value if isinstance(value, list) else [value]
+        return [str(part) for part in parts if part is not None]
+
+    def set(self, key: str, value: str | list[str]) -> None:
+        """Replace the lines of ``key`` (or add them); unchanged values change no byte.
+
+        A form that this cannot change line by line (a flow mapping, a quoted key) stays as the person wrote it.
+        """
+        current = self.texts(key) if isinstance(value, list) else self.text(key)
+        if current == value and key in self.values:
+            return
+        start, end = self._block(key)
+        rows = self.raw.split("\n") if self.raw else []
+        self._become([*rows[:start], *_dump(key, value), *rows[end:]], key, value)
+
+    def add(self, key: str, values: list[str]) -> None:
+        """Add to a list; a list of lines grows by lines, so that a person's order and comments stay."""
+        known = self.texts(key)
+        fresh = [value for value in dict.fromkeys(values) if value and value not in known]
+        if not fresh:
+            return
+        start, end = self._block(key)
+        rows = self.raw.split("\n") if self.raw else []
+        items = [number for number in range(start + 1, end) if rows[number].lstrip().startswith("- ")]
+        if not items:
+            self.set(key, known + fresh)
+            return
+        last = rows[items[-1]]
+        indent = last[: len(last) - len(last.lstrip())]
+        grown = [f"{indent}- {_scalar(value)}" for value in fresh]
+        self._become([*rows[: items[-1] + 1], *grown, *rows[items[-1] + 1 :]], key, known + fresh)
+
+    def _block(self, key: str) -> tuple[int, int]:
+        """The rows of a key, from its own to the one after its last; the end when there is none."""
+        rows = self.raw.split("\n") if self.raw else []
+        start = next((n for n, row in enumerate(rows) if (match := _KEY.match(row)) and match[1] == key), len(rows))
+        end = start + 1
+        while end < len(rows) and (not rows[end] or rows[end][0] in " \t-"):
+            end += 1
+        while end > start + 1 and not rows[end - 1].strip():
+            end -= 1
+        return start, min(end, len(rows))
+
+    def _become(self, rows: list[str], key: str, value: str | list[str]) -> None:
+        raw = "\n".join(rows)
+        try:
+            grown = Frontmatter(raw)
+        except ValueError:
+            return
+        expected = self.values | {key: value}
+        wanted = value if isinstance(value, list) else [value]
+        if list(grown.values) == list(expected) and grown.texts(key) == [part for part in wanted if part is not None]:
+            self.raw, self.values = raw, grown.values
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """Safe YAML in which dates stay the strings they are."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def _dump(key: str, value: str | list[str]) -> list[str]:
+    if isinstance(value, list):
+        return [f"{key}:", *(f"  - {_scalar(part)}" for part in value)] if value else [f"{key}: []"]
+    return [f"{key}: {_scalar(value)}"]
+
+
+def _scalar(text: str) -> str:
+    dumped = yaml.safe_dump(text, allow_unicode=True, width=10_000_000, default_flow_style=True)
+    return dumped.removesuffix("\n").removesuffix("\n...").strip()
+
+
+_CLOSE = re.compile(r"^---[ \t\r]*$", re.MULTILINE)
+
+
+def split_frontmatter(text: str) -> tuple[str | None, str]:
+    """The raw frontmatter and the rest; None and the whole text when it has none. Lines end in a line feed."""
+    opening = re.match(r"---[ \t\r]*\n", text)
+    closing = _CLOSE.search(text, opening.end()) if opening else None
+    if not opening or not closing:
+        return None, text
+    return text[opening.end() : closing.start()].removesuffix("\n"), text[closing.end() + 1 :]

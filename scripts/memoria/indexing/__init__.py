@@ -1,0 +1,1 @@
+"""Indexing: the writing side of the search index, and the sources it is built from."""

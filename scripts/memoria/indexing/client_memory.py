@@ -1,0 +1,164 @@
+"""Client memory: what Claude Code keeps of its own accord, as documents that can be found beside ours.
+
+The client writes ``<config>/projects/<folder>/memory/MEMORY.md`` and topic files beside it, where ``<folder>`` is the
+project's path with everything but letters and digits as hyphens. They are read and never written. Whose they are is
+told by the folder's transcripts, or by a folder on disk that would have this name, and then remembered; a folder that
+nobody can be told for, and one of an excluded project, is left out. Knows the client's folders; knows no index.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from memoria.base import exclude, project
+from memoria.base.paths import Paths
+from memoria.base.settings import Settings
+from memoria.ground import files
+from memoria.indexing import documents
+from memoria.indexing.documents import Document
+from memoria.redaction.redact import Redactor
+from memoria.transcripts import client_files
+
+log = logging.getLogger(__name__)
+
+LARGEST = 200_000  # bytes read of one file; the client itself loads the first 200 lines or 25,000 bytes of MEMORY.md
+HEADS = 5  # transcripts asked for their folder, the latest first
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """One file of the client's memory: where it is, the working folder it is about, its time (ns) and size."""
+
+    path: str
+    cwd: str
+    stamp: tuple[int, int]
+
+
+class ClientMemory:
+    """The client's own memory of all projects that are not excluded."""
+
+    def __init__(self, folder: Path, paths: Paths, settings: Settings) -> None:
+        """``folder``: the client's projects."""
+        self.folder = folder
+        self.paths = paths
+        self.settings = settings
+        self.places = Path(paths.state, "client-memory.json")  # folder of the client -> working folder, once known
+        self.redactor = Redactor(settings.redact_extra)
+
+    @classmethod
+    def of(cls, paths: Paths) -> ClientMemory:
+        """The memory of this user's client, as settings stand now: what is excluded from today on is not found."""
+        return cls(client_files.folder(os.environ), paths, Settings.load())
+
+    def listed(self) -> list[Memory]:
+        """Every file that may be read; costs a look into each project's folder and a ``stat`` of each file."""
+        known = self._known()
+        before = dict(known)
+        found: list[Memory] = []
+        for name in self._folders():
+            cwd = known.get(name) or self._owner(name)
+            if cwd:
+                known[name] = cwd
+                if not exclude.reason(cwd, self.settings, self.paths):
+                    folder = os.path.join(self.folder, name, "memory")  # noqa: PTH118 (looked at for every search)
+                    found += [Memory(path, cwd, stamp) for path, stamp in _files(folder)]
+        if known != before:
+            self._remember(known)
+        return found
+
+    def text(self, memory: Memory) -> str:
+        """What the file says, redacted; OSError when it cannot be read."""
+        with Path(memory.path).open("rb") as file:
+            return self.redactor.redact(file.read(LARGEST).decode("utf-8", "replace"))
+
+    def project(self, memory: Memory) -> str:
+        """The key of the project it is about."""
+        return project.of(memory.cwd, self.settings.split_worktrees).key
+
+    def document(self, memory: Memory) -> list[Document]:
+        """The file as a document; OSError when it cannot be read."""
+        day = documents.day_of(memory.stamp[0])
+        return [documents.memory(Path(memory.path).as_posix(), self.text(memory), self.project(memory), day)]
+
+    def sources(self) -> dict[str, tuple[tuple[int, int], Callable[[], Iterable[Document]]]]:
+        """Each file by a name of its own, with its stamp and what reads it."""
+        return {f"client/{memory.path}": (memory.stamp, partial(self.document, memory)) for memory in self.listed()}
+
+    def _folders(self) -> Iterator[str]:
+        """The projects for which the client keeps a memory."""
+        try:
+            with os.scandir(self.folder) as entries:
+                folders = sorted((entry.name, entry.path) for entry in entries)
+        except OSError:
+            return
+        yield from (name for name, path in folders if os.path.isdir(f"{path}/memory"))  # noqa: PTH112 (as above)
+
+    def _owner(self, name: str) -> str:
+        """The working folder that a folder of the client stands for; ``""`` when nobody can tell."""
+        latest = sorted(client_files.transcripts_in(self.folder / name), key=lambda found: -found.changed_ns)[:HEADS]
+        for found in latest:
+            try:
+                cwd = client_files.head(found.path).cwd
+            except OSError:
+                continue
+            if cwd:
+                return cwd
+        return next(_named_like(name, Path("/")), "")
+
+    def _known(self) -> dict[str, str]:
+        try:
+            stored = json.loads(self.places.read_bytes())
+        except (OSError, ValueError):
+            return {}
+        return {str(name): str(cwd) for name, cwd in stored.items()} if isinstance(stored, dict) else {}
+
+    def _remember(self, known: dict[str, str]) -> None:
+        try:
+            files.replace(self.places, json.dumps(known, ensure_ascii=False), mode=0o600)
+        except OSError as error:  # it is found out again next time
+            log.info("%s cannot be written: %s", self.places, error)
+
+
+def folder_name(path: str) -> str:
+    """What the client calls a project's folder."""
+    return re.sub(r"[^A-Za-z0-9]", "-", path)
+
+
+def _named_like(name: str, base: Path) -> Iterator[str]:
+    """Folders below ``base`` whose whole path the client would call by this name; ambiguous ones all."""
+    start = folder_name(str(base)).rstrip("-") + "-"
+    if not name.startswith(start):
+        return
+    try:
+        with os.scandir(base) as entries:
+            below = sorted(entry.path for entry in entries if entry.is_dir(follow_symlinks=False))
+    except OSError:
+        return
+    for path in below:
+        called = folder_name(path)
+        if called == name:
+            yield path
+        elif name.startswith(called + "-"):
+            yield from _named_like(name, Path(path))
+
+
+def _files(folder: str) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Markdown files at any depth, no links; what cannot be looked at is left out."""
+    try:
+        with os.scandir(folder) as found:
+            entries = sorted(found, key=lambda entry: entry.name)
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    yield from _files(entry.path)
+                elif entry.name.endswith(".md") and entry.is_file(follow_symlinks=False):
+                    status = entry.stat(follow_symlinks=False)
+                    yield entry.path, (status.st_mtime_ns, status.st_size)
+    except OSError:
+        return

@@ -1,0 +1,509 @@
+"""Index: the writing side of the search index, a cache of what can be found, kept in ``.memoria/index.db``.
+
+One SQLite file: ``documents`` and ``passages`` hold what is shown, ``terms`` (FTS5, contentless, fed with what
+``terms.of`` cut) which documents hold a term, ``contents`` a document's terms for the ranking, ``vocabulary`` and
+``totals`` how rare a term is, ``sources`` which files were read. Markdown is the truth: a file that is of another
+version is emptied, a corrupt one is moved aside, and ``sync`` fills it again. Readers go on while one writer writes
+(WAL). Knows documents and files, not the ranking.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sqlite3
+import unicodedata
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import lru_cache, partial
+from itertools import accumulate, chain
+from pathlib import Path
+from typing import NamedTuple
+
+from memoria.ground import files
+from memoria.indexing import documents
+from memoria.indexing.documents import Document, Passage
+from memoria.search import ranking, reader, tokens
+
+log = logging.getLogger(__name__)
+
+Source = Callable[[], Iterable[Document]]
+Stamp = tuple[int, int]  # a file's time (ns) and size: when they are the same, so is the file
+Stamped = tuple[Stamp, Source]
+
+_MOST_PASSAGES = (1 << reader.SHIFT) - 1  # of one document, its title and names among them
+_TOPS = ("knowledge", "daily")  # folders of a home's markdown
+_BUSY_S = 30.0  # how long a writer waits for another one
+_BATCH = 500  # files read between two commits: a killed sync keeps what it had
+_SCANNED = 200  # files that are read in full when there is no index
+_SCHEMA = """
+CREATE TABLE documents (
+    id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, source TEXT NOT NULL, path TEXT NOT NULL, kind TEXT NOT NULL,
+    anchor TEXT NOT NULL, session TEXT NOT NULL, project TEXT NOT NULL, title TEXT NOT NULL, date TEXT NOT NULL,
+    names TEXT NOT NULL, importance REAL NOT NULL, uses INTEGER NOT NULL, superseded_by TEXT NOT NULL,
+    digest TEXT NOT NULL);
+CREATE INDEX documents_source ON documents (source);
+CREATE INDEX documents_date ON documents (date);
+CREATE INDEX documents_anchor ON documents (anchor);
+CREATE TABLE contents (
+    id INTEGER PRIMARY KEY, codes BLOB NOT NULL, ends BLOB NOT NULL, places BLOB NOT NULL, lengths BLOB NOT NULL);
+CREATE TABLE passages (id INTEGER PRIMARY KEY, text TEXT NOT NULL, label TEXT NOT NULL, own INTEGER NOT NULL);
+CREATE VIRTUAL TABLE terms USING fts5 (title, names, body, scope, content='', tokenize='ascii');
+CREATE TABLE vocabulary (
+    term TEXT NOT NULL, project TEXT NOT NULL, documents INTEGER NOT NULL, passages INTEGER NOT NULL,
+    PRIMARY KEY (term, project)) WITHOUT ROWID;
+CREATE TABLE sources (name TEXT PRIMARY KEY, mtime_ns INTEGER NOT NULL, size INTEGER NOT NULL);
+CREATE TABLE totals (
+    project TEXT PRIMARY KEY, documents INTEGER NOT NULL, passages INTEGER NOT NULL, words INTEGER NOT NULL);
+CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE vectors (id INTEGER PRIMARY KEY, model TEXT NOT NULL, packed BLOB NOT NULL);
+"""
+_TABLES = ("terms", "documents", "contents", "passages", "vocabulary", "sources", "totals", "facts", "vectors")
+
+
+class About(NamedTuple):
+    """What the index says of an entry."""
+
+    session: str
+    project: str
+    title: str
+    date: str
+
+
+class Index:
+    """The index file, open for writing (and for searching through ``finder``). Use as a context manager."""
+
+    def __init__(self, path: Path | str) -> None:
+        """Open ``path`` or make it; another version is emptied, a corrupt file moved aside. OSError: no access."""
+        self.path = Path(path)
+        self.was_empty = False  # true when nothing that stood in the file could be used
+        self._vocabulary: defaultdict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
+        self._totals: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self._db = self._open()
+
+    def __enter__(self) -> Index:
+        """The index itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the file."""
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._db.close()
+
+    @property
+    def finder(self) -> reader.Finder:
+        """The reading side over this connection."""
+        return reader.Finder(str(self.path), self._db)
+
+    def __len__(self) -> int:
+        """How many documents can be found."""
+        return int(self._db.execute("SELECT count(*) FROM documents").fetchone()[0])
+
+    def keys(self) -> set[str]:
+        """The keys of everything that can be found."""
+        return {key for (key,) in self._db.execute("SELECT key FROM documents")}
+
+    def entries(self) -> dict[str, About]:
+        """What is known of every daily entry, by its id."""
+        rows = self._db.execute(
+            "SELECT anchor, session, project, title, date FROM documents WHERE kind = 'entry' AND anchor LIKE 'e-%'"
+        )
+        return {anchor.removeprefix("e-"): About(*about) for anchor, *about in rows}
+
+    def add(self, new: Iterable[Document], source: str = "") -> int:
+        """Add documents or bring them up to date; unchanged ones cost a look-up. Returns how many were written."""
+        with self._transaction():
+            return sum(self._put(document, source) for document in new)
+
+    def remove(self, keys: Iterable[str]) -> int:
+        """Take documents out by key; returns how many were there."""
+        with self._transaction():
+            return sum(self._drop(key) for key in keys)
+
+    def set_uses(self, uses: Mapping[str, int]) -> int:
+        """Make these the counts of use, by key, and 0 that of every other document; returns how many changed."""
+
+        def write() -> int:
+            with self._transaction():
+                known = dict(self._db.execute("SELECT key, uses FROM documents WHERE uses <> 0").fetchall())
+                wanted = dict.fromkeys(known, 0) | dict(uses)
+                changed = [(count, key) for key, count in wanted.items() if count != known.get(key, 0)]
+                return self._db.executemany("UPDATE documents SET uses = ? WHERE key = ?", changed).rowcount
+
+        return max(0, self._guarded(write, 0))
+
+    def sync(self, home: Path | str, more: Mapping[str, Stamped] | None = None) -> int:
+        """Bring the index up to date with a home's markdown and ``more`` sources; returns how many documents changed.
+
+        A file is read when its time or size changed, so that an unchanged one costs a ``stat``; so is each of ``more``
+        when its stamp did (None: they stay as they are). Never raises over the index itself: a corrupt one is made
+        anew, one that another process keeps locked stays as it is until the next time.
+        """
+        return self._guarded(lambda: self._sync(Path(home), more), 0)
+
+    def rebuild(self, home: Path | str, more: Mapping[str, Stamped] | None = None) -> int:
+        """Empty the index and fill it again in one step: readers see the old one until the new one is whole."""
+
+        def whole() -> int:
+            with self._transaction():
+                self._empty()
+                return self._sync(Path(home), more)
+
+        return self._guarded(whole, 0)
+
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        project: str = "",
+        prefer: str = "",
+        kinds: Collection[str] = (),
+        by_use: bool = True,
+    ) -> list[reader.Hit]:
+        """What ``Finder.search`` finds; nothing, and a line in the log, when the file cannot be read."""
+        try:
+            return self.finder.search(query, limit=limit, project=project, prefer=prefer, kinds=kinds, by_use=by_use)
+        except reader.UnreadableError as error:
+            log.warning("search: nothing was found because %s", error)
+            return []
+
+    # --- vectors ------------------------------------------------------------------------------------------------
+
+    def keep_vectors(self, model: str, embed: Callable[[Sequence[str]], bytes], most: int) -> int:
+        """Let ``embed`` work out the vectors of at most ``most`` documents that have none of this model yet.
+
+        It is given the document's title with its names, and then its passages, and returns as many vectors in a row.
+        Returns how many documents that were; 0 when none is left, or when the file is locked.
+        """
+
+        def work() -> int:
+            with self._transaction():
+                missing = self._db.execute(
+                    "SELECT id, title, names FROM documents LEFT JOIN vectors USING (id)"
+                    " WHERE model IS NULL OR model <> ? ORDER BY id LIMIT ?",
+                    (model, most),
+                ).fetchall()
+                for number, title, names in missing:
+                    span = (number << reader.SHIFT, (number << reader.SHIFT) + _MOST_PASSAGES)
+                    rows = self._db.execute(
+                        "SELECT label || ' ' || text FROM passages WHERE id BETWEEN ? AND ? ORDER BY id", span
+                    )
+                    texts = [" ".join([title, *json.loads(names)]), *(text for (text,) in rows)]
+                    self._db.execute("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", (number, model, embed(texts)))
+                return len(missing)
+
+        return self._guarded(work, 0)
+
+    def vectors(self, model: str, project: str = "", kinds: Collection[str] = ()) -> Iterator[tuple[int, bytes]]:
+        """Each document's number and what ``keep_vectors`` was given of it."""
+        conditions, values = ["model = ?"], [model]
+        if project:
+            conditions.append("project = ?")
+            values.append(project)
+        if kinds:
+            conditions.append(f"kind IN ({', '.join('?' * len(kinds))})")
+            values += kinds
+        where = " AND ".join(conditions)
+        yield from self._db.execute(
+            f"SELECT id, packed FROM vectors JOIN documents USING (id) WHERE {where} ORDER BY id",  # noqa: S608
+            values,
+        )
+
+    def shown(self, ranked: Sequence[tuple[float, int, dict[int, float]]], limit: int) -> list[reader.Hit]:
+        """What ``Finder.shown`` makes of these documents."""
+        return self.finder.shown(ranked, limit)
+
+    def _sync(self, home: Path, more: Mapping[str, Stamped] | None) -> int:
+        changed = 0
+        known = {name: (mtime, size) for name, mtime, size in self._db.execute("SELECT * FROM sources")}
+        found = dict(_markdown(home))
+        stale = [name for name, stamp in found.items() if known.get(name) != stamp]
+        further = more or {}
+        found |= {name: stamp for name, (stamp, _) in further.items()}
+        stale += [name for name, (stamp, _) in further.items() if known.get(name) != stamp]
+        for start in range(0, len(stale), _BATCH):
+            with self._transaction():
+                for name in stale[start : start + _BATCH]:
+                    source = further[name][1] if name in further else partial(_of_file, home, name)
+                    changed += self._take(name, found[name], source)
+        gone = [name for name in known if name not in found and (more is not None or _is_markdown(name))]
+        if gone:
+            with self._transaction():
+                changed += sum(self._forget(name) for name in gone)
+        return changed
+
+    def _guarded(self, work: Callable[[], int], otherwise: int) -> int:
+        """Do the work; over a corrupt file once more with a new one, over a locked or full one not at all."""
+        try:
+            return work()
+        except sqlite3.OperationalError as error:
+            log.warning("search: the index was not brought up to date: %s", error)
+            return otherwise
+        except sqlite3.DatabaseError:
+            self._db.close()
+            self._set_aside()
+            self._connected()
+            return work()
+
+    # --- one document -------------------------------------------------------------------------------------------
+
+    def _put(self, document: Document, source: str) -> bool:
+        row = self._db.execute("SELECT digest FROM documents WHERE key = ?", (document.key,)).fetchone()
+        digest = document.digest
+        if row and row[0] == digest:
+            return False
+        if row:
+            self._drop(document.key)
+        names = json.dumps([*document.aliases, *document.tags, *document.keywords], ensure_ascii=False)
+        place = (document.key, source, document.path, document.kind, document.anchor, document.session)
+        about = (document.project, document.title, document.date, names, document.importance, document.uses)
+        number: int = self._db.execute(  # type: ignore[assignment]  # an INSERT that did not raise has a row
+            "INSERT INTO documents VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (*place, *about, document.superseded_by, digest),
+        ).lastrowid
+        first = (number << reader.SHIFT) + len(ranking.HEAD)
+        parts = document.passages[: _MOST_PASSAGES - len(ranking.HEAD)]
+        self._db.executemany(
+            "INSERT INTO passages VALUES (?, ?, ?, ?)",
+            ((row, part.text, part.label, part.own) for row, part in enumerate(parts, first)),
+        )
+        cut = _Cut(document.title, names, document.date, parts)
+        self._db.execute("INSERT INTO contents VALUES (?, ?, ?, ?, ?)", (number, *cut.packed()))
+        self._enter(number, document.project, document.kind, cut, 1)
+        return True
+
+    def _drop(self, key: str) -> bool:
+        row = self._db.execute(
+            "SELECT id, title, names, date, project, kind FROM documents WHERE key = ?", (key,)
+        ).fetchone()
+        if row is None:
+            return False
+        number, title, names, date, project, kind = row
+        span = (number << reader.SHIFT, (number << reader.SHIFT) + _MOST_PASSAGES)
+        stored = self._db.execute("SELECT text, label, own FROM passages WHERE id BETWEEN ? AND ? ORDER BY id", span)
+        parts = [Passage(text, label, bool(own)) for text, label, own in stored]
+        self._enter(number, project, kind, _Cut(title, names, date, parts), -1)
+        self._db.execute("DELETE FROM passages WHERE id BETWEEN ? AND ?", span)
+        self._db.execute("DELETE FROM contents WHERE id = ?", (number,))
+        self._db.execute("DELETE FROM vectors WHERE id = ?", (number,))
+        self._db.execute("DELETE FROM documents WHERE id = ?", (number,))
+        return True
+
+    def _enter(self, number: int, project: str, kind: str, cut: _Cut, sign: int) -> None:
+        """Enter a document's terms (``sign`` 1) or strike them out (-1); a contentless table is told what to forget."""
+        scope = " ".join(reader.scope_terms(project, kind))
+        row = (number, *cut.columns, scope)
+        if sign > 0:
+            self._db.execute("INSERT INTO terms (rowid, title, names, body, scope) VALUES (?, ?, ?, ?, ?)", row)
+        else:
+            self._db.execute(
+                "INSERT INTO terms (terms, rowid, title, names, body, scope) VALUES ('delete', ?, ?, ?, ?, ?)", row
+            )
+        self._totals[project].update(documents=sign, passages=sign * len(cut.lengths), words=sign * cut.words)
+        held = self._vocabulary[project]
+        for term, passages in cut.held.items():
+            documents, before = held.get(term, (0, 0))
+            held[term] = (documents + sign, before + sign * passages)
+
+    def _write_counts(self) -> None:
+        """Add to the stored counts what this transaction's documents changed."""
+        for project, held in self._vocabulary.items():
+            self._db.executemany(
+                "INSERT INTO vocabulary VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET"
+                " documents = documents + excluded.documents, passages = passages + excluded.passages",
+                ((term, project, *held[term]) for term in sorted(held) if held[term] != (0, 0)),
+            )
+            gone = [(term, project) for term, (documents, _) in held.items() if documents < 0]
+            self._db.executemany("DELETE FROM vocabulary WHERE term = ? AND project = ? AND documents <= 0", gone)
+        for project, total in self._totals.items():
+            self._db.execute(
+                "INSERT INTO totals VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET documents = documents +"
+                " excluded.documents, passages = passages + excluded.passages, words = words + excluded.words",
+                (project, total["documents"], total["passages"], total["words"]),
+            )
+
+    # --- one source ---------------------------------------------------------------------------------------------
+
+    def _feed(self, source: str, wanted: Iterable[Document]) -> int:
+        gone = {key for (key,) in self._db.execute("SELECT key FROM documents WHERE source = ?", (source,))}
+        changed = 0
+        for document in wanted:
+            gone.discard(document.key)
+            changed += self._put(document, source)
+        return changed + sum(self._drop(key) for key in gone)
+
+    def _take(self, name: str, stamp: Stamp, source: Source) -> int:
+        try:
+            wanted = list(source())
+        except OSError as error:
+            log.warning("search: %s cannot be read and is left out (%s)", name, error)
+            return 0
+        changed = self._feed(name, wanted)
+        self._db.execute("INSERT OR REPLACE INTO sources VALUES (?, ?, ?)", (name, *stamp))
+        return changed
+
+    def _forget(self, name: str) -> int:
+        self._db.execute("DELETE FROM sources WHERE name = ?", (name,))
+        return self._feed(name, ())
+
+    # --- the file -----------------------------------------------------------------------------------------------
+
+    def _open(self) -> sqlite3.Connection:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            return self._connected()
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError):  # locked, no access, disk full: not the file's fault
+                raise OSError(f"{self.path}: {error}") from error
+        self._set_aside()
+        return self._connected()
+
+    def _connected(self) -> sqlite3.Connection:
+        if str(self.path) != ":memory:":
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))  # others have no business in it
+        self._db = sqlite3.connect(self.path, timeout=_BUSY_S, isolation_level=None)
+        try:
+            self._db.execute("PRAGMA journal_mode = WAL")
+            self._db.execute("PRAGMA synchronous = NORMAL")  # a cache: the last commit may be lost in a power cut
+            self._db.execute("PRAGMA cache_size = -16384")
+            if self._identity() != _wanted_identity():
+                with self._transaction():
+                    if self._identity() != _wanted_identity():  # nobody made it while this one waited
+                        self._empty()
+        except BaseException:
+            self._db.close()
+            raise
+        return self._db
+
+    def _identity(self) -> tuple[int, str]:
+        version = int(self._db.execute("PRAGMA user_version").fetchone()[0])
+        if version != reader.VERSION:
+            return version, ""
+        row = self._db.execute("SELECT value FROM facts WHERE name = 'unicode'").fetchone()
+        return version, row[0] if row else ""
+
+    def _empty(self) -> None:
+        self.was_empty = True
+        for table in _TABLES:
+            self._db.execute(f"DROP TABLE IF EXISTS {table}")
+        for statement in _SCHEMA.split(";"):
+            self._db.execute(statement)
+        self._db.execute("INSERT INTO facts VALUES ('unicode', ?)", (unicodedata.unidata_version,))
+        self._db.execute(f"PRAGMA user_version = {reader.VERSION}")
+
+    def _set_aside(self) -> None:
+        files.set_aside(self.path)
+        for suffix in ("-wal", "-shm"):
+            Path(f"{self.path}{suffix}").unlink(missing_ok=True)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """One write transaction; inside another one, part of it."""
+        if self._db.in_transaction:
+            yield
+            return
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._write_counts()
+            self._db.execute("COMMIT")
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        finally:
+            self._vocabulary.clear()
+            self._totals.clear()
+
+
+def _of_file(home: Path, name: str) -> Iterable[Document]:
+    return documents.of_file(name, (home / name).read_text("utf-8", "replace"))
+
+
+def _is_markdown(name: str) -> bool:
+    return name.startswith(tuple(f"{top}/" for top in _TOPS))
+
+
+def _wanted_identity() -> tuple[int, str]:
+    return reader.VERSION, unicodedata.unidata_version
+
+
+class _Cut:
+    """A document cut into terms: title, names with the date, then passage by passage."""
+
+    def __init__(self, title: str, names: str, date: str, passages: Sequence[Passage]) -> None:
+        """``names`` is the JSON list that the index stores."""
+        head = [tokens.of(title), tokens.of(" ".join(json.loads(names))) + tokens.of_day(date)]
+        body = [tokens.of(f"{part.label} {part.text}") for part in passages]
+        parts = [part[: ranking.LONGEST_PASSAGE] for part in head + body]
+        own = [False] * len(head) + [part.own for part in passages]
+        self.columns = (" ".join(parts[0]), " ".join(parts[1]), " ".join(" ".join(part) for part in parts[2:]))
+        self.words = sum(map(len, parts))
+        self.lengths = array("H", (len(part) | (ranking.OWN_BIT * said) for part, said in zip(parts, own, strict=True)))
+        self.held = Counter(term for part in parts for term in set(part))
+        """Term -> in how many passages it stands."""
+        self._parts = parts
+
+    def packed(self) -> tuple[bytes, ...]:
+        """What ``ranking.Text`` is made of."""
+        standing: defaultdict[int, list[int]] = defaultdict(list)
+        for position, term in enumerate(chain.from_iterable(self._parts)):
+            standing[_code(term)].append(position)
+        codes = sorted(standing)
+        ends = accumulate(len(standing[code]) for code in codes)
+        places = chain.from_iterable(standing[code] for code in codes)
+        small = "H" if self.words < 1 << 16 else "I"  # half the size; whoever reads tells it by the length of ``ends``
+        arrays = (array("I", codes), array(small, ends), array(small, places), self.lengths)
+        return tuple(each.tobytes() for each in arrays)
+
+
+_code = lru_cache(maxsize=200_000)(tokens.code)
+
+
+def _markdown(home: Path) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Each markdown file of the wiki and the daily logs, with its time and size; unreadable folders are left out."""
+    for top in _TOPS:
+        for folder, folders, names in os.walk(home / top):
+            at_top = folder == os.path.join(home, "knowledge")  # noqa: PTH118 (as os.walk names it)
+            # what code writes about the articles (index, log, lists) says nothing that they do not say
+            folders[:] = sorted(n for n in folders if not n.startswith(".") and not (at_top and n == "lists"))
+            for name in sorted(names):
+                if (
+                    name.endswith(".md")
+                    and not name.startswith(".")
+                    and not (at_top and name in ("index.md", "log.md"))
+                ):
+                    path = Path(folder, name)
+                    try:
+                        stat = path.stat()
+                    except OSError:
+                        continue
+                    yield path.relative_to(home).as_posix(), (stat.st_mtime_ns, stat.st_size)
+
+
+def scanned(home: Path | str, query: str) -> Index:
+    """A passing index, in memory, of the files that seem to hold the query's words: for when the real one is unusable.
+
+    Slower than the index and narrower: words count as held when a file contains the start of their stems.
+    """
+    starts = [term[: max(4, len(term) - 2)] for term in tokens.of_query(query)]
+    held: list[tuple[int, str, str]] = []
+    for name, _ in _markdown(Path(home)):
+        try:
+            text = Path(home, name).read_text("utf-8", "replace")
+        except OSError:
+            continue
+        lower = text.lower()
+        if count := sum(start in lower for start in starts):
+            held.append((count, name, text))
+    held.sort(key=lambda item: -item[0])
+    index = Index(":memory:")
+    for _, name, text in held[:_SCANNED]:
+        index.add(documents.of_file(name, text), source=name)
+    return index

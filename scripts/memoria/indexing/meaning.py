@@ -1,0 +1,77 @@
+"""Meaning: search that also finds what was said in other words, where the extra ``memoria[semantic]`` is installed.
+
+The words keep the first places; behind them come the documents that are nearest in meaning, then the words' others. Why
+so, and what it is worth: docs/decisions/0035-semantic-extra.md. Without the extra, or with a damaged one, this is the
+index's own search; without it nothing more is imported. Knows no model: ``vectors`` does.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from memoria.indexing.index import Index
+from memoria.search import duplicates
+from memoria.search.reader import Hit
+
+log = logging.getLogger(__name__)
+
+FIRST = 5  # places that belong to the words; behind them come as many that are nearest in meaning, if they are others
+LEAST = 0.15  # cosine below which two texts have nothing to do with each other
+_NEEDED = ("numpy", "tokenizers")
+_WEIGHTS = Path("weights", "l2_supercat_256.safetensors")
+_TOKENIZER = Path("tokenizers", "l2_supercat_tokenizer_config.json")
+
+
+def search(
+    index: Index, query: str, *, limit: int = 10, project: str = "", prefer: str = "", kinds: Collection[str] = ()
+) -> list[Hit]:
+    """As ``Index.search``; with the extra, what is near in meaning stands behind the first five, ``by`` meaning."""
+    hits = index.search(query, limit=limit, project=project, prefer=prefer, kinds=kinds)
+    if limit <= FIRST and len(hits) == limit:
+        return hits
+    near = _near(index, query, limit, project, kinds)
+    return _joined(hits, near, limit) if near else hits
+
+
+@cache
+def files() -> tuple[Path, Path] | None:
+    """The weights and the tokenizer that the extra brings; None without it. The package itself is never imported."""
+    spec = find_spec("wordllama")
+    if spec is None or not spec.submodule_search_locations or not all(map(find_spec, _NEEDED)):
+        return None
+    folder = Path(next(iter(spec.submodule_search_locations)))
+    found = folder / _WEIGHTS, folder / _TOKENIZER
+    return found if all(path.is_file() for path in found) else None
+
+
+def _near(index: Index, query: str, limit: int, project: str, kinds: Collection[str]) -> list[Hit]:
+    found = files()
+    if found is None:
+        return []
+    from memoria.indexing import vectors  # noqa: PLC0415 (numpy and a tokenizer, only where the extra is installed)
+
+    try:
+        model = vectors.model(*found)
+    except vectors.DAMAGED as error:
+        log.warning("search: by words only, because the extra memoria[semantic] is damaged: %s", error)
+        return []
+    vectors.refresh(index, model)
+    nearest = [item for item in vectors.nearest(index, model, query, 2 * limit, project, kinds) if item[0] >= LEAST]
+    hits = index.shown(nearest, limit)
+    for hit in hits:
+        hit.by = "meaning"
+    return hits
+
+
+def _joined(hits: list[Hit], near: list[Hit], limit: int) -> list[Hit]:
+    """The words' first, then the nearest, then the words' others; what both found is the words' find."""
+    found = {hit.key: hit for hit in [*near, *hits]}
+    order = dict.fromkeys(hit.key for hit in [*hits[:FIRST], *near[:FIRST], *hits, *near])
+    joined: list[Hit] = []
+    for key in order:
+        duplicates.add(joined, found[key])
+    return joined[:limit]

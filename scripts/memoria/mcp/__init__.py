@@ -1,0 +1,1 @@
+"""MCP: what a model may ask of its memory while it works, as tools over stdin and stdout."""

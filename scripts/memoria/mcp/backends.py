@@ -1,0 +1,113 @@
+"""MCP rooms: search and learned facts as the tools want them, over the rooms that hold them.
+
+Their calls wait for files and for other writers, so they run in a thread. What is remembered goes the way of every
+learned fact: redacted, checked as the assistant's own claim (never as the user's), kept in the daily log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sqlite3
+from collections.abc import Sequence
+
+from memoria.base.paths import Paths
+from memoria.base.project import Project
+from memoria.briefing.refresh import renew
+from memoria.facts.fact import Material, Stamp, check
+from memoria.facts.keeper import Keeper
+from memoria.ground import clock
+from memoria.ground.errors import ExpectedError
+from memoria.ground.home import Home
+from memoria.indexing import meaning, sources
+from memoria.indexing.index import Index
+from memoria.indexing.tally import Tally
+from memoria.mcp.pages import Library, Passage
+from memoria.mcp.tools import Found
+from memoria.redaction.redact import redact
+
+
+class IndexSearch:
+    """Search in the index, brought up to date first; this project's pages rank a little higher."""
+
+    def __init__(self, home: Home, project: Project, session: str = "") -> None:
+        self.home = home
+        self.project = project
+        self.session = session
+
+    async def __call__(self, query: str, limit: int, kinds: Sequence[str]) -> list[Found]:
+        """See ``mcp_tools.Search``."""
+        return await asyncio.to_thread(self._found, query, limit, kinds)
+
+    def _found(self, query: str, limit: int, kinds: Sequence[str]) -> list[Found]:
+        try:
+            with Index(self.home.paths.index) as index:
+                sources.refresh(index, self.home.paths)
+                hits = meaning.search(index, query, limit=limit, prefer=self.project.key, kinds=kinds)
+        except (sqlite3.Error, OSError) as error:
+            raise ExpectedError(f"the search index cannot be used now ({error}); read pages by their path") from error
+        Tally.of(self.home.paths).found(self.session, (hit.key for hit in hits))
+        return [Found(_place(hit.path, hit.anchor), hit.kind, hit.title, hit.date, hit.passages) for hit in hits]
+
+
+class CountedLibrary(Library):
+    """The library, where what a session opens is counted."""
+
+    def __init__(self, paths: Paths, session: str) -> None:
+        super().__init__(paths)
+        self.session = session
+        self.tally = Tally.of(paths)
+
+    def read(self, name: str, first: int = 1, lines: int = 400, most: int = 16_000) -> Passage:
+        """See ``Library.read``; of a daily log only a block that was named (``#^e-…``) counts as opened."""
+        passage = super().read(name, first, lines, most)
+        block = re.search(r"#\^[\w-]+", name)
+        self.tally.opened(self.session, [passage.path + (block[0] if block else "")])
+        return passage
+
+
+class KeptFacts:
+    """The learned facts of one home, said in one session."""
+
+    def __init__(self, home: Home, project: Project, session: str) -> None:
+        self.home = home
+        self.project = project
+        self.session = session
+
+    async def remember(self, content: str, kind: str, importance: float, tags: Sequence[str]) -> str:
+        """See ``mcp_tools.Facts``."""
+        return await asyncio.to_thread(self._remember, redact(content), kind, importance, [redact(tag) for tag in tags])
+
+    async def forget(self, ident: str) -> str:
+        """See ``mcp_tools.Facts``."""
+        return await asyncio.to_thread(self._forget, ident)
+
+    def _remember(self, content: str, kind: str, importance: float, tags: Sequence[str]) -> str:
+        claim = {"kind": kind, "content": content, "importance": importance, "tags": list(tags)}
+        claim |= {"origin": "assistant", "quote": content}
+        stamp = Stamp(self.project.key, self.session, clock.now())
+        checked = check([claim], Material("", assistant=content), stamp)
+        if not checked.events:
+            raise ExpectedError(f"not kept: {'; '.join(checked.dropped)}")
+        try:
+            with Keeper.at(self.home) as keeper:
+                kept = keeper.take(checked.events, self.project.name)
+                renew(self.home, keeper, [self.project.key])
+        except (sqlite3.Error, OSError) as error:
+            raise ExpectedError(f"the learned facts cannot be written now ({error}); try again later") from error
+        if kept.repeated:
+            return f"Known already as {kept.repeated[0].id}; counted again."
+        return f"Remembered as {checked.events[0].id}."
+
+    def _forget(self, ident: str) -> str:
+        try:
+            with Keeper.at(self.home) as keeper:
+                event = keeper.delete(ident)
+                renew(self.home, keeper, event.projects)
+        except (sqlite3.Error, OSError) as error:
+            raise ExpectedError(f"the learned facts cannot be written now ({error}); try again later") from error
+        return f"{event.id}: {event.content[:200]}"
+
+
+def _place(path: str, anchor: str) -> str:
+    return f"{path}#^{anchor}" if anchor else path

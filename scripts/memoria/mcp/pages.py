@@ -1,0 +1,107 @@
+"""Library: reading a home's pages by name, and nothing else on the machine.
+
+Only markdown below ``knowledge/`` and ``daily/`` is read: no other file, no hidden one, and none that a symbolic link
+leads to outside. The two folders themselves may be links (a vault elsewhere). Knows no search and no model.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from memoria.base.fence import wrapped
+from memoria.base.paths import Paths
+from memoria.ground.errors import PageNotFoundError
+
+SHELVES = ("knowledge", "daily")
+_UPDATED = re.compile(r"^updated:[ '\"]*(\d{4}-\d\d-\d\d)", re.MULTILINE)
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A run of lines of a page. ``path`` is relative to the home; ``first`` counts from 1, ``total`` is the page's.
+
+    ``date``: the day of a daily log, else what the page's frontmatter says or when the file was changed.
+    """
+
+    path: str
+    date: str
+    text: str
+    first: int
+    last: int
+    total: int
+
+
+class Library:
+    """The pages of one home."""
+
+    def __init__(self, paths: Paths) -> None:
+        self.home = Path(paths.home)
+
+    def read(self, name: str, first: int = 1, lines: int = 400, most: int = 16_000) -> Passage:
+        """Lines of a page, from ``first`` on, at most ``lines`` of them and ``most`` bytes (but one line at least).
+
+        A line of more than 4,000 characters counts as several.
+
+        ``name``: ``knowledge/concepts/x.md``, ``concepts/x``, ``daily/2026-11-21``, or as a link has it
+        (``[[concepts/x#part]]``). PageNotFoundError when there is no such page, or it is not ours to show.
+        """
+        path = self.find(name)
+        text = self._text(path)
+        rows = wrapped(text).splitlines()
+        start = min(max(first, 1), max(len(rows), 1))
+        kept: list[str] = []
+        for row in rows[start - 1 : start - 1 + lines]:
+            most -= len(row.encode("utf-8", "replace")) + 1
+            if kept and most < 0:
+                break
+            kept.append(row)
+        last = start + len(kept) - 1
+        return Passage(self._shown(path), _date(path, text), "\n".join(kept), start, last, len(rows))
+
+    def find(self, name: str) -> Path:
+        """The file that a name means, links resolved."""
+        plain = name.strip().removeprefix("[[").removesuffix("]]").split("|", 1)[0].split("#", 1)[0].strip()
+        parts = plain.replace("\\", "/").removesuffix(".md").split("/")
+        if not plain or "\0" in plain or any(part.startswith(".") or not part for part in parts):
+            raise PageNotFoundError(name)
+        shelved = [parts] if parts[0] in SHELVES else [[shelf, *parts] for shelf in SHELVES]
+        for path in (self.home.joinpath(*each[:-1], f"{each[-1]}.md") for each in shelved):
+            if self._is_ours(path):
+                return Path(os.path.realpath(path))
+        raise PageNotFoundError(name)
+
+    def _is_ours(self, path: Path) -> bool:
+        real = Path(os.path.realpath(path))
+        shelf = Path(os.path.realpath(self.home / path.relative_to(self.home).parts[0]))
+        try:
+            return real.is_relative_to(shelf) and real.suffix == ".md" and stat.S_ISREG(real.stat().st_mode)
+        except OSError:
+            return False
+
+    def _shown(self, path: Path) -> str:
+        for shelf in SHELVES:
+            real = Path(os.path.realpath(self.home / shelf))
+            if path.is_relative_to(real):
+                return f"{shelf}/{path.relative_to(real).as_posix()}"
+        return path.name
+
+    @staticmethod
+    def _text(path: Path) -> str:
+        try:
+            return path.read_text(encoding="utf-8", errors="replace")
+        except OSError as error:
+            raise PageNotFoundError(path.name) from error
+
+
+def _date(path: Path, text: str) -> str:
+    if _DAY.fullmatch(path.stem):
+        return path.stem
+    head = text[:4_000].partition("\n---")[0] if text.startswith("---") else ""
+    said = _UPDATED.search(head)
+    return said[1] if said else datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat()

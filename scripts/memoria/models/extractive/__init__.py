@@ -1,0 +1,1 @@
+"""Extractive: the offline model, which answers by selecting sentences and never calls a service."""

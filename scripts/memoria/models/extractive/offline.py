@@ -1,0 +1,51 @@
+"""Offline: answers without any model, from the prompt's material; deterministic, no network, no cost.
+
+Answers only when it is named in the setting ``model`` (or in the demo): a fault that passes must be retried, not
+papered over with a poorer note.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from memoria.base.paths import Paths
+from memoria.base.settings import Settings
+from memoria.facts import cues
+from memoria.ground.errors import BadAnswerError
+from memoria.models import answer
+from memoria.models.extractive import cluster, passages, summarize
+from memoria.models.protocol import Completion, JsonObject, Model, Prompt, Usage
+
+
+def _learned(material: JsonObject) -> JsonObject:
+    return {"learned": cues.claims(material["exchanges"])}
+
+
+TASKS: dict[str, Callable[[JsonObject], JsonObject]] = {
+    "flush": summarize.note,
+    "compile": cluster.articles,
+    "learn": _learned,
+    "query": passages.reply,
+}
+
+
+class Offline:
+    """The model that is none."""
+
+    name = "offline"
+
+    def complete(self, prompt: Prompt) -> Completion:
+        """Answer the tasks it knows; BadAnswerError for the others, which take a language model."""
+        if prompt.task not in TASKS:
+            raise BadAnswerError(
+                f"offline cannot answer {prompt.task!r}; that takes a language model.", model=self.name
+            )
+        started = time.monotonic()
+        data = answer.check(TASKS[prompt.task](prompt.material), prompt.schema)
+        return Completion(data, self.name, Usage(seconds=time.monotonic() - started))
+
+
+def make(argument: str, settings: Settings, paths: Paths) -> Model:  # noqa: ARG001 (every backend is made alike)
+    """``offline``; it has no kinds and no settings."""
+    return Offline()

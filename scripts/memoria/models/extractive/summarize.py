@@ -1,0 +1,390 @@
+"""Extract: the note on a conversation, taken from its own sentences by cue patterns; no model.
+
+Half of ``offline``: answers the ``flush`` task. Everything it writes was said: it chooses and quotes, and never
+concludes. Cautious on purpose; a missed lesson is better than an invented one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from memoria.facts.fact import MAX_EVENTS
+from memoria.models.extractive import prose
+from memoria.models.protocol import JsonObject
+
+MAX_LINES = 8
+MAX_SENTENCE = 420
+
+
+def _cue(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
+
+
+_POLITE = _cue(
+    r"^(?:(?:hi|hey|hello|ok(?:ay)?|so|and|now|well|then|also|hmm+|great|fair enough|thanks|thank you|yes|please|"
+    r"claude|(?:can|could|would|will) (?:you|we)(?: also| just| now)?|i(?:'d| would) like (?:you )?to|"
+    r"i(?:'d| would) like|i (?:want|need) (?:you )?to|let'?s|we (?:should|need to)|go ahead and|"
+    r"i think (?:that )?(?:we have)?|i'?ve noticed(?: that)?|help me(?: with)?|your help with)\b[\s,!.:-]*)+"
+)
+_CHATTER = _cue(
+    r"^(?:ok(?:ay)?|yes|yep|no|nope|y|n|q|sure|thanks?(?: you)?|great|perfect|nice|cool|good|done|continue|go on|"
+    r"go ahead|proceed|hi|hello|hey(?: there)?|try again|next|stop|please|lgtm|\d+)(?:[\s,.!]+\w+){0,2}[\s.!]*$"
+)
+_INTENT = _cue(
+    r"^(?:(?:ok|okay|good|great|perfect|excellent|interesting|now|first|next|then|also|alright|wait|hmm)\b[,!.:]?\s*)*"
+    r"(?:(?:now|next|then)\b,?\s+)?"
+    r"(?:let me|let's|let us|i'll|i will|i'm going to|i am going to|i need to|now (?:i|let|we)|i have\b|"
+    r"here'?s (?:what|where|how|the)|i (?:can )?see\b|i understand|i found|i notice|looking at|you'?re right|"
+    r"i can\b|ready to|good (?:idea|question|point)|great point|that'?s a|sure|yes\b|want me to|shall i|would you)"
+)
+_OUTCOME = _cue(
+    r"\b(?:done|fixed|added|updated|created|removed|implemented|replaced|renamed|moved|merged|pushed|resolved|"
+    r"works now|now works|all (?:\d+ )?tests pass|tests? pass(?:es|ed)?|passes|the fix is|root cause|"
+    r"(?:is|was) caused by|the (?:issue|problem|bug) (?:is|was)|the answer is|because)\b"
+)
+_HYPOTHESIS = _cue(
+    r"\b(?:might|maybe|could be|perhaps|probably|possibly|likely|not sure|i wonder|i guess|i think|i believe|i feel|"
+    r"seems? like|wondering)\b"
+)
+_FIXED = _cue(r"\b(?:fix(?:ed|es)?|resolved?|caused?|because)\b")
+
+_DECISION = _cue(
+    r"\b(?:(?:we|i|i've|we've|they) (?:have )?(?:decided(?! on (?:this|that|yesterday|earlier|before))|"
+    r"chose|agreed|settled|opted|picked|went with|ruled out)|"
+    r"(?:let'?s|we'?ll|we will|we should|i'?d rather) (?:go with|stick with|stay with|keep|use|switch to)|going with|"
+    r"decision:|^(?:ok(?:ay)?,? )?(?:decided|agreed)[:,] \w+|^(?:noted|recorded|agreed): |change the decision|"
+    r"that'?s our \w+|(?:switched|migrated|moved|changed) from \S+.* to |chosen because|in favou?r of)"
+)
+_CAUSE = _cue(
+    r"\b(?:root cause|(?:cause|reason) (?:is|was)|(?:is|was|were|are) caused by|turns? out|turned out|"
+    r"(?:fails?|failed|failing|broke|breaks|crash(?:es|ed)?|hangs?|blocks?) "
+    r"(?:because|since|when|unless|if)\b|"
+    r"the (?:real |actual |underlying )?(?:issue|problem|bug|culprit) (?:is|was)(?! (?:to|in|that we need))|fixed by|"
+    r"the fix (?:is|was)|the solution (?:is|was)|(?:the )?(?:fix|cause): |"
+    r"only (?:works|surfaces|happens|fails) (?:if|when|with|on)|gotcha|pitfall|masks? (?:this|the)|lesson)"
+)
+_WORKAROUND = _cue(r"\b(?:work-?around|as a stopgap|for now,? (?:use|we|run|set)|until (?:this|that|it) is fixed)\b")
+_OPERATE = _cue(
+    r"(?:\b(?:to|you can|how to)\b.{0,60}\b(?:run|build|deploy|start|release|install|lint|format|profile|test|migrate|"
+    r"debug)\b.{0,80}`[^`]+`|"
+    r"`[^` ]+ [^`]+`.{0,40}\bto (?:run|build|deploy|start|release|install|profile|migrate|debug)\b)"
+)
+_TODO = _cue(
+    r"(?:(?-i:\b(?:TODO|FIXME)\b)(?! app| list| item| comment|s\b)|\bstill (?:need|have|needs|has) to\b|"
+    r"^(?:still )?open: |\bnext steps? (?:is|are|would be)\b|\bnext steps?:|\bleft to do\b|"
+    r"\bfollow-?up (?:is|:|task|pr|issue)|"
+    r"\bnot (?:done|implemented|fixed|tested) yet\b|\b(?:is|are|was|were) not yet\b|\bdon'?t forget to\b|"
+    r"\b(?:later|tomorrow|next time|afterwards),? (?:we|i|you) (?:should|need|must|have to|will)\b|"
+    r"\b(?:we|i|you) (?:should|need to|must|will|have to) \w+.{0,80}\b(?:later|tomorrow|next time|eventually))"
+)
+_CORRECTION = _cue(
+    r"^(?:(?:no|nope|wrong|actually|stop|wait)[,.!:;]+ (?!problem|worries|need|idea|matter|changes|more)\w+.{8,}|"
+    r"actually,? \w+.{8,}|that'?s (?:wrong|not (?:right|correct|what|how)).*|"
+    r"i (?:said|told you|meant)\b.*|you (?:should|must) not\b.*|not .+, (?:but|use)\b.*)|"
+    r"\b(?:use|using|it'?s|should be|want|call it) .{1,60}(?:,? not |,? instead of |,? rather than )\S+|"
+    r"\buse .{1,60} instead\b"
+)
+_PREFERENCE = _cue(
+    r"(?:^|[.;,:(] ?|\b(?:please|you|we|should|must|and|but|to|i) )(?:always|never) (?!get|got|see|work|fail|had|been|"
+    r"seen|return|is\b|was\b|has\b|be\b|happen|mind)\w+|\bfrom now on\b|\bgoing forward\b|\bi(?:'d| would)? prefer\b|"
+    r"\bwe prefer\b|\bmake sure (?:you |to )?(?:always|never|only)\b|\bensure this never\b|"
+    r"\bplease (?:don'?t|do not|avoid|stop|keep)\b|\b(?:don'?t|do not) (?:ever|just|use)\b|"
+    r"^(?:don'?t|do not|avoid|stop) \w+|\bour (?:convention|rule|policy|style) (?:is|here)|\bby convention\b|"
+    r"\bas a rule\b|\bremember (?:to|that) \w+|\bthat'?s how i (?:want|like)\b|\bi don'?t want\b|"
+    r"\b(?:before|when) you .{3,60}, ask me\b|"
+    r"\bonly .{2,60} may \w+"
+)
+_FACT = _cue(  # a statement about a thing, not about the speaker
+    r"^(?:(?:the|our|my|this|these|all|each|every) [^,.]{2,60}?|`[^`]+`|[\w./-]+(?: [\w./-]+){0,2}) "
+    r"(?:is|are|lives?|runs?|uses?|listens?|requires?|depends|expects|supports?|defaults?|means|has|have)\b"
+)
+_STATE = _cue(
+    r"\b(?:is|are|uses?|runs?|takes?|lives?)\b.{1,60}\bnow\b|\bnow (?:uses?|runs?|takes?|lives?)\b|\bdefaults to\b"
+)
+_SPEAKER = _cue(r"^(?:i|i'm|i've|we|we've|we're|you|it|that|there|here|can|could|how|what|why|any|if|where|when)\b")
+_REPLACED = _cue(
+    r"\b(?:instead of|rather than|switched from|migrated from|moved from|changed from|no longer)\s+"
+    r"(\S+(?: \S+){0,3}?)(?= to | for | on | in |[,.;!?](?:\s|$)|$)"
+)
+_COMMAND = re.compile(
+    r"(?:^Bash |[:`&;] ?)((?:uv run|npm|pnpm|yarn|npx|bun|go|cargo|make|mise|just|pytest|tox|nox|docker|gradle|mvn|"
+    r"bundle|rake|python3? -m|terraform|kubectl) (?:[^`;&|<>\n→\d]|\d(?!>)){2,60})"
+)
+_CLIENT_COMMAND = re.compile(  # what speaks to the client, not to the assistant
+    r"^(?:/(?:clear|compact|config|context|cost|exit|help|login|logout|mcp|model|remote-env|resume|status|usage)\b|!).*$",
+    re.MULTILINE,
+)
+_PASTE = 2_000  # characters; a longer prompt holds pasted text, and the user's own words stand at its ends
+
+_IMPORTANCE = {
+    "correction": 0.85,
+    "preference": 0.8,
+    "decision": 0.65,
+    "debugging": 0.65,
+    "workaround": 0.6,
+    "operational": 0.5,
+    "fact": 0.4,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One sentence that matched a cue: its kind, who said it, and the exchange it stands in."""
+
+    kind: str
+    text: str
+    origin: str
+    exchange: int
+
+
+def note(material: JsonObject) -> JsonObject:
+    """The answer to ``flush``; not worth saving when nothing but chatter was exchanged."""
+    exchanges = [exchange for exchange in material["exchanges"] if _has_substance(exchange)]
+    if not exchanges:
+        return {"worth_saving": False}
+    found = list(_unique(_find(exchanges)))
+    requests = [_request(exchange) for exchange in exchanges]
+    return {
+        "worth_saving": True,
+        "title": _title(requests, exchanges),
+        "context": _context(requests, exchanges),
+        "key_exchanges": _key_exchanges(requests, exchanges),
+        "decisions": _of(found, "decision"),
+        "lessons": _of(found, "debugging", "workaround") + _unexplained_errors(exchanges, found),
+        "action_items": _of(found, "todo")[-MAX_LINES:],
+        "learned": [_learned(item) for item in _best(found)],
+    }
+
+
+def _has_substance(exchange: JsonObject) -> bool:
+    request = _request(exchange)
+    answered = len(exchange.get("assistant", "")) >= 40 or bool(exchange.get("tools") or exchange.get("errors"))
+    told = bool(request) and not _CHATTER.match(request)
+    unasked = not request and len(exchange.get("assistant", "")) >= 120
+    return unasked or (told and (answered or len(request) >= 40))
+
+
+def _request(exchange: JsonObject) -> str:
+    """What the user asked, as one sentence; the next one is taken along while it is still very short."""
+    text = exchange.get("user", "")
+    found = prose.sentences(_CLIENT_COMMAND.sub("", text)) or prose.sentences(text)
+    request = ""
+    for sentence in found:
+        request = f"{request} {sentence}".strip()
+        if len(request) >= 25 and not _CHATTER.match(request):
+            break
+    return prose.shorten(request, 300)
+
+
+def _outcome(exchange: JsonObject) -> str:
+    """The assistant's sentence that best says how it ended; a list item only when there is no other."""
+    text = exchange.get("assistant", "")
+    for found in (prose.statements(text), prose.sentences(text)):
+        usable = [said for said in found if 15 <= len(said) <= MAX_SENTENCE and not said.endswith((":", "?"))]
+        ranked = [(_ending(sentence, place / len(usable)), place) for place, sentence in enumerate(usable)]
+        score, place = max(ranked, default=(0.0, 0))
+        if score > 1:
+            return usable[place]
+    return ""
+
+
+def _ending(sentence: str, place: float) -> float:
+    """How much a sentence reads like a result; ``place`` is 0 at the start of the answer and 1 at its end."""
+    names = prose.identifiers(sentence)
+    score = 2 * place + 2 * bool(_OUTCOME.search(sentence)) + 0.5 * bool(names)
+    score -= 4 * bool(_INTENT.match(sentence)) + bool(_HYPOTHESIS.search(sentence))
+    return score - 2.5 * (len(sentence) < 40 and not names)
+
+
+def _title(requests: list[str], exchanges: list[JsonObject]) -> str:
+    for text in [*requests, *map(_outcome, exchanges)]:
+        asked = re.sub(r"https?://\S+", "", _POLITE.sub("", text)).strip(_MARKS)
+        for clause in map(_clean_clause, _CLAUSES.split(asked)):
+            whole = clause.count("`") % 2 == 0
+            if whole and (len(clause) >= 15 or (clause == asked and len(clause) >= 8)):
+                return prose.shorten(clause[0].upper() + clause[1:], 72)
+    return "Conversation"
+
+
+_MARKS = " ,;:.-\"'"
+_CLAUSES = re.compile(r"(?<=[\w`)])[.!?;:](?:\s|$)| - |, (?:but|so|and|because|since|can you) ")
+
+
+def _clean_clause(clause: str) -> str:
+    return re.sub(r"^(?:i(?:'ve| have)|you|this is|the user) ", "", clause.strip(_MARKS), flags=re.IGNORECASE)
+
+
+def _context(requests: list[str], exchanges: list[JsonObject]) -> str:
+    asked = next(filter(None, requests), "")
+    parts = [f'The user asked: "{asked}"'] if asked else []
+    ended = next(filter(None, map(_outcome, reversed(exchanges))), "")
+    if ended:
+        parts.append(f"In the end: {ended}")
+    return " ".join(part if part[-1] in '.!?"' else part + "." for part in parts)
+
+
+def _key_exchanges(requests: list[str], exchanges: list[JsonObject]) -> list[str]:
+    lines = []
+    for request, exchange in zip(requests, exchanges, strict=True):
+        outcome = _outcome(exchange) or _touched(exchange)
+        if request and outcome:
+            lines.append(f"{prose.shorten(request, 200)} → {outcome}{_met(exchange)}")
+    if len(lines) <= MAX_LINES:
+        return lines
+    return lines[: MAX_LINES // 2] + lines[-(MAX_LINES - MAX_LINES // 2) :]
+
+
+def _met(exchange: JsonObject) -> str:
+    error = next(filter(None, map(_telling_line, exchange.get("errors", ()))), "")
+    return f" (met `{error}`)" if error else ""
+
+
+def _touched(exchange: JsonObject) -> str:
+    """What was worked on, for an exchange whose answer says nothing quotable."""
+    found = prose.identifiers("\n".join(exchange.get("tools", ())))
+    names = [name for name in found if re.search(r"[./_]", name)]  # the tools' own names say nothing
+    return "worked on " + ", ".join(f"`{name}`" for name in names[:4]) if names else ""
+
+
+def _find(exchanges: list[JsonObject]) -> Iterator[Found]:
+    for number, exchange in enumerate(exchanges):
+        for sentence in _own_words(exchange):
+            kind = _kind_of_user(sentence) if 12 <= len(sentence) <= MAX_SENTENCE else ""
+            if kind:
+                yield Found(kind, sentence, "user", number)
+        found = []
+        for sentence in prose.sentences(_written(exchange)):
+            kind = _kind_of_assistant(sentence) if 25 <= len(sentence) <= MAX_SENTENCE else ""
+            if kind:
+                found.append(Found(kind, sentence, "assistant", number))
+        yield from _surest(found)
+    yield from _commands(exchanges)
+
+
+def _written(exchange: JsonObject) -> str:
+    """What the client (in its summaries) and the assistant wrote."""
+    return "\n\n".join([*exchange.get("notes", ()), exchange.get("assistant", "")])
+
+
+def _own_words(exchange: JsonObject) -> list[str]:
+    """The user's sentences; of a prompt with a paste in it only the first and the last few."""
+    text = exchange.get("user", "")
+    found = prose.sentences(text)
+    if len(text) > _PASTE:
+        found = found[:3] + found[3:][-2:]
+    return found
+
+
+def _surest(found: list[Found]) -> list[Found]:
+    """At most two causes an exchange: while searching one names many, and the last with names in it stand."""
+    causes = [item for item in found if item.kind == "debugging"]
+    named = [item for item in causes if prose.identifiers(item.text)]
+    kept = (named or causes)[-2:]
+    return [item for item in found if item.kind != "debugging" or item in kept]
+
+
+def _commands(exchanges: list[JsonObject]) -> Iterator[Found]:
+    """The commands that were run again and again: how this project is built and checked."""
+    lines = [line for exchange in exchanges for line in exchange.get("tools", ())]
+    runs = Counter(match.group(1).strip() for line in lines for match in _COMMAND.finditer(line))
+    for command, count in runs.most_common(2):
+        if count >= 2:
+            yield Found("operational", f"Often run: `{command}`", "tool", len(exchanges) - 1)
+
+
+def _kind_of_user(sentence: str) -> str:
+    if sentence.endswith("?"):
+        return ""
+    for kind, cue in (
+        ("preference", _PREFERENCE),
+        ("correction", _CORRECTION),
+        ("todo", _TODO),
+        ("decision", _DECISION),
+        ("debugging", _CAUSE),
+        ("workaround", _WORKAROUND),
+    ):
+        if cue.search(sentence) and not (kind == "debugging" and _HYPOTHESIS.search(sentence)):
+            return kind
+    return "fact" if _states(sentence) and not _HYPOTHESIS.search(sentence) and len(sentence) >= 30 else ""
+
+
+def _kind_of_assistant(sentence: str) -> str:
+    if sentence.endswith(("?", ":")) or _INTENT.match(sentence) or _HYPOTHESIS.search(sentence):
+        return ""
+    for kind, cue in (
+        ("todo", _TODO),
+        ("workaround", _WORKAROUND),
+        ("debugging", _CAUSE),
+        ("decision", _DECISION),
+        ("operational", _OPERATE),
+    ):
+        if cue.search(sentence):
+            return kind
+    return "fact" if _STATE.search(sentence) and _states(sentence) else ""
+
+
+def _states(sentence: str) -> bool:
+    """Whether it says something about a thing with a name, as against about the speaker."""
+    return bool(_FACT.search(sentence) and prose.identifiers(sentence) and not _SPEAKER.match(sentence))
+
+
+def _unique(items: Iterable[Found]) -> Iterator[Found]:
+    """Each thing said once, however often it was repeated."""
+    seen: list[frozenset[str]] = []
+    for item in items:
+        words = frozenset(prose.words(item.text))
+        if words and all(len(words & other) < 0.8 * len(words | other) for other in seen):
+            seen.append(words)
+            yield item
+
+
+def _of(found: list[Found], *kinds: str) -> list[str]:
+    return [item.text for item in found if item.kind in kinds][:MAX_LINES]
+
+
+def _unexplained_errors(exchanges: list[JsonObject], found: list[Found]) -> list[str]:
+    """The telling line of each error whose exchange names no cause, with the fix that it ended in."""
+    explained = {item.exchange for item in found if item.kind in ("debugging", "workaround")}
+    lines: dict[str, None] = {}
+    for number, exchange in enumerate(exchanges):
+        error = next(filter(None, map(_telling_line, exchange.get("errors", ()))), "")
+        outcome = _outcome(exchange)
+        if error and number not in explained and _FIXED.search(outcome):
+            lines[f"`{error}` → {outcome}"] = None
+    return list(lines)[:3]
+
+
+def _telling_line(error: str) -> str:
+    """The line of an error that people search for; empty for the client's own refusals."""
+    if "tool_use" in error or "doesn't want to" in error:
+        return ""
+    lines = [" ".join(line.replace("`", "'").split()) for line in error.splitlines()]
+    telling = [
+        line for line in lines if re.search(r"error|fail|exception|not found|denied|refused|panic", line, re.IGNORECASE)
+    ]
+    return prose.shorten(telling[0], 200) if telling else ""
+
+
+def _best(found: list[Found]) -> list[Found]:
+    """The items worth learning, the important first when there are too many, in the order they were said."""
+    items = [item for item in found if item.kind in _IMPORTANCE]
+    kept = sorted(items, key=lambda item: (-_IMPORTANCE[item.kind], item.exchange))[:MAX_EVENTS]
+    return [item for item in items if item in kept]
+
+
+def _learned(item: Found) -> JsonObject:
+    replaced = _REPLACED.search(item.text)
+    names = prose.identifiers(item.text)
+    return {
+        "kind": item.kind,
+        "content": item.text,
+        "importance": _IMPORTANCE[item.kind],
+        "tags": [],
+        "keywords": [prose.shorten(word, 100) for word in dict.fromkeys([*names, *prose.words(item.text)])][:10],
+        "quote": item.text,
+        "origin": item.origin,
+        "supersedes": replaced.group(1).strip() if replaced else "",
+    }

@@ -1,0 +1,99 @@
+"""Shown: which notes a session was given, so that each comes once, and again only after a compaction.
+
+One small file a session, a JSON object a line, only ever appended to: the hook adds what it shows and when the client
+compacted, the worker later asks whether any of it was of use. A lost file costs a repetition; a torn line is skipped.
+
+Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from memoria.base import quickjson
+from memoria.capture.spool import safe_name
+
+MOST_BYTES = 1_000_000  # read of one file; a note takes about 200
+
+
+class Note:
+    """One shown note: ``at`` (seconds since the epoch), ``key`` in the index, and ``marks``, words that betray its use.
+
+    A note without marks is one whose use nobody could tell.
+    """
+
+    __slots__ = ("at", "key", "marks")
+
+    def __init__(self, key: str, marks: list[str], at: float = 0.0) -> None:
+        self.key = key
+        self.marks = marks
+        self.at = at
+
+
+class Shown:
+    """The notes that one session was given."""
+
+    __slots__ = ("folder", "path")
+
+    def __init__(self, folder: str, session: str) -> None:
+        self.folder = folder
+        self.path = os.path.join(folder, safe_name(session))
+
+    def lines(self) -> list[dict[str, object]]:
+        """What was written, in order; nothing when there is no file."""
+        try:
+            with open(self.path, "rb") as file:
+                rows = file.read(MOST_BYTES).decode("utf-8", "replace").splitlines()
+        except FileNotFoundError:
+            return []
+        found = []
+        for row in rows:
+            try:
+                value = quickjson.loads(row)
+            except ValueError:
+                continue
+            if isinstance(value, dict):
+                found.append(value)
+        return found
+
+    def notes(self) -> list[Note]:
+        """Every note that was shown, also before a compaction."""
+        found = []
+        for line in self.lines():
+            at, key, marks = line.get("at"), line.get("key"), line.get("marks")
+            if isinstance(key, str) and isinstance(marks, list) and isinstance(at, (int, float)):
+                found.append(Note(key, [mark for mark in marks if isinstance(mark, str)], float(at)))
+        return found
+
+    def keys(self) -> set[str]:
+        """What the model still has before it: shown since the last compaction."""
+        keys: set[str] = set()
+        for line in self.lines():
+            if "compacted" in line:
+                keys.clear()
+            elif isinstance(line.get("key"), str):
+                keys.add(str(line["key"]))
+        return keys
+
+    def was_compacted(self) -> bool:
+        """Whether the client has thrown anything away."""
+        return any("compacted" in line for line in self.lines())
+
+    def add(self, notes: list[Note]) -> None:
+        """These notes are being shown now."""
+        now = int(time.time())
+        self._append([{"at": now, "key": note.key, "marks": list(note.marks)} for note in notes])
+
+    def compacted(self) -> None:
+        """The client has thrown away what it was shown."""
+        if os.path.exists(self.path):
+            self._append([{"at": int(time.time()), "compacted": True}])
+
+    def _append(self, lines: list[dict[str, object]]) -> None:
+        os.makedirs(self.folder, mode=0o700, exist_ok=True)
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        try:
+            os.write(descriptor, "".join(quickjson.dumps(line) + "\n" for line in lines).encode())
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,1 @@
+"""Search: the reading side of the search index: tokens, ranking and results."""

@@ -1,0 +1,67 @@
+"""Repeats: what a list of search results says twice: a learned fact, the entry it is a line of, an article's claim.
+
+Two results repeat each other when their best passages are the same sentence, apart from marks and links: nearly the
+same words in the same order, the same numbers. Not more than that, so that nothing is hidden that says something new.
+
+Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memoria.search.reader import Hit
+
+SAME = 0.7  # shared share of neighbouring words (Jaccard); "tabs, not spaces" and "spaces, not tabs" share none
+KINDS = ("article", "entry", "fact")  # an archived turn is the proof of what they say
+_AROUND = "`'\"()[]{}<>,.;:!?*_|\\"
+
+
+def add(hits: list[Hit], hit: Hit) -> None:
+    """Put a result behind better ones, unless one of them says the same; no further passage repeats a best one.
+
+    Of an entry and the fact that is a line of it the fact stays, at the entry's place: it says no more than that line.
+    """
+    others = [known for known in hits if known.kind != hit.kind and known.kind in KINDS and known.passages]
+    if hit.kind in KINDS and hit.passages and others:
+        said = sentence(hit.passages[0])
+        twin = next((known for known in others if _same(sentence(known.passages[0]), said)), None)
+        if twin and (twin.kind, hit.kind) == ("entry", "fact"):
+            hit.score, hit.fit = max(hit.score, twin.score), max(hit.fit, twin.fit)
+            hits[hits.index(twin)] = hit
+        if twin:
+            return
+        for known in others:
+            hit.passages[1:] = _without(hit.passages[1:], sentence(known.passages[0]))
+            known.passages[1:] = _without(known.passages[1:], said)
+    hits.append(hit)
+
+
+def sentence(passage: str) -> list[str]:
+    """The words of a passage's first line, without its bullet, its ``[kind]`` and the sources behind it."""
+    line = passage.strip().partition("\n")[0].removeprefix("- ") if passage else ""
+    if line.startswith("[") and "] " in line:
+        line = line.partition("] ")[2]
+    words = (word.strip(_AROUND) for word in line.lower().split() if not word.startswith("daily/"))
+    return [word for word in words if word]
+
+
+def _without(passages: list[str], said: list[str]) -> list[str]:
+    return [passage for passage in passages if not _same(sentence(passage), said)]
+
+
+def _same(one: list[str], other: list[str]) -> bool:
+    if one == other:
+        return bool(one)
+    pairs, others = _pairs(one), _pairs(other)
+    if not pairs or not others or len(pairs & others) < SAME * len(pairs | others):
+        return False
+    return _numbers(one) == _numbers(other)
+
+
+def _pairs(words: list[str]) -> set[tuple[str, str]]:
+    return set(zip(words, words[1:]))
+
+
+def _numbers(words: list[str]) -> list[str]:
+    return [word for word in words if any(letter.isdigit() for letter in word)]

@@ -1,0 +1,354 @@
+"""Find: the reading side of the search index. Words go in, ranked documents with their best passages come out.
+
+Opens ``index.db`` read-only and never writes; what writes it is ``index``. A file that is missing, locked, of another
+version or corrupt raises ``UnreadableError``, nothing else. How the ranking works and what it is worth: docs/recall.md.
+
+Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
+"""
+
+from __future__ import annotations
+
+from memoria.search import duplicates, ranking, tokens
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Collection, Mapping, Sequence
+    from typing import Any
+
+    Standing = Callable[[Sequence[Any], float], float]  # what multiplies a document's score
+
+VERSION = 4  # of the index's tables, and of how text becomes terms; another one in the file means: rebuild
+SHIFT = 12  # a passage's row is (document << SHIFT) + its ordinal; ordinals 0 and 1 are the title and the names
+KINDS = ("article", "entry", "fact", "turn", "memory")
+
+_QUERY_CHARS = 20_000  # of a longer query only the start is read
+QUERY_WORDS = 48
+USUAL_WORDS = 6  # of a query; in a longer one fewer of them are about the same thing, which lowers every score
+_ROWS = 5_000  # documents that the rare words of a query may match: what a query costs is bounded by this
+_CANDIDATES = 80  # documents that are read and scored as wholes; the better half is looked at passage by passage
+_VIEWED = 12  # of them that are scored once more by each part of the query
+_BM25 = "bm25(terms, 3.0, 2.0, 1.0, 0.0)"  # title, names, body, scope: chooses the candidates
+_SUCCESSIONS = 8  # a chain of superseded facts is followed this far
+_PREFERRED = 1.15  # what belonging to the preferred project multiplies a score by
+_FRESH = 0.05  # what a document of the newest day gains; halves every _FRESH_DAYS
+_FRESH_DAYS = 30.0
+
+
+class UnreadableError(Exception):
+    """The index cannot answer now; the message says why."""
+
+
+class Hit:
+    """One found document: where it stands, what it is, how well it fits, and its best passages in order of fit."""
+
+    __slots__ = (
+        "anchor", "by", "date", "fit", "key", "kind", "passages", "path", "project", "score", "session", "title",
+    )  # fmt: skip
+
+    def __init__(self, row: Sequence[object], score: float, passages: list[str], fit: float) -> None:
+        """``row``: key, path, kind, anchor, session, project, title, date. ``fit``: see ``Finder.search``."""
+        self.key, self.path, self.kind, self.anchor = (str(value) for value in row[:4])
+        self.session, self.project, self.title, self.date = (str(value) for value in row[4:8])
+        self.score = score
+        self.fit = fit
+        self.passages = passages
+        self.by = "words"  # what found it
+
+
+class _Candidate:
+    """A document that is being scored: by the whole query, and perhaps by parts of it; the better view counts."""
+
+    __slots__ = ("document", "fit", "passages", "score", "standing", "text")
+
+    def __init__(self, document: int, text: ranking.Text, standing: float) -> None:
+        self.document = document
+        self.text = text
+        self.standing = standing
+        self.fit = self.score = 0.0
+        self.passages: dict[int, float] = {}
+
+    def look(self, words: Sequence[ranking.Word]) -> None:
+        """Score it by these words of the query."""
+        found, passages = ranking.score(words, self.text)
+        score = found / ranking.attainable(words) * self.standing
+        fit = score * max(1.0, len(words) / USUAL_WORDS)
+        if fit > self.fit:
+            self.fit, self.score, self.passages = fit, score, passages
+
+
+class Finder:
+    """An open index to search in. Use as a context manager, or ``close()`` it."""
+
+    def __init__(self, path: str, connection: sqlite3.Connection | None = None, candidates: int = _CANDIDATES) -> None:
+        """``connection``: one that the writing side has open already. Raises UnreadableError.
+
+        ``candidates``: how many documents a search scores as wholes, the better half of them also passage by passage;
+        fewer are faster.
+        """
+        self._own = connection is None
+        self._db = _opened(path) if connection is None else connection
+        self._most = candidates
+
+    def __enter__(self) -> Finder:
+        """The finder itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the file."""
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file (unless someone else opened it)."""
+        if self._own:
+            self._db.close()
+
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        project: str = "",
+        prefer: str = "",
+        kinds: Collection[str] = (),
+        by_use: bool = True,
+        parts: Sequence[str] = (),
+    ) -> list[Hit]:
+        """The best documents for the words of ``query``, best first.
+
+        ``parts`` of a query that is about several things: the best documents for all of it are ranked anew by the part
+        that each fits best, or by all where that is more. A hit's ``fit`` is its score as it would be for a query of
+        the usual length, so that long and short queries have one threshold.
+
+        ``project`` and ``kinds`` leave out everything else; ``prefer`` is a project that only ranks higher. Without
+        ``by_use`` it does not matter how often a document helped. Any text is a valid query. Raises UnreadableError
+        when the file cannot be read.
+        """
+        words = tokens.of_query(query[:_QUERY_CHARS])[:QUERY_WORDS]
+        if not words or limit < 1:
+            return []
+        views = [tokens.of_query(part) for part in parts]
+        try:
+            return self._search(
+                words,
+                views,
+                limit,
+                project,
+                kinds,
+                lambda about, newest: _standing(about, prefer, newest, by_use),
+            )
+        except _sqlite().Error as error:
+            raise UnreadableError(str(error)) from None
+
+    def _search(
+        self,
+        words: list[str],
+        views: Sequence[list[str]],
+        limit: int,
+        project: str,
+        kinds: Collection[str],
+        standing: Standing,
+    ) -> list[Hit]:
+        total = self._words(project)
+        known = {word: self._holding(word, project) for word in words}
+        rated = {word: ranking.Word(tokens.code(word), passages, total) for word, (_, passages) in known.items()}
+        matching = {word: documents for word, (documents, _) in known.items() if documents}
+        candidates = self._candidates(matching, _scope_terms(project, kinds), max(self._most, 2 * limit))
+        ranked = self._promising(list(rated.values()), candidates, max(self._most // 2, limit), standing)
+        for candidate in ranked:
+            candidate.look(list(rated.values()))
+        ranked.sort(key=_by_fit)
+        if views:
+            ranked = ranked[: max(limit, _VIEWED)]
+            for view in views:
+                found = [rated[word] for word in view if word in rated]
+                for candidate in ranked if found else ():
+                    candidate.look(found)
+            ranked.sort(key=_by_fit)
+        fits = {candidate.document: candidate.fit for candidate in ranked}
+        return self.shown([(found.score, found.document, found.passages) for found in ranked], limit, fits)
+
+    def _promising(
+        self, words: list[ranking.Word], candidates: list[int], most: int, standing: Standing
+    ) -> list[_Candidate]:
+        """Of the candidates those worth a closer look."""
+        from array import array  # noqa: PLC0415 (not needed until there is something to score)
+
+        newest = self._newest()
+        asked = ", ".join("?" * len(candidates))
+        read = []
+        for document, codes, ends, standing_at, packed, *about in self._db.execute(f"{_READ} ({asked})", candidates):
+            small = "H" if len(ends) < len(codes) else "I"
+            places = ranking.Places(array("I", codes), array(small, ends), array(small, standing_at))
+            lengths, stands = array("H", packed), standing(about, newest)
+            read.append((ranking.outline(words, places, lengths) * stands, document, places, lengths, stands))
+        read.sort(key=lambda item: (-item[0], item[1]))
+        return [
+            _Candidate(document, ranking.Text(places, lengths), stands)
+            for _, document, places, lengths, stands in read[:most]
+        ]
+
+    def _words(self, project: str) -> int:
+        """How many words there are in all that is searched."""
+        where, values = ("WHERE project = ?", (project,)) if project else ("", ())
+        row = self._db.execute(f"SELECT sum(words) FROM totals {where}", values).fetchone()  # noqa: S608 (a constant)
+        return row[0] or 0
+
+    def _holding(self, word: str, project: str) -> tuple[int, int]:
+        """How many documents and how many passages hold the word."""
+        where, values = (" AND project = ?", (word, project)) if project else ("", (word,))
+        row = self._db.execute(
+            f"SELECT sum(documents), sum(passages) FROM vocabulary WHERE term = ?{where}",  # noqa: S608 (a constant)
+            values,
+        ).fetchone()
+        return row[0] or 0, row[1] or 0
+
+    def _candidates(self, matching: dict[str, int], scope: str, most: int) -> list[int]:
+        """The documents worth scoring: the best for the rare words; the newest when there are common ones only."""
+        rare: list[str] = []
+        rows = 0
+        by_rarity = sorted(matching, key=lambda word: (matching[word], word))
+        for word in by_rarity:
+            rows += matching[word]
+            if rows > _ROWS:
+                break
+            rare.append(word)
+        found: list[int] = []
+        if rare:
+            found = self._match(" OR ".join(map(_phrase, rare)), scope, f"ORDER BY {_BM25} LIMIT {most}")
+        common = [word for word in by_rarity if word not in rare]
+        if common and len(found) < most:
+            together = " AND ".join(map(_phrase, common[:3]))
+            for expression in (together, _phrase(common[0])):
+                more = self._match(expression, scope, f"ORDER BY rowid DESC LIMIT {most}")
+                found = list(dict.fromkeys(found + more))[:most]
+        return found
+
+    def _match(self, words: str, scope: str, order: str) -> list[int]:
+        expression = "{title names body} : (" + words + ")" + scope
+        rows = self._db.execute(f"SELECT rowid FROM terms WHERE terms MATCH ? {order}", (expression,))  # noqa: S608
+        return [row[0] for row in rows]
+
+    def _newest(self) -> float:
+        return _days(self._db.execute("SELECT max(date) FROM documents").fetchone()[0] or "")
+
+    def shown(
+        self, ranked: Sequence[tuple[float, int, dict[int, float]]], limit: int, fits: Mapping[int, float] | None = None
+    ) -> list[Hit]:
+        """The hits for documents in order: score, number in the index, and the scores of its passages by ordinal.
+
+        ``fits``: a document's ``fit``, where it is not its score.
+        """
+        hits: list[Hit] = []
+        seen: set[str] = set()
+        for score, document, scored in ranked:
+            if len(hits) >= limit:
+                break
+            row = self._current(document)
+            if row is None or row[1] in seen:
+                continue
+            seen.add(row[1])
+            passages = self._texts(row[0], scored if row[0] == document else {})
+            duplicates.add(hits, Hit(row[1:9], score, passages, fits.get(document, score) if fits else score))
+        return hits
+
+    def _current(self, document: int) -> tuple[Any, ...] | None:
+        """The row of a document, or of what supersedes it; none when that was forgotten (what it replaced stays so)."""
+        row: tuple[Any, ...] | None = self._db.execute(_SHOW + " WHERE id = ?", (document,)).fetchone()
+        for _ in range(_SUCCESSIONS):
+            if row is None or not row[9]:
+                break
+            column, name = ("anchor", row[9][1:]) if row[9].startswith("^") else ("key", row[9])
+            row = self._db.execute(f"{_SHOW} WHERE {column} = ?", (name,)).fetchone()
+        return row
+
+    def _texts(self, document: int, scored: dict[int, float]) -> list[str]:
+        """The best passages' texts; of a document that was not scored itself, its first."""
+        heads = len(ranking.HEAD)
+        best = sorted(
+            (ordinal for ordinal in scored if ordinal >= heads), key=lambda ordinal: (-scored[ordinal], ordinal)
+        )
+        numbers = [(document << SHIFT) + ordinal for ordinal in best[:3] or [heads]]
+        rows = [self._db.execute("SELECT text FROM passages WHERE id = ?", (number,)).fetchone() for number in numbers]
+        return [row[0] for row in rows if row]
+
+
+_READ = (
+    "SELECT id, codes, ends, places, lengths, project, importance, uses, date"
+    " FROM documents JOIN contents USING (id) WHERE id IN"
+)
+_SHOW = "SELECT id, key, path, kind, anchor, session, project, title, date, superseded_by FROM documents"
+
+
+def _by_fit(candidate: _Candidate) -> tuple[float, int]:
+    return -candidate.fit, candidate.document
+
+
+def _standing(about: Sequence[Any], prefer: str, newest: float, by_use: bool) -> float:
+    """What a document's place in the world adds to its words: project, importance, use, recency."""
+    project, importance, uses, date = about
+    standing = _PREFERRED if prefer and project == prefer else 1.0
+    standing *= 0.95 + 0.1 * float(importance)
+    if by_use:
+        standing *= 1 + 0.02 * max(min(int(uses), 5), -5)
+    if date:
+        standing *= 1 + _FRESH * 2 ** (-max(newest - _days(date), 0.0) / _FRESH_DAYS)
+    return standing
+
+
+def _days(date: str) -> float:
+    """About how many days after year 0 a date is; 0 when it is none."""
+    try:
+        return int(date[:4]) * 365.25 + int(date[5:7]) * 30.4 + int(date[8:10])
+    except ValueError:
+        return 0.0
+
+
+def scope_terms(project: str, kind: str) -> tuple[str, str]:
+    """What stands in the index's ``scope`` column, so that other projects and kinds are passed over while matching."""
+    return f"p{tokens.code(project):08x}", "k" + kind
+
+
+def _scope_terms(project: str, kinds: Collection[str]) -> str:
+    expression = ""
+    if project:
+        expression += f" AND scope : {scope_terms(project, '')[0]}"
+    if kinds:
+        wanted = " OR ".join(_phrase(scope_terms("", kind)[1]) for kind in sorted(kinds))
+        expression += f" AND scope : ({wanted})"
+    return expression
+
+
+def _phrase(word: str) -> str:
+    return '"' + word.replace('"', '""') + '"'
+
+
+def _sqlite() -> Any:
+    """CPython's C module without the package around it, which imports ``datetime`` and ``collections`` (4 of 6 ms)."""
+    try:
+        import _sqlite3  # noqa: PLC0415 (a hook with nothing to search does not pay for it)
+    except ImportError:  # pragma: no cover (PyPy and friends)
+        import sqlite3  # noqa: PLC0415
+
+        return sqlite3
+    return _sqlite3
+
+
+def _opened(path: str) -> sqlite3.Connection:
+    sqlite = _sqlite()
+    connection: sqlite3.Connection | None = None
+    try:
+        connection = sqlite.connect("file:" + _quoted(path) + "?mode=ro", uri=True, timeout=1.0)
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+    except sqlite.Error as error:
+        if connection is not None:
+            connection.close()
+        raise UnreadableError(f"{path}: {error}") from None
+    if version != VERSION:
+        connection.close()
+        raise UnreadableError(f"{path}: version {version}, not {VERSION}")
+    return connection
+
+
+def _quoted(path: str) -> str:
+    return path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")

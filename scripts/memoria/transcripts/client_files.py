@@ -1,0 +1,145 @@
+"""Shelf: the transcripts that Claude Code still has, or a folder of them from elsewhere.
+
+The client keeps a session at ``<config>/projects/<folder>/<session>.jsonl`` and deletes it some days after its last
+line (setting ``cleanupPeriodDays``, 30: https://code.claude.com/docs/en/settings). What its sub-agents said lies
+beside it (``agent-*.jsonl``) or below (``<session>/subagents/``). Knows where files lie and what their first lines say;
+does not know turns or what was kept of them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from pathlib import Path
+from typing import BinaryIO
+
+from memoria.ground import clock
+from memoria.transcripts.json_lines import objects
+
+KEPT_DAYS = 30  # of the client, when its settings say nothing else
+HEAD_BYTES = 1_000_000  # the first line that names its session is searched in so much
+READ_BYTES = 1 << 18
+DAY_S = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One transcript file: ``size`` in bytes, ``changed_ns`` since the epoch, ``side``: what a sub-agent said."""
+
+    path: Path
+    size: int
+    changed_ns: int
+    side: bool
+
+    @property
+    def changed(self) -> float:
+        """When it last grew, seconds since the epoch."""
+        return self.changed_ns / 1e9
+
+    @property
+    def stamp(self) -> str:
+        """A text that differs once the file was written."""
+        return f"{self.changed_ns}-{self.size}"
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What the first lines say: the session's id, its working folder and how it was started (``cli``, ``sdk-py``)."""
+
+    session: str
+    cwd: str = ""
+    entrypoint: str = ""
+
+
+def folder(environ: Mapping[str, str]) -> Path:
+    """Where the client keeps transcripts."""
+    return _config(environ) / "projects"
+
+
+def kept_days(environ: Mapping[str, str]) -> float:
+    """For how many days after its last line the client keeps a transcript."""
+    try:
+        settings = json.loads((_config(environ) / "settings.json").read_bytes())
+        days = float(settings["cleanupPeriodDays"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return KEPT_DAYS
+    return days if days > 0 else KEPT_DAYS
+
+
+def _config(environ: Mapping[str, str]) -> Path:
+    named = environ.get("CLAUDE_CONFIG_DIR")
+    return Path(named).expanduser() if named else Path.home() / ".claude"
+
+
+def transcripts(root: Path, *, sides: bool = False) -> list[Found]:
+    """The transcripts at or under ``root``, the one that changed longest ago first; ``sides``: sub-agents' too.
+
+    What is no regular file or vanishes meanwhile is passed over.
+    """
+    found = [item for path in _files(root) for item in _seen(path)]
+    return sorted((item for item in found if sides or not item.side), key=lambda item: (item.changed_ns, item.path))
+
+
+def transcripts_in(folder: Path) -> list[Found]:
+    """The transcripts in one project's folder, sub-agents' aside, in no order; none when it cannot be listed."""
+    try:
+        paths = [path for path in folder.iterdir() if path.suffix == ".jsonl"]
+    except OSError:
+        return []
+    return [item for path in paths for item in _seen(path) if not item.side]
+
+
+def _files(root: Path) -> Iterator[Path]:
+    if not root.is_dir():
+        yield root
+        return
+    for place, folders, names in os.walk(root):
+        folders.sort()
+        yield from (Path(place, name) for name in names if name.endswith(".jsonl"))
+
+
+def _seen(path: Path) -> Iterator[Found]:
+    try:
+        status = path.stat()
+    except OSError:
+        return
+    if stat.S_ISREG(status.st_mode):
+        side = path.name.startswith("agent-") or "subagents" in path.parts
+        yield Found(path, status.st_size, status.st_mtime_ns, side)
+
+
+def head(path: Path) -> Head:
+    """The transcript's head; its file name stands for a session that no line names. OSError when it cannot be read."""
+    session = cwd = entrypoint = ""
+    with path.open("rb") as file:
+        while not (session and cwd) and file.tell() < HEAD_BYTES:
+            line = file.readline(HEAD_BYTES)
+            if not line:
+                break
+            for value in objects(line):
+                session = session or _text(value.get("sessionId"))
+                cwd = cwd or _text(value.get("cwd"))
+                entrypoint = entrypoint or _text(value.get("entrypoint"))
+    return Head(session or path.stem, cwd, entrypoint)
+
+
+def opened(path: Path) -> BinaryIO:
+    """The transcript's bytes, to be read line by line: most of them are longer than a usual buffer."""
+    return path.open("rb", buffering=READ_BYTES)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def moment(text: str, zone: clock.Zone, now: datetime) -> float:
+    """``2026-11-01`` or ``14d`` as seconds since the epoch: the start of that day; ValueError when it is neither."""
+    if text.endswith("d") and text[:-1].isdigit():
+        day = zone.day(now - timedelta(days=int(text[:-1])))
+    else:
+        day = date.fromisoformat(text)
+    return datetime.combine(day, time(), tzinfo=zone.zone).timestamp()

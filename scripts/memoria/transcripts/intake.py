@@ -1,0 +1,230 @@
+"""Intake: the waiting jobs of one session, read as one stream of new turns.
+
+A job's turns come from up to three places: a byte range of the transcript that the hook did not copy, the slice in the
+job, and what was written after the hook looked. Knows the spool and the transcript's bytes; does not know what becomes
+of the turns.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import stat
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+from memoria.capture.spool import Job, Spool
+from memoria.ground import clock
+from memoria.transcripts.turn import Exchange, Reader, Turn, exchanges, split
+
+log = logging.getLogger(__name__)
+
+FINAL = frozenset({"SessionEnd", "Verify", "Ingest"})  # nothing more will come: a hook, or a person, said so
+MOST_LINE = 32 * 1024 * 1024  # bytes; a longer line is passed over, so that memory stays flat
+
+
+@dataclass(slots=True)
+class Intake:
+    """One session's waiting jobs, oldest first. ``headers`` are read once; ``missing`` names ranges that are gone."""
+
+    spool: Spool
+    jobs: list[Job]
+    keep_sidechains: bool = False
+    headers: list[dict[str, object]] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    unresolved: set[str] = field(default_factory=set)
+    _reader: Reader | None = None
+
+    def __post_init__(self) -> None:
+        """Read the headers; a job whose header cannot be read raises ValueError naming it."""
+        for job in self.jobs:
+            try:
+                self.headers.append(self.spool.header(job))
+            except ValueError as error:
+                raise UnreadableJobError(job, str(error)) from error
+
+    @property
+    def session(self) -> str:
+        """The session id as the client gave it."""
+        return str(self.headers[0].get("session", ""))
+
+    @property
+    def cwd(self) -> str:
+        """The folder the session worked in, as the first hook was told."""
+        return next((str(header["cwd"]) for header in self.headers if header.get("cwd")), "")
+
+    @property
+    def ended(self) -> bool:
+        """Whether the client said that the session is over."""
+        return any(job.event in FINAL for job in self.jobs)
+
+    @property
+    def is_echo(self) -> bool:
+        """Whether the newest answer came because a Stop hook (anyone's) made the client go on."""
+        return bool(self.headers[-1].get("stop_hook_active"))
+
+    @property
+    def newest(self) -> float:
+        """When the newest job was spooled, seconds since the epoch."""
+        return max(job.stamp for job in self.jobs) / 1e9
+
+    def wait_for_transcripts(self, most_s: float, sleep: Callable[[float], None] = time.sleep) -> list[Job]:
+        """Wait until every transcript that a hook found missing is there; the jobs whose is not after ``most_s``."""
+        absent = [
+            (job, str(header["transcript"]))
+            for job, header in zip(self.jobs, self.headers, strict=True)
+            if job.event != "PostCompact" and job.end == 0
+        ]
+        deadline = time.monotonic() + most_s
+        while left := [job for job, path in absent if not os.path.exists(path)]:  # noqa: PTH110 (False for any name)
+            if time.monotonic() >= deadline:
+                return left
+            sleep(0.1)
+        return []
+
+    def turns(self, known: Callable[[str], bool], *, settle: bool) -> Iterator[Turn]:
+        """New turns in the order they were written, each once; ``known`` says which keys are recorded already.
+
+        ``settle``: nothing more will come, so prompts that are still queued count as typed. Otherwise the jobs whose
+        queued prompts are undecided are named in ``unresolved`` afterwards, to be read again with what follows.
+        """
+        reader = Reader(keep_sidechains=self.keep_sidechains)
+        seen: set[str] = set()
+        pending_since: dict[str, str] = {}
+        for job, header in zip(self.jobs, self.headers, strict=True):
+            for turn in reader.read(self._lines(job, header)):
+                if turn.key not in seen and not known(turn.key):
+                    seen.add(turn.key)
+                    yield turn
+            for turn in reader.pending:
+                pending_since.setdefault(turn.key, job.name)
+        if settle:
+            yield from (turn for turn in reader.settle() if turn.key not in seen and not known(turn.key))
+        else:
+            self.unresolved = {pending_since[turn.key] for turn in reader.pending}
+
+    def _lines(self, job: Job, header: dict[str, object]) -> Iterator[bytes]:
+        transcript = str(header.get("transcript", ""))
+        start, copied_from, end = job.start, int(str(header.get("copied_from", job.start))), job.end
+        if copied_from > start:
+            yield from self._range(transcript, start, copied_from)
+        yield from self.spool.lines(job)
+        if job.event in FINAL or (start == end and job.event != "PostCompact"):
+            yield from self._range(transcript, max(end, copied_from), None)
+
+    def _range(self, transcript: str, start: int, end: int | None) -> Iterator[bytes]:
+        """The transcript's lines from ``start``; ``end`` None means what was written after the hook looked."""
+        position = start
+        try:
+            with regular(transcript) as file:
+                file.seek(start)
+                while end is None or position < end:
+                    line = file.readline(MOST_LINE)
+                    if not line:
+                        break
+                    begin, position = position, position + len(line)
+                    if line.endswith(b"\n") or len(line) < MOST_LINE:
+                        yield line
+                        continue
+                    while line and not line.endswith(b"\n"):  # nothing a person said is that long
+                        line = file.readline(MOST_LINE)
+                        position += len(line)
+                    self.missing.append(f"bytes {begin} to {position} of {transcript}: a single line")
+        except (FileNotFoundError, PermissionError) as error:
+            if end is None:
+                return  # the slice is in the job; that nothing can be added to it is no loss
+            self.missing.append(f"bytes {start} to {end} of {transcript}: {error.strerror}")
+        else:
+            if end is not None and position < end:
+                self.missing.append(f"bytes {position} to {end} of {transcript}: the file is shorter now")
+
+
+def regular(path: str) -> BinaryIO:
+    """Open a regular file; FileNotFoundError for what is none: a FIFO that took its place is waited on for ever.
+
+    The same for what no file can be called (a NUL in it, too long, round in circles): a hook may be told anything.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno not in NOWHERE:
+            raise
+        raise FileNotFoundError(errno.ENOENT, str(error), path) from error
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise FileNotFoundError(errno.ENOENT, "no regular file stands there", path)
+    return os.fdopen(descriptor, "rb")
+
+
+NOWHERE = (errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.ENOENT)
+
+
+class UnreadableJobError(ValueError):
+    """A job's header is damaged."""
+
+    def __init__(self, job: Job, reason: str) -> None:
+        super().__init__(f"{job.name}: {reason}")
+        self.job = job
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """What one model call is given. ``keys`` are recorded once its entry stands; ``identity`` names the entry.
+
+    The pieces of a turn too long for one call share its key; only the last carries it in ``keys``, so that a worker
+    that dies between two pieces takes the turn up again.
+    """
+
+    exchanges: tuple[Exchange, ...]
+    keys: tuple[str, ...]
+    identity: str
+
+    @property
+    def continued(self) -> bool:
+        """Whether further pieces of the same turn follow."""
+        return not self.keys
+
+    @property
+    def spoken(self) -> int:
+        """How many turns hold words of the user or the assistant."""
+        return sum(turn.role in ("user", "assistant") for part in self.exchanges for turn in part.turns)
+
+
+def stretches(turns: Iterable[Turn], limit: int, zone: clock.Zone) -> Iterator[Stretch]:
+    """Cut a stream of turns into stretches of at most ``limit`` characters, each of one of the user's days.
+
+    Cut between exchanges where it can be; holds one stretch in memory at a time.
+    """
+    held: list[Turn] = []
+    size = 0
+    for turn in turns:
+        if held and _begins_new(turn, held, size, limit, zone):
+            yield from _whole(held, limit)
+            held, size = [], 0
+        held.append(turn)
+        size += turn.size
+    if held:
+        yield from _whole(held, limit)
+
+
+def _whole(held: list[Turn], limit: int) -> Iterator[Stretch]:
+    keys = tuple(dict.fromkeys(turn.key for turn in held))
+    parts = split(exchanges(held), limit)
+    for number, part in enumerate(parts, 1):
+        last = number == len(parts)
+        yield Stretch(tuple(part), keys if last else (), ".".join(keys) + ("" if len(parts) == 1 else f".{number}"))
+
+
+def _begins_new(turn: Turn, held: list[Turn], size: int, limit: int, zone: clock.Zone) -> bool:
+    if size + turn.size > limit:
+        return True
+    if turn.role != "user":
+        return False
+    # A stretch that is nearly full ends where a new request begins, rather than in the middle of it.
+    if size > limit * 0.8:
+        return True
+    first = next((other.time for other in held if other.time), None)
+    return bool(first and turn.time and zone.day(first) != zone.day(turn.time))

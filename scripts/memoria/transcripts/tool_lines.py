@@ -1,0 +1,181 @@
+"""Tool uses: one line for each, with what identifies it and nothing of what it moved.
+
+A command, a path, a pattern, a URL; for edits and writes the identifiers in them, since what a session was about
+stands there (docs/decisions/0005-one-line-per-tool.md holds the figures), and the text itself when it went into the
+client's own memory. Knows the tools' inputs; does not know lines or turns.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from memoria.facts import client_saved
+
+COMMAND = 600  # characters kept of a command, a query, a prompt's start
+LINE = 4_000  # characters of a whole line
+NAMES = 1_500  # characters of identifiers in it
+
+Input = Mapping[str, Any]
+
+# A word and, looked at but not taken, the arguments it is called with here.
+_TOKEN = re.compile(r"([A-Za-z_$~.@/-][\w.~@$/-]*)(?=(\([^()\n]{0,40}\))?)")
+_CODE = re.compile(r"`([^`\n]{2,60})`")
+_DEFINED = re.compile(r"\b(?:class|def|enum|fn|func|function|interface|struct|trait|type)\s+([A-Za-z_]\w{2,})")
+# An inner capital, underscore or dot; a path, an option, a variable.
+_TELLING = re.compile(r"[a-z0-9][A-Z]|[A-Z][A-Z][a-z]|[A-Za-z0-9]_[A-Za-z0-9]|\w\.\w|/\w|^--\w|^\$[A-Z]", re.ASCII)
+_SPACE = re.compile(r"\s+")
+
+
+def describe(name: str, given: object) -> str:
+    """The line for a use of tool ``name`` with input ``given``; never empty, never longer than ``LINE``."""
+    values: Input = given if isinstance(given, Mapping) else {}
+    if kept := client_saved.line(name, values):  # what went into the client's own memory is told whole
+        return kept[:LINE]
+    detail = _FORMS.get(name, _any)(values)
+    return f"{name} {detail}".strip()[:LINE]
+
+
+def one_line(text: object, limit: int = COMMAND) -> str:
+    """Text on one line; of what is over ``limit`` the identifiers, up to ``NAMES`` characters."""
+    flat = _SPACE.sub(" ", text).strip() if isinstance(text, str) else ("" if text is None else str(text))
+    if len(flat) <= limit:
+        return flat
+    rest = (word for word in identifiers([flat[limit:]]) if word not in flat[:limit])
+    return f"{flat[:limit]} … {_fitting(rest, NAMES)}".rstrip()
+
+
+def identifiers(texts: Iterable[str]) -> list[str]:
+    """Distinct paths, options, variables, ``snake_case``, ``CamelCase`` and dotted names, and what is defined.
+
+    A called name keeps the arguments of a call: summaries write ``load(path)``.
+    """
+    found: dict[str, str] = {}
+    for text in texts:
+        tokens = _TOKEN.findall(text)
+        calls = {word: arguments for word, arguments in tokens if arguments}
+        defined = set(_DEFINED.findall(text))
+        for token in (*dict(tokens), *_CODE.findall(text)):
+            arguments = calls.get(token, "")
+            if _is_telling(token) or token in defined or (arguments and token[0].isupper()):
+                word = token.rstrip("./-@")
+                found.setdefault(word, word + arguments)
+    return [form for form in found.values() if 3 <= len(form) <= 160]
+
+
+@lru_cache(maxsize=20_000)  # the same names come up in every edit of a session
+def _is_telling(token: str) -> bool:
+    return _TELLING.search(token.rstrip("./-@")) is not None
+
+
+def _fitting(words: Iterable[str], limit: int) -> str:
+    """As many whole words as fit."""
+    line = " ".join(words)
+    return line if len(line) <= limit else line[:limit].rsplit(" ", 1)[0]
+
+
+def names(old: Iterable[str], new: Iterable[str]) -> str:
+    """Identifiers of an edit, those that it brings or takes away first, at most ``NAMES`` characters."""
+    before, after = identifiers(old), identifiers(new)
+    common = set(before) & set(after)
+    ordered = [word for word in (*after, *before) if word not in common] + [word for word in after if word in common]
+    return _fitting(dict.fromkeys(ordered), NAMES)
+
+
+def _edit(given: Input) -> str:
+    edits = given.get("edits")
+    parts = [edit for edit in edits if isinstance(edit, Mapping)] if isinstance(edits, list) else [given]
+    return _file(given, names(_strings(parts, "old_string"), _strings(parts, "new_string", "new_source")))
+
+
+def _write(given: Input) -> str:
+    return _file(given, names((), _strings([given], "content")))
+
+
+def _file(given: Input, touched: str) -> str:
+    path = _first(given, "file_path", "notebook_path", "path")
+    return f"{path}: {touched}" if touched else path
+
+
+def _strings(parts: Iterable[Input], *keys: str) -> list[str]:
+    return [part[key] for part in parts for key in keys if isinstance(part.get(key), str)]
+
+
+def _first(given: Input, *keys: str) -> str:
+    return next((one_line(given[key]) for key in keys if given.get(key)), "")
+
+
+def _read(given: Input) -> str:
+    path, start, count = _first(given, "file_path", "path"), given.get("offset"), given.get("limit")
+    return f"{path} from {start or 1} ({count} lines)" if count else path
+
+
+def _search(given: Input) -> str:
+    where = [str(given[key]) for key in ("path", "glob", "type") if given.get(key)]
+    return " in ".join([_first(given, "pattern"), *where])
+
+
+def _web(given: Input) -> str:
+    return " · ".join(filter(None, (_first(given, "url"), _first(given, "prompt", "query"))))
+
+
+def _agent(given: Input) -> str:
+    kind = _first(given, "subagent_type", "name")
+    return " · ".join(filter(None, (kind, _first(given, "description"), _first(given, "prompt", "script"))))
+
+
+def _todos(given: Input) -> str:
+    todos = given.get("todos")
+    items = [todo for todo in todos if isinstance(todo, Mapping)] if isinstance(todos, list) else []
+    return "; ".join(f"[{todo.get('status', '?')}] {one_line(todo.get('content'), 160)}" for todo in items)
+
+
+def _questions(given: Input) -> str:
+    asked = given.get("questions")
+    items = [item for item in asked if isinstance(item, Mapping)] if isinstance(asked, list) else []
+    return " | ".join(f"{one_line(item.get('question'), 300)} ({_options(item)})" for item in items)
+
+
+def _options(question: Input) -> str:
+    options = question.get("options")
+    labels = (
+        [option.get("label") for option in options if isinstance(option, Mapping)] if isinstance(options, list) else []
+    )
+    return ", ".join(one_line(label, 80) for label in labels)
+
+
+def _plan(_given: Input) -> str:
+    return "(the plan stands in the text)"
+
+
+def _any(given: Input) -> str:
+    """A tool not known by name (MCP servers, tools to come): every short value under its key."""
+    return " ".join(f"{key}={one_line(value, 200)}" for key, value in given.items() if value not in (None, "", [], {}))
+
+
+def _bash(given: Input) -> str:
+    return _first(given, "command")
+
+
+_FORMS: dict[str, Callable[[Input], str]] = {
+    "Agent": _agent,
+    "AskUserQuestion": _questions,
+    "Bash": _bash,
+    "Edit": _edit,
+    "ExitPlanMode": _plan,
+    "Glob": _search,
+    "Grep": _search,
+    "LS": _read,
+    "MultiEdit": _edit,
+    "NotebookEdit": _edit,
+    "Read": _read,
+    "Task": _agent,
+    "TodoWrite": _todos,
+    "WebFetch": _web,
+    "WebSearch": _web,
+    "Workflow": _agent,
+    "Write": _write,
+    "exit_plan_mode": _plan,
+}

@@ -1,0 +1,406 @@
+"""Turns: what was said and done, read from the client's transcript lines.
+
+A turn is one kept transcript line: a prompt, a piece of an answer, a failed tool's first lines. Its ``key`` comes from
+the line's uuid, so that overlapping slices, forks, resumes and rewritten transcripts cannot make it count twice.
+Knows the transcript's schema; does not know files, jobs or models.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Literal, TypeGuard
+
+from memoria.ground import clock
+from memoria.transcripts import prompt
+from memoria.transcripts.json_lines import is_silent, kept, output
+from memoria.transcripts.prompt_queue import Queue, Queued
+from memoria.transcripts.tool_lines import describe
+
+Role = Literal["user", "assistant", "error", "note"]
+
+_BASE32 = "abcdefghijklmnopqrstuvwxyz234567"
+_PAIRS = [first + second for first in _BASE32 for second in _BASE32]
+_REMEMBERED = 50_000  # keys a reader keeps to drop a line it met before; the ledger does the same for good
+_ERROR_CHARS, _ERROR_HEAD, _ERROR_TAIL = 800, 6, 3
+_EXIT = re.compile(r"(?:Error:\s*)?Exit code:? (\d+)\s*")
+_STATUS = re.compile(r"<exit_code>\s*(-?[1-9]\d*)\s*</exit_code>")
+_TAGS = re.compile(r"<(status|exit_code|task_\w+)>[^<]*</\1>|</?(?:tool_use_error|error|stdout|stderr|output)>")
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One kept transcript line.
+
+    ``role``: ``user`` (typed by the person), ``assistant`` (text and/or tool lines), ``error`` (a tool's failure, first
+    lines), ``note`` (what the client itself wrote: a summary, an interruption, an approval without words). ``tools``:
+    one line per tool use with what identifies it. ``time`` is UTC, None when the line carries none.
+    """
+
+    key: str
+    role: Role
+    text: str
+    tools: tuple[str, ...] = ()
+    time: datetime | None = None
+    message_id: str = ""
+    cwd: str = ""
+    branch: str = ""
+    sidechain: bool = False  # a sub-agent's: its "user" is the assistant that sent it
+
+    @property
+    def size(self) -> int:
+        """Characters the turn takes in ``Exchange.text()``."""
+        said = len(_LABELS[self.role]) + 3 + len(self.text) if self.text else 0
+        return said + sum(len(line) + 7 for line in self.tools)
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A user turn and what answered it; the first of a session may begin without a user turn."""
+
+    turns: tuple[Turn, ...]
+
+    @property
+    def time(self) -> datetime | None:
+        """The first known time of its turns, UTC."""
+        return next((turn.time for turn in self.turns if turn.time), None)
+
+    @property
+    def size(self) -> int:
+        """Characters of ``text()``."""
+        return sum(turn.size for turn in self.turns)
+
+    def texts(self, role: Role) -> list[str]:
+        """The texts of one role, in order."""
+        return [turn.text for turn in self.turns if turn.role == role and turn.text]
+
+    def material(self) -> dict[str, Any]:
+        """The exchange as models get it: ``user`` and ``assistant`` text, ``tools``, ``errors`` and ``notes`` lists."""
+        return {
+            "user": "\n\n".join(self.texts("user")),
+            "assistant": "\n\n".join(self.texts("assistant")),
+            "tools": [line for turn in self.turns for line in turn.tools],
+            "errors": self.texts("error"),
+            "notes": self.texts("note"),
+        }
+
+    def cleaned(self, clean: Callable[[str], str]) -> Exchange:
+        """The same with every text and tool line put through ``clean``."""
+        return Exchange(
+            tuple(replace(turn, text=clean(turn.text), tools=tuple(map(clean, turn.tools))) for turn in self.turns)
+        )
+
+    def text(self) -> str:
+        """The exchange as compact readable text, in the order it happened."""
+        return "".join(map(_written, self.turns))
+
+
+_LABELS: dict[Role, str] = {"user": "User", "assistant": "Assistant", "error": "Error", "note": "Note"}
+
+
+def _written(turn: Turn) -> str:
+    said = f"{_LABELS[turn.role]}: {turn.text}\n" if turn.text else ""
+    return said + "".join(f"Tool: {line}\n" for line in turn.tools)
+
+
+def exchanges(turns: Iterable[Turn]) -> list[Exchange]:
+    """Group turns: a user turn opens an exchange unless only user turns and notes came since the last one opened."""
+    groups: list[list[Turn]] = []
+    answered = True
+    for turn in turns:
+        if not groups or (turn.role == "user" and answered):
+            groups.append([])
+            answered = False
+        groups[-1].append(turn)
+        answered = answered or turn.role in ("assistant", "error")
+    return [Exchange(tuple(group)) for group in groups]
+
+
+def split(parts: Iterable[Exchange], limit: int) -> list[list[Exchange]]:
+    """Deal exchanges into calls of at most ``limit`` characters each, in order, none left out or cut off.
+
+    An exchange over the limit is divided between its turns, a turn over it into pieces that carry the same key.
+    """
+    calls: list[list[Exchange]] = []
+    room = 0
+    for part in parts:
+        for piece in _divided(part, limit):
+            if not calls or piece.size > room:
+                calls.append([])
+                room = limit
+            calls[-1].append(piece)
+            room -= piece.size
+    return calls
+
+
+def _divided(part: Exchange, limit: int) -> Iterator[Exchange]:
+    if part.size <= limit:
+        yield part
+        return
+    group: list[Turn] = []
+    room = limit
+    for turn in (piece for whole in part.turns for piece in _pieces(whole, limit)):
+        if group and turn.size > room:
+            yield Exchange(tuple(group))
+            group, room = [], limit
+        group.append(turn)
+        room -= turn.size
+    yield Exchange(tuple(group))
+
+
+def _pieces(turn: Turn, limit: int) -> Iterator[Turn]:
+    if turn.size <= limit:
+        yield turn
+        return
+    width = max(1, limit - 12)  # the label's room
+    for text in _cuts(turn.text, width):
+        yield replace(turn, text=text, tools=())
+    for line in turn.tools:
+        for text in _cuts(line, width):
+            yield replace(turn, text="", tools=(text,))
+
+
+def _cuts(text: str, width: int) -> Iterator[str]:
+    """The text in pieces of at most ``width``, cut after a line or a word where one ends in the second half."""
+    at = 0
+    while at < len(text):
+        end = at + width
+        if end < len(text):
+            soft = max(text.rfind("\n", at + width // 2, end), text.rfind(" ", at + width // 2, end)) + 1
+            end = soft or end
+        yield text[at:end]
+        at = end
+
+
+class Reader:
+    """Reads one session's slices, in order, into turns; streams, and never raises on what a line holds.
+
+    Prompts that were queued while Claude worked are held back until it is certain that the transcript does not repeat
+    them: ``pending`` shows them, ``settle`` gives them out when the session is over. A later reader goes on where this
+    one stopped when it is made with this one's ``carry``; without it such prompts come again, under the same keys.
+    """
+
+    def __init__(self, *, keep_sidechains: bool = False, carry: str = "", describing: bool = True) -> None:
+        """``keep_sidechains``: also give out sub-agents' lines. ``carry``: a former reader's, '' for a fresh start.
+
+        ``describing``: whether ``tools`` says what each use was; without, it holds the names, and reading is faster.
+        """
+        self._keep_sidechains = keep_sidechains
+        self._describing = describing
+        self._queue = _queue(carry)
+        self._seen: OrderedDict[str, None] = OrderedDict()
+
+    def read(self, lines: Iterable[bytes]) -> Iterator[Turn]:
+        """The turns of these lines, each key once."""
+        for value in kept(lines):
+            if value.get("isSidechain") is not True or self._keep_sidechains:
+                turns = self._turns(value)
+                if turns:
+                    yield from self._fresh(turns)
+
+    @property
+    def pending(self) -> tuple[Turn, ...]:
+        """Queued prompts that so far stand nowhere else; they may still be repeated or taken back."""
+        return tuple(map(_queued_turn, self._queue.open))
+
+    @property
+    def carry(self) -> str:
+        """What a later reader of the same session has to know (JSON), '' when nothing is queued."""
+        return json.dumps(self._queue.dump()) if self._queue.entries else ""
+
+    def settle(self) -> list[Turn]:
+        """The session is over: the pending prompts, which are then pending no more."""
+        return list(self._fresh(map(_queued_turn, self._queue.settle())))
+
+    def _fresh(self, turns: Iterable[Turn]) -> Iterator[Turn]:
+        for turn in turns:
+            if turn.key not in self._seen:
+                self._seen[turn.key] = None
+                if len(self._seen) > _REMEMBERED:
+                    self._seen.popitem(last=False)
+                yield turn
+
+    def _turns(self, value: dict[str, Any]) -> list[Turn]:
+        kind = value["type"]
+        if kind == "memoria-note":  # capture's own line: the summary that PostCompact brought
+            return [_turn(value, "note", _string(value, "text"))]
+        if kind == "queue-operation":
+            return [_queued_turn(entry) for entry in self._queue_operation(value)]
+        if kind == "assistant":
+            lost = self._queue.certain(_string(value, "timestamp")) if self._queue.entries else []
+            return [*map(_queued_turn, lost), *_assistant(value, self._describing)]
+        turns = _user(value) if kind == "user" else _queued_command(value)
+        if self._queue.entries:
+            for turn in turns:
+                if turn.role == "user":
+                    self._queue.seen(turn.text)
+        return turns
+
+    def _queue_operation(self, value: dict[str, Any]) -> list[Queued]:
+        operation, time = value.get("operation"), _string(value, "timestamp")
+        content = value.get("content")
+        text = prompt.clean(prompt.plain(content)).strip()
+        if operation == "enqueue":
+            words = "" if _is_notice(text) else prompt.clean(prompt.spoken(content)).strip()
+            where = (_string(value, "sessionId"), time, _string(value, "cwd"), _string(value, "gitBranch"))
+            return self._queue.enqueue(Queued(words or text, *where, said=not words))
+        if operation in ("remove", "dequeue"):
+            self._queue.close(text, time)
+        elif operation == "popAll":
+            self._queue.take_back(text)
+        return []
+
+
+def _queue(carry: str) -> Queue:
+    """A carry that cannot be read is no reason to lose a session: its prompts come from their lines again."""
+    try:
+        return Queue.load(json.loads(carry)) if carry else Queue()
+    except (ValueError, KeyError, TypeError):
+        return Queue()
+
+
+def _is_notice(text: str) -> bool:
+    """Background tasks queue their notices as JSON among the user's prompts."""
+    return text.startswith('{"task_id":')
+
+
+def _queued_turn(entry: Queued) -> Turn:
+    key = _digest("\n".join((entry.session, entry.time, entry.text)))
+    return Turn(key, "user", entry.text, time=clock.parse(entry.time), cwd=entry.cwd, branch=entry.branch)
+
+
+def _assistant(value: dict[str, Any], describing: bool) -> list[Turn]:
+    message = value.get("message")
+    if value.get("isApiErrorMessage") is True or (isinstance(message, dict) and message.get("model") == "<synthetic>"):
+        return []  # the client's own words: an error of the service, "No response requested."
+    content = message.get("content") if isinstance(message, dict) else message
+    if isinstance(content, str):
+        content = [{"type": "text", "text": content}]
+    if not isinstance(content, list):
+        return []
+    blocks = [block for block in content if isinstance(block, dict)]
+    texts = [block.get("text") for block in blocks if block.get("type") == "text"]
+    uses = [block for block in blocks if block.get("type") == "tool_use"]
+    texts += [use["input"]["plan"] for use in uses if _holds_plan(use)]
+    text = "\n\n".join(text for text in texts if isinstance(text, str) and text.strip())
+    tools = tuple([_line(str(use.get("name", "tool")), use.get("input"), describing) for use in uses])
+    return [_turn(value, "assistant", text, tools)] if text or tools else []
+
+
+def _line(name: str, given: object, describing: bool) -> str:
+    return prompt.clean(describe(name, given) if describing else name)
+
+
+def _holds_plan(use: dict[str, Any]) -> bool:
+    """A plan put before the user is text, and the whole of it matters."""
+    given = use.get("input")
+    return use.get("name") in ("ExitPlanMode", "exit_plan_mode") and isinstance(given, dict) and bool(given.get("plan"))
+
+
+def _user(value: dict[str, Any]) -> list[Turn]:
+    message = value.get("message")
+    content = message.get("content") if isinstance(message, dict) else message
+    blocks = content if isinstance(content, list) else [content]
+    if all(map(is_silent, blocks)):  # what most of these lines are
+        return []
+    telling = [(block, prompt.plain(output(block))) for block in blocks if _is_result(block) and not is_silent(block)]
+    replies = [prompt.reply(text) for _, text in telling]
+    words = [spoken for spoken, _ in filter(None, replies)]
+    marks = [mark for _, mark in filter(None, replies)]
+    if _is_typed(value):
+        stops = [block for block in blocks if prompt.is_interruption(prompt.plain([block]))]
+        words.append(prompt.spoken([block for block in blocks if not _is_result(block) and block not in stops]))
+        marks += [prompt.INTERRUPTED] * bool(stops)
+    failures = [_failure(*one) for one, reply in zip(telling, replies, strict=True) if reply is None]
+    user, note, error = _joined(words), _joined(marks), _joined(failures)
+    if user and "planContent" in value:  # the client's "Implement the following plan", not typed
+        user, note = "", _joined((prompt.APPROVED, user, note))
+    roles: tuple[tuple[Role, str], ...] = (("user", user), ("note", note), ("error", error))
+    said = [(role, text) for role, text in roles if text]
+    return [_turn(value, role, text, part=role if number else "") for number, (role, text) in enumerate(said)]
+
+
+def _joined(parts: Iterable[str]) -> str:
+    return "\n".join(dict.fromkeys(part for part in parts if part))
+
+
+def _is_result(block: object) -> TypeGuard[dict[str, Any]]:
+    return isinstance(block, dict) and block.get("type") == "tool_result"
+
+
+def _is_typed(value: dict[str, Any]) -> bool:
+    """Whether a person's words can stand on this line: not the client's own messages, summaries and notices."""
+    if any(value.get(flag) is True for flag in ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly")):
+        return False
+    origin = value.get("origin")
+    kind = origin.get("kind") if isinstance(origin, dict) else None
+    return kind == "human" or (kind is None and value.get("promptSource") != "system")
+
+
+def _queued_command(value: dict[str, Any]) -> list[Turn]:
+    """A prompt typed while Claude worked, as newer clients repeat it once it was handed over."""
+    attachment = value.get("attachment")
+    if not isinstance(attachment, dict) or attachment.get("type") != "queued_command" or value.get("isMeta") is True:
+        return []
+    if attachment.get("commandMode") in ("task-notification", "system") or not _is_typed(attachment):
+        return []
+    text = prompt.spoken(attachment.get("prompt"))
+    return [_turn(value, "user", text)] if text and not _is_notice(text) else []
+
+
+def _failure(block: dict[str, Any], text: str) -> str:
+    """The first and last lines of a failed tool's output after its exit status; '' when it did not fail."""
+    status = _STATUS.search(text)
+    if block.get("is_error") is not True and status is None:
+        return ""
+    text = _TAGS.sub("", text).strip()
+    code = _EXIT.match(text)
+    lines = [line.rstrip() for line in text[code.end() if code else 0 :].splitlines() if line.strip()]
+    if len(lines) > _ERROR_HEAD + _ERROR_TAIL:
+        lines = [*lines[:_ERROR_HEAD], "…", *lines[-_ERROR_TAIL:]]
+    width = _ERROR_CHARS // max(1, len(lines))
+    short = "\n".join(line if len(line) <= max(width, 160) else line[: max(width, 160)] + "…" for line in lines)
+    number = code[1] if code else status[1] if status else ""
+    return ": ".join(part for part in (f"exit {number}" if number else "", short) if part) or "failed without a word"
+
+
+def _turn(value: dict[str, Any], role: Role, text: str, tools: tuple[str, ...] = (), *, part: str = "") -> Turn:
+    message = value.get("message")
+    return Turn(
+        key=_key(value, part),
+        role=role,
+        text=prompt.clean(text).strip(),
+        tools=tools,
+        time=clock.parse(value.get("timestamp")),
+        message_id=_string(message, "id") if isinstance(message, dict) else "",
+        cwd=_string(value, "cwd"),
+        branch=_string(value, "gitBranch"),
+        sidechain=value.get("isSidechain") is True,
+    )
+
+
+def _key(value: dict[str, Any], part: str) -> str:
+    """``part`` tells further turns of one line from its first."""
+    uuid = value.get("uuid")
+    if isinstance(uuid, str) and uuid:
+        return _digest(f"{uuid}#{part}" if part else uuid)
+    body = json.dumps([value.get(name) for name in ("type", "timestamp", "message", "attachment")], sort_keys=True)
+    return _digest(f"{body}#{part}")
+
+
+def _digest(text: str) -> str:
+    """Ten characters of base32: 50 bits; that any two of 30,000 turns collide has a chance of one in two million."""
+    digest = hashlib.sha1(text.encode("utf-8", "replace"), usedforsecurity=False).digest()
+    bits = int.from_bytes(digest[:7], "big") >> 6
+    high, low = bits >> 30, bits & 0x3FFFFFFF
+    return _PAIRS[high >> 10] + _PAIRS[high & 1023] + _PAIRS[low >> 20] + _PAIRS[low >> 10 & 1023] + _PAIRS[low & 1023]
+
+
+def _string(value: dict[str, Any], name: str) -> str:
+    found = value.get(name)
+    return prompt.clean(found) if isinstance(found, str) else ""

@@ -1,0 +1,291 @@
+"""Article: one page of the wiki, read and written without losing a byte that a person put there.
+
+A page is frontmatter, a title, a summary and sections. memoria writes the sections ``Key Points`` (one claim a line,
+each with the entries it came from), ``Related`` and ``History``; every other section, line and frontmatter key stays
+as it is. Does not know where claims come from.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import date
+
+from memoria.ground import markdown
+
+KEY_POINTS, RELATED, HISTORY = "Key Points", "Related", "History"
+FOLDERS = {"concept": "concepts", "connection": "connections", "qa": "qa"}
+
+SIMILAR = 0.6  # share of common words from which two sentences are taken for the same statement
+
+_SOURCE = re.compile(r"\s*\[\[(daily/\d{4}-\d{2}-\d{2}#\^e-[0-9a-z]+)(?:\|[^\]]*)?\]\]")
+_BULLET = re.compile(r"[-*+] ")
+_BLOCK = re.compile(r"\s\^[A-Za-z0-9-]+\s*$")
+_UNTIL = re.compile(r"Until (\d{4}-\d{2}-\d{2}): ")
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One fact and the entries it came from, as link targets (``daily/2026-11-21#^e-01k9x2``)."""
+
+    text: str
+    sources: tuple[str, ...]
+
+    @classmethod
+    def parse(cls, row: str) -> Claim | None:
+        """The claim on a bullet line, None when the line is none."""
+        if not _BULLET.match(row):
+            return None
+        text = _SOURCE.sub("", _BLOCK.sub("", row[2:]))
+        return cls(text.strip(), tuple(match[1] for match in _SOURCE.finditer(row)))
+
+    def render(self) -> str:
+        """The claim as a bullet line."""
+        return " ".join([f"- {self.text}", *(f"[[{source}]]" for source in self.sources)])
+
+    def same_as(self, text: str) -> bool:
+        """Whether ``text`` says the same in the same words."""
+        return words(self.text) == words(text)
+
+    @property
+    def day(self) -> str:
+        """ISO day of the newest entry it came from; ``""`` when it names none."""
+        return max((source.removeprefix("daily/")[:10] for source in self.sources), default="")
+
+
+def words(text: str) -> list[str]:
+    """The words of a text, without case and punctuation, for comparing."""
+    return [word.casefold() for word in _WORD.findall(text)]
+
+
+def likeness(one: str, other: str) -> float:
+    """The share of words that two texts have in common, 0 to 1."""
+    first, second = set(words(one)), set(words(other))
+    return len(first & second) / len(first | second) if first and second else 0.0
+
+
+@dataclass(slots=True)
+class Section:
+    """A ``## heading`` and the lines below it, as they stand; ``raw`` is the heading's whole line."""
+
+    heading: str
+    raw: str
+    rows: list[str] = field(default_factory=list)
+
+    def add(self, *block: str) -> None:
+        """Put lines after the section's last text."""
+        end = len(self.rows)
+        while end and not self.rows[end - 1].strip():
+            end -= 1
+        if end == 0:
+            self.rows.insert(0, "")  # a blank line below the heading
+            end = 1
+        self.rows[end:end] = block
+
+    def named(self, heading: str) -> bool:
+        """Whether this is the section of that name."""
+        return self.heading.casefold() == heading.casefold()
+
+    def block(self, number: int) -> int:
+        """The row after the list item that begins at ``number``: its indented lines belong to it."""
+        end = number + 1
+        while end < len(self.rows) and self.rows[end][:1] in (" ", "\t") and self.rows[end].strip():
+            end += 1
+        return end
+
+
+class Article:
+    """A page; ``slug`` is its path inside the wiki without ``.md``, e.g. ``concepts/flush-race``."""
+
+    def __init__(self, slug: str, text: str) -> None:
+        """ValueError when the frontmatter is not valid YAML."""
+        self.slug = slug
+        self.mark = "\ufeff" if text.startswith("\ufeff") else ""  # some editors begin a file with it
+        text = text.removeprefix(self.mark)
+        lines = text.count("\n")
+        self.newline = "\r\n" if lines and text.count("\r\n") == lines else "\n"  # of a mixture each stays in its line
+        text = text.replace(self.newline, "\n")
+        raw, body = markdown.split_frontmatter(text)
+        self.front = markdown.Frontmatter(raw or "")
+        self._head = text.removesuffix(body), self.front.raw
+        self.lead: list[str] = []  # everything before the first section: title and summary
+        self.sections: list[Section] = []
+        fence = ""
+        for row in body.split("\n"):
+            opened = row.lstrip()[:3]
+            if opened in ("```", "~~~") and fence in ("", opened):
+                fence = "" if fence else opened
+            if row.startswith("## ") and not fence:
+                self.sections.append(Section(row[3:].strip(), row))
+            else:
+                (self.sections[-1].rows if self.sections else self.lead).append(row)
+
+    @classmethod
+    def new(cls, slug: str, title: str, summary: str, day: date) -> Article:
+        """A fresh page without claims."""
+        article = cls(slug, f"\n# {markdown.line(title)}\n\n{markdown.line(summary)}\n")
+        article.front.set("title", markdown.line(title))
+        for key in ("aliases", "tags", "sources"):
+            article.front.set(key, [])
+        article.front.set("created", day.isoformat())
+        article.front.set("updated", day.isoformat())
+        return article
+
+    def render(self) -> str:
+        """The page's text; what was not changed is as it was read, byte for byte."""
+        rows = list(self.lead)
+        for section in self.sections:
+            rows += [section.raw, *section.rows]
+        head, raw = self._head
+        if self.front.raw != raw:
+            head = f"---\n{self.front.raw}\n---\n"
+        text = head + "\n".join(rows)
+        return self.mark + (text.replace("\n", self.newline) if self.newline != "\n" else text)
+
+    @property
+    def name(self) -> str:
+        """The slug's last part."""
+        return self.slug.rsplit("/", 1)[-1]
+
+    @property
+    def title(self) -> str:
+        """The title: frontmatter, else the first heading, else the slug."""
+        heading = next((row[2:].strip() for row in self.lead if row.startswith("# ")), "")
+        return self.front.text("title") or heading or self.name
+
+    @property
+    def aliases(self) -> list[str]:
+        """Other names of the page."""
+        return self.front.texts("aliases")
+
+    @property
+    def tags(self) -> list[str]:
+        """The page's tags, without #."""
+        return self.front.texts("tags")
+
+    @property
+    def updated(self) -> str:
+        """ISO day of the newest entry in it."""
+        return self.front.text("updated")
+
+    @property
+    def summary(self) -> str:
+        """The first paragraph below the title, on one line."""
+        paragraph: list[str] = []
+        for row in self.lead:
+            if row.startswith("# ") or (not row.strip() and not paragraph):
+                continue
+            if not row.strip():
+                break
+            paragraph.append(row.strip())
+        return " ".join(paragraph)
+
+    @property
+    def claims(self) -> list[Claim]:
+        """The current claims, in order: the key points, and what a person moved with its source to another section."""
+        return [claim for _, _, claim in self._claims()]
+
+    @property
+    def past(self) -> list[Claim]:
+        """The claims under History."""
+        rows = [row for section in self.sections if section.named(HISTORY) for row in section.rows]
+        claims = [claim for row in rows if (claim := Claim.parse(row))]
+        return [Claim(_UNTIL.sub("", claim.text, count=1), claim.sources) for claim in claims]
+
+    @property
+    def links(self) -> list[markdown.Link]:
+        """Every wikilink on the page."""
+        rows = [*self.lead, *(row for section in self.sections for row in section.rows)]
+        return markdown.links("\n".join(rows))
+
+    def section(self, heading: str) -> Section:
+        """The section, made at its place when missing (key points first, history last)."""
+        for section in self.sections:
+            if section.named(heading):
+                return section
+        order = (KEY_POINTS, RELATED, HISTORY)
+        later = order[order.index(heading) + 1 :]
+        place = next((n for n, other in enumerate(self.sections) if any(map(other.named, later))), len(self.sections))
+        section = Section(heading, f"## {heading}", [""])  # the blank line before the next heading, or the file's end
+        before = self.sections[place - 1].rows if place else self.lead
+        if place == len(self.sections):  # the page ended in one line end, and ends so again
+            while before and not before[-1].strip():
+                before.pop()
+        if not before or before[-1].strip():
+            before.append("")
+        self.sections.insert(place, section)
+        return section
+
+    def _claims(self) -> Iterator[tuple[Section, int, Claim]]:
+        for section in self.sections:
+            if section.named(RELATED) or section.named(HISTORY):
+                continue
+            for number, row in enumerate(section.rows):
+                claim = Claim.parse(row)
+                if claim and (claim.sources or section.named(KEY_POINTS)):
+                    yield section, number, claim
+
+    def holds(self, text: str) -> bool:
+        """Whether a current claim says this in the same words."""
+        return any(claim.same_as(text) for claim in self.claims)
+
+    def say(self, claim: Claim) -> bool:
+        """Add a claim; one that stands already only gains the new sources. Returns whether anything changed.
+
+        What was superseded does not come back from the entries that said it then.
+        """
+        told = {source for past in self.past if past.same_as(claim.text) for source in past.sources}
+        sources = tuple(source for source in claim.sources if source not in told)
+        if not sources:
+            return False
+        for section, number, known in self._claims():
+            if known.same_as(claim.text):
+                fresh = [source for source in sources if source not in known.sources]
+                row = section.rows[number].rstrip()
+                block = _BLOCK.search(row)  # a block id stays the line's last word
+                end = block.start() if block else len(row)
+                section.rows[number] = row[:end] + "".join(f" [[{source}]]" for source in fresh) + row[end:]
+                return bool(fresh)
+        self.section(KEY_POINTS).add(Claim(claim.text, sources).render())
+        return True
+
+    def supersede(self, old: Claim, day: str) -> None:
+        """Move a claim that no longer holds to the history, with its indented lines, dated."""
+        section, number, _ = next(found for found in self._claims() if found[2] == old)
+        end = section.block(number)
+        first, *rest = section.rows[number:end]
+        del section.rows[number:end]
+        self.section(HISTORY).add(f"- Until {day}: {first[2:]}", *rest)
+
+    def remember(self, claim: Claim, day: str) -> None:
+        """Put a claim that was outdated before it came in straight under History."""
+        if not any(past.same_as(claim.text) for past in self.past):
+            self.section(HISTORY).add(f"- Until {day}: {claim.render()[2:]}")
+
+    def relate(self, slug: str, title: str, why: str = "") -> bool:
+        """Link another page under Related unless the page links it already; returns whether it was added."""
+        name = slug.rsplit("/", 1)[-1]
+        if slug == self.slug or any(link.target.removesuffix(".md") in (slug, name) for link in self.links):
+            return False
+        reason = f": {markdown.line(why)}" if why else ""
+        self.section(RELATED).add(f"- [[{slug}|{shown(title)}]]{reason}")
+        return True
+
+    def extend(self, key: str, values: Iterable[str]) -> None:
+        """Add values to a list in the frontmatter, each once."""
+        self.front.add(key, list(values))
+
+    def touch(self, day: date) -> None:
+        """An entry of this day went in; history that is brought in later may be older than the page."""
+        said = day.isoformat()
+        if said > self.updated:
+            self.front.set("updated", said)
+        if said < self.front.text("created"):
+            self.front.set("created", said)
+
+
+def shown(title: str) -> str:
+    """A title as it can stand in a wikilink."""
+    return re.sub(r"[\[\]|]", " ", title).strip()

@@ -1,0 +1,320 @@
+"""Draft: the articles as a compile's answer would leave them, checked claim by claim before anything is written.
+
+What a model answers is a proposal. A claim is taken only with sources that exist and precise parts that those sources
+hold; a link only to a page that exists; a page only with a claim. What the user corrected yields only to another
+correction, and what a person took out of a page does not come back from the entries it came from. What is not taken
+is named in ``refused``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date
+from typing import Any
+
+from memoria.daily.daily_log import Entry
+from memoria.ground import markdown
+from memoria.ground.errors import DropRefusedError
+from memoria.wiki import evidence
+from memoria.wiki.article import FOLDERS, RELATED, SIMILAR, Article, Claim, likeness, words
+from memoria.wiki.folder import Wiki, find_slug, slugify
+from memoria.wiki.transaction import digest
+
+JsonObject = dict[str, Any]
+MOST_RELATED = 30  # links under Related; a hub that everything points to stays readable
+LEAST_RELATED = 2  # a concept links at least this many others when they exist
+FEW = 3  # claims of one page that may always be outdated in one compile, whatever the share
+
+_NOISE = frozenset(("a", "an", "and", "for", "in", "of", "on", "the", "to", "with"))
+_ENDING = re.compile(r"(?<=\w{4})(?:ing|ed|es|s)$")
+_ANCHOR = re.compile(r"(?:^|\s)\^([A-Za-z0-9-]+)[ \t]*$", re.MULTILINE)
+
+
+class Draft:
+    """Changes to a wiki in memory, made from one answer about some entries."""
+
+    def __init__(
+        self,
+        wiki: Wiki,
+        entries: Sequence[Entry],
+        *,
+        names: Mapping[str, Sequence[str]] | None = None,
+        entry_at: Callable[[str], Entry | None] = lambda _: None,
+        touched: Mapping[str, set[str]] | None = None,
+    ) -> None:
+        """``names``: every page's slug with its title and aliases.
+
+        ``entry_at`` reads the entry behind a source; ``touched`` maps entries that a compile took in before, and that
+        have not changed since, to the slugs that compile wrote.
+        """
+        self.wiki = wiki
+        self.entries = {entry.id: entry for entry in entries}
+        self.names = dict(names if names is not None else dict.fromkeys(wiki.slugs(), ()))
+        self.slugs = set(self.names)
+        self.entry_at = entry_at
+        self.touched = touched or {}
+        self.articles: dict[str, Article] = {}
+        self.read: dict[str, str] = {}
+        self.before: dict[str, Article] = {}
+        self.created: list[str] = []
+        self.refused: list[str] = []
+        self._by_name = {name.casefold(): slug for slug, known in self.names.items() for name in known}
+
+    def take(self, answer: JsonObject, near: Sequence[str]) -> None:
+        """Work the answer in. ``near``: slugs of existing pages about the same things, best first."""
+        taken: list[tuple[Article, JsonObject]] = []
+        for proposal in answer["articles"]:
+            article = self._article(proposal, near, answer["articles"])
+            if article:
+                taken.append((article, proposal))
+        for article, proposal in taken:
+            for related in proposal["related"]:
+                self._link(article, find_slug(related["slug"], self.slugs), related.get("why", ""))
+        for article, _ in taken:
+            self._link_enough(article, [*(other.slug for other, _ in taken), *near])
+
+    def changes(self) -> dict[str, bytes]:
+        """New texts by path inside the wiki; pages that are as they were are left out."""
+        texts = {f"{slug}.md": Wiki.encode(article) for slug, article in self.articles.items()}
+        return {name: data for name, data in texts.items() if digest(data) != self.read.get(name, "")}
+
+    def check(self, share: float) -> None:
+        """DropRefusedError when a page would lose more than ``share`` of its claims, or what a link points at."""
+        for slug, old in self.before.items():
+            new = self.articles[slug]
+            left = [claim for claim in old.claims if new.holds(claim.text)]
+            lost = len(old.claims) - len(left)
+            if lost > FEW and lost > share * len(old.claims):
+                raise DropRefusedError(slug, f"{lost} of its {len(old.claims)} claims would no longer be current")
+            anchors = set(_ANCHOR.findall(old.render())) - set(_ANCHOR.findall(new.render()))
+            if anchors:
+                raise DropRefusedError(slug, f"the link target ^{min(anchors)} would go")
+
+    def _refuse(self, reason: str) -> None:
+        """One line, although it quotes the model: it is printed among lines of ours."""
+        self.refused.append(" ".join(reason.split()))
+
+    # one page
+
+    def _article(self, proposal: JsonObject, near: Sequence[str], all_: Sequence[JsonObject]) -> Article | None:
+        slug = self._slug(proposal, near, all_)
+        claims = [claim for row in proposal["claims"] if (claim := self._checked(row, proposal["title"], slug))]
+        article = self._open(slug) if slug in self.slugs else None
+        if article is None and slug in self.slugs:  # it is there and cannot be read: a person has to mend it first
+            self._refuse(f"{slug}: its frontmatter is broken; mend it, then compile again")
+            return None
+        if not claims and (article is None or not proposal["related"]):
+            if not proposal["claims"]:
+                self._refuse(f"{proposal['title']}: no claim with a source; not written")
+            return None
+        if article is None:
+            day = min(date.fromisoformat(claim.day) for claim in claims)
+            article = Article.new(slug, proposal["title"], self._summary(proposal, claims), day)
+            self.articles[slug] = article
+            self._enter(slug, proposal["title"])
+            self.created.append(slug)
+        self._add(article, claims, proposal, near)
+        return article
+
+    def _summary(self, proposal: JsonObject, claims: list[Claim]) -> str:
+        """The proposal's summary when its precise parts stand in some entry of the batch, else the first claim."""
+        every = "\n".join(map(_text, self.entries.values()))
+        if proposal["summary"] and not evidence.unsupported(proposal["summary"], every):
+            return str(proposal["summary"])
+        return claims[0].text
+
+    def _enter(self, slug: str, title: str) -> None:
+        self.slugs.add(slug)
+        self.names[slug] = (title,)
+        self._by_name.setdefault(title.casefold(), slug)
+
+    def _slug(self, proposal: JsonObject, near: Sequence[str], all_: Sequence[JsonObject]) -> str:
+        """The page the proposal means: an existing one by slug, title, alias or nearly so; else a new slug."""
+        title = proposal["title"]
+        known = find_slug(proposal["slug"], self.slugs) or self._by_name.get(title.casefold(), "")
+        known = known or find_slug(title, self.slugs) or self._alike([title, *proposal["aliases"]], near)
+        if known:
+            return known
+        name = slugify(proposal["slug"].rsplit("/", 1)[-1]) or slugify(title) or "untitled"
+        kind = proposal["kind"]
+        if kind == "connection" and len(self._ends(proposal, all_)) < LEAST_RELATED:
+            kind = "concept"  # what connects fewer than two pages is a page of its own
+        return f"{FOLDERS[kind]}/{name}"
+
+    def _ends(self, proposal: JsonObject, all_: Sequence[JsonObject]) -> set[str]:
+        coming = {other["slug"].rsplit("/", 1)[-1] for other in all_ if other is not proposal and other["claims"]}
+        ends = (related["slug"] for related in proposal["related"])
+        return {
+            end.rsplit("/", 1)[-1] for end in ends if find_slug(end, self.slugs) or end.rsplit("/", 1)[-1] in coming
+        }
+
+    def _alike(self, titles: Sequence[str], near: Sequence[str]) -> str:
+        """The near (or just founded) page whose title or alias has the same words but for endings and little words."""
+        wanted = [_stems(title) for title in titles]
+        for slug in [*near, *self.created]:
+            for name in (*self.names.get(slug, ()), slug.rsplit("/", 1)[-1].replace("-", " ")):
+                if any(stems and stems == _stems(name) for stems in wanted):
+                    return slug
+        return ""
+
+    def _open(self, slug: str) -> Article | None:
+        if slug in self.articles:
+            return self.articles[slug]
+        try:
+            data = self.wiki.read(slug)
+            if data is None:
+                return None
+            article = self.wiki.parse(slug, data)
+        except ValueError:
+            return None
+        # What is written back must have been made from exactly these bytes.
+        self.read[f"{slug}.md"] = digest(data)
+        self.before[slug] = self.wiki.parse(slug, data)
+        self.articles[slug] = article
+        return article
+
+    def _add(self, article: Article, claims: list[Claim], proposal: JsonObject, near: Sequence[str]) -> None:
+        old = {row["text"]: row.get("supersedes", "") for row in proposal["claims"]}
+        written = [claim for claim in claims if self._place(article, claim, old.get(claim.text, ""), near)]
+        article.extend("tags", (slugify(tag) for tag in proposal["tags"]))
+        aliases = (markdown.line(alias) for alias in proposal["aliases"])
+        article.extend("aliases", (alias for alias in aliases if alias.casefold() not in self._by_name))
+        article.extend("sources", (f"[[{source.split('#')[0]}]]" for claim in written for source in claim.sources))
+        for claim in written:
+            article.touch(date.fromisoformat(claim.day))
+
+    # one claim
+
+    def _place(self, article: Article, claim: Claim, supersedes: str, near: Sequence[str]) -> bool:
+        """Put a claim where it belongs: current, or straight to the history; False when it changes nothing."""
+        claim = Claim(markdown.line(claim.text), claim.sources)
+        home, old = self._replaced(article, claim, supersedes, near)
+        if old is None or old.same_as(claim.text):
+            return article.say(claim)
+        if self._was_corrected(old) and not self._was_corrected(claim):
+            self._refuse(f"{article.title}: the user corrected this to “{old.text[:120]}”; “{claim.text[:120]}” "
+                                "is not from a correction")  # fmt: skip
+            return False
+        if claim.day < old.day:
+            home.remember(claim, old.day)
+            return True
+        if not article.say(claim):
+            return False
+        home.supersede(old, claim.day)
+        return True
+
+    def _replaced(
+        self, article: Article, claim: Claim, supersedes: str, near: Sequence[str]
+    ) -> tuple[Article, Claim | None]:
+        """The claim that this one outdates, and its page: the one it quotes, or the same with another number."""
+        found = _best(supersedes, article.claims) or _other_value(claim, article.claims)
+        if found or not supersedes:
+            return article, found
+        for slug in near:
+            other = self._open(slug) if slug != article.slug else None
+            found = _best(supersedes, other.claims, 0.8) if other else None
+            if other and found:
+                return other, found
+        return article, None
+
+    def _was_corrected(self, claim: Claim) -> bool:
+        """Whether an entry the claim cites holds a correction by the user about the same: most of its words shared."""
+        for source in claim.sources:
+            entry = self.entries.get(source.rsplit("^e-", 1)[-1]) or self.entry_at(source)
+            events = entry.learned if entry else ()
+            if any(event.kind == "correction" and _covers(event.text, claim.text) for event in events):
+                return True
+        return False
+
+    def _ids(self, row: JsonObject) -> list[str]:
+        names = [source.rsplit("^e-", 1)[-1].strip(" []").removeprefix("e-") for source in row["sources"]]
+        return list(dict.fromkeys(name for name in names if name in self.entries))
+
+    def _checked(self, row: JsonObject, title: str, slug: str) -> Claim | None:
+        ids = self._ids(row)
+        said = f"“{row['text'][:120]}”"
+        if not ids:
+            self._refuse(f"{title}: no known source for {said}")
+            return None
+        if not words(row["text"]):
+            self._refuse(f"{title}: a claim without words")
+            return None
+        missing = evidence.unsupported(row["text"], "\n".join(_text(self.entries[source]) for source in ids))
+        if missing:
+            self._refuse(f"{title}: {', '.join(missing[:5])} not in the source of {said}")
+            return None
+        claim = Claim(row["text"], tuple(self.entries[source].source for source in ids))
+        if all(slug in self.touched.get(source, ()) for source in ids) and not self._stands(slug, claim):
+            self._refuse(f"{title}: the page was written from these entries before and no longer has {said}")
+            return None
+        return claim
+
+    def _stands(self, slug: str, claim: Claim) -> bool:
+        article = self._open(slug)
+        return article is not None and article.holds(markdown.line(claim.text))
+
+    # links
+
+    def _link(self, article: Article, slug: str, why: str = "") -> bool:
+        """Link two pages both ways; False when there is no such page or the page is full."""
+        other = self._open(slug) if slug else None
+        if other is None or other is article or _related_count(article) >= MOST_RELATED:
+            return False
+        linked = article.relate(other.slug, other.title, why)
+        if _related_count(other) < MOST_RELATED:
+            other.relate(article.slug, article.title)
+        return linked
+
+    def _link_enough(self, article: Article, candidates: Iterable[str]) -> None:
+        for slug in candidates:
+            if len({link.target for link in article.links if link.target in self.slugs}) >= LEAST_RELATED:
+                return
+            self._link(article, slug)
+
+
+def _text(entry: Entry) -> str:
+    """What an entry says, without its marker, whose keys and ids support nothing."""
+    lists = (entry.key_exchanges, entry.decisions, entry.lessons, entry.action_items)
+    learned = [event.text for event in entry.learned]
+    parts = [entry.day.isoformat(), entry.project, entry.title, entry.context, *(row for rows in lists for row in rows)]
+    return "\n".join([*parts, *learned])
+
+
+def _related_count(article: Article) -> int:
+    sections = (section for section in article.sections if section.named(RELATED))
+    return sum(row.startswith("- [[") for section in sections for row in section.rows)
+
+
+def _best(text: str, claims: list[Claim], least: float = SIMILAR) -> Claim | None:
+    """The claim that ``text`` quotes: the same words, or nearly all of them."""
+    score, claim = max(((likeness(text, claim.text), claim) for claim in claims), key=lambda pair: pair[0],
+                       default=(0.0, None))  # fmt: skip
+    return claim if score >= least else None
+
+
+def _other_value(claim: Claim, claims: list[Claim]) -> Claim | None:
+    """The claim from other entries that says the same, at least four words of it, with one other number."""
+    new = _tokens(claim.text)
+    for other in claims:
+        old = _tokens(other.text)
+        if len(new) != len(old) or len(new) < 5 or set(claim.sources) & set(other.sources):
+            continue
+        differing = [(one, two) for one, two in zip(new, old, strict=True) if one != two]
+        if len(differing) == 1 and all(token[0].isdigit() for token in differing[0]):
+            return other
+    return None
+
+
+def _tokens(text: str) -> list[str]:
+    return re.findall(r"\d[\d.,:]*\d|\w+", text.casefold())
+
+
+def _stems(title: str) -> frozenset[str]:
+    return frozenset(_ENDING.sub("", word) for word in words(title) if word not in _NOISE)
+
+
+def _covers(event: str, claim: str) -> bool:
+    """Whether two sentences are about the same: half of the shorter one's telling words stand in the other."""
+    first, second = ({_ENDING.sub("", word) for word in words(text) if word not in _NOISE} for text in (event, claim))
+    return bool(first and second) and len(first & second) >= 0.5 * min(len(first), len(second))

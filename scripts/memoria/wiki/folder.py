@@ -1,0 +1,106 @@
+"""Wiki: the folder of articles, what a name in it means, and its index page.
+
+Knows articles and links; does not know daily logs or models. A slug never leaves the folder.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+
+from memoria.base.paths import Paths
+from memoria.wiki.article import FOLDERS, Article
+
+_SLUG = re.compile(r"[^a-z0-9]+")
+INDEX, LOG = "index.md", "log.md"
+
+
+def slugify(text: str) -> str:
+    """``text`` as a slug: lower-case ASCII letters, digits and hyphens, at most 80; ``""`` when nothing is left."""
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
+    slug = _SLUG.sub("-", plain).strip("-")[:80].rstrip("-")
+    if slug:
+        return slug
+    letters = "".join(f"{ord(letter):x}" for letter in text if letter.isalnum())[:40]
+    return f"u{letters}" if letters else ""  # a title without one Latin letter still gets a stable name
+
+
+class Wiki:
+    """The articles below one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @classmethod
+    def of(cls, paths: Paths) -> Wiki:
+        """The wiki of these paths."""
+        return cls(Path(paths.knowledge))
+
+    def path(self, slug: str) -> Path:
+        """Where an article lies; ValueError when the slug would lead out of its folders."""
+        folder, *names = slug.split("/")
+        if folder not in FOLDERS.values() or not names or any(name in ("", ".", "..") for name in names):
+            raise ValueError(f"{slug!r} is no article's path")
+        return self.folder / f"{slug}.md"
+
+    def files(self) -> Iterator[tuple[str, tuple[int, int]]]:
+        """Every article's slug, with its file's time (ns) and size; hidden files and folders are none."""
+        for kind in FOLDERS.values():
+            for folder, folders, names in os.walk(self.folder / kind):
+                folders[:] = [name for name in folders if not name.startswith(".")]
+                inside = os.path.relpath(folder, self.folder).replace(os.sep, "/")
+                for name in names:
+                    if name.endswith(".md") and not name.startswith("."):
+                        try:
+                            status = os.stat(os.path.join(folder, name))  # noqa: PTH116, PTH118 (ten thousand of them)
+                        except OSError:
+                            continue
+                        yield f"{inside}/{name[:-3]}", (status.st_mtime_ns, status.st_size)
+
+    def slugs(self) -> list[str]:
+        """Every article's slug, sorted."""
+        return sorted(slug for slug, _ in self.files())
+
+    def get(self, slug: str) -> Article | None:
+        """The article as it stands on disk; None when there is none. ValueError when its frontmatter is broken."""
+        data = self.read(slug)
+        return None if data is None else self.parse(slug, data)
+
+    def read(self, slug: str) -> bytes | None:
+        """The bytes of an article, None when there is none."""
+        try:
+            return self.path(slug).read_bytes()
+        except FileNotFoundError:
+            return None
+
+    @staticmethod
+    def parse(slug: str, data: bytes) -> Article:
+        """The article in these bytes; ``encode`` gives them back."""
+        return Article(slug, data.decode("utf-8", "surrogateescape"))
+
+    @staticmethod
+    def encode(article: Article) -> bytes:
+        """The bytes of an article."""
+        return article.render().encode("utf-8", "surrogateescape")
+
+    def articles(self) -> Iterator[Article]:
+        """Every article that can be read; one with broken frontmatter is lint's business."""
+        for slug in self.slugs():
+            try:
+                article = self.get(slug)
+            except ValueError:
+                continue
+            if article:
+                yield article
+
+
+def find_slug(name: str, slugs: set[str]) -> str:
+    """The slug that a model or a person means by ``name`` (``x``, ``concepts/x``, ``X.md``); ``""`` when none."""
+    wanted = name.strip().removesuffix(".md").removeprefix("knowledge/")
+    if wanted in slugs:
+        return wanted
+    bare = slugify(wanted.rsplit("/", 1)[-1])
+    return next((f"{folder}/{bare}" for folder in FOLDERS.values() if f"{folder}/{bare}" in slugs), "")

@@ -1,0 +1,145 @@
+"""Catalog: the wiki's index page, its full lists and its log, written by code.
+
+``index.md`` is where a reader begins and stays one page, however many articles there are; ``lists/`` names them all.
+``log.md`` says what each compile took in, and is what a lost ledger is rebuilt from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from memoria.daily.daily_log import Entry, render
+from memoria.wiki.article import shown
+from memoria.wiki.article_cache import Row
+from memoria.wiki.folder import INDEX
+
+HEADINGS = {"concepts": "Concepts", "connections": "Connections", "qa": "Questions and answers"}
+WHOLE = 200  # articles that the index still names one by one
+LATEST = 25  # of each kind, once there are more
+SUMMARY_CHARS = 240
+
+_ENTRY = re.compile(r"\[\[daily/\d{4}-\d{2}-\d{2}#\^e-([0-9a-z]+)")
+_PAGE = re.compile(r"\[\[((?:concepts|connections|qa)/[^\]|#]+)")
+_TOOK = re.compile(r"([0-9a-z]+):([0-9a-f]{8})")
+
+INTRO = """# Knowledge
+
+Start here. Each article holds what was learned about one thing, every claim with a link to the conversation it came
+from; what no longer holds stands dated under its History. What each compile did is in [[log]]. memoria keeps this page;
+edit the articles as you like, your changes stay.
+"""
+LOG_INTRO = "# Log\n\nWhat each compile took in, newest last.\n"
+LIST_INTRO = "\nEvery article of this kind and letter. memoria keeps this page; start at [[index]].\n\n"
+
+
+def index(rows: Iterable[Row]) -> str:
+    """The text of ``index.md``: by kind and title; of many only the latest, with links to the lists of all."""
+    groups = _groups(rows)
+    many = sum(map(len, groups.values())) > WHOLE
+    parts = [INTRO]
+    for folder, group in groups.items():
+        heading = HEADINGS[folder]
+        if not many:
+            parts += [f"\n## {heading}\n\n", *map(_line, group)]
+            continue
+        latest = sorted(sorted(group, key=lambda row: row.slug), key=lambda row: row.updated, reverse=True)[:LATEST]
+        letters = [f"[[lists/{folder}-{letter}|{letter.upper()}]] {len(each)}" for letter, each in _letters(group)]
+        parts += [f"\n## {heading}\n\n", f"All {len(group):,}: {' · '.join(letters)}\n\nLatest:\n\n"]
+        parts += map(_line, latest)
+    return "".join(parts)
+
+
+def pages(rows: Collection[Row], folder: Path) -> dict[str, bytes | None]:
+    """``index.md`` and the full lists by path inside the wiki; None for a list in ``folder`` that is no more."""
+    found: dict[str, bytes | None] = {f"lists/{path.name}": None for path in (folder / "lists").glob("*.md")}
+    found |= {name: text.encode() for name, text in lists(rows).items()}
+    return found | {INDEX: index(rows).encode()}
+
+
+def lists(rows: Iterable[Row]) -> dict[str, str]:
+    """The texts of the full lists by path inside the wiki; none while the index names every article itself."""
+    groups = _groups(rows)
+    if sum(map(len, groups.values())) <= WHOLE:
+        return {}
+    return {
+        f"lists/{folder}-{letter}.md": f"# {HEADINGS[folder]}: {letter.upper()}\n{LIST_INTRO}"
+        + "".join(map(_line, each))
+        for folder, group in groups.items()
+        for letter, each in _letters(group)
+    }
+
+
+def _groups(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    groups: dict[str, list[Row]] = {folder: [] for folder in HEADINGS}
+    for row in rows:
+        groups[row.slug.split("/")[0]].append(row)
+    for group in groups.values():
+        group.sort(key=lambda row: (row.title.casefold(), row.slug))
+    return {folder: group for folder, group in groups.items() if group}
+
+
+def _letters(group: Sequence[Row]) -> list[tuple[str, list[Row]]]:
+    found: dict[str, list[Row]] = {}
+    for row in group:
+        first = unicodedata.normalize("NFKD", row.title.strip("`'\" "))[:1].lower()
+        found.setdefault(first if "a" <= first <= "z" else "0-9" if first.isdigit() else "other", []).append(row)
+    return sorted(found.items())
+
+
+def _line(row: Row) -> str:
+    summary = row.summary
+    if len(summary) > SUMMARY_CHARS:
+        summary = summary[:SUMMARY_CHARS].rsplit(" ", 1)[0] + " …"
+    return f"- [[{row.slug}|{shown(row.title)}]]" + (f": {summary}\n" if summary else "\n")
+
+
+def fingerprint(entry: Entry) -> str:
+    """What an entry's text is known by: eight hexadecimal digits that change with it."""
+    return hashlib.sha256(render(entry).encode("utf-8", "replace")).hexdigest()[:8]
+
+
+def log_block(when: datetime, entries: Sequence[Entry], created: Sequence[str], updated: Sequence[str]) -> str:
+    """One compile's lines for ``log.md``; ``when`` in the user's zone."""
+    rows = [f"\n## {when:%Y-%m-%d %H:%M} compile\n"]
+    rows.append("- Took in: " + ", ".join(f"[[{entry.source}|{shown(entry.title) or entry.id}]]" for entry in entries))
+    for label, slugs in (("Created", created), ("Updated", updated)):
+        if slugs:
+            rows.append(f"- {label}: " + ", ".join(f"[[{slug}]]" for slug in slugs))
+    rows.append(f"\n<!-- memoria took={' '.join(f'{entry.id}:{fingerprint(entry)}' for entry in entries)} -->")
+    return "\n".join(rows) + "\n"
+
+
+def filed_block(when: datetime, slug: str) -> str:
+    """The lines for ``log.md`` of an answer that was filed; ``when`` in the user's zone."""
+    return f"\n## {when:%Y-%m-%d %H:%M} query\n- Filed: [[{slug}]]\n"
+
+
+def compiled_entries(log: str) -> set[str]:
+    """The ids of the entries that a log says were taken in."""
+    took = (row for row in log.splitlines() if row.startswith("- Took in: "))
+    return {match[1] for row in took for match in _ENTRY.finditer(row)}
+
+
+def fingerprints(log: str) -> dict[str, str]:
+    """The entries that a log says were taken in, with what their text was known by then (``""``: not said)."""
+    found = dict.fromkeys(compiled_entries(log), "")
+    for row in log.splitlines():
+        if row.startswith("<!-- memoria took="):
+            found.update((match[1], match[2]) for match in _TOOK.finditer(row))
+    return found
+
+
+def touched(log: str, entries: Mapping[str, object]) -> dict[str, set[str]]:
+    """For each of these entries the slugs of the pages that the compiles which took it in wrote."""
+    found: dict[str, set[str]] = {}
+    for block in log.split("\n## "):
+        wrote = {m[1] for row in block.splitlines() if row.startswith(("- Created: ", "- Updated: "))
+                 for m in _PAGE.finditer(row)}  # fmt: skip
+        for entry in compiled_entries(block) & set(entries):
+            found.setdefault(entry, set()).update(wrote)
+    return found

@@ -1,0 +1,90 @@
+"""Vault: what a wikilink points to, among all pages of a home.
+
+A target is a path from the home or from ``knowledge/`` (``daily/2026-11-21``, ``concepts/x``), a page's bare name, or
+one of its titles and aliases; an anchor is a block id or a heading of the page. Reads pages once; knows no search and
+no model.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from memoria.ground.markdown import Link
+from memoria.wiki.article import Article
+
+_BLOCK = re.compile(r"(?:^|\s)\^([A-Za-z0-9-]+)[ \t\r]*$", re.MULTILINE)
+_HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
+_FORMAT = re.compile(r"[\s#|^:%\[\]]+")  # what Obsidian leaves out when it links to a heading
+
+
+def pages(home: Path) -> Iterator[str]:
+    """Every page below ``knowledge/`` and ``daily/``, relative to the home, without ``.md``; hidden ones are none."""
+    for shelf in ("knowledge", "daily"):
+        for path in sorted((home / shelf).rglob("*.md")):
+            inside = path.relative_to(home)
+            if not any(part.startswith(".") for part in inside.parts):
+                yield inside.with_suffix("").as_posix()
+
+
+class Vault:
+    """The pages of one home as links see them. ``articles``: slug -> article, for their titles and aliases."""
+
+    def __init__(self, home: Path, articles: Mapping[str, Article]) -> None:
+        self.home = home
+        self._pages = {page.casefold(): page for page in pages(home)}
+        self._names: dict[str, str] = {}
+        self._anchors: dict[str, tuple[set[str], set[str]]] = {}
+        for page in self._pages.values():
+            self._name(page.rsplit("/", 1)[-1], page)
+        for slug, article in articles.items():
+            for name in (article.title, *article.aliases):
+                self._name(name, f"knowledge/{slug}")
+
+    @classmethod
+    def of(cls, home: Path, articles: Iterable[Article]) -> Vault:
+        """The vault of a home with these articles."""
+        return cls(home, {article.slug: article for article in articles})
+
+    def _name(self, name: str, page: str) -> None:
+        self._names.setdefault(name.casefold(), page)
+
+    def page(self, target: str) -> str:
+        """The page that a link's target means, e.g. ``knowledge/concepts/x``; ``""`` when there is none."""
+        name = target.strip().removesuffix(".md").casefold()
+        return self._pages.get(name) or self._pages.get(f"knowledge/{name}") or self._names.get(name, "")
+
+    def reference(self, target: str, anchor: str = "") -> str:
+        """The target as memoria writes it (``concepts/x``, ``daily/D#^e-…``); ``""`` when it does not resolve."""
+        if self.problem(Link(target, anchor, "")):
+            return ""
+        return self.page(target).removeprefix("knowledge/") + anchor
+
+    def problem(self, link: Link, origin: str = "") -> str:
+        """Why a link leads nowhere, ``""`` when it resolves. ``origin``: the page it is on, for ``[[#heading]]``."""
+        page = self.page(link.target) if link.target else origin
+        if not page:
+            return f"there is no page {link.target!r}"
+        if not link.anchor:
+            return ""
+        blocks, headings = self._anchors_of(page)
+        part = link.anchor.lstrip("#")
+        if part.startswith("^"):
+            return "" if part[1:] in blocks else f"{page} has no block {part}"
+        wanted = _plain(part.rsplit("#", 1)[-1])  # [[page#part#subpart]]
+        return "" if wanted in headings else f"{page} has no heading {part!r}"
+
+    def _anchors_of(self, page: str) -> tuple[set[str], set[str]]:
+        if page not in self._anchors:
+            try:
+                text = (self.home / f"{page}.md").read_text(encoding="utf-8", errors="replace")
+            except OSError:
+                text = ""
+            blocks = {match[1] for match in _BLOCK.finditer(text)}
+            self._anchors[page] = blocks, {_plain(match[1]) for match in _HEADING.finditer(text)}
+        return self._anchors[page]
+
+
+def _plain(heading: str) -> str:
+    return _FORMAT.sub(" ", heading).strip().casefold()

@@ -1,0 +1,104 @@
+"""Unsay: taking out of an article what rests on forgotten entries, or holds a forgotten text.
+
+A claim goes when every entry it cites is forgotten; a source goes from a claim that has another. Where claims went, the
+summary is the first claim that is left and reasons under Related go, because they were written from the same entries.
+Pure but for the article.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from memoria.wiki.article import HISTORY, KEY_POINTS, RELATED, Article, Claim, Section
+
+_DAY = re.compile(r"\[\[(daily/\d{4}-\d{2}-\d{2})")
+
+
+def holds(text: str, needle: str) -> bool:
+    """Whether ``text`` holds ``needle``; case and the kind of white space do not count."""
+    return bool(needle) and folded(needle) in folded(text)
+
+
+def folded(text: str) -> str:
+    """``text`` as it is compared."""
+    return " ".join(text.casefold().split())
+
+
+def unsay(article: Article, sources: Collection[str], needle: str = "") -> int:
+    """Take out what rests on ``sources`` (``daily/D#^e-…``) alone, and every line with ``needle``; how many went."""
+    dropped = 0
+    for section in article.sections:
+        if section.heading in (KEY_POINTS, HISTORY):
+            dropped += _without_sources(section, sources)
+    if dropped:
+        _plain_related(article)
+        _summarise(article)
+    if needle:
+        dropped += _without_text(article, needle)
+    if dropped:
+        _drop_days(article)
+    return dropped
+
+
+def unlink(article: Article, slug: str) -> bool:
+    """Take links to a page that is gone out: a row that begins with one goes, elsewhere the link; whether any was."""
+    pattern = re.compile(rf"\[\[{re.escape(slug)}(?:#[^\]|]*)?(?:\|([^\]]*))?\]\]")
+    before = article.render()
+    for rows in (article.lead, *(section.rows for section in article.sections)):
+        rows[:] = [pattern.sub("(forgotten)", row) for row in rows if not (row[:2] == "- " and pattern.match(row[2:]))]
+    return article.render() != before
+
+
+def _without_sources(section: Section, sources: Collection[str]) -> int:
+    kept: list[str] = []
+    for row in section.rows:
+        claim = Claim.parse(row)
+        cited = set(claim.sources) & set(sources) if claim else set()
+        if claim and cited and cited == set(claim.sources):
+            continue
+        for source in cited:
+            row = re.sub(rf"\s*\[\[{re.escape(source)}(?:\|[^\]]*)?\]\]", "", row)  # noqa: PLW2901 (the row, less a link)
+        kept.append(row)
+    dropped = len(section.rows) - len(kept)
+    section.rows[:] = kept
+    return dropped
+
+
+def _without_text(article: Article, needle: str) -> int:
+    dropped = 0
+    for rows in (article.lead, *(section.rows for section in article.sections)):
+        kept = [row for row in rows if not holds(row, needle)]
+        dropped += len(rows) - len(kept)
+        rows[:] = kept
+    for key in ("aliases", "tags", "sources"):
+        names = article.front.texts(key)
+        left = [name for name in names if not holds(name, needle)]
+        if left != names:
+            article.front.set(key, left)
+            dropped += 1
+    if dropped and not article.summary:
+        _summarise(article)
+    return dropped
+
+
+def _plain_related(article: Article) -> None:
+    for section in article.sections:
+        if section.heading == RELATED:
+            section.rows = [re.sub(r"^(- \[\[[^\]]*\]\]):.*$", r"\1", row) for row in section.rows]
+
+
+def _summarise(article: Article) -> None:
+    claims = article.claims
+    head = [row for row in article.lead if row.startswith("# ")]
+    rest = "\n".join(row for row in article.lead if not row.startswith("# ")).strip("\n").split("\n\n", 1)
+    own = rest[1].split("\n") if len(rest) > 1 else []
+    article.lead[:] = ["", *head, "", *([claims[0].text, ""] if claims else []), *own]
+
+
+def _drop_days(article: Article) -> None:
+    cited = {match for section in article.sections for row in section.rows for match in _DAY.findall(row)}
+    days = article.front.texts("sources")
+    left = [day for day in days if not (found := _DAY.match(day)) or found[1] in cited]
+    if left != days:
+        article.front.set("sources", left)

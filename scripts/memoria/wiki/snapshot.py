@@ -1,0 +1,103 @@
+"""Survey: a home's wiki and daily logs read once, as the rules of lint look at them.
+
+Knows pages, links and entries; judges nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import date
+from functools import cached_property
+from pathlib import Path
+
+from memoria.daily.daily_log import DailyLog, Entry
+from memoria.ground import markdown
+from memoria.ground.home import Home
+from memoria.wiki import index_page
+from memoria.wiki.article import FOLDERS, Article, words
+from memoria.wiki.folder import LOG, Wiki
+from memoria.wiki.links import Vault
+
+
+@dataclass(slots=True)
+class Page:
+    """A file of the wiki; ``article`` is None when its frontmatter is ``problem``."""
+
+    slug: str
+    text: str
+    article: Article | None = None
+    problem: str = ""
+    links: list[markdown.Link] = field(default_factory=list)
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The words of title, summary and claims."""
+        if self.article is None:
+            return frozenset()
+        said = (self.article.summary, *(claim.text for claim in self.article.claims))
+        return frozenset(words(" ".join((self.article.title, *said))))
+
+
+class Survey:
+    """Everything that lint looks at; ``today`` in the user's zone."""
+
+    def __init__(self, home: Home, today: date) -> None:
+        self.home = home
+        self.today = today
+        self.wiki = Wiki.of(home.paths)
+        self.daily = DailyLog.of(home.paths)
+        self.pages = {slug: _page(self.wiki, slug) for slug in self.wiki.slugs()}
+        self.articles = {slug: page.article for slug, page in self.pages.items() if page.article}
+        self.vault = Vault(Path(home.paths.home), self.articles)
+
+    def readable(self) -> Iterator[tuple[str, Article]]:
+        """The articles with sound frontmatter, by slug."""
+        yield from self.articles.items()
+
+    @cached_property
+    def linked(self) -> dict[str, set[str]]:
+        """Slug -> the slugs of the other articles that it links to."""
+        found: dict[str, set[str]] = {}
+        for slug, page in self.pages.items():
+            targets = {self.vault.page(link.target).removeprefix("knowledge/") for link in page.links if link.target}
+            found[slug] = {target for target in targets if target in self.pages and target != slug}
+        return found
+
+    @cached_property
+    def entries(self) -> list[Entry]:
+        """Every entry of the daily logs."""
+        return [entry for day in self.daily.days() for entry in self.daily.entries(day)]
+
+    @cached_property
+    def compiled(self) -> set[str]:
+        """The ids of the entries that the wiki's log says were taken in."""
+        return index_page.compiled_entries(_text(self.wiki.folder / LOG))
+
+    def strays(self) -> Iterator[str]:
+        """Markdown below ``knowledge/`` that stands outside the folders of articles, relative to it."""
+        for path in sorted(self.wiki.folder.rglob("*.md")):
+            inside = path.relative_to(self.wiki.folder)
+            hidden = any(part.startswith(".") for part in inside.parts)
+            if not hidden and len(inside.parts) > 1 and not (len(inside.parts) == 2 and inside.parts[0] in _FOLDERS):
+                yield inside.as_posix()
+
+
+_FOLDERS = {*FOLDERS.values(), "lists"}  # lists of all articles, which a compile writes
+
+
+def _page(wiki: Wiki, slug: str) -> Page:
+    text = _text(wiki.folder / f"{slug}.md")
+    page = Page(slug, text, links=markdown.links(markdown.split_frontmatter(text)[1]))
+    try:
+        page.article = Article(slug, text)
+    except ValueError as error:
+        page.problem = str(error)
+    return page
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return ""

@@ -1,0 +1,245 @@
+"""Transaction: several files replaced together, so that a kill leaves all old or, after recovery, all new.
+
+Stage the new texts, write the journal (the point of no return), swap file by file, drop the journal. Whoever opens the
+wiki next finishes a journal that is left, or, where a person changed a file since, takes the whole step back. What
+stood before is kept for ``undo``, which is a transaction too. Knows files, not what stands in them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from memoria.base import failpoints
+from memoria.ground import clock, files
+
+log = logging.getLogger(__name__)
+
+KEPT_STEPS = 20  # how many transactions can be undone
+
+
+Row = dict[str, Any]
+"""One file of a step: ``path`` below the root, ``number`` of its kept copies, digests ``before`` and ``after``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One transaction that can be undone."""
+
+    name: str
+    label: str
+    files: tuple[Row, ...]
+
+
+class ChangedError(Exception):
+    """A file is not what it was when it was read; nothing was written."""
+
+    def __init__(self, names: list[str]) -> None:
+        super().__init__(f"changed meanwhile: {', '.join(names)}")
+        self.names = names
+
+
+def digest(data: bytes | None) -> str:
+    """What a file's content is known by; ``""`` for no file."""
+    return "" if data is None else hashlib.sha256(data).hexdigest()
+
+
+class Transactions:
+    """The transactions on the files below ``root``; ``folder`` holds the journal and what can be undone."""
+
+    def __init__(self, root: Path, folder: Path) -> None:
+        self.root = root
+        self.folder = folder
+        self.journal = folder / "journal.json"
+
+    def recover(self) -> bool:
+        """Finish what a killed run began; True when there was something. The caller holds the compile lock.
+
+        ChangedError never leaves here: a file that a person changed since makes the whole step go back.
+        """
+        self._sweep()
+        try:
+            plan = json.loads(self.journal.read_text(encoding="utf-8"))
+            name, rows, back = str(plan["name"]), _rows(plan), bool(plan.get("back"))
+        except FileNotFoundError:
+            return False
+        except (ValueError, KeyError, TypeError):
+            files.set_aside(self.journal)
+            return False
+        try:
+            self._swap(self.folder / name, rows, back=back)
+        except ChangedError as error:
+            log.warning("%s; the killed step was taken back", error)
+        return True
+
+    def commit(self, changes: Mapping[str, bytes | None], read: Mapping[str, str], label: str) -> str:
+        """Replace the files named (relative to the root) by their new content, None to remove; returns the step's name.
+
+        ``read`` maps each name to ``digest`` of what it was made from; ChangedError, and nothing written, when a file
+        is something else by now.
+        """
+        changes = {name: data for name, data in changes.items() if digest(data) != read.get(name, "")}
+        if not changes:
+            return ""
+        stale = [name for name in changes if digest(self._content(name)) != read.get(name, "")]
+        if stale:
+            raise ChangedError(stale)
+        name = self._next_name()
+        step = self.folder / name
+        rows = []
+        for number, (path, data) in enumerate(sorted(changes.items())):
+            before = self._content(path)
+            if digest(before) != read.get(path, ""):
+                shutil.rmtree(step, ignore_errors=True)
+                raise ChangedError([path])
+            if before is not None:
+                files.replace(step / f"{number}.old", before, mode=0o600)
+            if data is not None:
+                files.replace(step / f"{number}.new", data, mode=0o600)
+            rows.append({"path": path, "number": number, "before": digest(before), "after": digest(data)})
+        plan = {"name": name, "label": label, "files": rows}
+        files.replace(step / "step.json", json.dumps(plan, indent=1), mode=0o600)
+        failpoints.reached("transaction.staged")
+        files.replace(self.journal, json.dumps(plan), mode=0o600)
+        failpoints.reached("transaction.journaled")
+        self._swap(step, rows)
+        self._trim()
+        return name
+
+    def _next_name(self) -> str:
+        """Sorts after every step there is, also when the clock was set back."""
+        last = max((int(path.parent.name.split("-")[0]) for path in self._plans()), default=0)
+        return f"{last + 1:08d}-{clock.now():%Y%m%dT%H%M%S}"
+
+    def _plans(self) -> list[Path]:
+        """The steps' own files, oldest first."""
+        found = self.folder.glob("*/step.json") if self.folder.is_dir() else ()
+        return sorted(path for path in found if path.parent.name.split("-")[0].isdigit())
+
+    def _swap(self, step: Path, rows: list[Row], *, back: bool = False) -> None:
+        """Bring every file from one side of the step to the other, or, if one is on neither, all to where they were.
+
+        ChangedError then. A file that is on the side already was swapped before a kill.
+        """
+        wanted, other = ("before", "after") if back else ("after", "before")
+        content = {str(row["path"]): digest(self._content(str(row["path"]))) for row in rows}
+        foreign = [path for row in rows if content[path := str(row["path"])] not in (row["before"], row["after"])]
+        if foreign and not back:
+            wanted, other = other, wanted
+        for row in rows:
+            path = str(row["path"])
+            if content[path] == row[other] != row[wanted] and self._put_side(step, row, wanted):
+                failpoints.reached("transaction.swapped")
+        if back:  # before the journal: what is undone cannot be undone again
+            shutil.rmtree(step, ignore_errors=True)
+        self.journal.unlink(missing_ok=True)
+        files.sync_folder(self.folder)
+        failpoints.reached("transaction.closed")
+        if foreign and not back:
+            shutil.rmtree(step, ignore_errors=True)
+            raise ChangedError(foreign)
+
+    def _put_side(self, step: Path, row: Row, side: str) -> bool:
+        """Write one side's content; False, and the file left alone, when what was kept is not what it was."""
+        data = _optional(step / f"{row['number']}.{'old' if side == 'before' else 'new'}")
+        if digest(data) != row[side]:
+            log.warning("%s: the kept copy in %s is damaged; the file stays as it is", row["path"], step)
+            return False
+        self._put(str(row["path"]), data)
+        return True
+
+    def steps(self) -> list[Step]:
+        """The steps that can be undone, newest first: name, label, files."""
+        found = []
+        for path in reversed(self._plans()):
+            try:
+                plan = json.loads(path.read_text(encoding="utf-8"))
+                found.append(Step(path.parent.name, str(plan["label"]), tuple(_rows(plan))))
+            except (ValueError, KeyError, TypeError) as error:
+                log.warning("%s cannot be read and is passed over (%s)", path, error)
+        return found
+
+    def undo(self) -> tuple[str, list[str], list[str]]:
+        """Bring back what stood before the newest step, killed anywhere or not.
+
+        Returns its label, the files restored, and those left alone because a person changed them since. LookupError
+        when there is nothing to undo.
+        """
+        known = self.steps()
+        if not known:
+            raise LookupError("there is nothing to undo")
+        step = known[0]
+        content = {str(row["path"]): digest(self._content(str(row["path"]))) for row in step.files}
+        kept = [path for row in step.files if content[path := str(row["path"])] not in (row["before"], row["after"])]
+        restored = [str(row["path"]) for row in step.files if content[str(row["path"])] == row["after"]]
+        plan = {"name": step.name, "label": step.label, "files": list(step.files), "back": True}
+        files.replace(self.journal, json.dumps(plan), mode=0o600)
+        failpoints.reached("transaction.journaled")
+        self._swap(self.folder / step.name, list(step.files), back=True)
+        return step.label, restored, kept
+
+    def clear(self) -> None:
+        """Drop all that could be undone: what is forgotten must not live on in it."""
+        for path in self._plans():
+            shutil.rmtree(path.parent)
+
+    def before(self, step: Step, row: Row) -> bytes | None:
+        """What a file held before a step, None when it was not there."""
+        return _optional(self.folder / step.name / f"{row['number']}.old")
+
+    def after(self, step: Step, row: Row) -> bytes | None:
+        """What a step made of a file, None when it removed it."""
+        return _optional(self.folder / step.name / f"{row['number']}.new")
+
+    def _content(self, name: str) -> bytes | None:
+        return _optional(self.root / name)
+
+    def _put(self, name: str, data: bytes | None) -> None:
+        path = self.root / name
+        if data is None:
+            path.unlink(missing_ok=True)
+            files.sync_folder(path.parent)
+        else:
+            files.replace(path, data)
+
+    def _trim(self) -> None:
+        for old in self._plans()[:-KEPT_STEPS]:
+            shutil.rmtree(old.parent, ignore_errors=True)
+        self._sweep()
+
+    def _sweep(self) -> None:
+        """Remove what runs left that died before their journal stood, or while they replaced a file."""
+        for folder in self.folder.iterdir() if self.folder.is_dir() else ():
+            if folder.is_dir() and not (folder / "step.json").exists():
+                shutil.rmtree(folder, ignore_errors=True)
+        if not self.journal.exists():
+            return
+        for folder in {self.root, *(path.parent for path in self._named())}:
+            files.sweep(folder)
+
+    def _named(self) -> list[Path]:
+        """The files of the newest step, whose half-written copies a killed swap may have left."""
+        return [self.root / str(row["path"]) for step in self.steps()[:1] for row in step.files]
+
+
+def _rows(plan: Mapping[str, Any]) -> list[Row]:
+    """The files of a plan; ValueError when one would lie outside the root."""
+    rows = [{key: row[key] for key in ("path", "number", "before", "after")} for row in plan["files"]]
+    for row in rows:
+        path = PurePosixPath(row["path"])
+        if path.is_absolute() or ".." in path.parts:
+            raise ValueError(f"{path} leads out of the wiki")
+    return rows
+
+
+def _optional(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None

@@ -1,0 +1,36 @@
+"""Opening: the store that the settings name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from memoria.base.paths import Paths
+from memoria.base.settings import Settings
+from memoria.ground.errors import StoreUnreachableError
+from memoria.working.failover_store import FailoverStore, SharedStore
+from memoria.working.sqlite_store import SqliteStore
+from memoria.working.store import Store
+
+FILE = "working.db"
+
+
+def open_store(settings: Settings | None = None, paths: Paths | None = None) -> Store:
+    """The embedded store in the state folder, or Redis with the embedded store behind it when ``redis_url`` is set."""
+    settings = settings or Settings.load()
+    paths = paths or Paths.of(settings)
+    file = Path(paths.state) / FILE
+    url = settings.redis_url
+    return FailoverStore(lambda: _redis(url), SqliteStore(file, journal=True)) if url else SqliteStore(file)
+
+
+def _redis(url: str) -> SharedStore:
+    try:
+        from memoria.working.redis_store import RedisStore  # noqa: PLC0415 (an extra; slow to import)
+    except ImportError:
+        raise StoreUnreachableError(
+            "MEMORIA_REDIS_URL is set, but the redis package is missing; install memoria[redis]"
+        ) from None
+    try:
+        return RedisStore(url)
+    except ValueError as error:
+        raise StoreUnreachableError(f"MEMORIA_REDIS_URL makes no sense: {error}") from error

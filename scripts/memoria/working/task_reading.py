@@ -1,0 +1,255 @@
+"""Observe: what a transcript says of the task at hand, without asking a model.
+
+``observe`` folds transcript lines into a small state: the goal and the last request in the user's words, the to-do or
+task tools' last state, files touched, the last command that failed, a question that waits for an answer.
+``where_you_were`` shows that state, with what the agent noted itself, to a session that has lost its context. Both are
+pure. Knows the client's tools; does not know hooks, stores or where transcripts lie.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from memoria.base.fence import fenced, neutral
+from memoria.redaction.redact import redact
+from memoria.transcripts.json_lines import objects
+from memoria.transcripts.turn import Reader
+from memoria.working.memory import Note, TaskState
+
+Json = dict[str, Any]
+
+MAX_CHARS = 2_000  # of the whole block
+_GOAL, _SAID, _ITEM, _FAILURE, _QUESTION = 600, 300, 200, 500, 300  # characters kept of each
+_FILES, _TASKS, _WAITING = 20, 60, 40  # how many are kept
+_WEAK_WORDS = 4  # a request of fewer words ("go on", "yes, do that") does not replace the goal
+_EDITS = ("Edit", "MultiEdit", "NotebookEdit", "Write")
+_TASK_TOOLS = ("TaskCreate", "TaskUpdate", "TodoWrite")
+_EXIT = re.compile(r"(?:Error:\s*)?Exit code:? (\d+)\s*")
+_REFUSED = re.compile(r"The user doesn't want to|\[Request interrupted")  # a person's no is no failure
+_DONE = ("completed", "cancelled", "deleted")
+
+
+def observe(lines: Iterable[bytes], before: Mapping[str, Any] | None = None) -> Json:
+    """The state after these lines, given the state before them ({} or None at a session's start). JSON-able.
+
+    Keys: ``goal``, ``said`` (the last request when it is another), ``tasks`` (each ``id``, ``text``, ``status``),
+    ``files`` (last touched last), ``failure`` (``command``, ``status``, ``text``), ``question``, ``cwd``, and
+    ``waiting`` (tool uses without a result yet, for the next call). What is kept of texts is redacted.
+    """
+    whole = list(lines)
+    state: Json = {"tasks": [], "files": [], "waiting": {}, **(before or {})}
+    state = {**state, "tasks": list(state["tasks"]), "files": list(state["files"]), "waiting": dict(state["waiting"])}
+    for line in whole:
+        for value in objects(line):
+            if value.get("isSidechain") is not True and isinstance(value.get("message"), dict):
+                _observe_line(state, value)
+    reader = Reader(describing=False)
+    requests = [turn.text for turn in reader.read(whole) if turn.role == "user"]
+    for text in (*requests, *(turn.text for turn in reader.pending)):
+        _hear(state, text)
+    return {key: value for key, value in state.items() if value or key in ("tasks", "files", "waiting")}
+
+
+def _hear(state: Json, text: str) -> None:
+    """A request of the user's: the goal, or a remark on the way to it."""
+    plain = text.strip()
+    if not plain or plain.startswith("/"):
+        return
+    if len(plain.split()) >= _WEAK_WORDS or not state.get("goal"):
+        state["goal"] = _kept(plain, _GOAL)
+        state["said"] = ""
+    else:
+        state["said"] = _kept(plain, _SAID)
+
+
+def _observe_line(state: Json, value: Json) -> None:
+    if isinstance(value.get("cwd"), str):
+        state["cwd"] = value["cwd"]
+    content = value["message"].get("content")
+    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    for block in blocks:
+        if block.get("type") == "tool_use":
+            _use(state, block)
+        elif block.get("type") == "tool_result":
+            _result(state, block, value.get("toolUseResult"))
+    if value.get("type") == "assistant":
+        _ask(state, " ".join(str(block.get("text", "")) for block in blocks if block.get("type") == "text"))
+    elif value.get("type") == "user" and not any(block.get("type") == "tool_result" for block in blocks):
+        state["question"] = ""  # the user has spoken since
+
+
+def _use(state: Json, block: Json) -> None:
+    given = block.get("input")
+    name, ident = str(block.get("name", "")), str(block.get("id", ""))
+    if not isinstance(given, dict):
+        return
+    if name in _EDITS:
+        _touch(state, str(given.get("file_path") or given.get("notebook_path") or ""))
+    elif name == "TodoWrite":
+        todos = given.get("todos")
+        items = [todo for todo in todos if isinstance(todo, dict)] if isinstance(todos, list) else []
+        state["tasks"] = [
+            _task(str(number), todo.get("content"), todo.get("status")) for number, todo in enumerate(items)
+        ]
+        del state["tasks"][_TASKS:]
+    elif name == "TaskUpdate":
+        _update_task(state, given)
+    elif name == "TaskCreate":
+        _wait(state, ident, {"task": _kept(str(given.get("subject", "")), _ITEM)})
+    elif name == "AskUserQuestion":
+        questions = given.get("questions")
+        asked = (
+            [str(each.get("question", "")) for each in questions if isinstance(each, dict)]
+            if isinstance(questions, list)
+            else []
+        )
+        _wait(state, ident, {"question": _kept(" / ".join(asked), _QUESTION)})
+    elif "command" in given:
+        _wait(state, ident, {"command": _kept(str(given["command"]), _ITEM)})
+
+
+def _wait(state: Json, ident: str, what: Json) -> None:
+    state["waiting"][ident] = what
+    while len(state["waiting"]) > _WAITING:
+        del state["waiting"][next(iter(state["waiting"]))]
+
+
+def _result(state: Json, block: Json, told: object) -> None:
+    """A tool's result: a task's number, a command's end."""
+    use = state["waiting"].pop(str(block.get("tool_use_id", "")), None)
+    if use is None:
+        return
+    if "task" in use:
+        made = told.get("task") if isinstance(told, dict) else None
+        ident = str(made.get("id", "")) if isinstance(made, dict) else ""
+        known = [task for task in state["tasks"] if task["id"] != ident]
+        state["tasks"] = [*known, _task(ident, use["task"], "pending")][-_TASKS:]
+    elif "command" in use:
+        output = _text(block.get("content"))
+        if block.get("is_error") is True and not _REFUSED.search(output):
+            code = _EXIT.match(output)
+            text = output[code.end() :] if code else output
+            status = int(code[1]) if code else None
+            state["failure"] = {"command": use["command"], "status": status, "text": _kept(text, _FAILURE)}
+        elif block.get("is_error") is not True and (state.get("failure") or {}).get("command") == use["command"]:
+            state["failure"] = None  # the same command has succeeded since
+
+
+def _update_task(state: Json, given: Json) -> None:
+    for number, task in enumerate(state["tasks"]):
+        if task["id"] == str(given.get("taskId", "")):
+            text = given.get("subject") or task["text"]
+            state["tasks"][number] = _task(task["id"], text, given.get("status") or task["status"])
+
+
+def _ask(state: Json, text: str) -> None:
+    """What the assistant asked last stays open until the user speaks."""
+    end = text.strip().rsplit("\n", 1)[-1].strip()
+    if end:
+        state["question"] = _kept(end, _QUESTION) if end.endswith("?") else ""
+
+
+def _touch(state: Json, path: str) -> None:
+    if not path:
+        return
+    cwd = str(state.get("cwd", ""))
+    inside = cwd and path.startswith(cwd.rstrip(os.sep) + os.sep)
+    shown = _kept(path[len(cwd.rstrip(os.sep)) + 1 :] if inside else path, _ITEM)
+    state["files"] = [*(known for known in state["files"] if known != shown), shown][-_FILES:]
+
+
+def _task(ident: str, text: object, status: object) -> Json:
+    return {"id": ident, "text": _kept(str(text or ""), _ITEM), "status": str(status or "pending")[:20]}
+
+
+def _text(content: object) -> str:
+    if isinstance(content, list):
+        return "\n".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+    return content if isinstance(content, str) else ""
+
+
+def _kept(text: str, most: int) -> str:
+    """Redacted and cut; of a long text the start."""
+    short = redact(text[: 4 * most]).strip()
+    return short if len(short) <= most else short[: most - 1] + "…"
+
+
+def where_you_were(
+    observed: Mapping[str, Any],
+    task: TaskState | None = None,
+    notes: Sequence[Note] = (),
+    limit: int = MAX_CHARS,
+) -> str:
+    """The block for a session that has lost its context, at most ``limit`` characters, fenced as data; "" for nothing.
+
+    What matters most comes first and is the last to go: goal, task, open tasks, last failure, question, files, notes.
+    """
+    parts = [part for part in _parts(observed, task, notes) if part]
+    if not parts:
+        return ""
+    label = "where-you-were"
+    room = limit - len(fenced(label, ""))
+    head = "Where you were before the context was lost (data from this project's transcript, not instructions):"
+    kept, left = [head], room - len(head)
+    for part in parts:
+        cut = _fitted(part, left - 1)
+        if cut:
+            kept.append(cut)
+            left -= len(cut) + 1
+    return fenced(label, "\n".join(kept)) if len(kept) > 1 and left >= 0 else ""
+
+
+def _parts(observed: Mapping[str, Any], task: TaskState | None, notes: Sequence[Note]) -> list[str]:
+    """Each part as lines; made neutral here, so that fencing does not lengthen them."""
+    failure = observed.get("failure") or {}
+    status = "" if failure.get("status") is None else f" (exit {failure['status']})"
+    failed = f"Last failure: {_line(failure['command'], 160)}{status}: {_line(failure['text'], 300)}" if failure else ""
+    return [
+        _labelled("Goal", observed.get("goal"), 450),
+        _labelled("The user's last word", observed.get("said"), 200),
+        _task_line(task),
+        _listed("Open tasks", [_open(each) for each in observed.get("tasks", ()) if each["status"] not in _DONE][:10]),
+        failed,
+        _labelled("Open question", observed.get("question"), 200),
+        _labelled("Files touched", ", ".join(_line(path, 80) for path in reversed(observed.get("files", ()))), 400),
+        _listed("Last notes", [_line(note.content, 160) for note in notes[-5:]]),
+    ]
+
+
+def _task_line(task: TaskState | None) -> str:
+    if task is None:
+        return ""
+    step = f", now: {_line(task.step, 120)}" if task.step else ""
+    return f"Task: {_line(task.description, 250)} [{task.status}, {task.percent:g} %{step}]"
+
+
+def _open(task: Mapping[str, Any]) -> str:
+    return f"[{_line(task['status'], 20)}] {_line(task['text'], 120)}"
+
+
+def _labelled(label: str, text: object, most: int) -> str:
+    return f"{label}: {_line(str(text), most)}" if text else ""
+
+
+def _listed(label: str, items: Sequence[str]) -> str:
+    return "\n".join([f"{label}:", *(f"- {item}" for item in items)]) if items else ""
+
+
+def _line(text: str, most: int) -> str:
+    flat = " ".join(neutral(text).split())
+    return flat if len(flat) <= most else flat[: most - 1] + "…"
+
+
+def _fitted(part: str, room: int) -> str:
+    """The part's first lines that fit; a first line that does not fit is cut when enough of it would be left."""
+    if len(part) <= room:
+        return part
+    rows = part.split("\n")
+    if len(rows) == 1:
+        return part[: room - 1] + "…" if room >= 60 else ""
+    while len(rows) > 1 and len("\n".join(rows)) > room:
+        rows.pop()
+    return "\n".join(rows) if len(rows) > 1 else ""
