@@ -53,7 +53,8 @@ def test_the_suite_notices_a_turn_that_is_lost_or_kept_twice(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("step", ["spool.renamed", "spool.renamed:1"])
 def test_a_named_step_kills_and_others_do_not(step: str) -> None:
-    code = "from memoria.base import failpoints as f\nf.reached('spool.opened')\nprint('alive')\nf.reached('spool.renamed')"
+    code = "from memoria.base import failpoints as f\n"
+    code += "f.reached('spool.opened')\nprint('alive')\nf.reached('spool.renamed')"
     done = subprocess.run(
         [sys.executable, "-c", code], env={"MEMORIA_KILL_AT": step, "PYTHONPATH": str(crash.ROOT / "scripts")},
         capture_output=True, text=True, check=False,
@@ -68,4 +69,4 @@ def test_no_step_kills_unless_asked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_every_named_step_is_reached_somewhere_in_the_rooms() -> None:
     source = "".join(path.read_text(encoding="utf-8") for path in (crash.ROOT / "scripts" / "memoria").rglob("*.py"))
-    assert [step for step in failpoints.STEPS if f'steps.reached("{step}")' not in source] == []
+    assert [step for step in failpoints.STEPS if f'failpoints.reached("{step}")' not in source] == []

@@ -82,4 +82,4 @@ def test_it_imports_nothing_slow() -> None:
         text=True,
         check=True,
     )
-    assert answer.stdout.strip() == "['__future__', 'memoria', 'memoria.base.exclude']"
+    assert answer.stdout.strip() == "['__future__', 'memoria', 'memoria.base', 'memoria.base.exclude']"

@@ -11,7 +11,7 @@ import pytest
 
 from facts import MONDAY, SHOP, exchange, fact, keeper
 from memoria.daily.ledger import Ledger
-from memoria.facts import client_saved, cues
+from memoria.facts import already_saved, cues
 from memoria.facts.keeper import Keeper
 from memoria.ground.errors import BadAnswerError, MemoryStoreError, ModelUnavailableError
 from memoria.ground.home import Home
@@ -23,6 +23,7 @@ from memoria.models.extractive.offline import Offline
 from memoria.models.metered import Metered
 from memoria.models.protocol import Completion, Prompt, Usage
 from memoria.models.scripted import Scripted
+from memoria.transcripts import client_saved
 from memoria.transcripts.intake import Intake
 from memoria.transcripts.tool_lines import describe
 from memoria.transcripts.turn import Exchange
@@ -424,7 +425,7 @@ def test_a_known_fact_that_the_assistant_saves_in_a_second_project_is_counted_an
     ],
 )
 def test_every_way_of_saving_is_seen(tool: str, given: dict[str, Any]) -> None:
-    assert client_saved.holds(client_saved.from_lines([describe(tool, given)]), fact("Use pnpm, not npm."))
+    assert already_saved.holds(client_saved.from_lines([describe(tool, given)]), fact("Use pnpm, not npm."))
 
 
 @pytest.mark.parametrize(
@@ -454,7 +455,7 @@ def test_of_a_memory_too_long_for_a_line_the_file_itself_is_read(tmp_path: Path)
     memory.write_text(text)
     told = describe("Write", {"file_path": str(memory), "content": text})
     assert "commit directly" not in told
-    assert client_saved.holds(client_saved.from_lines([told]), fact("Never commit directly to main."))
+    assert already_saved.holds(client_saved.from_lines([told]), fact("Never commit directly to main."))
 
 
 # -- the patterns

@@ -251,7 +251,7 @@ def forged(room: Room) -> Iterator[str]:
         for path in room.shelf.glob("*.jsonl")
     }
     log = Path(room.paths.log, "memoria.log").read_text(encoding="utf-8", errors="replace")
-    reported = set(re.findall(r"INFO memoria\.flush\S*: entry ([0-9a-z]{8}):", log))
+    reported = set(re.findall(r"INFO memoria\.\S+: entry ([0-9a-z]{8}):", log))
     ids: list[str] = []
     keys: Counter[str] = Counter()
     for name, text in room.texts(room.paths.daily).items():

@@ -16,7 +16,7 @@ from pathlib import Path
 from memoria.base.paths import Paths
 from memoria.briefing import notices
 from memoria.capture.spool import Spool
-from memoria.facts import client_saved
+from memoria.facts import already_saved
 from memoria.facts.fact import GLOBAL
 from memoria.facts.keeper import Keeper
 from memoria.facts.memory_server import Server
@@ -79,7 +79,7 @@ def compare_with_client(home: Home, keeper: Keeper) -> None:
         except OSError:  # gone since
             continue
         for event in facts:
-            if client_saved.holds(texts, event):
+            if already_saved.holds(texts, event):
                 keeper.seen_in(event.id, client.project(memory))
 
 

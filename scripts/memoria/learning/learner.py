@@ -19,7 +19,7 @@ from typing import Final
 from memoria.base import failpoints
 from memoria.base.fence import fenced
 from memoria.daily.ledger import Ledger
-from memoria.facts import client_saved, cues, similarity
+from memoria.facts import already_saved, cues, similarity
 from memoria.facts import fact as facts
 from memoria.facts.fact import Checked, Event, Material, Stamp
 from memoria.facts.keeper import Keeper, Kept
@@ -32,6 +32,7 @@ from memoria.models import chain, tasks
 from memoria.models.metered import Metered
 from memoria.models.protocol import JsonObject, Model, Prompt, Usage
 from memoria.redaction.redact import Redactor
+from memoria.transcripts import client_saved
 from memoria.transcripts.intake import Intake
 from memoria.transcripts.turn import Exchange
 
@@ -254,7 +255,7 @@ class Learner:
         the store from these very words: the patterns spoke while there was no model.
         """
         tools = [line for exchange in exchanges for turn in exchange.turns for line in turn.tools]
-        unsaved = client_saved.without_saved(events, client_saved.from_lines(tools, session.cwd))
+        unsaved = already_saved.without_saved(events, client_saved.from_lines(tools, session.cwd))
         moments = {exchange.time for exchange in exchanges}
         told = [
             fact for fact in self.keeper.store.facts(live=False) if fact.session == session.id and fact.time in moments

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from memoria.facts import client_saved
+from memoria.transcripts import client_saved
 
 COMMAND = 600  # characters kept of a command, a query, a prompt's start
 LINE = 4_000  # characters of a whole line

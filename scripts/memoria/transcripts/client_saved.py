@@ -1,8 +1,7 @@
-"""Saved: what the assistant kept itself in the client's own memory.
+"""Client saves: what the assistant wrote into the client's own memory.
 
-A fact that it wrote there is not learned again; the others of the same turns are. The client's memory is
-``<config>/projects/<folder>/memory/**``, ``MEMORY.md`` and ``CLAUDE.md`` (read for search by ``client_memory``). Knows
-tool uses and the lines that stand for them; does not know the transcript.
+The client's memory is ``<config>/projects/<folder>/memory/**``, ``MEMORY.md`` and ``CLAUDE.md`` (``client_memory``
+reads it for search). Knows tool uses and the lines that stand for them; does not know the transcript.
 """
 
 from __future__ import annotations
@@ -12,10 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from memoria.facts import similarity
-from memoria.facts.fact import Event
-
-COVERED: Final = 0.6  # share of a fact's words that one saved statement must hold
 LARGEST: Final = 200_000  # bytes read of one file; the client itself loads far less
 
 CUT: Final = 4_000  # characters from which a tool's line counts as cut (``tooluse.LINE``)
@@ -31,7 +26,6 @@ _WRITES = re.compile(
 )
 _MCP_SAVES = re.compile(r"(?:memory|memories|remember|knowledge)", re.IGNORECASE)
 _MCP_VERBS = re.compile(r"(?:add|create|store|save|write|remember|append|insert|upsert|update|observ)", re.IGNORECASE)
-_STATEMENT = re.compile(r"(?<=[.!?])\s+|\n+|\\n")
 
 
 def is_memory(path: str) -> bool:
@@ -80,22 +74,6 @@ def from_lines(tools: Iterable[str], cwd: str = "") -> list[str]:
         elif name.startswith("mcp__") and _saves_by_mcp(name, {"line": rest}):
             texts.append(rest)
     return [text for text in texts if text]
-
-
-def holds(texts: Iterable[str], event: Event) -> bool:
-    """Whether one saved statement says what the fact says."""
-    claims = [similarity.words(event.content), similarity.words(event.quote)]
-    for text in texts:
-        for statement in _STATEMENT.split(text):
-            told = similarity.words(statement)
-            if any(claim.stems and similarity.covered(claim, told) >= COVERED for claim in claims):
-                return True
-    return False
-
-
-def without_saved(events: Iterable[Event], texts: list[str]) -> list[Event]:
-    """The events that the assistant did not save itself."""
-    return [event for event in events if not holds(texts, event)] if texts else list(events)
 
 
 def _new_text(given: Mapping[str, Any]) -> Iterator[str]:

@@ -1,0 +1,30 @@
+"""Already saved: facts that the assistant keeps in the client's own memory are not learned a second time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from memoria.facts import similarity
+from memoria.facts.fact import Event
+
+COVERED: Final = 0.6  # share of a fact's words that one saved statement must hold
+
+_STATEMENT = re.compile(r"(?<=[.!?])\s+|\n+|\\n")
+
+
+def holds(texts: Iterable[str], event: Event) -> bool:
+    """Whether one saved statement says what the fact says."""
+    claims = [similarity.words(event.content), similarity.words(event.quote)]
+    for text in texts:
+        for statement in _STATEMENT.split(text):
+            told = similarity.words(statement)
+            if any(claim.stems and similarity.covered(claim, told) >= COVERED for claim in claims):
+                return True
+    return False
+
+
+def without_saved(events: Iterable[Event], texts: list[str]) -> list[Event]:
+    """The events that the assistant did not save itself."""
+    return [event for event in events if not holds(texts, event)] if texts else list(events)
