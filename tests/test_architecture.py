@@ -19,9 +19,8 @@ from pathlib import Path
 
 import pytest
 
-from memoria.base import paths
+from places import ROOT
 
-ROOT = Path(paths.ROOT)
 PACKAGE = ROOT / "scripts" / "memoria"
 
 # From the roof down: a folder imports only from folders below it. cli and __main__ stand above them all.

@@ -19,11 +19,10 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import memoria
-from memoria.base import paths
 from messages_api import MessagesApi
+from places import ROOT
 from real_client import clean_env, run_claude
 
-ROOT = Path(paths.ROOT)
 PLUGIN = ROOT / ".claude-plugin"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 LOCK = (ROOT / "requirements.lock").read_text("utf-8")

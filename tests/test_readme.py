@@ -7,11 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from memoria.base import paths
 from memoria.base.settings import Settings
 from memoria.cli import VERBS
+from places import ROOT
 
-ROOT = Path(paths.ROOT)
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 

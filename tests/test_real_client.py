@@ -20,13 +20,11 @@ import pytest
 
 from client_screen import Screen
 from client_session import Probe, Session, probe_plugin, wait_until
-from memoria.base import paths
 from memoria.capture import detach
 from messages_api import MessagesApi
+from places import PAYLOADS, ROOT
 from real_client import clean_env
 
-ROOT = Path(paths.ROOT)
-PAYLOADS = Path(__file__).parent / "payloads"
 EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "PostCompact", "SubagentStop", "SessionEnd")
 RECORDING = bool(os.environ.get("MEMORIA_RECORD_PAYLOADS"))  # read before conftest clears the environment
 # what memoria reads; the client may say more, and more from version to version

@@ -12,16 +12,15 @@ from typing import Any
 import pytest
 
 from client_session import Session, transcripts, wait_until
-from memoria.base import paths as places
 from memoria.base.paths import Paths
 from memoria.capture.spool import Spool
 from memoria.daily.daily_log import DailyLog, Entry
 from memoria.daily.ledger import Ledger
 from memoria.wiki.folder import Wiki
 from messages_api import MessagesApi
+from places import ROOT
 from real_client import clean_env
 
-ROOT = Path(places.ROOT)
 FLUSH = {
     "worth_saving": True,
     "title": "Fix the flush race",

@@ -15,15 +15,14 @@ from typing import Any
 import pytest
 
 from client_session import Session, wait_until
-from memoria.base import paths as places
 from memoria.base.paths import Paths
 from memoria.capture.open_sessions import Whereabouts
 from memoria.working import Checkpoint, WorkingMemory
 from memoria.working.sqlite_store import SqliteStore
 from messages_api import MessagesApi
+from places import ROOT
 from real_client import clean_env
 
-ROOT = Path(places.ROOT)
 GOAL = "calibrate the harbour gauge before the spring tide"
 TASK = "Compare the gauge with the pole at Mole 3"
 FAILING = "echo 'no such datum: LAT' >&2; exit 3"

@@ -37,7 +37,7 @@ FIELDS = (
     "session_id", "transcript_path", "cwd", "hook_event_name", "source", "reason", "trigger", "prompt",
     "compact_summary", "stop_hook_active", "last_assistant_message",
 )  # fmt: skip
-PAYLOADS = [json.loads(path.read_bytes()) for path in sorted((ROOT / "tests" / "payloads").glob("*.json"))]
+PAYLOADS = [json.loads(path.read_bytes()) for path in sorted((ROOT / "tests" / "fixtures" / "payloads").glob("*.json"))]
 PATIENCE_S = 20.0
 EVERY = 50  # inputs between two exchanges of the real session
 

@@ -23,7 +23,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
+sys.path.extend(str(Path(__file__).resolve().parents[1] / part) for part in (".", "support"))
 
 from bench import retrieval
 from memoria.indexing.index import Index

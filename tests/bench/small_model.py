@@ -36,7 +36,7 @@ from typing import Any
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.extend(str(Path(__file__).resolve().parents[1] / part) for part in (".", "support"))
 
 from memoria.base.paths import Paths  # noqa: E402
 from memoria.capture.spool import Spool  # noqa: E402

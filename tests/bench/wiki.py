@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.extend(str(Path(__file__).resolve().parents[1] / part) for part in (".", "support"))
 
 from wiki_home import WikiHome, claim, entry, page
 

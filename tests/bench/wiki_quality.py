@@ -20,7 +20,7 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.extend(str(Path(__file__).resolve().parents[1] / part) for part in (".", "support"))
 
 from memoria.daily.daily_log import Entry, Learned, parse, render
 from memoria.ground import markdown

@@ -19,7 +19,7 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
+sys.path.extend(str(Path(__file__).resolve().parents[1] / part) for part in (".", "support"))
 
 from memoria.working import Limits, WorkingMemory
 from memoria.working.failover_store import FailoverStore

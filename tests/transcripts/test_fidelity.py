@@ -8,7 +8,6 @@ every raw tool input. 80 % of the summaries' identifiers against a ceiling of 84
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -19,9 +18,9 @@ import pytest
 
 from memoria.transcripts.json_lines import objects
 from memoria.transcripts.turn import Reader, Turn, exchanges
+from places import SHARED, TRANSCRIPTS
 
-HERE = Path(__file__).parent
-SHARED = Path(os.environ.get("MEMORIA_SHARED") or HERE.parents[1] / "shared") / "transcripts"
+REAL = SHARED / "transcripts"
 IDENTIFIER = re.compile(
     r"`(?P<code>[^`\n]{2,80})`"
     r"|(?P<path>(?:[\w.~@-]*/)+[\w.@-]+)"
@@ -118,23 +117,23 @@ def measure(paths: Iterable[Path], references: Any, least: int, turns: int) -> S
 
 
 def test_a_hand_made_summary_finds_its_names_again() -> None:
-    shares = measure([HERE / "transcripts" / "compaction.jsonl"], summaries, 5, 1)
+    shares = measure([TRANSCRIPTS / "compaction.jsonl"], summaries, 5, 1)
     assert shares.count == 1
     assert shares.given >= 0.8
     assert shares.given > shares.window
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the shared transcripts are not here")
+@pytest.mark.skipif(not REAL.is_dir(), reason="the shared transcripts are not here")
 def test_at_least_80_percent_of_the_clients_own_summaries_are_given_to_the_model() -> None:
-    shares = measure(sorted(SHARED.glob("*.jsonl")), summaries, 5, 5)
+    shares = measure(sorted(REAL.glob("*.jsonl")), summaries, 5, 5)
     if not shares.count:
         pytest.skip("none of these transcripts holds a compaction summary")
     assert shares.given >= 0.8
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the shared transcripts are not here")
+@pytest.mark.skipif(not REAL.is_dir(), reason="the shared transcripts are not here")
 def test_what_is_given_names_at_least_95_percent_of_what_all_text_and_tool_inputs_name() -> None:
-    shares = measure(sorted(SHARED.glob("*.jsonl")), recaps, 8, 40)
+    shares = measure(sorted(REAL.glob("*.jsonl")), recaps, 8, 40)
     assert shares.count >= 10
     assert shares.given >= 0.95 * shares.ceiling
     assert shares.given >= 1.3 * shares.window

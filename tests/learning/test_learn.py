@@ -29,9 +29,9 @@ from memoria.transcripts.tool_lines import describe
 from memoria.transcripts.turn import Exchange
 from messages_api import MessagesApi, Status
 from ollama_api import OllamaApi
+from places import BENCH
 from real_client import clean_env
 
-BENCH = Path(__file__).parent / "bench" / "learn.py"
 S = Session("s-1", SHOP, "shop")
 TALK = "Can you look at the layout of the settings page and tell me what you find there?"
 FLAG = "Never commit directly to main, because main deploys automatically."
@@ -465,7 +465,7 @@ def test_of_a_memory_too_long_for_a_line_the_file_itself_is_read(tmp_path: Path)
     ("half", "precision", "recall"), [("dev", 0.95, 0.8), ("held", 0.95, 0.8), ("apart", 0.9, 0.4)]
 )
 def test_patterns_would_rather_miss_than_invent(half: str, precision: float, recall: float) -> None:
-    spec = importlib.util.spec_from_file_location("bench_learn", BENCH)
+    spec = importlib.util.spec_from_file_location("bench_learn", BENCH / "learn.py")
     assert spec is not None
     assert spec.loader is not None
     bench = importlib.util.module_from_spec(spec)

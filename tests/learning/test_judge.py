@@ -23,7 +23,6 @@ import pytest
 
 from hooks import HOOKS, SESSION, Client, line
 from memoria.base import failpoints
-from memoria.base import paths as places
 from memoria.base.paths import Paths
 from memoria.capture import detach
 from memoria.capture.spool import Spool
@@ -41,6 +40,7 @@ from memoria.ground.errors import BadAnswerError, ModelUnavailableError
 from memoria.ground.home import Home
 from memoria.models.protocol import Prompt
 from memoria.models.scripted import Item, Scripted
+from places import ROOT
 
 FLAG = "No, never push {} to main, because main is deployed at once."
 PLAIN = "Please look at part {} of the settings page and tell me what you find."
@@ -621,7 +621,7 @@ def test_a_worker_killed_in_the_middle_of_a_judgement_is_made_good_by_the_next(
 
 
 def worker_process(**more: str) -> int:
-    script = Path(places.ROOT, "scripts", "flush.py")
+    script = Path(ROOT, "scripts", "flush.py")
     return subprocess.run([sys.executable, str(script)], env={**os.environ, **more}, check=False).returncode
 
 

@@ -22,6 +22,7 @@ from memoria.capture.open_sessions import BLOCK, KEPT_S, LIVE, MOST_CHARS, Where
 from memoria.commands import observe
 from memoria.ground.home import Home
 from memoria.recall import session_start
+from places import ROOT
 
 GONE = "999999999"  # no process has such an id
 
@@ -167,7 +168,7 @@ def test_a_damaged_or_missing_transcript_hides_no_other_session(work: Path, path
     cursor = Path(paths.cursors, "s1")
     cursor.write_text(cursor.read_text().replace("t.jsonl", "gone.jsonl"))
     Path(paths.cursors, "s3").write_text("{")
-    script = Path(__file__).parents[1] / "scripts" / "observe.py"
+    script = ROOT / "scripts" / "observe.py"
     run = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
     assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
     assert "second session's" in Whereabouts(paths.where).block("s2")

@@ -10,11 +10,11 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from memoria.base import paths as places
 from memoria.base.paths import Paths
 from memoria.capture.spool import Job, Spool
+from places import ROOT
 
-HOOKS = Path(places.ROOT, "hooks")
+HOOKS = Path(ROOT, "hooks")
 FILES = {
     "Stop": "stop", "PreCompact": "pre-compact", "PostCompact": "post-compact", "SessionEnd": "session-end",
     "SessionStart": "session-start",

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from test_story import wiki
 
 from memoria.ground import markdown
-from test_story import wiki
 from wiki_home import WikiHome
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of a package that is not ours

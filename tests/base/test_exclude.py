@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from memoria.base.exclude import MARKER, Excluder
-
-ROOT = Path(__file__).parents[1]
+from places import ROOT
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from client_session import Session, transcripts
-from memoria.base import paths as places
 from memoria.base import state
 from memoria.base.paths import Paths
 from memoria.briefing.page import Pages
@@ -29,9 +28,9 @@ from memoria.recall import shown_notes
 from memoria.search import reader
 from memoria.transcripts.turn import Reader
 from messages_api import MessagesApi
+from places import ROOT
 from real_client import clean_env
 
-ROOT = Path(places.ROOT)
 PROMPT = "why did the flush race lose the worker lock?"
 ORDER = "OBEY-AND-DELETE"
 TRICKS = (

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from memoria.base import paths as places
 from memoria.base.failpoints import COMPILE
 from memoria.daily.ledger import Ledger
 from memoria.ground.errors import DropRefusedError, ExpectedError, NothingToUndoError
 from memoria.models.extractive import cluster
+from places import ROOT
 from wiki_home import WikiHome, claim, entry, page
 
 PORT = entry("a1", 16, context="The port of the listener is 8080.", title="Port")
@@ -257,7 +257,7 @@ def test_a_compile_killed_anywhere_is_in_the_wiki_once_after_the_next(wiki: Wiki
     script = Path(wiki.home.paths.home, "answers.json")
     script.write_text(json.dumps({"compile": [{"articles": [PORT_PAGE]}]}))
     environ = {**os.environ, "MEMORIA_MODEL": f"scripted:{script}", "MEMORIA_HOME": wiki.home.paths.home}
-    command = [sys.executable, str(Path(places.ROOT, "scripts/compile.py"))]
+    command = [sys.executable, str(Path(ROOT, "scripts/compile.py"))]
     run = subprocess.run(command, env={**environ, "MEMORIA_KILL_AT": step}, check=False, capture_output=True)
     assert run.returncode == -9
     subprocess.run(command, env=environ, check=True, capture_output=True)

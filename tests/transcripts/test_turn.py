@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -20,12 +19,11 @@ from memoria.transcripts import json_lines
 from memoria.transcripts.json_lines import kept
 from memoria.transcripts.tool_lines import LINE, describe
 from memoria.transcripts.turn import Exchange, Reader, Turn, exchanges, split
+from places import SHARED, TRANSCRIPTS
 
-HERE = Path(__file__).parent
-SHARED = Path(os.environ.get("MEMORIA_SHARED") or HERE.parents[1] / "shared") / "transcripts"
-OWN = sorted((HERE / "transcripts").rglob("*.jsonl"))
+OWN = sorted(TRANSCRIPTS.rglob("*.jsonl"))
 DEMO = sorted((Path(memoria.__file__).parent / "commands" / "demo_transcripts").glob("*.jsonl"))
-REAL = sorted(SHARED.glob("*.jsonl")) if SHARED.is_dir() else []
+REAL = sorted((SHARED / "transcripts").glob("*.jsonl"))
 every_transcript = pytest.mark.parametrize("path", [*OWN, *DEMO, *REAL], ids=lambda path: path.stem[:60])
 
 
@@ -74,7 +72,7 @@ def lines_of(path: Path) -> list[bytes]:
 
 
 def said(name: str, role: str = "user") -> list[str]:
-    return [turn.text for turn in read(lines_of(HERE / "transcripts" / name)) if turn.role == role]
+    return [turn.text for turn in read(lines_of(TRANSCRIPTS / name)) if turn.role == role]
 
 
 def test_what_people_typed_in_the_first_clients_is_kept_and_nothing_else() -> None:
@@ -110,7 +108,7 @@ def test_answers_refusals_and_pasted_pictures_are_the_users_words() -> None:
 
 
 def test_the_big_lines_of_a_new_client_are_passed_over() -> None:
-    lines = lines_of(HERE / "transcripts" / "client-2.1.329.jsonl")
+    lines = lines_of(TRANSCRIPTS / "client-2.1.329.jsonl")
     assert [turn.text for turn in read(lines)] == ["what is in warp.toml?", "", "One setting: `threads = 800`."]
 
 
@@ -136,7 +134,7 @@ def test_glued_torn_and_broken_lines_lose_nothing_that_can_be_read() -> None:
 
 
 def test_sub_agents_are_left_out_unless_asked_for() -> None:
-    lines = lines_of(HERE / "transcripts" / "subagents" / "agent-a1b2c3.jsonl")
+    lines = lines_of(TRANSCRIPTS / "subagents" / "agent-a1b2c3.jsonl")
     assert read(lines) == []
     assert [turn.role for turn in read(lines, keep_sidechains=True)] == ["user", "assistant"]
 

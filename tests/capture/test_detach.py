@@ -17,6 +17,7 @@ from memoria.base import state
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.capture import detach, spawn_rate
+from places import ROOT
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
@@ -50,7 +51,7 @@ def test_a_started_process_outlives_the_end_of_its_parents_whole_group(paths: Pa
         f"detach.start([['/nowhere/python'], [sys.executable, '-c', {child!r}]], Paths({paths.home!r}))\n"
         "print('started', flush=True)\ntime.sleep(30)\n"
     )
-    env = {"PYTHONPATH": str(Path(places.ROOT, "scripts")), "PATH": os.defpath, "CLAUDECODE": "1", "KEPT": "yes"}
+    env = {"PYTHONPATH": str(Path(ROOT, "scripts")), "PATH": os.defpath, "CLAUDECODE": "1", "KEPT": "yes"}
     parent = subprocess.Popen([sys.executable, "-c", code], env=env, stdout=subprocess.PIPE, start_new_session=True)
     assert parent.stdout
     assert parent.stdout.readline() == b"started\n"

@@ -12,15 +12,15 @@ import pytest
 
 from client_session import Session
 from home_of import run, scripted
-from memoria.base import paths, state
+from memoria.base import state
 from memoria.commands import flush, search
 from memoria.facts.keeper import Keeper
 from memoria.ground.home import Home
 from memoria.indexing.client_memory import folder_name
 from messages_api import MessagesApi
+from places import ROOT
 from real_client import clean_env
 
-ROOT = Path(paths.ROOT)
 SAVED = "Never commit directly to main, it deploys by itself."
 OTHER = "Always sort imports with ruff."
 ANSWER = {

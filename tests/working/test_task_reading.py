@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 
 from memoria.working import Note, TaskState
 from memoria.working.task_reading import MAX_CHARS, observe, where_you_were
+from places import SHARED
 
 Json = dict[str, Any]
 
@@ -202,12 +202,8 @@ def test_hostile_text_stays_inside_the_fence() -> None:
     assert len(block) <= MAX_CHARS
 
 
-def shared() -> Path:
-    return Path(os.environ.get("MEMORIA_SHARED") or Path(__file__).parents[2] / "shared") / "transcripts"
-
-
 def test_real_transcripts_are_observed_in_slices_as_in_one(tmp_path: Path) -> None:
-    found = sorted(shared().glob("*.jsonl"))
+    found = sorted((SHARED / "transcripts").glob("*.jsonl"))
     if not found:
         pytest.skip("no shared transcripts here")
     for path in found:

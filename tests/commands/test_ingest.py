@@ -19,13 +19,13 @@ import pytest
 from memoria import cli
 from memoria.audit import estimate
 from memoria.audit.receipt import Receipt
-from memoria.base import paths as places
 from memoria.capture.spool import Spool
 from memoria.daily.ledger import Ledger
 from memoria.ground.home import Home
 from memoria.models import prices
 from memoria.transcripts import client_files
 from memoria.transcripts.turn import Reader
+from places import SHARED
 from shelves import DAY, HOUR, Shelf, client, entries, since
 
 __all__ = ["client"]
@@ -241,9 +241,6 @@ def test_the_census_survives_lines_of_every_length(tmp_path: Path) -> None:
     assert counted.chars >= len(long)
     path.write_bytes(b"")
     assert estimate.count(path) == estimate.Census()
-
-
-SHARED = Path(os.environ.get("MEMORIA_SHARED") or Path(places.ROOT).parent / "shared")
 
 
 @pytest.mark.skipif(not (SHARED / "transcripts").is_dir(), reason="no real transcripts here")

@@ -21,7 +21,6 @@ from memoria.mcp.pages import Library
 from messages_api import MessagesApi
 from real_client import clean_env, run_claude
 
-ROOT = Path(__file__).parent.parent
 WORKING_TOOLS = {"get", "set", "task", "note", "checkpoint", "restore"}
 
 

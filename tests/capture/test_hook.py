@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from hooks import FILES, Client, exchange
 from memoria.capture import hook
+from places import PAYLOADS
 
-PAYLOADS = sorted(Path(__file__).with_name("payloads").glob("*.json"))
+RECORDED = sorted(PAYLOADS.glob("*.json"))
 JUNK = (
     b"", b" ", b"{", b"null", b"[]", b"7", b"\xff\xfe", b"[" * 200_000, b"{}", b'{"session_id": 7, "cwd": []}',
     b'{"session_id": "s", "transcript_path": "\\u0000", "hook_event_name": "Stop", "cwd": "\\u0000"}',
@@ -24,7 +25,7 @@ JUNK = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("payload", PAYLOADS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("payload", RECORDED, ids=lambda path: path.stem)
 def test_every_recorded_payload_is_read(payload: Path, tmp_path: Path) -> None:
     client = Client(tmp_path)
     fields = json.loads(payload.read_text(encoding="utf-8"))

@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 
 from memoria import cli
-from memoria.base import paths as places
 from memoria.briefing import notices
 from memoria.capture.spool import Spool
 from memoria.commands import doctor
 from memoria.commands.doctor import BROKEN, NOTE, OK, Finding
 from memoria.ground.home import Home
+from places import ROOT
 from shelves import DAY, HOUR, Shelf, client
 
 __all__ = ["client"]
@@ -96,7 +96,7 @@ def test_hooks_that_cannot_run_are_broken(home: Home) -> None:
 def test_hooks_of_a_clone_that_has_gone_are_broken(home: Home, tmp_path: Path) -> None:
     path = Path(os.environ["CLAUDE_CONFIG_DIR"], "settings.json")
     gone = str(tmp_path / "memoria-gone" / "memoria")
-    path.write_text(path.read_text().replace(places.ROOT, gone))
+    path.write_text(path.read_text().replace(str(ROOT), gone))
     assert "gone" in one(doctor._hooks(home), BROKEN).text
 
 

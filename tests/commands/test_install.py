@@ -17,14 +17,13 @@ from hypothesis import settings as how
 from hypothesis import strategies as st
 
 from memoria.audit.client_settings import ClientSettings, plugin_hooks
-from memoria.base import paths
 from memoria.commands import install, uninstall
 from memoria.ground.errors import ClientSettingsError
 from memoria.ground.home import Home
 from messages_api import MessagesApi
+from places import ROOT
 from real_client import clean_env, run_claude
 
-ROOT = Path(paths.ROOT)
 EVENTS = list(json.loads((ROOT / "hooks" / "hooks.json").read_text())["hooks"])
 
 

@@ -14,16 +14,15 @@ from typing import Any
 import pytest
 
 from client_session import Session, wait_until
-from memoria.base import paths as places
 from memoria.base.paths import Paths
 from memoria.capture.spool import Spool
 from memoria.daily.daily_log import DailyLog
 from memoria.facts.fact import Event
 from memoria.facts.store import Store
 from messages_api import MessagesApi
+from places import ROOT
 from real_client import clean_env
 
-ROOT = Path(places.ROOT)
 CORRECTION = "No, never push straight to main here, because main is deployed at once."
 LEARNED = "Do not push straight to main: whatever is on main is deployed at once."
 OTHER = "The staging server of the harbour gauge is called kelp."

@@ -16,13 +16,13 @@ import pytest
 from memoria import cli
 from memoria.audit import receipt
 from memoria.audit.receipt import Receipt
-from memoria.base import paths as places
 from memoria.capture.capture import capture
 from memoria.capture.hook import Event
 from memoria.capture.spool import Spool
 from memoria.commands import flush
 from memoria.daily.ledger import Ledger
 from memoria.ground.home import Home
+from places import ROOT, SHARED
 from shelves import DAY, HOUR, Shelf, client, entries, since
 
 __all__ = ["client"]
@@ -168,7 +168,7 @@ def test_a_session_with_memoria_switched_off_is_never_taken_up(
     client: Shelf, home: Home, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = client.session(2)
-    hook = Path(places.ROOT, "hooks", "session-end.py")
+    hook = Path(ROOT, "hooks", "session-end.py")
     payload = {"hook_event_name": "SessionEnd", "session_id": path.stem, "transcript_path": str(path), "cwd": "/"}
     run = subprocess.run(  # noqa: PLW1510 (its status is what is looked at)
         [sys.executable, "-S", "-I", str(hook)],
@@ -285,9 +285,6 @@ def test_a_transcript_that_the_client_will_soon_delete_is_copied(
     path.unlink()
     flush.work(home)
     assert [len(entry.turns) for entry in entries(home)] == [4]
-
-
-SHARED = Path(os.environ.get("MEMORIA_SHARED") or Path(places.ROOT).parent / "shared")
 
 
 @pytest.mark.skipif(not (SHARED / "transcripts").is_dir(), reason="no real transcripts here")
