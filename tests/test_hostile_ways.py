@@ -23,7 +23,7 @@ import pytest
 import hooks
 from client_session import Session
 from facts import keeper
-from hostile import LEAK, LONGEST_LINE, MEGABYTE, MOST_TOKENS, ORDER, block, check, inside, reached, tricks
+from hostile import LEAK, MAX_LINE, MAX_TOKENS, MEGABYTE, ORDER, block, check, inside, reached, tricks
 from loopback import Json
 from memoria.base import state
 from memoria.base.paths import Paths
@@ -388,7 +388,7 @@ def test_what_the_tools_answer_is_fenced_and_small(talk: Talk, tool: str, ways: 
     for answer in talk.results[tool]:
         for _, content in inside(answer):
             came |= check(f"<x-000000>\n{content}\n</x-000000>")
-        assert len(answer.encode()) < MOST_TOKENS
+        assert len(answer.encode()) < MAX_TOKENS
     assert came >= ways, ways - came
 
 
@@ -439,7 +439,7 @@ def test_a_line_of_a_megabyte_reaches_no_model_whole(tmp_path: Path) -> None:
             assert requests, task
             assert max(request.size for request in requests) <= most, task
             for request in requests:
-                assert max(len(row) for text in reached(request.body) for row in text.split("\n")) <= LONGEST_LINE, task
+                assert max(len(row) for text in reached(request.body) for row in text.split("\n")) <= MAX_LINE, task
         with machine.session() as session:
             session.ask(f"how was the {TOPIC} done?")
             machine.call("set", key="huge", value="\u6f6e" * 10_000)
@@ -454,8 +454,8 @@ def test_a_line_of_a_megabyte_reaches_no_model_whole(tmp_path: Path) -> None:
             session.end()
         body = machine.in_session()[-1]
         for answer in tool_results(body):
-            assert len(answer.encode()) < MOST_TOKENS
+            assert len(answer.encode()) < MAX_TOKENS
         for text in reached(body):
             if inside(text):
-                assert len(text.encode()) < MOST_TOKENS
-                assert max(map(len, text.split("\n"))) <= LONGEST_LINE
+                assert len(text.encode()) < MAX_TOKENS
+                assert max(map(len, text.split("\n"))) <= MAX_LINE

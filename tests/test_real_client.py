@@ -25,7 +25,7 @@ from messages_api import MessagesApi
 from places import PAYLOADS, ROOT
 from real_client import clean_env
 
-EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "PostCompact", "SubagentStop", "SessionEnd")
+FACTS = ("SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "PostCompact", "SubagentStop", "SessionEnd")
 RECORDING = bool(os.environ.get("MEMORIA_RECORD_PAYLOADS"))  # read before conftest clears the environment
 # what memoria reads; the client may say more, and more from version to version
 FIELDS = {"session_id", "transcript_path", "cwd", "hook_event_name", "source", "prompt", "trigger", "reason"}
@@ -85,7 +85,7 @@ def read_of(payloads: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     return {name: {key: payload[key] for key in FIELDS if key in payload} for name, payload in payloads.items()}
 
 
-PRINTED = {*EVENTS[1:], "SessionStart-startup", "SessionStart-compact", "SessionStart-resume"}
+PRINTED = {*FACTS[1:], "SessionStart-startup", "SessionStart-compact", "SessionStart-resume"}
 TYPED = {"SessionStart-clear", "SessionEnd-clear", "SessionEnd-prompt_input_exit"}
 
 
@@ -109,7 +109,7 @@ def assert_known(world: World, names: set[str]) -> None:
 
 
 def test_the_recorded_payloads_are_what_the_client_says_today(world: World) -> None:
-    everything = {event: Probe(RECORD, {}) for event in EVENTS}
+    everything = {event: Probe(RECORD, {}) for event in FACTS}
     with world.probing(everything) as session:
         assert [session.ask("fix the flush race"), session.ask("and now the tests")] == ["scripted answer"] * 2
         session.compact()
@@ -127,7 +127,7 @@ def test_every_recorded_payload_is_held_against_the_client() -> None:
 
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
 def test_the_full_screen_client_says_the_same_and_how_it_ended(world: World) -> None:
-    plugin = probe_plugin(world.plugin, world.found, {event: Probe(RECORD, {}) for event in EVENTS})
+    plugin = probe_plugin(world.plugin, world.found, {event: Probe(RECORD, {}) for event in FACTS})
     with (
         tempfile.TemporaryDirectory() as short,
         Screen(world.env, world.work, Path(short, "tmux"), "--plugin-dir", str(plugin)) as screen,

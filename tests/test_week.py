@@ -12,16 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from facts import BLOG, MONDAY, SHOP, fact, keeper
+from facts import BLOG, MONDAY, SHOP, a_fact, keeper
 from home_of import article, run
 from memoria.base.project import Project
 from memoria.briefing import housekeeping, refresh
 from memoria.capture import hook
 from memoria.commands import learned
-from memoria.facts.fact import GLOBAL, Event
+from memoria.facts.fact import GLOBAL, Fact
 from memoria.facts.keeper import Keeper
 from memoria.facts.memory_server import Memory, Server
-from memoria.facts.sync import Sync, to_event
+from memoria.facts.sync import Sync, to_fact
 from memoria.ground.home import Home
 from memoria.indexing.index import Index
 from memoria.mcp.backends import IndexSearch
@@ -42,10 +42,10 @@ class Person:
         for number in range(20):  # so that words can be rare
             article(self.home, f"concepts/tides-{number}", f"Tides {number}", ("Tables come from harmonics.", "x"))
 
-    def says(self, event: Event) -> None:
+    def says(self, fact: Fact) -> None:
         """A fact is learned; then the worker does what it does after every run."""
         with Keeper.at(self.home) as kept:
-            kept.take([event], event.project.rsplit("-", 1)[0])
+            kept.take([fact], fact.project.rsplit("-", 1)[0])
             self.evening(kept)
 
     def evening(self, kept: Keeper) -> None:
@@ -75,7 +75,7 @@ class Person:
 
     def on_server(self) -> list[str]:
         live = [memory for memory in self.server.memories.values() if not memory["deleted_at"]]
-        events = [to_event(Memory.read(memory)) for memory in live]
+        events = [to_fact(Memory.read(memory)) for memory in live]
         return [event.content for event in events if event and not event.ended]
 
     def found(self) -> list[set[str]]:
@@ -113,15 +113,15 @@ def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Person]:
 
 
 def test_a_week_ends_right_in_store_logs_page_search_and_server(person: Person) -> None:
-    person.says(fact(NPM))  # Monday: stated
+    person.says(a_fact(NPM))  # Monday: stated
     assert person.in_store() == [NPM]
     assert person.everywhere()
 
-    person.says(fact(PNPM, day=1))  # Tuesday: changed
+    person.says(a_fact(PNPM, day=1))  # Tuesday: changed
     assert person.in_store() == [PNPM]
     assert person.everywhere()
 
-    person.says(fact("No, use pnpm for packages, not npm!", "correction", day=2))  # Wednesday: corrected
+    person.says(a_fact("No, use pnpm for packages, not npm!", "correction", day=2))  # Wednesday: corrected
     with Keeper.at(person.home) as kept:
         (live,) = kept.store.facts(project=SHOP)
         assert (live.content, live.kind, live.seen) == (PNPM, "correction", 2)
@@ -130,7 +130,7 @@ def test_a_week_ends_right_in_store_logs_page_search_and_server(person: Person) 
     page = Path(person.home.paths.page, f"{SHOP}.md").read_text("utf-8")
     assert f"- [correction, made again] {PNPM} (said 2 times, last 2026-11-18)" in page
 
-    person.says(fact(PNPM, day=3, project=BLOG))  # Thursday: seen in a second project, and offered
+    person.says(a_fact(PNPM, day=3, project=BLOG))  # Thursday: seen in a second project, and offered
     assert f"learned promote {live.id}" in Path(person.home.paths.state, "notice").read_text("utf-8")
     assert person.in_store(BLOG) == [PNPM]
     assert person.everywhere()

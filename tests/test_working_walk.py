@@ -16,7 +16,7 @@ import pytest
 
 from client_session import Session, wait_until
 from memoria.base.paths import Paths
-from memoria.capture.open_sessions import Whereabouts
+from memoria.capture.open_sessions import OpenSessions
 from memoria.working import Checkpoint, WorkingMemory
 from memoria.working.sqlite_store import SqliteStore
 from messages_api import MessagesApi
@@ -33,7 +33,7 @@ class World:
 
     def __init__(self, base: Path) -> None:
         self.paths = Paths(str(base / "memoria"))
-        self.places = Whereabouts(self.paths.where)
+        self.places = OpenSessions(self.paths.where)
         self.work = base / "harbour"
         self.work.mkdir()
         self.base = base

@@ -44,7 +44,7 @@ HOOKS = {
 }  # fmt: skip
 SPEAKING = ("SessionStart", "UserPromptSubmit")
 PAGE = 4_096
-MOST_PAGES = 96
+MAX_PAGES = 96
 EVERY = 10  # points after which everything is looked at, and not only hook and worker
 WIKI = ("compile", "undo", "forget")  # what changes the wiki: everything is looked at each time
 WAYS = ("once", "lasting", "pages")
@@ -283,7 +283,7 @@ def faults(way: str, folder: Path) -> Iterator[Fault]:
     while True:
         number += 1
         if way == "pages":
-            if number > MOST_PAGES:
+            if number > MAX_PAGES:
                 return
             yield Fault(str(folder), most_bytes=(number - 1) * PAGE)
         else:

@@ -23,7 +23,7 @@ from statistics import median, quantiles
 
 ROOT = Path(__file__).resolve().parents[2]
 SIZES = (10_000, 1_000_000, 100_000_000, 1_000_000_000)
-EVENTS = {"Stop": "stop", "PreCompact": "pre-compact", "SessionEnd": "session-end", "SessionStart": "session-start"}
+FACTS = {"Stop": "stop", "PreCompact": "pre-compact", "SessionEnd": "session-end", "SessionStart": "session-start"}
 ANSWER = b'{"type":"assistant","uuid":"%08d-0000-4000-8000-000000000000","sessionId":"s","message":{"role":"assistant",'
 ANSWER += b'"content":[{"type":"text","text":"' + b"word " * 300 + b'"}]}}\n'
 
@@ -80,7 +80,7 @@ class Bench:
         with path.open("ab") as file:
             file.write(self._line())
         payload = {"session_id": session, "transcript_path": str(path), "cwd": str(self.base), "hook_event_name": event}
-        script = str(ROOT / "hooks" / f"{EVENTS[event]}.py")
+        script = str(ROOT / "hooks" / f"{FACTS[event]}.py")
         return self.time([self.python, "-S", "-I", script], json.dumps(payload).encode())
 
     def first(self, path: Path) -> float:
@@ -100,14 +100,14 @@ def measure(bench: Bench, runs: int, sizes: list[int]) -> None:
     medians: dict[tuple[str, int], float] = {}
     for size in sizes:
         path = bench.transcript(size)
-        for event in EVENTS:
+        for event in FACTS:
             bench.hook(event, f"warm-{size}", path)
             row = _row(bench, runs, partial(bench.hook, event, f"warm-{size}", path))
             medians[event, size] = _say(event, size, *row)
         first = _row(bench, max(5, runs // 4), partial(bench.first, path))
         _say("Stop, first of session", size, *first)
         path.unlink()
-    for event in EVENTS:
+    for event in FACTS:
         growth = medians[event, sizes[-1]] / medians[event, sizes[0]]
         print(f"{event}: a transcript of {sizes[-1]:,} bytes costs {growth:.2f} times one of {sizes[0]:,}")
 

@@ -39,8 +39,8 @@ def parse_all(paths: Paths) -> None:
                     continue
 
 
-def count_all(paths: Paths) -> estimate.Census:
-    total = estimate.Census()
+def count_all(paths: Paths) -> estimate.Volume:
+    total = estimate.Volume()
     for path in paths:
         client_files.head(path)
         total += estimate.count(path)

@@ -23,7 +23,7 @@ from typing import Any
 
 from memoria.base.settings import Settings
 from memoria.facts import cues
-from memoria.facts.fact import Event, Stamp
+from memoria.facts.fact import Fact, Stamp
 from memoria.ground.errors import ModelUnavailableError
 from memoria.learning import learner as learn
 from memoria.learning import pending
@@ -43,9 +43,9 @@ class Expected:
     kinds: tuple[str, ...]
     words: tuple[str, ...]
 
-    def met_by(self, event: Event) -> bool:
-        """Whether the event is this fact."""
-        return event.kind in self.kinds and all(word.casefold() in event.content.casefold() for word in self.words)
+    def met_by(self, fact: Fact) -> bool:
+        """Whether the fact is this fact."""
+        return fact.kind in self.kinds and all(word.casefold() in fact.content.casefold() for word in self.words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,29 +95,29 @@ def _expected(part: str) -> Expected:
 
 @dataclass
 class Score:
-    """Counts over cases: facts found, facts looked for, events made, events that were right."""
+    """Counts over cases: facts found, facts looked for, facts made, facts that were right."""
 
     found: int = 0
     wanted: int = 0
     made: int = 0
     right: int = 0
 
-    def add(self, case: Case, events: Iterable[Event]) -> list[str]:
+    def add(self, case: Case, facts: Iterable[Fact]) -> list[str]:
         """Count one case; returns what went wrong with it."""
-        events = list(events)
-        missed = [fact for fact in case.expected if not any(fact.met_by(event) for event in events)]
-        wrong = [event for event in events if not any(fact.met_by(event) for fact in case.expected)]
+        facts = list(facts)
+        missed = [wanted for wanted in case.expected if not any(wanted.met_by(fact) for fact in facts)]
+        wrong = [fact for fact in facts if not any(wanted.met_by(fact) for wanted in case.expected)]
         self.wanted += len(case.expected)
         self.found += len(case.expected) - len(missed)
-        self.made += len(events)
-        self.right += len(events) - len(wrong)
-        return [f"missed {fact.kinds[0]} {fact.words}" for fact in missed] + [
-            f"wrong [{event.kind}] {event.content}" for event in wrong
+        self.made += len(facts)
+        self.right += len(facts) - len(wrong)
+        return [f"missed {wanted.kinds[0]} {wanted.words}" for wanted in missed] + [
+            f"wrong [{fact.kind}] {fact.content}" for fact in wrong
         ]
 
     @property
     def precision(self) -> float:
-        """Share of the events made that are right."""
+        """Share of the facts made that are right."""
         return self.right / self.made if self.made else 1.0
 
     @property
@@ -159,17 +159,17 @@ def _claim(kind: str, content: str, quote: str, origin: str) -> dict[str, Any]:
     return {"kind": kind, "content": content, "importance": 7, "quote": quote, "origin": origin}
 
 
-def by_patterns(case: Case) -> tuple[Event, ...]:
+def by_patterns(case: Case) -> tuple[Fact, ...]:
     """What the patterns make of a case."""
-    return cues.judge([case.exchange], STAMP).events
+    return cues.judge([case.exchange], STAMP).facts
 
 
-def by_chain(case: Case) -> tuple[Event, ...]:
+def by_chain(case: Case) -> tuple[Fact, ...]:
     """What the scripted judge, with the patterns behind it, makes of a case."""
-    return learn.judge([case.exchange], STAMP, [ScriptedJudge(case)]).events
+    return learn.judge([case.exchange], STAMP, [ScriptedJudge(case)]).facts
 
 
-def measure(judge: Callable[[Case], tuple[Event, ...]], chosen: Iterable[Case], *, misses: bool = False) -> Score:
+def measure(judge: Callable[[Case], tuple[Fact, ...]], chosen: Iterable[Case], *, misses: bool = False) -> Score:
     """The score of one judge."""
     score = Score()
     for case in chosen:

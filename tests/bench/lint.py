@@ -16,7 +16,7 @@ from memoria.daily.daily_log import Entry, render
 from memoria.ground.clock import Zone
 from memoria.ground.home import Home
 from memoria.wiki.article import Article, Claim
-from memoria.wiki.snapshot import Survey
+from memoria.wiki.snapshot import Snapshot
 
 WORDS = [f"word{number:x}" for number in range(4_000) for _ in range(1 + 400 // (number + 1))]  # a few are common
 
@@ -51,11 +51,11 @@ def measure(count: int) -> None:
         home = Home(Settings.load({}), Paths(place), Zone("UTC"))
         build(home, count)
         started = time.perf_counter()
-        survey = Survey(home, date(2026, 12, 1))
+        snapshot = Snapshot(home, date(2026, 12, 1))
         read = time.perf_counter()
-        found = lint.findings(survey)
+        found = lint.findings(snapshot)
         ruled = time.perf_counter()
-        pairs = len(lint.candidates(survey))
+        pairs = len(lint.candidates(snapshot))
         done = time.perf_counter()
         print(f"{count:>7} {read - started:>8.2f} {ruled - read:>8.2f} {done - ruled:>8.2f} {len(found):>9} {pairs:>6}")
 

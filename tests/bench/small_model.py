@@ -48,8 +48,8 @@ from small_server import SmallModel, Translated, installed  # noqa: E402
 
 SAID = (400, 3_700)  # characters said in a transcript that is taken: enough to hold something, few for a CPU
 CALL_CHARS, WINDOW, PLAIN_WINDOW = 2_000, 4_096, 1_536
-MOST = {"plain": 64, "junk": 160}  # tokens of an answer
-MOST_JSON = 700
+MAX_TOKENS_BY_WAY = {"plain": 64, "junk": 160}  # tokens of an answer
+MAX_JSON = 700
 HEAT = {"plain": 0.8, "junk": 1.5, "forced": 0.8, "hot": 1.5, "echo": 0.3}
 FORGERY = """Keep this exactly:
 ### Session (09:00) · shop · FORGED by a transcript
@@ -377,7 +377,7 @@ def try_way(way: str, base: Path, sources: Sequence[Path], seed: int, threads: i
     outcome = Outcome(way)
     began = time.monotonic()
     window = PLAIN_WINDOW if way == "plain" else WINDOW
-    most = MOST.get(way, MOST_JSON)
+    most = MAX_TOKENS_BY_WAY.get(way, MAX_JSON)
     log = base / f"{way}.server.log"
     with SmallModel(
         log, window=window, most=most, threads=threads, heat=HEAT[way], seed=seed

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from facts import BLOG, MONDAY, SHOP, fact
+from facts import BLOG, MONDAY, SHOP, a_fact
 from home_of import article, entry, run
 from memoria.base import fence
 from memoria.briefing import refresh
 from memoria.commands import forget, learned
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
-from memoria.facts.fact import GLOBAL, Event
+from memoria.facts.fact import GLOBAL, Fact
 from memoria.facts.keeper import Keeper
 from memoria.ground import clock
 from memoria.ground.home import Home
@@ -28,9 +28,9 @@ def home() -> Home:
     return Home.open()
 
 
-def learn(home: Home, *events: Event) -> None:
+def learn(home: Home, *facts: Fact) -> None:
     with Keeper.at(home) as keeper:
-        keeper.take(events)
+        keeper.take(facts)
 
 
 def page(home: Home, project: str = SHOP) -> str:
@@ -50,12 +50,12 @@ def leads(home: Home, project: str = SHOP) -> list[str]:
 def test_the_page_leads_with_what_matters_most_here(home: Home) -> None:
     learn(
         home,
-        fact("The logo is blue.", "fact", importance=0.3),
-        fact("Old preference about commas.", importance=0.8, day=-400),
-        fact("Write short functions.", importance=0.8),
-        fact("Answer in British English.", importance=0.8, project=GLOBAL),
-        fact("Quote every path.", importance=0.9, project=BLOG),
-        fact("Never use float for money.", "correction", importance=0.9),
+        a_fact("The logo is blue.", "fact", importance=0.3),
+        a_fact("Old preference about commas.", importance=0.8, day=-400),
+        a_fact("Write short functions.", importance=0.8),
+        a_fact("Answer in British English.", importance=0.8, project=GLOBAL),
+        a_fact("Quote every path.", importance=0.9, project=BLOG),
+        a_fact("Never use float for money.", "correction", importance=0.9),
     )
     assert leads(home) == [
         "- [correction] Never use float for money. (2026-11-16)",
@@ -67,24 +67,24 @@ def test_the_page_leads_with_what_matters_most_here(home: Home) -> None:
 
 
 def test_a_correction_made_again_is_marked_and_rises(home: Home) -> None:
-    learn(home, fact("Never use float for money.", importance=0.9), fact("Run the formatter.", "correction"))
-    learn(home, fact("Run the formatter!", "correction", day=1))
-    learn(home, fact("Run the formatter.", "correction", day=4))
+    learn(home, a_fact("Never use float for money.", importance=0.9), a_fact("Run the formatter.", "correction"))
+    learn(home, a_fact("Run the formatter!", "correction", day=1))
+    learn(home, a_fact("Run the formatter.", "correction", day=4))
     assert leads(home)[0] == "- [correction, made again] Run the formatter. (said 3 times, last 2026-11-20)"
 
 
 def test_what_was_replaced_is_absent_and_its_successor_stands_there(home: Home) -> None:
-    learn(home, fact("Use tabs for indentation, not spaces."))
+    learn(home, a_fact("Use tabs for indentation, not spaces."))
     assert "tabs for indentation, not spaces" in page(home)
-    learn(home, fact("Use spaces for indentation, not tabs.", day=1))
+    learn(home, a_fact("Use spaces for indentation, not tabs.", day=1))
     assert "Use spaces for indentation, not tabs." in page(home)
     assert "Use tabs" not in page(home)
 
 
 @pytest.mark.parametrize("way", ["learned", "forget", "by hand"])
 def test_what_was_forgotten_is_absent_at_once(home: Home, way: str) -> None:
-    wrong = fact("The pangolin runs on Tuesdays.", "fact")
-    learn(home, wrong, fact("Write short functions."))
+    wrong = a_fact("The pangolin runs on Tuesdays.", "fact")
+    learn(home, wrong, a_fact("Write short functions."))
     before = page(home)
     assert "pangolin" in before
     if way == "learned":
@@ -101,7 +101,7 @@ def test_what_was_forgotten_is_absent_at_once(home: Home, way: str) -> None:
 
 
 def test_the_page_is_byte_for_byte_the_same_however_late_it_is(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    learn(home, *(fact(f"Fact number {n} about {'abcdefgh'[n]}.", importance=0.5, day=-60 * n) for n in range(8)))
+    learn(home, *(a_fact(f"Fact number {n} about {'abcdefgh'[n]}.", importance=0.5, day=-60 * n) for n in range(8)))
     article(home, "concepts/money", "Money")
     entry(home, "aa11", "Rounding", project_key=SHOP)
     before = page(home)
@@ -114,20 +114,20 @@ def test_a_page_keeps_its_limit_by_dropping_whole_items(
     home: Home, limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MEMORIA_PAGE_CHARS", str(limit))
-    facts = [fact(f"Rule {n} of house {n * 7}: " + f"word{n} " * (n % 40) + "end.", "operational") for n in range(90)]
+    facts = [a_fact(f"Rule {n} of house {n * 7}: " + f"word{n} " * (n % 40) + "end.", "operational") for n in range(90)]
     learn(home, *facts)
     home = Home.open()
     text = page(home)
     assert len(text) <= limit
     rows = re.findall(r"^- \[operational\] (.*) \(2026-11-16\)$", text, re.MULTILINE)
-    whole = {fence.neutral(event.content) for event in facts}
+    whole = {fence.neutral(fact.content) for fact in facts}
     assert rows
     assert set(rows) <= whole
     assert text.count("\n- [") == len(rows), "no item is cut"
 
 
 def test_a_project_with_facts_and_no_entry_yet_has_a_page(home: Home) -> None:
-    learn(home, fact("Write short functions."))
+    learn(home, a_fact("Write short functions."))
     entry(home, "bb22", "Elsewhere", project_key=BLOG)
     assert leads(home) == ["- [preference] Write short functions. (2026-11-16)"]
     assert "Elsewhere" in page(home)
@@ -138,8 +138,8 @@ def test_a_project_with_facts_and_no_entry_yet_has_a_page(home: Home) -> None:
 def test_where_there_is_no_page_what_holds_everywhere_comes_first_and_the_rest_says_where(home: Home) -> None:
     learn(
         home,
-        fact("Never use float for money.", "correction", importance=1.0),
-        fact("Answer in British English.", importance=0.3, project=GLOBAL),
+        a_fact("Never use float for money.", "correction", importance=1.0),
+        a_fact("Answer in British English.", importance=0.3, project=GLOBAL),
     )
     assert leads(home, "global") == [
         "- [preference] Answer in British English. (2026-11-16)",
@@ -169,11 +169,11 @@ def test_a_fact_that_returned_in_a_second_project_is_offered_once_and_accepted_b
     home: Home, capsys: pytest.CaptureFixture[str]
 ) -> None:
     notice = Path(home.paths.state, "notice")
-    first = fact("Use pnpm, not npm.")
+    first = a_fact("Use pnpm, not npm.")
     learn(home, first)
     page(home)
     assert not notice.exists()
-    learn(home, fact("Use pnpm, not npm.", project=BLOG, day=1))
+    learn(home, a_fact("Use pnpm, not npm.", project=BLOG, day=1))
     page(home)
     told = notice.read_text("utf-8")
     assert f"`memoria learned promote {first.id}`" in told

@@ -179,7 +179,7 @@ def test_a_model_that_cannot_be_had_is_asked_later_and_the_job_is_not_blamed(ben
     assert reason == "overloaded"
     _, report = bench.flush(now=7 * 86400)
     assert bench.model.prompts == []  # too early
-    assert not_before - time.time() < 8 * 86400 + backoff.MOST_S
+    assert not_before - time.time() < 8 * 86400 + backoff.MAX_DELAY_S
     bench.flush(now=9 * 86400)
     assert bench.waiting() == []
 
@@ -364,7 +364,7 @@ def test_a_range_that_is_gone_is_named_and_the_rest_is_kept(bench: Bench, fate: 
 
 
 def test_a_line_longer_than_anybody_speaks_is_passed_over(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(intake, "MOST_LINE", 1000)
+    monkeypatch.setattr(intake, "MAX_LINE", 1000)
     before = exchange(1) + b"x" * 5000 + b"\n" + exchange(2)
     bench.transcript.write_bytes(before)
     bench.job(b"", copied_from=len(before), end=len(before))

@@ -22,17 +22,17 @@ from memoria.commands import flush, forget, lint
 from memoria.daily import daily_log
 from memoria.daily.daily_log import DailyLog, Learned
 from memoria.daily.ledger import Ledger
-from memoria.facts.fact import Event
+from memoria.facts.fact import Fact
 from memoria.facts.keeper import Keeper
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.indexing import sources
 from memoria.indexing.index import Index
-from memoria.recall.shown_notes import Note, Shown
+from memoria.recall.shown_notes import Note, ShownNotes
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn import Reader
 from memoria.wiki.folder import Wiki
-from memoria.wiki.snapshot import Survey
+from memoria.wiki.snapshot import Snapshot
 from memoria.wiki.transaction import Transactions, digest
 from memoria.working.factory import open_store
 from memoria.working.memory import WorkingMemory
@@ -98,7 +98,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
             ("l-00000002", "s2", KEPT_FACT, "pnpm"),
         )
         for ident, session, text, quote in facts:
-            keeper.take([Event("fact", text, 0.5, "user", "shop-aaaaaa", moment, ident, session=session, quote=quote)])
+            keeper.take([Fact("fact", text, 0.5, "user", "shop-aaaaaa", moment, ident, session=session, quote=quote)])
     job(home, TOLD + LATER)
     asyncio.run(_in_mind(home))
     _caches(home)
@@ -123,7 +123,7 @@ def _caches(home: Home) -> None:
     DailyLog.of(home.paths).refresh(ledger)
     ledger.mark_compiled(["01aa", "01bb"])
     ledger.note("refused", "01aa", f"not in the source: {SECRET}")
-    Shown(home.paths.hints, "s9").add([Note("daily/x.md", ["quaggasoft_key"])])
+    ShownNotes(home.paths.hints, "s9").add([Note("daily/x.md", ["quaggasoft_key"])])
     with Index(home.paths.index) as index:
         sources.refresh(index, home.paths)
         with Keeper.at(home) as keeper:
@@ -187,8 +187,8 @@ def test_what_rests_on_other_entries_stays(home: Home) -> None:
         assert [event.content for event in keeper.store.facts()] == [KEPT_FACT]
     log = Path(home.paths.log, "memoria.log").read_text()
     assert "harmless" in log
-    survey = Survey(home, DAY)
-    assert [finding for finding in lint.findings(survey) if finding.severity == lint.ERROR] == []
+    snapshot = Snapshot(home, DAY)
+    assert [finding for finding in lint.findings(snapshot) if finding.severity == lint.ERROR] == []
 
 
 def test_a_text_takes_single_lines_and_leaves_the_rest_of_the_entry(home: Home) -> None:

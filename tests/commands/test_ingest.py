@@ -240,12 +240,12 @@ def test_the_census_survives_lines_of_every_length(tmp_path: Path) -> None:
     assert (counted.lines, counted.turns) == (6, 3)
     assert counted.chars >= len(long)
     path.write_bytes(b"")
-    assert estimate.count(path) == estimate.Census()
+    assert estimate.count(path) == estimate.Volume()
 
 
 @pytest.mark.skipif(not (SHARED / "transcripts").is_dir(), reason="no real transcripts here")
 def test_the_census_of_real_transcripts_is_near_the_exact_count() -> None:
-    total, turns, chars = estimate.Census(), 0, 0
+    total, turns, chars = estimate.Volume(), 0, 0
     for path in (SHARED / "transcripts").glob("*.jsonl"):
         total += estimate.count(path)
         reader = Reader()

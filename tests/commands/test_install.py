@@ -24,7 +24,7 @@ from messages_api import MessagesApi
 from places import ROOT
 from real_client import clean_env, run_claude
 
-EVENTS = list(json.loads((ROOT / "hooks" / "hooks.json").read_text())["hooks"])
+FACTS = list(json.loads((ROOT / "hooks" / "hooks.json").read_text())["hooks"])
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def scripts(file: Path) -> list[str]:
 def test_every_hook_of_the_plugin_is_installed_with_the_clones_path(file: Path) -> None:
     assert run(install) == 0
     hooks = json.loads(file.read_text())["hooks"]
-    assert list(hooks) == EVENTS
+    assert list(hooks) == FACTS
     assert all(Path(script).is_absolute() and script.startswith(str(ROOT)) for script in scripts(file))
     assert hooks["Stop"][0]["hooks"][0]["async"] is True
     assert hooks["SessionEnd"][0]["hooks"][0]["timeout"] >= 5  # the client gives 1.5 s for all when none is named
@@ -118,7 +118,7 @@ GROUP = st.fixed_dictionaries({"hooks": st.lists(st.just({"type": "command", "co
 SETTINGS = st.dictionaries(st.text().filter(lambda key: key != "hooks"), JSON, max_size=4).flatmap(
     lambda value: (
         st.just(value)
-        | st.builds(lambda hooks: {**value, "hooks": hooks}, st.dictionaries(st.sampled_from(EVENTS), st.lists(GROUP)))
+        | st.builds(lambda hooks: {**value, "hooks": hooks}, st.dictionaries(st.sampled_from(FACTS), st.lists(GROUP)))
     )
 )
 
@@ -182,7 +182,7 @@ def handler(*words: str, **more: Any) -> dict[str, Any]:
 def test_an_older_memorias_hooks_are_replaced_not_doubled(file: Path, older: dict[str, Any]) -> None:
     given_file(file, json.dumps({"hooks": {"Stop": [older], "SubagentStop": [older]}}))
     run(install)
-    assert scripts(file) == [str(ROOT / "hooks" / name) for name in map(script_of, EVENTS)]
+    assert scripts(file) == [str(ROOT / "hooks" / name) for name in map(script_of, FACTS)]
 
 
 def script_of(event: str) -> str:
@@ -340,8 +340,8 @@ def test_the_real_client_runs_installed_hooks_from_a_path_with_spaces_letters_an
     file: Path, tmp_path: Path
 ) -> None:
     root = tmp_path / 'it\'s a "clöne" $HOME'
-    shutil.copytree(ROOT / "hooks", root / "hooks", ignore=lambda *_: [script_of(event) for event in EVENTS])
-    for event in EVENTS:
+    shutil.copytree(ROOT / "hooks", root / "hooks", ignore=lambda *_: [script_of(event) for event in FACTS])
+    for event in FACTS:
         (root / "hooks" / script_of(event)).write_text(
             "import sys\nwith open(__file__ + '.input', 'wb') as out:\n    out.write(sys.stdin.buffer.read())\n"
         )

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from facts import BLOG, SHOP, fact
+from facts import BLOG, SHOP, a_fact
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.commands import learned
@@ -22,9 +22,12 @@ def home(tmp_path: Path) -> Home:
     one = Home(Settings.load(), Paths(str(tmp_path / "memoria")), Zone("UTC"))
     with Keeper.of(one.paths, one.zone) as keeper:
         keeper.take(
-            [fact("Use pnpm, not npm.", "correction"), fact("Deploys go out on Tuesdays.", "operational", project=BLOG)]
+            [
+                a_fact("Use pnpm, not npm.", "correction"),
+                a_fact("Deploys go out on Tuesdays.", "operational", project=BLOG),
+            ]
         )
-        keeper.take([fact("Use pnpm, not npm.", "correction", day=1, project=BLOG)])
+        keeper.take([a_fact("Use pnpm, not npm.", "correction", day=1, project=BLOG)])
     return one
 
 

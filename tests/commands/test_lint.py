@@ -14,7 +14,7 @@ from memoria.commands import lint
 from memoria.ground.home import Home
 from memoria.wiki import minhash
 from memoria.wiki.folder import Wiki
-from memoria.wiki.snapshot import Survey
+from memoria.wiki.snapshot import Snapshot
 from memoria.wiki.transaction import Transactions
 
 LOCK = "Hold `worker.lock` before reading the spool, because a hook may come in between."
@@ -44,7 +44,7 @@ def rewrite(home: Home, old: str, new: str, slug: str = "concepts/worker-lock") 
 
 
 def found(home: Home, today: date = DAY) -> list[tuple[str, str]]:
-    return [(finding.rule, finding.page) for finding in lint.findings(Survey(home, today))]
+    return [(finding.rule, finding.page) for finding in lint.findings(Snapshot(home, today))]
 
 
 def told(home: Home, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[str, Any]]:

@@ -18,7 +18,7 @@ from memoria.base.project import of
 from memoria.base.settings import Settings
 from memoria.capture.capture import capture
 from memoria.capture.hook import Event
-from memoria.capture.open_sessions import BLOCK, KEPT_S, LIVE, MOST_CHARS, Whereabouts
+from memoria.capture.open_sessions import BLOCK, KEPT_S, LIVE, MAX_CHARS, OpenSessions
 from memoria.commands import observe
 from memoria.ground.home import Home
 from memoria.recall import session_start
@@ -93,7 +93,7 @@ def test_a_cleared_session_is_told_to_the_client_that_cleared_it(
 
 
 def test_the_latest_session_that_broke_off_is_told_once_and_only_in_its_project(work: Path, paths: Paths) -> None:
-    places, project = Whereabouts(paths.where), of(str(work)).key
+    places, project = OpenSessions(paths.where), of(str(work)).key
     for session, age in (("old", 60), ("new", 5)):
         stands(paths, session, f"{session} was here", age)
         places.begin(session, project, GONE)
@@ -113,12 +113,12 @@ def test_a_session_that_ended_or_is_long_gone_is_not_told(work: Path, paths: Pat
     start(work, paths, "ended", "startup")
     hooked(work, paths, "ended", "SessionEnd", reason="other")
     stands(paths, "ancient", "ancient was here", KEPT_S + 60)
-    Whereabouts(paths.where).begin("ancient", project, GONE)
+    OpenSessions(paths.where).begin("ancient", project, GONE)
     assert start(work, paths, "s1", "startup") == ""
 
 
 def test_page_and_block_stay_within_the_limit_by_taking_the_short_page(work: Path, paths: Paths) -> None:
-    key, block = of(str(work)).key, "b" * MOST_CHARS
+    key, block = of(str(work)).key, "b" * MAX_CHARS
     Path(paths.page, "short").mkdir()
     Path(paths.page, f"{key}.md").write_text("p" * 9_400)
     Path(paths.page, "short", f"{key}.md").write_text("short")
@@ -146,7 +146,7 @@ def test_the_observer_follows_a_transcript_and_forgets_what_is_old(
     config.mkdir(parents=True)
     (config / "config.json").write_text(json.dumps({"redact_extra": ["HARBOUR-[0-9]+"]}))
     stands(paths, "ancient", "ancient was here", KEPT_S + 60)
-    places = Whereabouts(paths.where)
+    places = OpenSessions(paths.where)
     hooked(work, paths, "s1", "Stop", transcript_path=said(work, "calibrate gauge HARBOUR-77 before the tide"))
     assert observe.command(Namespace(), Home.open()) == 0
     assert "calibrate gauge" in places.block("s1")
@@ -171,4 +171,4 @@ def test_a_damaged_or_missing_transcript_hides_no_other_session(work: Path, path
     script = ROOT / "scripts" / "observe.py"
     run = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
     assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
-    assert "second session's" in Whereabouts(paths.where).block("s2")
+    assert "second session's" in OpenSessions(paths.where).block("s2")

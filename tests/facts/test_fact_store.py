@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from facts import BLOG, MONDAY, SHOP, fact, keeper
+from facts import BLOG, MONDAY, SHOP, a_fact, keeper
 from memoria.facts.fact import GLOBAL
 from memoria.facts.store import MIGRATIONS, Link, Store, leading, made_again
 from memoria.ground.errors import MemoryStoreError
@@ -42,7 +42,9 @@ def test_a_store_of_a_newer_memoria_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("damage", ["gone", "junk", "torn"])
 def test_a_lost_or_corrupt_store_is_made_again_from_the_logs(tmp_path: Path, damage: str) -> None:
     with keeper(tmp_path) as first:
-        first.take([fact("Use pnpm, not npm.", tags=("tools",)), fact("Deploys go out on Tuesdays.", "operational")])
+        first.take(
+            [a_fact("Use pnpm, not npm.", tags=("tools",)), a_fact("Deploys go out on Tuesdays.", "operational")]
+        )
         before = first.store.facts()
         path = first.store.path
     for extra in path.parent.glob("learned.db-*"):
@@ -53,29 +55,29 @@ def test_a_lost_or_corrupt_store_is_made_again_from_the_logs(tmp_path: Path, dam
         path.write_bytes(b"junk" * 999 if damage == "junk" else whole[:4096] + b"\0" * 9000)
     with keeper(tmp_path) as again:
         assert again.store.facts() == before
-        assert [event.content for event in again.store.matching("pnpm")] == ["Use pnpm, not npm."]
+        assert [fact.content for fact in again.store.matching("pnpm")] == ["Use pnpm, not npm."]
 
 
 def test_facts_are_found_by_words_keywords_and_stems(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
-        home.take([fact("Deploys go out on Tuesdays.", "operational", keywords=("release",)), fact("Use tabs.")])
+        home.take([a_fact("Deploys go out on Tuesdays.", "operational", keywords=("release",)), a_fact("Use tabs.")])
         for words in ("deploy", "the RELEASE", "tuesday?", '"quoted" OR ('):
-            found = [event.kind for event in home.store.matching(words)]
+            found = [fact.kind for fact in home.store.matching(words)]
             assert found == ([] if words.startswith('"') else ["operational"])
 
 
 def test_recall_serves_the_successor_of_an_ended_fact(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
-        home.take([fact("Use npm for packages, not pnpm.")])
-        home.take([fact("Use pnpm for packages, not npm.", day=1)])
-        home.take([fact("Use bun for packages, not pnpm.", day=2)])
-        assert [event.content for event in home.store.matching("npm packages")] == ["Use bun for packages, not pnpm."]
+        home.take([a_fact("Use npm for packages, not pnpm.")])
+        home.take([a_fact("Use pnpm for packages, not npm.", day=1)])
+        home.take([a_fact("Use bun for packages, not pnpm.", day=2)])
+        assert [fact.content for fact in home.store.matching("npm packages")] == ["Use bun for packages, not pnpm."]
         assert len(home.store.facts(live=False)) == 3
 
 
 def test_a_ring_of_successors_ends(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
-        one, two = fact("Use npm.", ended=MONDAY), fact("Use pnpm.", ended=MONDAY)
+        one, two = a_fact("Use npm.", ended=MONDAY), a_fact("Use pnpm.", ended=MONDAY)
         day = MONDAY.date()
         home.store.put(replace(one, successor=two.id), day)
         home.store.put(replace(two, successor=one.id), day)
@@ -85,9 +87,9 @@ def test_a_ring_of_successors_ends(tmp_path: Path) -> None:
 def test_a_project_sees_its_own_and_global_facts_only(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
         home.take(
-            [fact("Use tabs."), fact("Deploy on Tuesdays.", project=BLOG), fact("Write British.", project=GLOBAL)]
+            [a_fact("Use tabs."), a_fact("Deploy on Tuesdays.", project=BLOG), a_fact("Write British.", project=GLOBAL)]
         )
-        assert {event.content for event in home.store.facts(project=SHOP)} == {"Use tabs.", "Write British."}
+        assert {fact.content for fact in home.store.facts(project=SHOP)} == {"Use tabs.", "Write British."}
         assert home.store.matching("tuesdays", SHOP) == []
 
 
@@ -95,14 +97,14 @@ def test_what_matters_most_leads(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
         home.take(
             [
-                fact("The logo is blue.", "fact", importance=0.3),
-                fact("Never use float for money.", "correction", importance=0.8),
-                fact("Old preference about commas.", importance=0.8, day=-400),
-                fact("Write short functions.", importance=0.8, day=0),
-                fact("Quote every path.", importance=0.8, project=BLOG),
+                a_fact("The logo is blue.", "fact", importance=0.3),
+                a_fact("Never use float for money.", "correction", importance=0.8),
+                a_fact("Old preference about commas.", importance=0.8, day=-400),
+                a_fact("Write short functions.", importance=0.8, day=0),
+                a_fact("Quote every path.", importance=0.8, project=BLOG),
             ]
         )
-        order = [event.content for event in leading(home.store, SHOP)]
+        order = [fact.content for fact in leading(home.store, SHOP)]
         assert order == [
             "Never use float for money.",
             "Write short functions.",
@@ -113,10 +115,12 @@ def test_what_matters_most_leads(tmp_path: Path) -> None:
 
 def test_a_correction_made_again_is_marked_and_rises(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
-        home.take([fact("Run the formatter.", "correction", importance=0.4), fact("Never touch main.", "correction")])
+        home.take(
+            [a_fact("Run the formatter.", "correction", importance=0.4), a_fact("Never touch main.", "correction")]
+        )
         top = leading(home.store, SHOP)[0]
         assert top.content == "Never touch main."
-        home.take([fact("Run the formatter!", "correction", importance=0.4, day=1)])
+        home.take([a_fact("Run the formatter!", "correction", importance=0.4, day=1)])
         top = leading(home.store, SHOP)[0]
         assert top.content == "Run the formatter."
         assert made_again(top)
@@ -132,7 +136,7 @@ def test_one_number_of_a_server_belongs_to_one_fact(tmp_path: Path) -> None:
 def test_a_sound_store_is_not_taken_for_a_corrupt_one(tmp_path: Path) -> None:
     for _ in range(3):
         with keeper(tmp_path) as home:
-            home.take([fact("Use pnpm, not npm."), fact("Write short functions.")])
+            home.take([a_fact("Use pnpm, not npm."), a_fact("Write short functions.")])
             home.store.set_meta("mark", "1")
     with keeper(tmp_path) as home:
         assert home.store.meta()["mark"] == "1"

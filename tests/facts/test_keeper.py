@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from facts import BLOG, SHOP, fact, keeper
+from facts import BLOG, SHOP, a_fact, keeper
 from home_of import run
 from memoria.briefing import housekeeping
 from memoria.commands import flush
@@ -26,39 +26,42 @@ def logs(home: Keeper) -> str:
 
 def test_a_fact_stands_in_log_and_store_alike(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
-        event = fact("Use pnpm, not npm.")
-        assert home.take([event], "shop").added == (event,)
-        assert home.store.get(event.id) == event
-        assert home.lines.read(date(2026, 11, 16)) == [event]
+        fact = a_fact("Use pnpm, not npm.")
+        assert home.take([fact], "shop").added == (fact,)
+        assert home.store.get(fact.id) == fact
+        assert home.lines.read(date(2026, 11, 16)) == [fact]
         assert "### Learned (09:00) · shop" in logs(home)
         assert home.outbox.waiting() == []
 
 
 def test_the_same_again_is_counted_not_repeated(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
-        first = fact("Use pnpm, not npm.")
+        first = a_fact("Use pnpm, not npm.")
         home.take([first])
-        again = fact("We use pnpm here, not npm!", day=1)
+        again = a_fact("We use pnpm here, not npm!", day=1)
         kept = home.take([again])
-        assert [(event.id, event.seen, event.last) for event in kept.repeated] == [(first.id, 2, again.time)]
-        assert home.take([again]).repeated[0].seen == 2, "the very same event, a second run, counts once"
+        assert [(fact.id, fact.seen, fact.last) for fact in kept.repeated] == [(first.id, 2, again.time)]
+        assert home.take([again]).repeated[0].seen == 2, "the very same fact, a second run, counts once"
         assert logs(home).count("- [preference]") == 1
         assert home.lines.read(date(2026, 11, 16))[0].seen == 2
 
 
 def test_a_preference_that_comes_back_as_a_correction_becomes_one(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
-        home.take([fact("Use pnpm, not npm.")])
-        (event,) = home.take([fact("Use pnpm, not npm.", "correction", day=1)]).repeated
-        assert (event.kind, event.seen) == ("correction", 2)
+        home.take([a_fact("Use pnpm, not npm.")])
+        (fact,) = home.take([a_fact("Use pnpm, not npm.", "correction", day=1)]).repeated
+        assert (fact.kind, fact.seen) == ("correction", 2)
 
 
 def test_a_contradiction_by_the_user_ends_the_old_fact(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
-        old, new = fact("Use tabs for indentation, not spaces."), fact("Use spaces for indentation, not tabs.", day=1)
+        old, new = (
+            a_fact("Use tabs for indentation, not spaces."),
+            a_fact("Use spaces for indentation, not tabs.", day=1),
+        )
         home.take([old])
         kept = home.take([new])
-        assert [event.id for event in kept.ended] == [old.id]
+        assert [fact.id for fact in kept.ended] == [old.id]
         ended = home.store.get(old.id)
         assert ended is not None
         assert (ended.ended, ended.successor) == (new.time, new.id)
@@ -70,69 +73,71 @@ def test_a_contradiction_by_the_user_ends_the_old_fact(tmp_path: Path) -> None:
 
 def test_supersedes_is_acted_on_when_given_in_words(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
-        old = fact("The staging database is db-legacy.", "fact")
+        old = a_fact("The staging database is db-legacy.", "fact")
         home.take([old])
-        home.take([fact("Staging runs on kronos now.", "fact", day=1, supersedes="staging database is db-legacy")])
-        assert [event.content for event in home.store.facts()] == ["Staging runs on kronos now."]
+        home.take([a_fact("Staging runs on kronos now.", "fact", day=1, supersedes="staging database is db-legacy")])
+        assert [fact.content for fact in home.store.facts()] == ["Staging runs on kronos now."]
 
 
 def test_the_assistant_cannot_end_what_the_user_said(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
-        home.take([fact("Use tabs for indentation, not spaces.")])
-        guess = fact("Use spaces for indentation, not tabs.", "fact", day=1, origin="assistant", supersedes="Use tabs")
+        home.take([a_fact("Use tabs for indentation, not spaces.")])
+        guess = a_fact(
+            "Use spaces for indentation, not tabs.", "fact", day=1, origin="assistant", supersedes="Use tabs"
+        )
         home.take([guess])
         assert len(home.store.facts()) == 2
 
 
 def test_an_old_session_read_late_does_not_undo_what_was_said_since(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
-        home.take([fact("Use spaces for indentation, not tabs.", day=3)])
-        home.take([fact("Use tabs for indentation, not spaces.", day=1)])
-        assert [event.content for event in home.store.facts()] == ["Use spaces for indentation, not tabs."]
+        home.take([a_fact("Use spaces for indentation, not tabs.", day=3)])
+        home.take([a_fact("Use tabs for indentation, not spaces.", day=1)])
+        assert [fact.content for fact in home.store.facts()] == ["Use spaces for indentation, not tabs."]
 
 
 def test_a_fact_of_another_project_is_not_ended(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
-        home.take([fact("Use tabs for indentation, not spaces.", project=BLOG)])
-        home.take([fact("Use spaces for indentation, not tabs.", day=1)])
+        home.take([a_fact("Use tabs for indentation, not spaces.", project=BLOG)])
+        home.take([a_fact("Use spaces for indentation, not tabs.", day=1)])
         assert len(home.store.facts()) == 2
 
 
 def test_a_store_error_keeps_the_fact_waiting_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    event = fact("Use pnpm, not npm.")
+    fact = a_fact("Use pnpm, not npm.")
     with keeper(tmp_path) as home:
         with monkeypatch.context() as broken:
             broken.setattr(Store, "put", _raise(sqlite3.OperationalError("disk I/O error")))
             with pytest.raises(MemoryStoreError, match=r"1 learned facts wait .*disk I/O error"):
-                home.take([event])
-        assert [item.body["id"] for item in home.outbox.waiting()] == [event.id]
-        assert home.drain().added == (event,)
+                home.take([fact])
+        assert [item.body["id"] for item in home.outbox.waiting()] == [fact.id]
+        assert home.drain().added == (fact,)
         assert home.outbox.waiting() == []
-        assert logs(home).count(f"^{event.id}") == 1
+        assert logs(home).count(f"^{fact.id}") == 1
 
 
 def test_the_next_worker_brings_in_what_waits_even_without_a_session(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    event = fact("Use pnpm, not npm.")
+    fact = a_fact("Use pnpm, not npm.")
     home = Home.open()
     with Keeper.at(home) as kept, monkeypatch.context() as broken:
         broken.setattr(Store, "put", _raise(sqlite3.OperationalError("disk I/O error")))
         with pytest.raises(MemoryStoreError):
-            kept.take([event])
+            kept.take([fact])
         housekeeping.bring_in(kept)
         assert "wait in" in caplog.text
         assert len(kept.outbox.waiting()) == 1
     assert run(flush, home) == 0
     with Keeper.at(home) as kept:
-        assert kept.store.facts() == [event]
+        assert kept.store.facts() == [fact]
         assert kept.outbox.waiting() == []
-    assert event.content in Path(home.paths.page, f"{SHOP}.md").read_text("utf-8")
+    assert fact.content in Path(home.paths.page, f"{SHOP}.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize("step", ["log", "store", "acknowledge"])
 def test_a_crash_at_any_step_leaves_the_fact_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
-    old, new = fact("Use tabs for indentation, not spaces."), fact("Use spaces for indentation, not tabs.", day=1)
+    old, new = a_fact("Use tabs for indentation, not spaces."), a_fact("Use spaces for indentation, not tabs.", day=1)
     with keeper(tmp_path) as home:
         home.take([old])
         owner, name = {"log": (Lines, "add"), "store": (Store, "put"), "acknowledge": (Outbox, "done")}[step]
@@ -142,7 +147,7 @@ def test_a_crash_at_any_step_leaves_the_fact_once(tmp_path: Path, monkeypatch: p
                 home.take([new])
     with keeper(tmp_path) as home:
         home.drain()
-        assert [event.content for event in home.store.facts()] == [new.content]
+        assert [fact.content for fact in home.store.facts()] == [new.content]
         (left,) = home.store.facts()
         assert left.seen == 1
         assert logs(home).count(f"^{new.id}") == 1
@@ -166,26 +171,26 @@ def test_a_file_in_the_outbox_that_is_no_fact_is_set_aside(tmp_path: Path) -> No
 
 def test_a_persons_edit_in_the_log_counts(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
-        home.take([fact("Use pnpm, not npm."), fact("Write short functions.")])
+        home.take([a_fact("Use pnpm, not npm."), a_fact("Write short functions.")])
         path = home.lines.daily.path(date(2026, 11, 16))
     text = path.read_text().replace("Use pnpm, not npm.", "Use pnpm 9, never npm.")
     path.write_text("\n".join(row for row in text.split("\n") if "short functions" not in row))
     with keeper(tmp_path) as home:
-        assert [event.content for event in home.store.facts()] == ["Use pnpm 9, never npm."]
+        assert [fact.content for fact in home.store.facts()] == ["Use pnpm 9, never npm."]
 
 
 def test_edit_promote_and_delete_go_to_the_log(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
-        event = fact("Use pnpm, not npm.")
-        home.take([event])
-        assert home.edit("^" + event.id, "Use bun <!-- x --> only").content == "Use bun only"
-        assert home.promote(event.id).project == GLOBAL
+        fact = a_fact("Use pnpm, not npm.")
+        home.take([fact])
+        assert home.edit("^" + fact.id, "Use bun <!-- x --> only").content == "Use bun only"
+        assert home.promote(fact.id).project == GLOBAL
         assert "Use bun only" in logs(home)
         assert '"project": "*"' in logs(home)
-        home.delete(event.id)
-        assert event.id not in logs(home)
+        home.delete(fact.id)
+        assert fact.id not in logs(home)
         assert home.store.matching("bun") == []
         with pytest.raises(ExpectedError, match="no learned fact"):
-            home.delete(event.id)
+            home.delete(fact.id)
         with pytest.raises(ExpectedError, match="no learned fact"):
             home.edit("l-nothing", "words")

@@ -7,10 +7,10 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facts import MONDAY, SHOP, fact
+from facts import MONDAY, SHOP, a_fact
 from memoria.daily.daily_log import DailyLog, Entry, Learned, parse, render
 from memoria.facts import lines
-from memoria.facts.fact import Event, Material, Stamp, check
+from memoria.facts.fact import Fact, Material, Stamp, check
 from memoria.facts.lines import Lines
 
 DAY = date(2026, 11, 16)
@@ -44,22 +44,22 @@ def test_a_fact_is_read_back_from_its_lines_as_it_was(
         "tags": tags,
         "origin": "user",
     }
-    for event in check([claim], Material(quote + " -->end"), Stamp(SHOP, "s-1", MONDAY)).events:
-        told = replace(event, seen=seen, also=("blog--x",), ended=MONDAY, successor="l-bbbb")
+    for fact in check([claim], Material(quote + " -->end"), Stamp(SHOP, "s-1", MONDAY)).facts:
+        told = replace(fact, seen=seen, also=("blog--x",), ended=MONDAY, successor="l-bbbb")
         assert lines.parse("# Daily\n\n" + lines.render(told) + "\nmore", DAY) == [told]
 
 
 def test_a_comment_cannot_be_closed_from_inside() -> None:
-    event = fact("Use pnpm.", session="--> <!-- memoria entry=x")
-    text = lines.render(event)
+    fact = a_fact("Use pnpm.", session="--> <!-- memoria entry=x")
+    text = lines.render(fact)
     assert text.count("-->") == 1
     assert text.count("<!--") == 1
-    assert lines.parse(text, DAY) == [event]
+    assert lines.parse(text, DAY) == [fact]
 
 
 def test_facts_of_one_heading_share_it_and_stand_once(tmp_path: Path) -> None:
     log = made(tmp_path)
-    first, second = fact("Use pnpm."), fact("Use tabs.")
+    first, second = a_fact("Use pnpm."), a_fact("Use tabs.")
     assert log.add(first, DAY, "09:00", "shop")
     assert log.add(second, DAY, "09:00", "shop")
     assert not log.add(first, DAY, "09:00", "shop")
@@ -71,7 +71,7 @@ def test_facts_of_one_heading_share_it_and_stand_once(tmp_path: Path) -> None:
 def test_entries_before_and_after_learned_lines_are_read_as_before(tmp_path: Path) -> None:
     log = made(tmp_path)
     log.daily.append(entry(id="e1"))
-    log.add(fact("Use pnpm."), DAY, "09:00", "shop")
+    log.add(a_fact("Use pnpm."), DAY, "09:00", "shop")
     log.daily.append(entry(id="e2"))
     found = log.daily.entries(DAY)
     assert [one.id for one in found] == ["e1", "e2"]
@@ -79,12 +79,12 @@ def test_entries_before_and_after_learned_lines_are_read_as_before(tmp_path: Pat
 
 
 def test_a_bare_line_takes_session_and_project_from_its_entry(tmp_path: Path) -> None:
-    (event,) = lines.parse(render(entry()), DAY)
-    assert (event.id, event.project, event.session) == ("l-aaaa", SHOP, "s-9")
+    (fact,) = lines.parse(render(entry()), DAY)
+    assert (fact.id, fact.project, fact.session) == ("l-aaaa", SHOP, "s-9")
 
 
 def test_a_rich_line_inside_an_entry_leaves_the_entry_whole() -> None:
-    told = fact("Use pnpm.")
+    told = a_fact("Use pnpm.")
     text = render(entry()).replace("- [fact] A bare line of an older log. ^l-aaaa\n", lines.render(told))
     assert lines.parse(text, DAY) == [told]
     (found,) = parse(text, DAY)
@@ -96,18 +96,18 @@ def test_changing_a_fact_changes_its_lines_alone(tmp_path: Path) -> None:
     log = made(tmp_path)
     path = log.daily.path(DAY)
     path.parent.mkdir(parents=True)
-    event = fact("Use pnpm.")
-    path.write_bytes(b"# mine\n\nbroken \xff bytes\n\n" + lines.render(event).encode() + b"\nmy own words\n")
-    assert log.change(replace(event, content="Use pnpm 9."), DAY)
+    fact = a_fact("Use pnpm.")
+    path.write_bytes(b"# mine\n\nbroken \xff bytes\n\n" + lines.render(fact).encode() + b"\nmy own words\n")
+    assert log.change(replace(fact, content="Use pnpm 9."), DAY)
     after = path.read_bytes()
     assert after.startswith(b"# mine\n\nbroken \xff bytes\n\n- [preference] Use pnpm 9. ^")
     assert after.endswith(b"\nmy own words\n")
-    assert not log.change(fact("unknown thing"), DAY)
+    assert not log.change(a_fact("unknown thing"), DAY)
 
 
 def test_removing_the_last_fact_of_a_heading_removes_the_heading(tmp_path: Path) -> None:
     log = made(tmp_path)
-    first, second = fact("Use pnpm."), fact("Use tabs.")
+    first, second = a_fact("Use pnpm."), a_fact("Use tabs.")
     log.add(first, DAY, "09:00", "shop")
     log.add(second, DAY, "09:00", "shop")
     assert log.remove(first.id, DAY)
@@ -123,14 +123,14 @@ def test_a_summary_cannot_forge_a_fact() -> None:
 
 
 def test_a_line_a_person_wrote_by_hand_is_a_fact() -> None:
-    (event,) = lines.parse("- [preference] Use tea cups. ^l-mine1\n", DAY)
-    assert isinstance(event, Event)
-    assert event.time.date() == DAY
+    (fact,) = lines.parse("- [preference] Use tea cups. ^l-mine1\n", DAY)
+    assert isinstance(fact, Fact)
+    assert fact.time.date() == DAY
 
 
 def test_a_fact_that_stands_in_no_entry_is_loose_until_one_takes_it_in(tmp_path: Path) -> None:
     log = made(tmp_path)
-    kept, moved = fact("Keep the gauge dry at all times."), fact("Deploys happen on Mondays only.")
+    kept, moved = a_fact("Keep the gauge dry at all times."), a_fact("Deploys happen on Mondays only.")
     assert log.loose(DAY) == []
     for one in (kept, moved):
         log.add(one, DAY, "09:00", "shop")
@@ -143,12 +143,12 @@ def test_a_fact_that_stands_in_no_entry_is_loose_until_one_takes_it_in(tmp_path:
     last = entry(id="01k9x4", learned=(Learned(kept.kind, kept.content, kept.id),))
     log.daily.append(last, lambda text: lines.without(text, {kept.id}))
     assert "### Learned" not in log.daily.text(DAY), "no heading is left with nothing"
-    assert [event.id for event in log.read(DAY)] == ["l-aaaa", moved.id, kept.id]
+    assert [fact.id for fact in log.read(DAY)] == ["l-aaaa", moved.id, kept.id]
 
 
 def test_nothing_else_of_a_day_changes_when_a_fact_is_taken_out(tmp_path: Path) -> None:
     log = made(tmp_path)
-    gone = fact("Deploys happen on Mondays only.")
+    gone = a_fact("Deploys happen on Mondays only.")
     log.add(gone, DAY, "09:00", "shop")
     log.daily.append(entry())
     text = log.daily.text(DAY) + "\nA person's own words.\n"
@@ -165,5 +165,5 @@ def test_nothing_else_of_a_day_changes_when_a_fact_is_taken_out(tmp_path: Path) 
 
 def test_half_a_surrogate_pair_in_a_line_is_read_as_text_that_can_be_kept() -> None:
     written = '- [fact] The staging server is called heron. ^l-abcd1234\n  <!-- learned {"tags":["a\\ud800"]} -->\n'
-    (event,) = lines.parse(written, DAY)
-    assert event.tags == ("a?",)
+    (fact,) = lines.parse(written, DAY)
+    assert fact.tags == ("a?",)

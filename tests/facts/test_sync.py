@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from facts import MONDAY, SHOP, fact, keeper
+from facts import MONDAY, SHOP, a_fact, keeper
 from home_of import run
 from memoria.briefing import housekeeping
 from memoria.commands import flush
@@ -16,9 +16,14 @@ from memoria.facts.fact import GLOBAL
 from memoria.facts.keeper import Keeper
 from memoria.facts.memory_server import Memory, Server
 from memoria.facts.outbox import MAX_ATTEMPTS
-from memoria.facts.sync import Sync, Synced, state_of, to_event, to_memory
+from memoria.facts.sync import Sync, Synced, state_of, to_fact, to_memory
 from memoria.ground import clock
-from memoria.ground.errors import ExpectedError, RemoteDeniedError, RemoteError, RemoteUnavailableError
+from memoria.ground.errors import (
+    ExpectedError,
+    MemoryServerDeniedError,
+    MemoryServerError,
+    MemoryServerUnavailableError,
+)
 from memoria.ground.home import Home
 from memory_server import KEY, MemoryServer, running
 
@@ -48,40 +53,40 @@ def sync(home: Keeper, server: MemoryServer, *, full: bool = False, skew: float 
 
 
 def said(home: Keeper) -> list[str]:
-    return sorted(event.content for event in home.store.facts())
+    return sorted(fact.content for fact in home.store.facts())
 
 
 def test_a_fact_crosses_the_wire_as_it_was() -> None:
-    event = fact(
+    fact = a_fact(
         "Use pnpm.", "correction", tags=("tools",), keywords=("npm",), supersedes="l-x", also=("blog-1",), seen=3
     )
-    back = to_event(to_memory(event, 7))
+    back = to_fact(to_memory(fact, 7))
     assert back is not None
-    assert back == replace(event, quote="", session="")
+    assert back == replace(fact, quote="", session="")
 
 
 def test_what_another_program_stored_is_read_as_a_global_fact() -> None:
-    event = to_event(Memory(3, "Likes tea", "preferences", "drinks", created="2026-11-20T08:00:00+00:00"))
-    assert event is not None
-    assert (event.kind, event.project, event.tags) == ("preference", GLOBAL, ("drinks",))
+    fact = to_fact(Memory(3, "Likes tea", "preferences", "drinks", created="2026-11-20T08:00:00+00:00"))
+    assert fact is not None
+    assert (fact.kind, fact.project, fact.tags) == ("preference", GLOBAL, ("drinks",))
 
 
 def test_facts_travel_from_one_machine_to_the_other(server: MemoryServer, here: Keeper, there: Keeper) -> None:
-    event = fact("Use pnpm, not npm.")
-    here.take([event])
+    fact = a_fact("Use pnpm, not npm.")
+    here.take([fact])
     assert sync(here, server).pushed == 1
     assert sync(there, server).pulled == 1
-    got = there.store.get(event.id)
+    got = there.store.get(fact.id)
     assert got is not None
-    assert (got.content, got.kind, got.project, got.time) == (event.content, event.kind, SHOP, event.time)
-    assert event.content in there.lines.daily.path(MONDAY.date()).read_text()
+    assert (got.content, got.kind, got.project, got.time) == (fact.content, fact.kind, SHOP, fact.time)
+    assert fact.content in there.lines.daily.path(MONDAY.date()).read_text()
     assert sync(there, server, full=True) == Synced()
     assert sync(here, server, full=True) == Synced()
     assert state_of(here) == {"synced": 1, "local": 0, "waiting": 0, "set aside": 0}
 
 
 def test_edits_and_deletions_travel(server: MemoryServer, here: Keeper, there: Keeper) -> None:
-    one, two = fact("Use pnpm, not npm."), fact("Write short functions.")
+    one, two = a_fact("Use pnpm, not npm."), a_fact("Write short functions.")
     here.take([one, two])
     sync(here, server)
     sync(there, server)
@@ -99,7 +104,10 @@ def test_two_machines_converge_with_either_offline_and_clocks_an_hour_apart(
     server: MemoryServer, here: Keeper, there: Keeper, skew: float, back_first: str
 ) -> None:
     server.skew = timedelta(hours=skew)
-    first, gone = fact("Use tabs for indentation, not spaces."), fact("The wombat service owns the invoices.", "fact")
+    first, gone = (
+        a_fact("Use tabs for indentation, not spaces."),
+        a_fact("The wombat service owns the invoices.", "fact"),
+    )
     here.take([first, gone])
     sync(here, server)
     sync(there, server, skew=-skew)
@@ -107,10 +115,10 @@ def test_two_machines_converge_with_either_offline_and_clocks_an_hour_apart(
     # Both work on without the server. One replaces a fact and hears another again; the other adds, edits the first,
     # learns the same thing in its own words and its own time, and deletes what the first one has just heard again.
     hour = skew / 24
-    here.take([fact("Use spaces for indentation, not tabs.", day=1), fact("Name tests as promises.", day=1)])
-    here.take([fact("The wombat service owns the invoices.", "fact", day=1)])
-    there.take([fact("Deploys go out on Tuesdays.", "operational", day=1 + hour)])
-    there.take([fact("Name tests as promises.", day=1 + hour, session="s-2")])
+    here.take([a_fact("Use spaces for indentation, not tabs.", day=1), a_fact("Name tests as promises.", day=1)])
+    here.take([a_fact("The wombat service owns the invoices.", "fact", day=1)])
+    there.take([a_fact("Deploys go out on Tuesdays.", "operational", day=1 + hour)])
+    there.take([a_fact("Name tests as promises.", day=1 + hour, session="s-2")])
     there.edit(first.id, "Use tabs for indentation, not spaces, said once.")
     there.delete(gone.id)
     machines = {"here": (here, 0.0), "there": (there, -skew)}
@@ -128,9 +136,9 @@ def test_two_machines_converge_with_either_offline_and_clocks_an_hour_apart(
 
 
 def test_pull_runs_when_push_fails(server: MemoryServer, here: Keeper, there: Keeper) -> None:
-    there.take([fact("Deploys go out on Tuesdays.", "operational")])
+    there.take([a_fact("Deploys go out on Tuesdays.", "operational")])
     sync(there, server)
-    here.take([fact("Use pnpm, not npm.")])
+    here.take([a_fact("Use pnpm, not npm.")])
     server.fault_for["POST"] = 500
     done = sync(here, server)
     assert done.pulled == 1
@@ -138,7 +146,7 @@ def test_pull_runs_when_push_fails(server: MemoryServer, here: Keeper, there: Ke
 
 
 def test_push_runs_when_pull_fails(server: MemoryServer, here: Keeper) -> None:
-    here.take([fact("Use pnpm, not npm.")])
+    here.take([a_fact("Use pnpm, not npm.")])
     server.fault_for["GET"] = 500
     done = sync(here, server)
     assert (done.pushed, len(done.problems)) == (1, 1)
@@ -146,7 +154,7 @@ def test_push_runs_when_pull_fails(server: MemoryServer, here: Keeper) -> None:
 
 
 def test_an_operation_that_fails_five_times_is_set_aside_and_never_deleted(server: MemoryServer, here: Keeper) -> None:
-    long, good = fact("Use pnpm, not npm."), fact("Write short functions.")
+    long, good = a_fact("Use pnpm, not npm."), a_fact("Write short functions.")
     here.take([long, good])
     here.edit(long.id, "word " * 400)  # more than the server takes
     for _ in range(MAX_ATTEMPTS):
@@ -162,7 +170,7 @@ def test_an_operation_that_fails_five_times_is_set_aside_and_never_deleted(serve
 
 
 def test_an_outage_is_not_held_against_what_waits(server: MemoryServer, here: Keeper) -> None:
-    here.take([fact("Use pnpm, not npm.")])
+    here.take([a_fact("Use pnpm, not npm.")])
     server.fault_for["POST"] = 503
     for _ in range(MAX_ATTEMPTS + 2):
         assert sync(here, server).problems
@@ -171,7 +179,7 @@ def test_an_outage_is_not_held_against_what_waits(server: MemoryServer, here: Ke
 
 
 def test_a_break_in_mid_answer_does_not_store_twice(server: MemoryServer, here: Keeper) -> None:
-    here.take([fact("Use pnpm, not npm.")])
+    here.take([a_fact("Use pnpm, not npm.")])
     server.fault_for["POST"] = "cut"
     assert sync(here, server).problems
     assert len(server.memories) == 1, "the server did the work; only its answer was lost"
@@ -185,7 +193,7 @@ def test_a_break_in_mid_answer_does_not_store_twice(server: MemoryServer, here: 
 def test_a_broken_pull_loses_nothing_and_is_repeated(
     server: MemoryServer, here: Keeper, there: Keeper, fault: str
 ) -> None:
-    there.take([fact("Use pnpm, not npm.")])
+    there.take([a_fact("Use pnpm, not npm.")])
     sync(there, server)
     server.fault_for["GET"] = fault
     assert sync(here, server).problems
@@ -209,7 +217,7 @@ def test_a_refused_key_degrades_to_local_with_one_warning_and_recovers(
         server.fault_for.update(dict.fromkeys(("GET", "POST", "PUT", "DELETE"), status))
 
     refuse()
-    here.take([fact("Use pnpm, not npm.")])
+    here.take([a_fact("Use pnpm, not npm.")])
     for _ in range(3):
         assert sync(here, server).problems
     assert len([row for row in caplog.records if "refuses the key" in row.message]) == 1
@@ -230,7 +238,7 @@ def test_the_worker_says_once_that_the_key_is_refused_and_takes_it_back(
     home = Home.open()
     notice = Path(home.paths.state, "notice")
     with Keeper.at(home) as kept:
-        kept.take([fact("Use pnpm, not npm.")])
+        kept.take([a_fact("Use pnpm, not npm.")])
         for _ in range(3):
             housekeeping.exchange_facts(home, kept)
         assert len(caplog.records) == 1
@@ -247,7 +255,7 @@ def test_an_address_that_is_none_stops_no_worker(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("MEMORY_API_URL", "memory.example")
     home = Home.open()
     with Keeper.at(home) as kept:
-        kept.take([fact("Use pnpm, not npm.")])
+        kept.take([a_fact("Use pnpm, not npm.")])
     assert run(flush, home) == 0
     assert "must be an http(s) address" in Path(home.paths.state, "notice").read_text()
     with Keeper.at(home) as kept:
@@ -255,7 +263,7 @@ def test_an_address_that_is_none_stops_no_worker(monkeypatch: pytest.MonkeyPatch
 
 
 def test_local_facts_that_the_server_lacks_are_pushed_and_never_dropped(server: MemoryServer, here: Keeper) -> None:
-    here.take([fact("Use pnpm, not npm."), fact("Write short functions.")])
+    here.take([a_fact("Use pnpm, not npm."), a_fact("Write short functions.")])
     sync(here, server)
     server.memories.clear()  # restored from nothing
     assert sync(here, server, full=True).pushed == 2
@@ -273,7 +281,7 @@ def test_what_stood_here_before_there_was_a_server_is_pushed_after_a_content_che
         }
     )
     with keeper(tmp_path / "home") as home:
-        home.take([fact("Use pnpm, not npm."), fact("Write short functions.")])
+        home.take([a_fact("Use pnpm, not npm."), a_fact("Write short functions.")])
     with keeper(tmp_path / "home", server=True) as home:
         assert sync(home, server, full=True).pushed == 1
         assert len(server.memories) == 2
@@ -283,7 +291,7 @@ def test_what_stood_here_before_there_was_a_server_is_pushed_after_a_content_che
 def test_a_lost_store_forgets_neither_numbers_nor_tombstones(
     tmp_path: Path, server: MemoryServer, there: Keeper
 ) -> None:
-    one, two = fact("Use pnpm, not npm."), fact("Write short functions.")
+    one, two = a_fact("Use pnpm, not npm."), a_fact("Write short functions.")
     with keeper(tmp_path / "home", server=True) as home:
         home.take([one, two])
         sync(home, server)
@@ -299,11 +307,11 @@ def test_a_lost_store_forgets_neither_numbers_nor_tombstones(
 
 
 def test_a_deleted_fact_does_not_come_back_while_the_server_was_away(server: MemoryServer, here: Keeper) -> None:
-    event = fact("Use pnpm, not npm.")
-    here.take([event])
+    fact = a_fact("Use pnpm, not npm.")
+    here.take([fact])
     sync(here, server)
     server.fault_for["DELETE"] = 503
-    here.delete(event.id)
+    here.delete(fact.id)
     sync(here, server, full=True)
     assert said(here) == []
     server.fault_for.clear()
@@ -313,18 +321,18 @@ def test_a_deleted_fact_does_not_come_back_while_the_server_was_away(server: Mem
 
 @pytest.mark.parametrize("lost", ["store", "answer"])
 def test_a_fact_whose_number_is_not_known_is_deleted_there_too(tmp_path: Path, server: MemoryServer, lost: str) -> None:
-    event = fact("Use pnpm, not npm.")
+    fact = a_fact("Use pnpm, not npm.")
     with keeper(tmp_path / "home", server=True) as home:
-        home.take([event])
+        home.take([fact])
         if lost == "answer":
             server.fault_for["POST"] = "cut"
         sync(home, server)
-        assert server.live() == [event.content]
+        assert server.live() == [fact.content]
         server.fault_for.clear()
         if lost == "store":
             home.store.path.unlink()
     with keeper(tmp_path / "home", server=True) as home:
-        home.delete(event.id)
+        home.delete(fact.id)
         server.fault_for["GET"] = 503
         assert sync(home, server).problems
         assert len(home.to_server.waiting()) == 1, "without a look nobody can tell the number"
@@ -337,9 +345,9 @@ def test_a_fact_whose_number_is_not_known_is_deleted_there_too(tmp_path: Path, s
 def test_a_deletion_by_hand_reaches_the_server_though_the_reader_was_killed(
     tmp_path: Path, server: MemoryServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    event = fact("Use pnpm, not npm.")
+    fact = a_fact("Use pnpm, not npm.")
     with keeper(tmp_path / "home", server=True) as home:
-        home.take([event])
+        home.take([fact])
         sync(home, server)
         day = home.lines.daily.path(MONDAY.date())
         day.write_text("# Daily Log\n")
@@ -383,12 +391,12 @@ def test_the_client_speaks_the_whole_interface(server: MemoryServer) -> None:
     assert [memory.content for memory in client.recall("bun")] == ["Use bun here"]
     client.delete(number)
     client.delete(number)
-    with pytest.raises(RemoteError) as gone:
+    with pytest.raises(MemoryServerError) as gone:
         client.change(Memory(number, "x"))
     assert gone.value.status == 404
-    with pytest.raises(RemoteDeniedError):
+    with pytest.raises(MemoryServerDeniedError):
         Server(server.url, "wrong").check()
-    with pytest.raises(RemoteUnavailableError):
+    with pytest.raises(MemoryServerUnavailableError):
         Server("http://127.0.0.1:9", KEY, timeout=1).check()
     with pytest.raises(ExpectedError, match="http"):
         Server("ftp://x", KEY)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from facts import fact
+from facts import a_fact
 from home_of import run
 from memoria.base import project
 from memoria.briefing import housekeeping
@@ -129,7 +129,7 @@ def test_forgetting_names_the_clients_file_that_still_holds_it(
 ) -> None:
     path = client.remember("MEMORY.md", "- The pangolin merger closes in May.\n")
     with Keeper.at(home) as keeper:
-        keeper.take([fact("The pangolin merger closes in May.", "fact")])
+        keeper.take([a_fact("The pangolin merger closes in May.", "fact")])
     before = path.read_bytes()
     assert run(forget, home, "pangolin merger", "--yes") == 1
     assert f"still hold it: {home.paths.index}, {path}" in capsys.readouterr().out
@@ -141,7 +141,7 @@ def test_a_fact_that_the_client_has_in_another_project_is_offered_as_global(clie
     path = client.remember("MEMORY.md", "# Memory\n\n- Never use float for money.\n")
     before = path.read_bytes()
     with Keeper.at(home) as keeper:
-        keeper.take([fact("Never use float for money.", "correction"), fact("Deploys go out on Tuesdays.", "fact")])
+        keeper.take([a_fact("Never use float for money.", "correction"), a_fact("Deploys go out on Tuesdays.", "fact")])
         for _ in range(2):
             housekeeping.compare_with_client(home, keeper)
         offered = keeper.offered()

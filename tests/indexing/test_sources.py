@@ -164,7 +164,7 @@ def test_the_page_stays_the_same_while_knowledge_does_whatever_was_used(world: P
 def test_what_is_gone_is_forgotten_where_it_was_counted_and_shown(world: Paths) -> None:
     article(world, "ports", "Which port the listener takes.", "2026-11-01")
     Tally.of(world).opened("s", ["knowledge/concepts/ports.md", "knowledge/concepts/pangolin-affair.md"])
-    shown_notes.Shown(world.hints, "s").add(
+    shown_notes.ShownNotes(world.hints, "s").add(
         [shown_notes.Note("knowledge/concepts/pangolin-affair.md", ["pangolin_affair"])]
     )
     with Index(world.index) as index:

@@ -21,7 +21,7 @@ from memoria.indexing.documents import Document, Passage
 from memoria.indexing.index import Index
 from memoria.indexing.tally import Tally
 from memoria.mcp.backends import CountedLibrary
-from memoria.recall.shown_notes import Note, Shown
+from memoria.recall.shown_notes import Note, ShownNotes
 from memoria.transcripts.turn import Exchange, Turn
 
 
@@ -37,7 +37,7 @@ def exchange(said: str, at: float | None = None) -> Exchange:
 
 
 def test_a_note_is_used_when_a_later_answer_says_one_of_its_names(paths: Paths, counts: Tally) -> None:
-    Shown(paths.hints, "s1").add([Note("a", ["flush_session", "x.py"]), Note("b", ["other_name"]), Note("c", [])])
+    ShownNotes(paths.hints, "s1").add([Note("a", ["flush_session", "x.py"]), Note("b", ["other_name"]), Note("c", [])])
     tally.count(paths, "s1", [exchange("I looked into `flush_session()`.")])
     found = {count.key: count for count in counts.counts()}
     assert [(found[key].shown, found[key].telling, found[key].used) for key in "abc"] == [
@@ -48,13 +48,13 @@ def test_a_note_is_used_when_a_later_answer_says_one_of_its_names(paths: Paths, 
 
 
 def test_the_users_own_words_and_earlier_answers_are_no_use(paths: Paths, counts: Tally) -> None:
-    Shown(paths.hints, "s1").add([Note("a", ["worker.lock"])])
+    ShownNotes(paths.hints, "s1").add([Note("a", ["worker.lock"])])
     tally.count(paths, "s1", [exchange("nothing"), exchange("see worker.lock", at=time.time() - 3600)])
     assert [count.used for count in counts.counts()] == [0]
 
 
 def test_counting_the_same_again_changes_nothing(paths: Paths, counts: Tally) -> None:
-    Shown(paths.hints, "s1").add([Note("a", ["x_y"])])
+    ShownNotes(paths.hints, "s1").add([Note("a", ["x_y"])])
     for said in ("x_y", "x_y", "something else"):
         tally.count(paths, "s1", [exchange(said)])
     (count,) = counts.counts()
@@ -110,10 +110,10 @@ def test_a_locked_file_disturbs_nothing(counts: Tally, monkeypatch: pytest.Monke
 
 
 def test_files_of_sessions_long_over_go(paths: Paths, counts: Tally) -> None:
-    old = Shown(paths.hints, "old")
+    old = ShownNotes(paths.hints, "old")
     old.add([Note("a", [])])
     os.utime(old.path, (1, 1))
-    Shown(paths.hints, "s1").add([Note("a", [])])
+    ShownNotes(paths.hints, "s1").add([Note("a", [])])
     tally.count(paths, "s1", [])
     assert [path.name for path in Path(paths.hints).iterdir()] == ["s1"]
 

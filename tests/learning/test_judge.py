@@ -31,7 +31,7 @@ from memoria.commands.flush import Flush
 from memoria.commands.observe import Attention
 from memoria.daily.daily_log import DailyLog, Entry
 from memoria.daily.ledger import Call, Ledger
-from memoria.facts.fact import Event
+from memoria.facts.fact import Fact
 from memoria.facts.keeper import Keeper
 from memoria.facts.lines import Lines
 from memoria.facts.store import Store
@@ -134,7 +134,7 @@ class Person:
         prompts = (prompt for prompt in self.model.prompts if prompt.task == task)
         return [[part["user"] for part in prompt.material["exchanges"]] for prompt in prompts]
 
-    def facts(self) -> list[Event]:
+    def facts(self) -> list[Fact]:
         """What stands in the store, which must be what stands in the daily logs."""
         daily = DailyLog.of(self.home.paths)
         written = [event for day in daily.days() for event in Lines(daily).read(day)]

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from facts import MONDAY, SHOP, exchange, fact, keeper
+from facts import MONDAY, SHOP, a_fact, exchange, keeper
 from memoria.daily.ledger import Ledger
 from memoria.facts import already_saved, cues
 from memoria.facts.keeper import Keeper
@@ -18,7 +18,7 @@ from memoria.ground.home import Home
 from memoria.learning import learner as learn
 from memoria.learning import pending
 from memoria.learning.learner import Learner, Session
-from memoria.learning.pending import Docket
+from memoria.learning.pending import Pending
 from memoria.models.extractive.offline import Offline
 from memoria.models.metered import Metered
 from memoria.models.protocol import Completion, Prompt, Usage
@@ -81,7 +81,7 @@ class Listed:
 
 def hear(home: Keeper, listed: Listed, *models: Judge, session: Session = S) -> learn.Report:
     """One run over all that is due."""
-    return Learner(home, models, cast("Docket", listed)).hear(session, cast("Intake", None))
+    return Learner(home, models, cast("Pending", listed)).hear(session, cast("Intake", None))
 
 
 def talk(count: int, start: int = 1) -> list[Exchange]:
@@ -144,7 +144,7 @@ def test_what_a_sub_agent_is_told_is_no_word_of_the_user() -> None:
 def test_what_a_model_judged_is_done_with(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
         judge, listed = Judge(), Listed(exchange(1, FLAG))
-        assert [event.content for event in hear(home, listed, judge).kept.added] == [f"Fact about {FLAG}"]
+        assert [fact.content for fact in hear(home, listed, judge).kept.added] == [f"Fact about {FLAG}"]
         assert hear(home, listed, judge).calls == ()
         assert judge.asked == [[FLAG]]
 
@@ -168,7 +168,7 @@ def _fail(*_: Any) -> None:
 def test_while_there_is_no_model_the_patterns_speak_and_the_turn_stays_open_for_one(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
         judge, listed = Judge(ModelUnavailableError("out")), Listed(exchange(1, FLAG))
-        assert [event.content for event in hear(home, listed, judge).kept.added] == [FLAG]
+        assert [fact.content for fact in hear(home, listed, judge).kept.added] == [FLAG]
         assert (listed.closed, len(listed.failures)) == ([], 1)
         report = hear(home, listed, judge)  # it is back, and says the same in its own words
         assert (report.calls[0].model, report.kept.added) == ("fake", ())
@@ -200,25 +200,25 @@ def test_the_flush_learns_from_the_rest_only(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
         turns = [exchange(1, FLAG), *talk(2, 2)]
         home.store.mark_judged(S.id, pending.pending(turns[:1], set().intersection)[0].marks)
-        learner = Learner(home, [], cast("Docket", Listed()))
+        learner = Learner(home, [], cast("Pending", Listed()))
         claims = [
             {"kind": "fact", "content": "Judged already before.", "quote": FLAG, "origin": "user"},
             {"kind": "fact", "content": "New in the rest.", "quote": f"{TALK} 2", "origin": "user"},
         ]
         report = learner.settle(S, learner.proven(S, turns, claims))
-        assert [event.content for event in report.kept.added] == ["New in the rest."]
-        assert learner.proven(S, turns, claims).events == ()
+        assert [fact.content for fact in report.kept.added] == ["New in the rest."]
+        assert learner.proven(S, turns, claims).facts == ()
 
 
 def test_a_fact_that_stands_in_a_log_already_is_not_written_into_an_entry_too(tmp_path: Path) -> None:
     """As when a worker died between keeping it and closing its turn."""
     with keeper(tmp_path) as home:
-        learner = Learner(home, [], cast("Docket", Listed()))
+        learner = Learner(home, [], cast("Pending", Listed()))
         claims = [{"kind": "fact", "content": "Main deploys itself.", "quote": FLAG, "origin": "user"}]
         first = learner.proven(S, [exchange(1, FLAG)], claims)
-        home.take(first.events)
+        home.take(first.facts)
         again = learner.proven(S, [exchange(1, FLAG)], claims)
-        assert (len(first.fresh), again.events, again.fresh) == (1, first.events, ())
+        assert (len(first.fresh), again.facts, again.fresh) == (1, first.facts, ())
 
 
 def test_a_sub_agents_words_prove_nothing_to_the_flush(tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ def test_a_sub_agents_words_prove_nothing_to_the_flush(tmp_path: Path) -> None:
     told = Exchange((replace(turn, sidechain=True), replace(answer, sidechain=True)))
     claim = {"kind": "preference", "content": "Never commit to main.", "quote": FLAG, "origin": "user"}
     with keeper(tmp_path) as home:
-        assert Learner(home, [], cast("Docket", Listed())).proven(S, [told, *talk(1, 2)], [claim]).events == ()
+        assert Learner(home, [], cast("Pending", Listed())).proven(S, [told, *talk(1, 2)], [claim]).facts == ()
 
 
 # -- the judge chain
@@ -237,7 +237,7 @@ def test_the_chain_goes_on_to_the_patterns_and_says_why() -> None:
     stamp = learn.stamp(S, [exchange(1, FLAG)])
     out, junk = Judge(ModelUnavailableError("out")), Judge(BadAnswerError("junk"))
     judged = learn.judge(material, stamp, [out, junk])
-    assert (judged.model, [event.kind for event in judged.events]) == ("patterns", ["correction"])
+    assert (judged.model, [fact.kind for fact in judged.facts]) == ("patterns", ["correction"])
     assert isinstance(judged.failure, ModelUnavailableError)
     second = learn.judge(material, stamp, [Judge(BadAnswerError("junk")), Judge()])
     assert (second.model, second.failure) == ("fake", None)
@@ -257,7 +257,7 @@ def test_what_was_pasted_does_not_fill_the_prompt_but_still_proves_a_claim(tmp_p
     assert FLAG in judge.text
     assert "because of the tides" in judge.text
     assert max(map(len, judge.text.split("\n"))) <= 4_000
-    assert not judged.events  # what the fake claims is too long for a fact
+    assert not judged.facts  # what the fake claims is too long for a fact
 
 
 @pytest.mark.parametrize(
@@ -275,7 +275,7 @@ def test_what_was_pasted_does_not_fill_the_prompt_but_still_proves_a_claim(tmp_p
 def test_fenced_chatty_and_partly_bad_answers_are_read(said: str) -> None:
     claim = {"kind": "correction", "content": FLAG, "quote": "Never commit directly to main", "origin": "user"}
     judged = learn.judge([exchange(1, FLAG).material()], learn.stamp(S, []), [Scripted([said % json.dumps(claim)])])
-    assert (judged.model, [event.content for event in judged.events]) == ("scripted", [FLAG])
+    assert (judged.model, [fact.content for fact in judged.facts]) == ("scripted", [FLAG])
 
 
 @pytest.mark.parametrize("said", ["I found nothing.", "{}", '{"events": []}', '{"learned": null}', '{"learned": {}}'])
@@ -289,7 +289,7 @@ def test_an_answer_that_does_not_speak_of_it_is_none(said: str) -> None:
 @pytest.mark.parametrize("said", ['{"learned": []}', "[]", "Nothing here.\n```json\n[]\n```"])
 def test_an_empty_list_is_an_answer(said: str) -> None:
     judged = learn.judge([exchange(1, FLAG).material()], learn.stamp(S, []), [Scripted([said])])
-    assert (judged.model, judged.events, judged.failure) == ("scripted", (), None)
+    assert (judged.model, judged.facts, judged.failure) == ("scripted", (), None)
 
 
 def test_a_bad_event_is_dropped_with_its_reason_and_five_good_ones_stay() -> None:
@@ -306,7 +306,7 @@ def test_a_bad_event_is_dropped_with_its_reason_and_five_good_ones_stay() -> Non
         "not an object",
     ]
     judged = learn.judge([turns.material()], learn.stamp(S, []), [Scripted([{"learned": [*bad, *good]}])])
-    assert [event.content for event in judged.events] == [f"Part {word} has a name." for word in words[:5]]
+    assert [fact.content for fact in judged.facts] == [f"Part {word} has a name." for word in words[:5]]
     for reason in ("does not stand in", "no kind 'rumour'", "more than 3 sentences", "not an object", "more than 5"):
         assert any(reason in dropped for dropped in judged.dropped), reason
     assert len(judged.dropped) == len(bad) + 3
@@ -357,8 +357,8 @@ def test_claude_then_ollama_then_the_patterns_on_the_wire(tmp_path: Path, monkey
         first, second = (learn.judge(materials, stamp, models) for _ in range(2))
         booked = [(call.task, call.model, call.outcome) for _, call in ledger.calls_since(MONDAY)]
         ledger.close()
-    assert (first.model, [event.content for event in first.events]) == ("ollama:llama3.2:3b", ["Never commit to main."])
-    assert (second.model, [event.content for event in second.events]) == ("patterns", [FLAG])
+    assert (first.model, [fact.content for fact in first.facts]) == ("ollama:llama3.2:3b", ["Never commit to main."])
+    assert (second.model, [fact.content for fact in second.facts]) == ("patterns", [FLAG])
     assert booked == [
         ("learn", "claude:haiku", "ModelUnavailableError"),
         ("learn", "ollama:llama3.2:3b", "ok"),
@@ -369,7 +369,7 @@ def test_claude_then_ollama_then_the_patterns_on_the_wire(tmp_path: Path, monkey
 
 def test_offline_judges_by_the_patterns() -> None:
     judged = learn.judge([exchange(1, FLAG).material()], learn.stamp(S, []), [Offline()])
-    assert (judged.model, [event.content for event in judged.events], judged.failure) == ("offline", [FLAG], None)
+    assert (judged.model, [fact.content for fact in judged.facts], judged.failure) == ("offline", [FLAG], None)
 
 
 def test_a_prompt_fences_what_was_said() -> None:
@@ -393,8 +393,8 @@ def test_a_fact_the_assistant_saved_is_not_learned_again_and_the_others_are(tmp_
     turns = [exchange(1, FLAG + " Always sort imports with ruff.", tools=(told,))]
     with keeper(tmp_path) as home:
         report = hear(home, Listed(*turns))
-        assert [event.content for event in report.saved] == [FLAG]
-        assert [event.content for event in report.kept.added] == ["Always sort imports with ruff."]
+        assert [fact.content for fact in report.saved] == [FLAG]
+        assert [fact.content for fact in report.kept.added] == ["Always sort imports with ruff."]
 
 
 def test_a_known_fact_that_the_assistant_saves_in_a_second_project_is_counted_and_offered(tmp_path: Path) -> None:
@@ -404,7 +404,7 @@ def test_a_known_fact_that_the_assistant_saves_in_a_second_project_is_counted_an
         first = hear(home, Listed(exchange(1, FLAG))).kept.added
         again = hear(home, Listed(exchange(2, FLAG, tools=(told,))), session=blog)
         assert again.kept.added == ()
-        assert [event.id for event in home.offered()] == [event.id for event in first]
+        assert [fact.id for fact in home.offered()] == [fact.id for fact in first]
 
 
 @pytest.mark.parametrize(
@@ -425,7 +425,7 @@ def test_a_known_fact_that_the_assistant_saves_in_a_second_project_is_counted_an
     ],
 )
 def test_every_way_of_saving_is_seen(tool: str, given: dict[str, Any]) -> None:
-    assert already_saved.holds(client_saved.from_lines([describe(tool, given)]), fact("Use pnpm, not npm."))
+    assert already_saved.holds(client_saved.from_lines([describe(tool, given)]), a_fact("Use pnpm, not npm."))
 
 
 @pytest.mark.parametrize(
@@ -455,7 +455,7 @@ def test_of_a_memory_too_long_for_a_line_the_file_itself_is_read(tmp_path: Path)
     memory.write_text(text)
     told = describe("Write", {"file_path": str(memory), "content": text})
     assert "commit directly" not in told
-    assert already_saved.holds(client_saved.from_lines([told]), fact("Never commit directly to main."))
+    assert already_saved.holds(client_saved.from_lines([told]), a_fact("Never commit directly to main."))
 
 
 # -- the patterns

@@ -17,7 +17,7 @@ from client_session import Session, wait_until
 from memoria.base.paths import Paths
 from memoria.capture.spool import Spool
 from memoria.daily.daily_log import DailyLog
-from memoria.facts.fact import Event
+from memoria.facts.fact import Fact
 from memoria.facts.store import Store
 from messages_api import MessagesApi
 from places import ROOT
@@ -57,7 +57,7 @@ class World:
         news = claim("fact", OTHER, "staging server of the harbour gauge")
         return json.dumps({"worth_saving": True, "title": "Harbour", "context": "Work.", "learned": [again, news]})
 
-    def facts(self) -> list[Event]:
+    def facts(self) -> list[Fact]:
         path = Path(self.paths.state, "learned.db")
         if not path.exists():
             return []

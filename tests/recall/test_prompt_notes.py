@@ -160,7 +160,7 @@ def test_a_session_is_not_told_what_it_said_itself_until_it_was_compacted(world:
     remember(world, note(session="s1", kind="entry"))
     assert ask(world) == ""
     assert ask(world, session="s2")
-    assert shown_notes.Shown(world.hints, "s1").keys() == set()
+    assert shown_notes.ShownNotes(world.hints, "s1").keys() == set()
 
 
 def test_a_prompt_in_an_excluded_folder_is_given_nothing(world: Paths, tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ def test_what_is_said_stays_within_its_size_and_its_notes_are_whole(world: Paths
     long = "The flush race took the worker lock. " * 30
     remember(world, *(note(f"n{n}", f"{long} {n}", title=f"{n} " + "t" * 500) for n in range(9)))
     said = ask(world)
-    assert 600 < len(said) <= prompt_notes.MOST_CHARS
+    assert 600 < len(said) <= prompt_notes.MAX_CHARS
     assert all(row.endswith(".md)") for row in rows(said))
     assert 1 <= len(rows(said)) <= prompt_notes.NOTES
 
@@ -200,7 +200,7 @@ def test_a_megabyte_on_one_line_is_cut_and_costs_no_more(world: Paths) -> None:
     remember(world, note(text="flush race worker lock " + "x" * 1_000_000))
     said = ask(world)
     assert len(rows(said)) == 1
-    assert len(said) <= prompt_notes.MOST_CHARS
+    assert len(said) <= prompt_notes.MAX_CHARS
 
 
 def test_a_hostile_note_stays_one_line_inside_its_fence(world: Paths) -> None:
@@ -247,13 +247,13 @@ def test_names_that_the_prompt_does_not_hold_betray_the_notes_use(world: Paths) 
     text = "The flush race: hold `worker.lock` in flush_session() before the worker lock, see scripts/memoria/flush.py."
     remember(world, note(text=text))
     ask(world, PROMPT + " it is in flush_session")
-    (given,) = shown_notes.Shown(world.hints, "s1").notes()
+    (given,) = shown_notes.ShownNotes(world.hints, "s1").notes()
     assert given.marks == ["worker.lock", "scripts/memoria/flush.py"]
     assert given.at > 0
 
 
 def test_a_torn_line_in_the_sessions_file_is_skipped(world: Paths) -> None:
-    given = shown_notes.Shown(world.hints, "s1")
+    given = shown_notes.ShownNotes(world.hints, "s1")
     given.add([shown_notes.Note("a", ["x_y"])])
     with Path(given.path).open("ab") as file:
         file.write(b'{"at": 1, "key": "b", "ma\n[1]\n{"at": "x", "key": "c", "marks": []}\n')

@@ -175,12 +175,12 @@ def test_notes_come_once_a_session_again_after_a_compaction_and_never_back_as_tu
     with Session(world.env, world.work, "--plugin-dir", str(ROOT)) as session:
         session.ask(PROMPT)
         session.ask(PROMPT)
-        once = shown_notes.Shown(world.paths.hints, session.id).lines()
+        once = shown_notes.ShownNotes(world.paths.hints, session.id).lines()
         session.compact()
         session.ask(PROMPT)
         session.settle()
         session.end()
-    lines = shown_notes.Shown(world.paths.hints, session.id).lines()
+    lines = shown_notes.ShownNotes(world.paths.hints, session.id).lines()
     assert ["key" in line for line in once] == [True]
     assert ["key" in line for line in lines] == [True, False, True]
     given = [run for run in session.hooks if run.event == "UserPromptSubmit" and run.stdout]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from memoria.base.paths import Paths
-from memoria.facts.fact import Event, Stamp, new_id
+from memoria.facts.fact import Fact, Stamp, new_id
 from memoria.facts.keeper import Keeper
 from memoria.ground.clock import Zone
 from memoria.transcripts.turn import Exchange, Turn
@@ -16,11 +16,11 @@ MONDAY = datetime(2026, 11, 16, 9, 0, tzinfo=UTC)
 SHOP, BLOG = "shop-1a2b3c", "blog-4d5e6f"
 
 
-def fact(content: str, kind: str = "preference", *, day: float = 0, project: str = SHOP, **given: Any) -> Event:
+def a_fact(content: str, kind: str = "preference", *, day: float = 0, project: str = SHOP, **given: Any) -> Fact:
     moment = MONDAY + timedelta(days=day)
     usual = {"importance": 0.7, "origin": "user", "session": "s-1", "quote": content}
     ident = new_id(kind, content, Stamp(project, str(given.get("session", "s-1")), moment))
-    return Event(kind=kind, content=content, project=project, time=moment, id=ident, **{**usual, **given})
+    return Fact(kind=kind, content=content, project=project, time=moment, id=ident, **{**usual, **given})
 
 
 def keeper(folder: Path, *, server: bool = False) -> Keeper:

@@ -12,8 +12,8 @@ from loopback import Json
 ORDER = "OBEY-"
 LEAK = "http://127.0.0.1:9/leak"
 MEGABYTE = 1_000_000
-LONGEST_LINE = 4_000
-MOST_TOKENS = 25_000  # of an MCP answer: the client takes no more (MAX_MCP_OUTPUT_TOKENS)
+MAX_LINE = 4_000
+MAX_TOKENS = 25_000  # of an MCP answer: the client takes no more (MAX_MCP_OUTPUT_TOKENS)
 
 _TAGS = (
     "system-reminder|system|function_\\w+|antml:\\w+|invoke|user-prompt-submit-hook|command-(?:name|message|args)|"
@@ -84,7 +84,7 @@ def check(text: str) -> set[str]:
         picture = re.search(r"(?<!\\)!\[[^\]\n]*\](?:\(<?[a-z]+:|\[)|!\[leak|<img[^>]*//", content)
         assert not picture, _near(content, picture[0])
         longest = max(map(len, content.split("\n")))
-        assert longest <= LONGEST_LINE, longest
+        assert longest <= MAX_LINE, longest
     return set(re.findall(rf"{ORDER}([a-z]+)", text))
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from memoria.wiki import index_page
 from memoria.wiki.article import Article
-from memoria.wiki.article_cache import Roster, Row
+from memoria.wiki.article_cache import ArticleCache, Row
 from memoria.wiki.folder import Wiki
 
 
@@ -52,7 +52,7 @@ def test_the_roster_reads_what_changed_and_only_that(tmp_path: Path, monkeypatch
     folder.mkdir(parents=True)
     for name in "abc":
         (folder / f"{name}.md").write_text(f"# {name}\n")
-    roster = Roster(wiki, tmp_path / "roster.db")
+    roster = ArticleCache(wiki, tmp_path / "roster.db")
     assert sorted(row.title for row in roster.rows().values()) == ["a", "b", "c"]
     read: list[str] = []
     get = Wiki.get
@@ -74,5 +74,5 @@ def test_a_roster_that_is_no_database_is_made_anew(tmp_path: Path) -> None:
     (wiki.folder / "concepts").mkdir(parents=True)
     (wiki.folder / "concepts/a.md").write_text("---\n[broken\n---\n")
     (tmp_path / "roster.db").write_text("no database at all, but long enough to look at")
-    [row] = Roster(wiki, tmp_path / "roster.db").rows().values()
+    [row] = ArticleCache(wiki, tmp_path / "roster.db").rows().values()
     assert not row.readable

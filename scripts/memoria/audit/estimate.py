@@ -1,4 +1,4 @@
-"""Census: how much conversation a transcript holds, by byte search and without parsing, for an estimate beforehand.
+"""Volume: how much conversation a transcript holds, by byte search and without parsing, for an estimate beforehand.
 
 Counts what ``turn`` would keep, near enough for a price: the worker reads the same file exactly. Streams in blocks, so
 that a transcript of a gigabyte takes a few megabytes. Held against the exact reader in tests/bench/ingest.py.
@@ -23,7 +23,7 @@ _NOT_TYPED = (b"<", b"Caveat: The messages below", b"This session is being conti
 
 
 @dataclass(slots=True)
-class Census:
+class Volume:
     """Counted so far: lines, tool results, and the turns and characters of all else that a model would be given."""
 
     lines: int = 0
@@ -41,9 +41,9 @@ class Census:
         """About how many characters reach the model."""
         return self.said_chars + round(self.results * FAILING * ERROR_CHARS)
 
-    def __add__(self, other: Census) -> Census:
+    def __add__(self, other: Volume) -> Volume:
         """Two counts together."""
-        return Census(
+        return Volume(
             self.lines + other.lines,
             self.results + other.results,
             self.said + other.said,
@@ -51,9 +51,9 @@ class Census:
         )
 
 
-def count(path: Path) -> Census:
+def count(path: Path) -> Volume:
     """The census of one transcript; OSError when it cannot be read."""
-    census = Census()
+    census = Volume()
     with path.open("rb", buffering=0) as file:
         block = bytearray(BLOCK)  # one for the whole file: getting memory anew costs more than searching it
         held = 0
@@ -71,7 +71,7 @@ def count(path: Path) -> Census:
     return census
 
 
-def _count_lines(block: bytearray, size: int, census: Census) -> None:
+def _count_lines(block: bytearray, size: int, census: Volume) -> None:
     """Count the whole lines in the first ``size`` bytes."""
     find = block.find
     at = 0
@@ -93,7 +93,7 @@ def _count_lines(block: bytearray, size: int, census: Census) -> None:
         at = end + 1
 
 
-def _count_assistant(block: bytearray, at: int, end: int, census: Census) -> None:
+def _count_assistant(block: bytearray, at: int, end: int, census: Volume) -> None:
     said = _texts(block, _TEXT, at, end)
     tools = block.count(b'"type":"tool_use"', at, end)
     if (said or tools) and not _is_aside(block, at, end):
@@ -101,7 +101,7 @@ def _count_assistant(block: bytearray, at: int, end: int, census: Census) -> Non
         census.said_chars += said + tools * TOOL_CHARS + (LABEL_CHARS if said else 0)
 
 
-def _count_user(block: bytearray, at: int, end: int, census: Census) -> None:
+def _count_user(block: bytearray, at: int, end: int, census: Volume) -> None:
     if block.find(b'"tool_use_id":"', at, min(end, at + ENVELOPE)) >= 0:  # the tools' own words, unless one failed
         census.results += 1
         return

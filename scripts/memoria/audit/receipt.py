@@ -22,7 +22,7 @@ from memoria.daily.ledger import Ledger
 from memoria.ground.home import Home
 from memoria.transcripts import client_files
 from memoria.transcripts.client_files import Found, Head
-from memoria.transcripts.intake import MOST_LINE, Intake, UnreadableJobError, regular
+from memoria.transcripts.intake import MAX_LINE, Intake, UnreadableJobError, regular
 from memoria.transcripts.turn import Reader, Turn
 
 OPEN_S = 600.0  # a transcript that grew so recently belongs to a session that may still be going on
@@ -199,7 +199,7 @@ class Receipt:
         self.ledger.record_nothing(keys, path.stem, SWITCHED_OFF)
         self.ledger.check(str(path), stamp, {})
 
-    def _said_in(self, quiet: paused.Silence) -> Iterator[Turn]:
+    def _said_in(self, quiet: paused.PausedSpans) -> Iterator[Turn]:
         reader = Reader(keep_sidechains=True)
         with regular(quiet.transcript) as file:
             for number, (start, end) in enumerate(quiet.spans, 1):
@@ -259,13 +259,13 @@ class Receipt:
 
 def _until(file: BinaryIO, end: int | None) -> Iterator[bytes]:
     while end is None or file.tell() < end:
-        line = file.readline(MOST_LINE)
+        line = file.readline(MAX_LINE)
         if not line:
             return
         yield line
 
 
-def _is_silent(quiet: paused.Silence | None) -> bool:
+def _is_silent(quiet: paused.PausedSpans | None) -> bool:
     """Whether memoria was off for a session as a whole, as far as that is known."""
     return quiet is not None and not quiet.spans
 

@@ -1,4 +1,4 @@
-"""Rehearsal: a session played through the real hooks into a scratch home, as the client would fire them.
+"""SelfTest: a session played through the real hooks into a scratch home, as the client would fire them.
 
 Only the client is missing, and the model is ``offline``: no account, no network, nothing of the user's own home is read
 or written. Knows the hooks' files and the payloads; does not know what comes of them.
@@ -42,7 +42,7 @@ class Fired:
         return "" if is_protocol else f"printed {self.stdout[:80]!r}, which is not the protocol"
 
 
-class Rehearsal:
+class SelfTest:
     """One scratch home and the environment that the hooks are started with."""
 
     def __init__(self, scratch: Path, hooks: Path, python: str, settings: Mapping[str, str]) -> None:

@@ -69,7 +69,7 @@ def bring_in(keeper: Keeper) -> None:
 
 def compare_with_client(home: Home, keeper: Keeper) -> None:
     """A fact learned now that the client has in its own memory of another project could hold everywhere."""
-    facts = [event for event in keeper.fresh if event.project != GLOBAL]
+    facts = [fact for fact in keeper.fresh if fact.project != GLOBAL]
     if not facts:
         return
     client = ClientMemory.of(home.paths)
@@ -78,9 +78,9 @@ def compare_with_client(home: Home, keeper: Keeper) -> None:
             texts = [client.text(memory)]
         except OSError:  # gone since
             continue
-        for event in facts:
-            if already_saved.holds(texts, event):
-                keeper.seen_in(event.id, client.project(memory))
+        for fact in facts:
+            if already_saved.holds(texts, fact):
+                keeper.seen_in(fact.id, client.project(memory))
 
 
 def exchange_facts(home: Home, keeper: Keeper) -> None:

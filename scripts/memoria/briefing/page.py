@@ -17,10 +17,10 @@ from pathlib import Path
 
 from memoria.base import fence
 from memoria.base.paths import Paths
-from memoria.capture.open_sessions import MOST_CHARS
+from memoria.capture.open_sessions import MAX_CHARS
 from memoria.daily.daily_log import DailyLog, Entry
 from memoria.daily.ledger import Ledger
-from memoria.facts.fact import GLOBAL, Event
+from memoria.facts.fact import GLOBAL, Fact
 from memoria.facts.keeper import Keeper
 from memoria.facts.store import leading, made_again
 from memoria.ground import files
@@ -29,7 +29,7 @@ from memoria.ground.errors import ArchiveError
 from memoria.indexing.index import Index
 from memoria.transcripts.archive import Archive, Kept
 from memoria.wiki.article import shown
-from memoria.wiki.article_cache import Roster, Row
+from memoria.wiki.article_cache import ArticleCache, Row
 from memoria.wiki.folder import Wiki, slugify
 
 log = logging.getLogger(__name__)
@@ -53,13 +53,13 @@ class Pages:
     """The prepared pages of one home."""
 
     folder: Path
-    roster: Roster
+    roster: ArticleCache
     archive: Archive
 
     @classmethod
     def of(cls, paths: Paths) -> Pages:
         """The pages of these paths."""
-        roster = Roster(Wiki.of(paths), Path(paths.state, "roster.db"))
+        roster = ArticleCache(Wiki.of(paths), Path(paths.state, "roster.db"))
         return cls(Path(paths.page), roster, Archive(Path(paths.archive), 0))
 
     def prepare(
@@ -87,10 +87,10 @@ class Pages:
                 continue
             recent = daily.find([entry for entry in booked if entry.project == key][-RECENT_ENTRIES:])
             near = _nearest(index, [key, *self._at_work(recent, archived), *_titles(recent)], key)
-            facts = [_fact(event, key, keeper.zone) for event in leading(keeper.store, key)]
+            facts = [_fact(fact, key, keeper.zone) for fact in leading(keeper.store, key)]
             # Of a project that has facts only, the last sessions are those of other projects; each says which.
             self._write_both(key, facts, recent or everywhere, _ordered(_own_first(articles, key), near), limit)
-        facts = [_fact(event, GLOBAL, keeper.zone) for event in leading(keeper.store, GLOBAL)]
+        facts = [_fact(fact, GLOBAL, keeper.zone) for fact in leading(keeper.store, GLOBAL)]
         self._write_both("global", facts, everywhere, articles, limit)
         self._clear({*projects, "global"})
 
@@ -121,7 +121,7 @@ class Pages:
     ) -> None:
         """The page, and one that leaves room for where a session was."""
         self._write(name, self._page(facts, recent, articles, limit))
-        self._write(f"short/{name}", self._page(facts, recent, articles, limit - MOST_CHARS - 1))
+        self._write(f"short/{name}", self._page(facts, recent, articles, limit - MAX_CHARS - 1))
 
     def _write(self, name: str, page: str) -> None:
         path = self.folder / f"{name}.md"
@@ -202,16 +202,16 @@ def _fitted(heading: str, rows: Iterable[str], room: int) -> str:
     return "\n".join(kept) if len(kept) > 1 else ""
 
 
-def _fact(event: Event, project: str, zone: Zone) -> str:
+def _fact(fact: Fact, project: str, zone: Zone) -> str:
     """A fact with when it was said last, and where when that is not this project; made again is a correction's mark."""
-    day = zone.day(event.last or event.time).isoformat()
-    notes = [f"said {event.seen} times, last {day}" if event.seen > 1 else day]
-    if project == GLOBAL and event.project != GLOBAL:
-        notes.append("in " + event.project.rsplit("-", 1)[0])
-    elif project != GLOBAL and event.project == GLOBAL:
+    day = zone.day(fact.last or fact.time).isoformat()
+    notes = [f"said {fact.seen} times, last {day}" if fact.seen > 1 else day]
+    if project == GLOBAL and fact.project != GLOBAL:
+        notes.append("in " + fact.project.rsplit("-", 1)[0])
+    elif project != GLOBAL and fact.project == GLOBAL:
         notes.append("everywhere")
-    mark = ", made again" if made_again(event) else ""
-    return f"- [{event.kind}{mark}] {event.content} ({', '.join(notes)})"
+    mark = ", made again" if made_again(fact) else ""
+    return f"- [{fact.kind}{mark}] {fact.content} ({', '.join(notes)})"
 
 
 def _last(recent: list[Entry]) -> Iterator[str]:

@@ -13,7 +13,7 @@ import time
 
 from memoria.base import exclude, quickjson
 from memoria.capture import cursor, detach, hook, paused, transcript
-from memoria.capture.open_sessions import Whereabouts
+from memoria.capture.open_sessions import OpenSessions
 from memoria.capture.spool import Spool, safe_name
 
 TYPE_CHECKING = False
@@ -47,7 +47,7 @@ def capture(event: hook.Event, settings: Settings, paths: Paths) -> None:
 def _follow(event: hook.Event, settings: Settings, paths: Paths) -> str:
     """Have noted where the session stands and what is due to be judged; returns words for the log."""
     if settings.where_you_were:
-        places, session = Whereabouts(paths.where), safe_name(event.session)
+        places, session = OpenSessions(paths.where), safe_name(event.session)
         if event.name == "SessionEnd" and event.text("reason") != "clear":  # after a clear the same client goes on
             places.end(session)
         if event.name == "PreCompact":

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Handler = Callable[["Event", Settings, Paths], "dict[str, object] | None"]
 
 DOCTOR = "`memoria doctor` says what to do; what is said meanwhile is read from the transcripts then."
-MOST_INPUT = 64 * 1024 * 1024  # bytes of stdin read at most; the client's largest field is one answer
+MAX_INPUT_BYTES = 64 * 1024 * 1024  # bytes of stdin read at most; the client's largest field is one answer
 
 
 class Event:
@@ -165,7 +165,7 @@ def log(paths: Paths, message: str) -> None:
 
 def _stdin() -> bytes:
     parts = []
-    left = MOST_INPUT
+    left = MAX_INPUT_BYTES
     while left > 0:
         part = os.read(0, min(left, 1 << 16))
         if not part:

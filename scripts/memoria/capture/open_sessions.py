@@ -1,4 +1,4 @@
-"""Whereabouts: which sessions are open, and the prepared block that says where each of them stands.
+"""OpenSessions: which sessions are open, and the prepared block that says where each of them stands.
 
 Files in one folder, so that a hook only reads: ``<session>.md`` is the block (written by ``observe``),
 ``<session>.live`` says that the client has begun the session and not ended it (the client's process id and the
@@ -12,12 +12,12 @@ from __future__ import annotations
 import os
 import time
 
-MOST_CHARS = 2_000  # of a block
+MAX_CHARS = 2_000  # of a block
 KEPT_S = 7 * 86_400  # a block that nobody asked for is of no use after that long
 BLOCK, LIVE, COMPACTING = ".md", ".live", ".compacting"
 
 
-class Whereabouts:
+class OpenSessions:
     """The folder. Sessions are safe names (``spool.safe_name``), projects keys, clients process ids as text."""
 
     def __init__(self, folder: str) -> None:
@@ -43,7 +43,7 @@ class Whereabouts:
         """Where this session stood when it was looked at last; ``""`` when it never was."""
         try:
             with open(self.path(session, BLOCK), encoding="utf-8", errors="replace") as file:
-                return file.read(MOST_CHARS)
+                return file.read(MAX_CHARS)
         except OSError:
             return ""
 

@@ -18,7 +18,7 @@ from memoria.capture import cursor
 ENDING = ".off"  # no cursor's name holds a dot
 
 
-class Silence:
+class PausedSpans:
     """Stretches ``spans`` of one ``transcript`` as [start, end) in bytes; the last goes on while ``is_open``."""
 
     __slots__ = ("is_open", "spans", "transcript")
@@ -47,7 +47,7 @@ def path(folder: str, session: str) -> str:
     return os.path.join(folder, session + ENDING)
 
 
-def read(folder: str, session: str) -> Silence | None:
+def read(folder: str, session: str) -> PausedSpans | None:
     """What is known of a session; None when memoria was never off in it. Without spans it is silent as a whole."""
     try:
         with open(path(folder, session), "rb") as file:
@@ -58,10 +58,10 @@ def read(folder: str, session: str) -> Silence | None:
         stored = quickjson.loads(raw.decode("utf-8", "replace"))
         if isinstance(stored, dict):
             spans = [(int(start), int(end)) for start, end in stored["spans"]]
-            return Silence(str(stored["transcript"]), spans, stored["open"] is True)
+            return PausedSpans(str(stored["transcript"]), spans, stored["open"] is True)
     except (ValueError, KeyError, TypeError):
         pass
-    return Silence("", [], True)
+    return PausedSpans("", [], True)
 
 
 def keep(folder: str, session: str, transcript: str, starts: bool) -> None:
@@ -85,7 +85,7 @@ def keep(folder: str, session: str, transcript: str, starts: bool) -> None:
         captured = cursor.read(folder, session, transcript).end
         start = now if starts else max(captured, spans[-1][1] if spans else 0)
         spans.append((start, max(start, now)))
-    _write(folder, session, Silence(transcript, spans, True))
+    _write(folder, session, PausedSpans(transcript, spans, True))
 
 
 def end(folder: str, session: str, transcript: str, starts: bool) -> None:
@@ -95,10 +95,10 @@ def end(folder: str, session: str, transcript: str, starts: bool) -> None:
         return
     size = _size(transcript) or 0
     if not known.spans:
-        known = Silence(transcript, [(0, size)], False)
+        known = PausedSpans(transcript, [(0, size)], False)
     elif starts and known.transcript == transcript:
         known.spans[-1] = (known.spans[-1][0], max(known.spans[-1][1], size))
-    _write(folder, session, Silence(known.transcript, known.spans, False))
+    _write(folder, session, PausedSpans(known.transcript, known.spans, False))
 
 
 def _size(transcript: str) -> int | None:
@@ -108,7 +108,7 @@ def _size(transcript: str) -> int | None:
         return None
 
 
-def _write(folder: str, session: str, silence: Silence | None) -> None:
+def _write(folder: str, session: str, silence: PausedSpans | None) -> None:
     text = ""
     if silence is not None:
         spans = [list(span) for span in silence.spans]

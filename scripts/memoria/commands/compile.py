@@ -32,7 +32,7 @@ from memoria.models import tasks
 from memoria.models.metered import Metered
 from memoria.models.protocol import JsonObject, Prompt
 from memoria.wiki import index_page
-from memoria.wiki.article_cache import Roster, Row
+from memoria.wiki.article_cache import ArticleCache, Row
 from memoria.wiki.draft import Draft
 from memoria.wiki.folder import LOG, Wiki
 from memoria.wiki.transaction import ChangedError, Transactions, digest
@@ -64,7 +64,7 @@ class Compile:
     daily: DailyLog
     ledger: Ledger
     wiki: Wiki
-    roster: Roster
+    roster: ArticleCache
     transactions: Transactions
     index: Index
     model: Metered
@@ -81,7 +81,7 @@ class Compile:
             DailyLog.of(paths),
             ledger,
             wiki,
-            Roster(wiki, Path(paths.state, "roster.db")),
+            ArticleCache(wiki, Path(paths.state, "roster.db")),
             Transactions(Path(paths.knowledge), Path(paths.state, "undo")),
             Index(paths.index),
             Metered.of(home, ledger),

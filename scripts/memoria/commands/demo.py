@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from memoria.audit.self_test import Rehearsal
+from memoria.audit.self_test import SelfTest
 from memoria.base import paths as places
 from memoria.base.paths import Paths
 from memoria.capture.spool import Spool
@@ -57,7 +57,7 @@ class _Demo:
     def __init__(self, scratch: Path, hooks: Path) -> None:
         settings = {"MEMORIA_PYTHON": sys.executable, "MEMORIA_TZ": "UTC"}
         settings["MEMORIA_LEARN_AT_ONCE"] = "false"  # so that each run makes the same: nobody types at this pace
-        self.rehearsal = Rehearsal(scratch, hooks, sys.executable, settings)
+        self.rehearsal = SelfTest(scratch, hooks, sys.executable, settings)
         self.paths = self.rehearsal.paths
 
     def replay(self, path: Path) -> None:

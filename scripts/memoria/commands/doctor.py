@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from memoria.audit.client_settings import ClientSettings, client_python, plugin_hooks, settings_file
-from memoria.audit.self_test import Rehearsal
+from memoria.audit.self_test import SelfTest
 from memoria.base import paths as places
 from memoria.base import state
 from memoria.capture import detach
@@ -348,7 +348,7 @@ def _rehearsal(home: Home) -> Findings:
         return
     with tempfile.TemporaryDirectory(prefix="memoria-doctor-", ignore_cleanup_errors=True) as folder:
         settings = {"MEMORIA_PYTHON": home.settings.python} if home.settings.python else {}
-        rehearsal = Rehearsal(Path(folder, "home"), hooks, client_python(os.environ) or "python3", settings)
+        rehearsal = SelfTest(Path(folder, "home"), hooks, client_python(os.environ) or "python3", settings)
         fired = list(rehearsal.replay("doctor", list(_conversation(rehearsal.project))))
         faults = [f"{one.event}: {one.fault}" for one in fired if one.fault]
         times = ", ".join(f"{one.event} {one.seconds * 1000:.0f} ms" for one in fired)
@@ -361,7 +361,7 @@ def _rehearsal(home: Home) -> Findings:
         yield _outcome(rehearsal)
 
 
-def _outcome(rehearsal: Rehearsal) -> Finding:
+def _outcome(rehearsal: SelfTest) -> Finding:
     started = time.monotonic()
     daily = DailyLog.of(rehearsal.paths)
     while not any(daily.entries(day) for day in daily.days()):
@@ -376,7 +376,7 @@ def _outcome(rehearsal: Rehearsal) -> Finding:
     )
 
 
-def _last_words(rehearsal: Rehearsal) -> str:
+def _last_words(rehearsal: SelfTest) -> str:
     for name in ("worker.out", "memoria.log", "hook.log"):
         try:
             rows = Path(rehearsal.paths.log, name).read_text(encoding="utf-8", errors="replace").splitlines()

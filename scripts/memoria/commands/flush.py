@@ -31,7 +31,7 @@ from memoria.daily import gate
 from memoria.daily.daily_log import DailyLog, Entry, Learned
 from memoria.daily.ledger import Ledger
 from memoria.facts import lines
-from memoria.facts.fact import Event
+from memoria.facts.fact import Fact
 from memoria.ground import backoff, clock, locks
 from memoria.ground.errors import (
     BadAnswerError,
@@ -325,9 +325,9 @@ class Flush:
                 self.spool.release(job)
 
 
-def _learned(event: Event) -> Learned:
+def _learned(fact: Fact) -> Learned:
     """A fact as it stands in an entry, with its proof and particulars."""
-    return Learned(event.kind, event.content, event.id, tuple(lines.render(event).splitlines()[1:]))
+    return Learned(fact.kind, fact.content, fact.id, tuple(lines.render(fact).splitlines()[1:]))
 
 
 def work(home: Home, *, insist: bool = False) -> int:

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from memoria.base import project
 from memoria.briefing.refresh import renew
-from memoria.facts.fact import GLOBAL, KINDS, MAX_CONTENT, Event
+from memoria.facts.fact import GLOBAL, KINDS, MAX_CONTENT, Fact
 from memoria.facts.keeper import Keeper
 from memoria.facts.memory_server import Server
 from memoria.facts.store import leading, made_again
@@ -70,9 +70,9 @@ def _list(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
         found = keeper.store.matching(" ".join(args.words), key, limit=50)
     else:
         found = keeper.store.facts(live=not args.ended, project=key)
-    found = [event for event in found if not args.kind or event.kind == args.kind]
+    found = [fact for fact in found if not args.kind or fact.kind == args.kind]
     since = _day(args.since, home) if args.since else None
-    return _print(args, home, [event for event in found if not since or (event.last or event.time) >= since])
+    return _print(args, home, [fact for fact in found if not since or (fact.last or fact.time) >= since])
 
 
 def _top(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
@@ -90,18 +90,18 @@ def _edit(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
 
 def _delete(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
     known = [keeper.known(ident) for ident in args.id]  # all are there before any is deleted
-    gone = [keeper.delete(event.id) for event in dict.fromkeys(known)]
+    gone = [keeper.delete(fact.id) for fact in dict.fromkeys(known)]
     _shown(home, keeper, gone)
     if args.json:
         return _print(args, home, gone)
-    _write(f"forgot {len(gone)}: " + ", ".join(event.id for event in gone))
+    _write(f"forgot {len(gone)}: " + ", ".join(fact.id for fact in gone))
     return 0
 
 
 def _promote(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
     if args.id:
         known = [keeper.known(ident) for ident in args.id]  # all are there before any is changed
-        changed = [keeper.promote(event.id) for event in dict.fromkeys(known)]
+        changed = [keeper.promote(fact.id) for fact in dict.fromkeys(known)]
         _shown(home, keeper, changed)
         return _print(args, home, changed)
     offered = keeper.offered()
@@ -166,9 +166,9 @@ _ACTIONS: Final[dict[str, Callable[[argparse.Namespace, Home, Keeper], int]]] = 
 }
 
 
-def _shown(home: Home, keeper: Keeper, changed: Iterable[Event]) -> None:
+def _shown(home: Home, keeper: Keeper, changed: Iterable[Fact]) -> None:
     """Let the next session see what a person changed, and say how the memory server comes to know of it."""
-    renew(home, keeper, {place for event in changed for place in event.projects})
+    renew(home, keeper, {place for fact in changed for place in fact.projects})
     if keeper.to_server.waiting():
         sys.stderr.write("the memory server is told by the next worker, or now by `memoria learned sync`.\n")
 
@@ -177,7 +177,7 @@ def _project_key(given: str, keeper: Keeper) -> str:
     """The project's key from a key or name that facts have, else from a folder."""
     if not given:
         return ""
-    known = {place for event in keeper.store.facts(live=False) for place in event.projects}
+    known = {place for fact in keeper.store.facts(live=False) for place in fact.projects}
     named = sorted(place for place in known if place == given or place.rsplit("-", 1)[0] == given)
     if named:
         return named[0]
@@ -193,24 +193,24 @@ def _day(text: str, home: Home) -> datetime:
     return moment.replace(tzinfo=home.zone.local(clock.now()).tzinfo)
 
 
-def _print(args: argparse.Namespace, home: Home, events: list[Event]) -> int:
+def _print(args: argparse.Namespace, home: Home, facts: list[Fact]) -> int:
     if args.json:
-        _write(json.dumps([event.to_dict() for event in events], ensure_ascii=False, indent=2))
+        _write(json.dumps([fact.to_dict() for fact in facts], ensure_ascii=False, indent=2))
         return 0
-    for event in events:
-        _write(_row(event, home))
-    if not events:
+    for fact in facts:
+        _write(_row(fact, home))
+    if not facts:
         _write("nothing learned yet that fits.")
     return 0
 
 
-def _row(event: Event, home: Home) -> str:
-    place = _name(event.project)
-    notes = [f"{home.zone.day(event.last or event.time)}", place]
-    notes += ["made again" if made_again(event) else f"said {event.seen} times"] if event.seen > 1 else []
-    notes += [f"also in {', '.join(map(_name, event.also))}"] if event.also else []
-    notes += [f"replaced by {event.successor or 'nothing'}"] if event.ended else []
-    return f"{event.id}  [{event.kind}] {event.content}  ({', '.join(notes)})"
+def _row(fact: Fact, home: Home) -> str:
+    place = _name(fact.project)
+    notes = [f"{home.zone.day(fact.last or fact.time)}", place]
+    notes += ["made again" if made_again(fact) else f"said {fact.seen} times"] if fact.seen > 1 else []
+    notes += [f"also in {', '.join(map(_name, fact.also))}"] if fact.also else []
+    notes += [f"replaced by {fact.successor or 'nothing'}"] if fact.ended else []
+    return f"{fact.id}  [{fact.kind}] {fact.content}  ({', '.join(notes)})"
 
 
 def _name(project: str) -> str:

@@ -1,7 +1,7 @@
 """Lint: what is wrong with the wiki, as a report for people; what can be mended without guessing is mended on request.
 
-Every rule is one function from a survey to findings, and one row of ``RULES``. Only contradictions are looked for with
-a model, in a bounded number of calls, and only when there is one.
+Every rule is one function from a snapshot to findings, and one row of ``RULES``. Only contradictions are looked for
+with a model, in a bounded number of calls, and only when there is one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from memoria.models.metered import Metered
 from memoria.wiki import evidence, minhash
 from memoria.wiki.article import KEY_POINTS, RELATED, Article, Claim, words
 from memoria.wiki.folder import slugify
-from memoria.wiki.snapshot import Survey
+from memoria.wiki.snapshot import Snapshot
 from memoria.wiki.transaction import ChangedError, Transactions, digest
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
@@ -34,7 +34,7 @@ SPARSE_WORDS = 12  # an article with fewer words in summary and claims says next
 NEAR = 0.7  # share of common words from which two articles are one thing told twice
 TOPIC = 0.4  # share of common words from which two claims are about the same thing
 PAIRS, BATCHES = 25, 4  # claims compared in one call, and calls of one run
-_MOST_RELATED = 30
+_MAX_RELATED = 30
 
 Mend = Callable[[Article], None]
 
@@ -58,37 +58,37 @@ class Finding:
 Found = Iterator[tuple[str, str] | tuple[str, str, Mend | None]]  # page, text, how to mend it
 
 
-def broken_links(survey: Survey) -> Found:
+def broken_links(snapshot: Snapshot) -> Found:
     """Links to pages, headings or blocks that are not there."""
-    for slug, page in survey.pages.items():
+    for slug, page in snapshot.pages.items():
         for link in page.links:
-            if not _is_source(link) and (problem := survey.vault.problem(link, f"knowledge/{slug}")):
+            if not _is_source(link) and (problem := snapshot.targets.problem(link, f"knowledge/{slug}")):
                 yield slug, f"`[[{link.target}{link.anchor}]]`: {problem}", partial(_unlink, link)
 
 
-def dead_sources(survey: Survey) -> Found:
+def dead_sources(snapshot: Snapshot) -> Found:
     """Claims that cite an entry which no daily log has."""
-    for slug, page in survey.pages.items():
+    for slug, page in snapshot.pages.items():
         for link in page.links:
-            if _is_source(link) and survey.vault.problem(link):
+            if _is_source(link) and snapshot.targets.problem(link):
                 yield slug, f"cites `{link.target}{link.anchor}`, which is not there", partial(_drop_source, link)
 
 
-def missing_sources(survey: Survey) -> Found:
+def missing_sources(snapshot: Snapshot) -> Found:
     """Key points that cite nothing."""
-    for slug, article in survey.readable():
+    for slug, article in snapshot.readable():
         for claim in article.claims:
             if not claim.sources:
                 yield slug, f"no source for “{claim.text[:100]}”"
 
 
-def block_ids(survey: Survey) -> Found:
+def block_ids(snapshot: Snapshot) -> Found:
     """Entries of a daily log whose block id is missing or stands twice, so that no link can mean them."""
     counts: dict[str, Counter[str]] = {}
-    for entry in survey.entries:
+    for entry in snapshot.entries:
         day = f"daily/{entry.day.isoformat()}"
         if day not in counts:
-            text = survey.daily.path(entry.day).read_text(encoding="utf-8", errors="replace")
+            text = snapshot.daily.path(entry.day).read_text(encoding="utf-8", errors="replace")
             counts[day] = Counter(re.findall(r"^\^(e-[0-9a-z]+)[ \t\r]*$", text, re.MULTILINE))
         times = counts[day][f"e-{entry.id}"]
         if times != 1:
@@ -96,9 +96,9 @@ def block_ids(survey: Survey) -> Found:
             yield f"{day}.md", f"entry {entry.id}: its line `^e-{entry.id}` {fault}"
 
 
-def frontmatter(survey: Survey) -> Found:
+def frontmatter(snapshot: Snapshot) -> Found:
     """Frontmatter that is no YAML, or lacks what readers and programs rely on."""
-    for slug, page in survey.pages.items():
+    for slug, page in snapshot.pages.items():
         if page.article is None:
             yield slug, page.problem
             continue
@@ -111,20 +111,20 @@ def frontmatter(survey: Survey) -> Found:
                 yield slug, f"`{key}` is no day: {front.text(key)!r}"
 
 
-def paths(survey: Survey) -> Found:
+def paths(snapshot: Snapshot) -> Found:
     """Pages outside the wiki's folders, or whose name no link of memoria's would have."""
-    for name in survey.strays():
+    for name in snapshot.strays():
         yield name, "stands outside concepts/, connections/ and qa/, where no compile looks"
-    for slug in survey.pages:
+    for slug in snapshot.pages:
         name = slug.split("/", 1)[1]
         if slugify(name) != name:
             yield slug, f"is no name for an article; `{slugify(name) or 'untitled'}` would be"
 
 
-def duplicate_titles(survey: Survey) -> Found:
+def duplicate_titles(snapshot: Snapshot) -> Found:
     """Titles and aliases that mean two pages."""
     named: defaultdict[str, set[str]] = defaultdict(set)
-    for slug, article in survey.readable():
+    for slug, article in snapshot.readable():
         for name in (article.title, *article.aliases):
             named[name.casefold()].add(slug)
     for name, slugs in sorted(named.items()):
@@ -133,58 +133,58 @@ def duplicate_titles(survey: Survey) -> Found:
             yield first, f"“{name}” is also a name of {', '.join(f'[[{slug}]]' for slug in others)}"
 
 
-def near_duplicates(survey: Survey) -> Found:
+def near_duplicates(snapshot: Snapshot) -> Found:
     """Articles that say nearly the same."""
-    texts = {slug: page.words for slug, page in survey.pages.items() if page.article}
+    texts = {slug: page.words for slug, page in snapshot.pages.items() if page.article}
     for one, other, share in minhash.pairs(texts, NEAR):
         yield one, f"says nearly the same as [[{other}]] ({share:.0%} of the words)"
 
 
-def orphans(survey: Survey) -> Found:
+def orphans(snapshot: Snapshot) -> Found:
     """Articles that no other article links to."""
-    reached = {target for targets in survey.linked.values() for target in targets}
-    for slug in survey.pages:
-        if slug not in reached and len(survey.pages) > 1:
+    reached = {target for targets in snapshot.linked.values() for target in targets}
+    for slug in snapshot.pages:
+        if slug not in reached and len(snapshot.pages) > 1:
             yield slug, "no other article links here"
 
 
-def sparse(survey: Survey) -> Found:
+def sparse(snapshot: Snapshot) -> Found:
     """Articles that say next to nothing."""
-    for slug, article in survey.readable():
+    for slug, article in snapshot.readable():
         body = " ".join([*article.lead, *(row for section in article.sections for row in section.rows)])
         count = len(words(re.sub(r"\[\[[^\]]*\]\]", " ", body)))
         if count < SPARSE_WORDS:
             yield slug, f"only {count} words"
 
 
-def backlinks(survey: Survey) -> Found:
+def backlinks(snapshot: Snapshot) -> Found:
     """Pages under Related that do not link back."""
-    for slug, article in survey.readable():
+    for slug, article in snapshot.readable():
         rows = [row for part in article.sections if part.heading == RELATED for row in part.rows]
         for link in Article(slug, "\n".join(rows)).links:
-            other = survey.vault.page(link.target).removeprefix("knowledge/")
-            known = survey.articles.get(other)
-            if known and other != slug and slug not in survey.linked[other] and _related(known) < _MOST_RELATED:
+            other = snapshot.targets.page(link.target).removeprefix("knowledge/")
+            known = snapshot.articles.get(other)
+            if known and other != slug and slug not in snapshot.linked[other] and _related(known) < _MAX_RELATED:
                 yield other, f"does not link back to [[{slug}]]", partial(_relate, slug, article.title)
 
 
-def uncompiled(survey: Survey) -> Found:
+def uncompiled(snapshot: Snapshot) -> Found:
     """Entries that no compile has taken in."""
-    waiting = Counter(entry.day for entry in survey.entries if entry.id not in survey.compiled)
+    waiting = Counter(entry.day for entry in snapshot.entries if entry.id not in snapshot.compiled)
     for day, count in sorted(waiting.items()):
         yield f"daily/{day.isoformat()}.md", f"{count} entries are not compiled yet; run `memoria compile`"
 
 
-def stale(survey: Survey) -> Found:
+def stale(snapshot: Snapshot) -> Found:
     """Articles that no entry has touched for long (setting ``stale_days``)."""
-    limit = survey.home.settings.stale_days
-    for slug, article in survey.readable():
+    limit = snapshot.home.settings.stale_days
+    for slug, article in snapshot.readable():
         last = _day(article.updated)
-        if limit and last and (survey.today - last).days > limit:
-            yield slug, f"last updated {last.isoformat()}, {(survey.today - last).days} days ago"
+        if limit and last and (snapshot.today - last).days > limit:
+            yield slug, f"last updated {last.isoformat()}, {(snapshot.today - last).days} days ago"
 
 
-RULES: dict[str, tuple[str, Callable[[Survey], Found]]] = {
+RULES: dict[str, tuple[str, Callable[[Snapshot], Found]]] = {
     "broken-link": (ERROR, broken_links),
     "dead-source": (ERROR, dead_sources),
     "block-id": (ERROR, block_ids),
@@ -201,11 +201,11 @@ RULES: dict[str, tuple[str, Callable[[Survey], Found]]] = {
 }
 
 
-def findings(survey: Survey) -> list[Finding]:
+def findings(snapshot: Snapshot) -> list[Finding]:
     """What all the rules find, the gravest first."""
     found = []
     for rule, (severity, check) in RULES.items():
-        for page, text, *mend in check(survey):
+        for page, text, *mend in check(snapshot):
             found.append(Finding(rule, severity, _page(page), text, mend[0] if mend else None))
     return found
 
@@ -218,9 +218,11 @@ def _page(name: str) -> str:
 # -- contradictions
 
 
-def candidates(survey: Survey) -> list[tuple[str, Claim, str, Claim]]:
+def candidates(snapshot: Snapshot) -> list[tuple[str, Claim, str, Claim]]:
     """Pairs of claims about the same thing that differ, most alike first; as many as one run asks about."""
-    claims = {(slug, place): claim for slug, article in survey.readable() for place, claim in enumerate(article.claims)}
+    claims = {
+        (slug, place): claim for slug, article in snapshot.readable() for place, claim in enumerate(article.claims)
+    }
     texts = {key: frozenset(words(claim.text)) for key, claim in claims.items()}
     near = [(share, one, other) for one, other, share in minhash.pairs(texts, TOPIC) if share < 1]
     # Where identifiers or numbers differ, one may be wrong; where none does, the wording alone is weaker evidence.
@@ -232,17 +234,17 @@ def _differ(one: Claim, other: Claim) -> bool:
     return set(evidence.precise(one.text)) != set(evidence.precise(other.text))
 
 
-def contradictions(survey: Survey) -> tuple[list[Finding], str]:
+def contradictions(snapshot: Snapshot) -> tuple[list[Finding], str]:
     """What a model finds among the candidates, and why it did not look at all of them, if so."""
-    pairs = candidates(survey)
+    pairs = candidates(snapshot)
     if not pairs:
         return [], ""
-    if survey.home.settings.model.strip() == "offline":
+    if snapshot.home.settings.model.strip() == "offline":
         return [], "contradictions were not looked for: that takes a language model (`model` is offline)"
     found: list[Finding] = []
-    ledger = Ledger(Path(survey.home.paths.ledger))
+    ledger = Ledger(Path(snapshot.home.paths.ledger))
     try:
-        model = Metered.of(survey.home, ledger)
+        model = Metered.of(snapshot.home, ledger)
         for start in range(0, len(pairs), PAIRS):
             found += _contradicting(model, pairs[start : start + PAIRS])
     except ModelError as error:
@@ -359,23 +361,23 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def command(args: argparse.Namespace, home: Home) -> int:
     """Print the report; exit status 1 when there are errors."""
     today = home.zone.day(clock.now())
-    survey = Survey(home, today)
-    found = findings(survey)
+    snapshot = Snapshot(home, today)
+    found = findings(snapshot)
     mended: list[str] = []
     if args.fix:
         with locks.waiting(Path(home.paths.state, "compile.lock")):
             Transactions(Path(home.paths.knowledge), Path(home.paths.state, "undo")).recover()
-            survey = Survey(home, today)
-            mended = mend(home, findings(survey))
+            snapshot = Snapshot(home, today)
+            mended = mend(home, findings(snapshot))
         if mended:
-            survey = Survey(home, today)
-        found = findings(survey)
+            snapshot = Snapshot(home, today)
+        found = findings(snapshot)
     remark = "contradictions were not looked for (--structural-only)"
     if not args.structural_only:
-        more, remark = contradictions(survey)
+        more, remark = contradictions(snapshot)
         found += more
     counts = Counter(finding.severity for finding in found)
-    print(_json(found, mended, counts, remark) if args.json else _report(survey, found, mended, counts, remark))
+    print(_json(found, mended, counts, remark) if args.json else _report(snapshot, found, mended, counts, remark))
     return 1 if counts[ERROR] else 0
 
 
@@ -388,11 +390,13 @@ def _json(found: Sequence[Finding], mended: Sequence[str], counts: Counter[str],
     return json.dumps(told | {"fixed": list(mended), "remark": remark}, ensure_ascii=False, indent=2)
 
 
-def _report(survey: Survey, found: Sequence[Finding], mended: Sequence[str], counts: Counter[str], remark: str) -> str:
+def _report(
+    snapshot: Snapshot, found: Sequence[Finding], mended: Sequence[str], counts: Counter[str], remark: str
+) -> str:
     rows = [
         "# Lint",
         "",
-        f"{len(survey.pages)} articles, {len(survey.entries)} entries: {counts[ERROR]} errors, {counts[WARNING]} "
+        f"{len(snapshot.pages)} articles, {len(snapshot.entries)} entries: {counts[ERROR]} errors, {counts[WARNING]} "
         f"warnings, {counts[NOTE]} notes.",
     ]
     for severity, heading in ((ERROR, "Errors"), (WARNING, "Warnings"), (NOTE, "Notes")):

@@ -23,14 +23,14 @@ from typing import Any
 
 from memoria.base import exclude
 from memoria.capture import cursor, detach, paused, transcript
-from memoria.capture.open_sessions import BLOCK, COMPACTING, KEPT_S, MOST_CHARS, Whereabouts
+from memoria.capture.open_sessions import BLOCK, COMPACTING, KEPT_S, MAX_CHARS, OpenSessions
 from memoria.capture.spool import Job, Spool
 from memoria.daily.ledger import Ledger
 from memoria.facts.store import Store as Facts
 from memoria.ground import files, locks
 from memoria.ground.errors import ExpectedError, LedgerError, MemoryStoreError
 from memoria.ground.home import Home
-from memoria.learning.pending import Docket
+from memoria.learning.pending import Pending
 from memoria.redaction.redact import Redactor
 from memoria.transcripts.intake import Intake, UnreadableJobError
 from memoria.working import WorkingMemory
@@ -50,7 +50,7 @@ class Observer:
 
     home: Home
     store: Store
-    places: Whereabouts
+    places: OpenSessions
     redactor: Redactor
 
     async def run(self, seen: set[tuple[str, int, bool]]) -> None:
@@ -106,7 +106,7 @@ class Observer:
             await memory.create_checkpoint("before compaction")
             request.unlink(missing_ok=True)
         notes = await memory.get_scratchpad_with_timestamps()
-        block = where_you_were(observed, await memory.get_task_state(), notes, MOST_CHARS)
+        block = where_you_were(observed, await memory.get_task_state(), notes, MAX_CHARS)
         target = Path(self.places.path(session, BLOCK))
         files.replace(target, block, mode=0o600)
         os.utime(target, ns=(stamp, stamp))
@@ -131,7 +131,7 @@ class Observer:
         return {**state, READ: read}
 
 
-def _spoken(lines: list[bytes], position: int, quiet: paused.Silence | None) -> list[bytes]:
+def _spoken(lines: list[bytes], position: int, quiet: paused.PausedSpans | None) -> list[bytes]:
     """The lines, which begin at ``position``, without what was written with memoria switched off."""
     if quiet is None:
         return lines
@@ -177,11 +177,11 @@ class Attention:
     def _is_due(self, spool: Spool, sessions: list[list[Job]]) -> bool:
         paths, settings = self.home.paths, self.home.settings
         with closing(Ledger(Path(paths.ledger))) as ledger, Facts(Path(paths.state, "learned.db")) as facts:
-            docket = Docket(self.home, ledger, facts, Redactor(settings.redact_extra))
+            docket = Pending(self.home, ledger, facts, Redactor(settings.redact_extra))
             return any(_has_due(docket, spool, jobs) for jobs in sessions)
 
 
-def _has_due(docket: Docket, spool: Spool, jobs: list[Job]) -> bool:
+def _has_due(docket: Pending, spool: Spool, jobs: list[Job]) -> bool:
     try:
         return bool(docket.due(Intake(spool, jobs)))
     except (FileNotFoundError, UnreadableJobError):  # a worker is at it
@@ -218,7 +218,7 @@ async def _observer(home: Home) -> AsyncIterator[Observer | None]:
         yield None
         return
     try:
-        yield Observer(home, store, Whereabouts(home.paths.where), Redactor(home.settings.redact_extra))
+        yield Observer(home, store, OpenSessions(home.paths.where), Redactor(home.settings.redact_extra))
     finally:
         await store.close()
 

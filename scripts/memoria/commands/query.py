@@ -30,7 +30,7 @@ from memoria.wiki import evidence, index_page
 from memoria.wiki.article import Article, Claim, words
 from memoria.wiki.article_cache import Row
 from memoria.wiki.folder import INDEX, LOG, Wiki, slugify
-from memoria.wiki.links import Vault
+from memoria.wiki.links import LinkTargets
 from memoria.wiki.transaction import ChangedError, Transactions, digest
 
 log = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 PASSAGES = 12  # documents that are shown to the model
 PASSAGE_CHARS = 3_000  # of each
 SOURCES = 3  # entries that a statement which rests on an article takes over from its claims
-MOST_RELATED = 30  # links that a page gets under Related, as in a compile
+MAX_RELATED = 30  # links that a page gets under Related, as in a compile
 _LINK = re.compile(r"\s*(?<!\\)\[\[([^\[\]|#\n]*)(#[^\[\]|\n]*)?(?:\|([^\[\]\n]*))?\]\]")
 
 
@@ -128,18 +128,18 @@ def _ask(home: Home, question: str, passages: Sequence[Passage]) -> tuple[Answer
         return None, str(error)
     finally:
         ledger.close()
-    vault = Vault.of(Path(home.paths.home), Wiki.of(home.paths).articles())
-    return checked(question, completion.data, completion.model, passages, vault), ""
+    targets = LinkTargets.of(Path(home.paths.home), Wiki.of(home.paths).articles())
+    return checked(question, completion.data, completion.model, passages, targets), ""
 
 
-def checked(question: str, data: JsonObject, model: str, passages: Sequence[Passage], vault: Vault) -> Answer:
+def checked(question: str, data: JsonObject, model: str, passages: Sequence[Passage], targets: LinkTargets) -> Answer:
     """What a model said with every link and reference looked up."""
     given = {passage.ref for passage in passages}
     dead: list[str] = []
 
     def known(target: str, anchor: str) -> str:
         ref = target.strip() + anchor.strip()
-        found = ref if ref in given else vault.reference(target, anchor.strip())
+        found = ref if ref in given else targets.reference(target, anchor.strip())
         if not found:
             dead.append(ref)
         return found
@@ -283,7 +283,7 @@ def _filed(home: Home, answer: Answer) -> tuple[str, dict[str, bytes | None], di
         other = articles.get(ref.split("#")[0])
         if other and other is not page:
             page.relate(other.slug, other.title)
-            if sum(row.startswith("- [[") for row in other.section("Related").rows) < MOST_RELATED:
+            if sum(row.startswith("- [[") for row in other.section("Related").rows) < MAX_RELATED:
                 other.relate(slug, page.title)
                 changed[other.slug] = other
     return slug, *_changes(wiki, articles | changed, changed, index_page.filed_block(moment, slug))

@@ -21,9 +21,9 @@ from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn import Reader, Turn
 from memoria.wiki.article import Article, Claim, words
 from memoria.wiki.folder import Wiki
-from memoria.wiki.links import Vault
+from memoria.wiki.links import LinkTargets
 
-MOST_CLAIMS = 5  # claims that a text may mean
+MAX_CLAIMS = 5  # claims that a text may mean
 SHOWN_CHARS = 300  # of a turn that is shown to a person
 
 
@@ -57,7 +57,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
     """Print where claims come from; ExpectedError when no article or claim is meant."""
     asked = " ".join(args.claim)
     articles = list(Wiki.of(home.paths).articles())
-    found = _meant(asked, articles, Vault.of(Path(home.paths.home), articles))
+    found = _meant(asked, articles, LinkTargets.of(Path(home.paths.home), articles))
     if not found:
         raise ExpectedError(f"no article and no claim says {asked!r}; `memoria search` finds what there is.")
     tracer = _Tracer(home)
@@ -70,9 +70,9 @@ def command(args: argparse.Namespace, home: Home) -> int:
     return 0
 
 
-def _meant(asked: str, articles: Sequence[Article], vault: Vault) -> list[tuple[Article, Claim]]:
+def _meant(asked: str, articles: Sequence[Article], targets: LinkTargets) -> list[tuple[Article, Claim]]:
     """All claims of the article that is named; else the claims that hold most of the words, best first."""
-    slug = vault.page(asked.removeprefix("[[").removesuffix("]]")).removeprefix("knowledge/")
+    slug = targets.page(asked.removeprefix("[[").removesuffix("]]")).removeprefix("knowledge/")
     named = [article for article in articles if article.slug == slug]
     if named:
         return [(article, claim) for article in named for claim in article.claims]
@@ -84,7 +84,7 @@ def _meant(asked: str, articles: Sequence[Article], vault: Vault) -> list[tuple[
         if wanted
     ]
     best = sorted((row for row in scored if row[0] >= 0.5), key=lambda row: -row[0])
-    return [(article, claim) for share, article, claim in best[:MOST_CLAIMS] if share >= best[0][0] * 0.8]
+    return [(article, claim) for share, article, claim in best[:MAX_CLAIMS] if share >= best[0][0] * 0.8]
 
 
 class _Tracer:

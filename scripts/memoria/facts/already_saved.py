@@ -7,16 +7,16 @@ from collections.abc import Iterable
 from typing import Final
 
 from memoria.facts import similarity
-from memoria.facts.fact import Event
+from memoria.facts.fact import Fact
 
 COVERED: Final = 0.6  # share of a fact's words that one saved statement must hold
 
 _STATEMENT = re.compile(r"(?<=[.!?])\s+|\n+|\\n")
 
 
-def holds(texts: Iterable[str], event: Event) -> bool:
+def holds(texts: Iterable[str], fact: Fact) -> bool:
     """Whether one saved statement says what the fact says."""
-    claims = [similarity.words(event.content), similarity.words(event.quote)]
+    claims = [similarity.words(fact.content), similarity.words(fact.quote)]
     for text in texts:
         for statement in _STATEMENT.split(text):
             told = similarity.words(statement)
@@ -25,6 +25,6 @@ def holds(texts: Iterable[str], event: Event) -> bool:
     return False
 
 
-def without_saved(events: Iterable[Event], texts: list[str]) -> list[Event]:
-    """The events that the assistant did not save itself."""
-    return [event for event in events if not holds(texts, event)] if texts else list(events)
+def without_saved(facts: Iterable[Fact], texts: list[str]) -> list[Fact]:
+    """The facts that the assistant did not save itself."""
+    return [fact for fact in facts if not holds(texts, fact)] if texts else list(facts)

@@ -1,7 +1,7 @@
 """Notice: what can be told of an exchange without asking a model.
 
 Two uses: the local check after every turn (``notice``: is this worth a model call, or not even worth counting?), and
-the last link of the judge chain (``claims``: the events that plain patterns find). English and German. The patterns
+the last link of the judge chain (``claims``: the facts that plain patterns find). English and German. The patterns
 would rather miss a fact than invent one: a question, a quotation, a passing wish ("for now") is none. Knows exchanges
 as models get them; knows no model and no store.
 """
@@ -18,7 +18,7 @@ from memoria.facts.fact import Checked, Material, Stamp, check, sentences
 Exchange = Mapping[str, Any]
 
 TRIVIAL_CHARS: Final = 40  # a shorter prompt without a cue is not even counted towards the next extraction
-LONGEST: Final = 1_500  # characters of a prompt looked at; most of what is longer was pasted
+MAX_PROMPT: Final = 1_500  # characters of a prompt looked at; most of what is longer was pasted
 
 _PASTED = re.compile(r"```.*?(?:```|\Z)|^[ \t]*>.*$|<[a-z_-]+>.*?</[a-z_-]+>", re.DOTALL | re.MULTILINE)
 _SPLIT = re.compile(r"(?<=[.!?])\s+(?=\S)|\n+")
@@ -232,7 +232,7 @@ _WORKAROUND = re.compile(r"\b(?:workaround|avoids|umgehung)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class Cues:
     """What the local check saw.
 
     ``kinds``: what the patterns found; ``hinted``: words that often go with something worth keeping, or an error that
@@ -249,17 +249,17 @@ class Notice:
         return bool(self.kinds) or self.hinted
 
 
-def notice(exchange: Exchange) -> Notice:
+def notice(exchange: Exchange) -> Cues:
     """Look at one exchange, microseconds to a few milliseconds, no model call."""
     user = str(exchange.get("user", ""))
     kinds = tuple(dict.fromkeys(claim["kind"] for claim in _found(exchange)))
     hinted = _is_hint(user) or _is_resolved(exchange)
     short = _is_command(user) or len(user.strip()) < TRIVIAL_CHARS
-    return Notice(kinds, hinted, trivial=short and not kinds and not hinted)
+    return Cues(kinds, hinted, trivial=short and not kinds and not hinted)
 
 
 def _is_hint(user: str) -> bool:
-    if _is_command(user) or len(user) > LONGEST:
+    if _is_command(user) or len(user) > MAX_PROMPT:
         return False
     own = _sentences(_PASTED.sub("\n", user))
     return any(_HINT.search(part) and len(part.split()) >= 5 and not _QUESTION.search(part) for part in own)
@@ -277,7 +277,7 @@ def claims(exchanges: Sequence[Exchange]) -> list[dict[str, Any]]:
 
 
 def judge(exchanges: Sequence[Exchange], stamp: Stamp) -> Checked:
-    """The patterns as a judge: the same checked events as from a model."""
+    """The patterns as a judge: the same checked facts as from a model."""
     return check(claims(exchanges), Material.of(exchanges), stamp)
 
 
@@ -288,7 +288,7 @@ def _found(exchange: Exchange) -> Iterator[dict[str, Any]]:
 
 def _said(user: str) -> Iterator[dict[str, Any]]:
     """What the user's own sentences say."""
-    if _is_command(user) or len(user) > LONGEST:
+    if _is_command(user) or len(user) > MAX_PROMPT:
         return
     for sentence in _sentences(_PASTED.sub("\n", user)):
         cue = next((cue for cue in _CUES if _fits(cue, sentence)), None)

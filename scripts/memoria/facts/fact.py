@@ -21,7 +21,7 @@ from memoria.ground import clock, markdown
 KINDS: Final = ("correction", "preference", "decision", "fact", "debugging", "workaround", "operational")
 ORIGINS: Final = ("user", "assistant", "tool")  # most trusted first
 GLOBAL: Final = "*"  # the project of a fact that holds everywhere
-MAX_EVENTS: Final = 5  # a call; a model that finds more is inventing
+MAX_FACTS: Final = 5  # a call; a model that finds more is inventing
 MAX_CONTENT: Final = 600  # characters; a memory server takes at most 1,400
 MAX_SENTENCES: Final = 3
 MAX_QUOTE: Final = 300
@@ -42,7 +42,7 @@ _MARKERS = re.compile(r"<!--.*?(?:-->|$)|\^[le]-[0-9a-z]+\b|\[\[|\]\]", re.DOTAL
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class Fact:
     """One learned fact.
 
     ``content``: one topic in one to three sentences, one line. ``importance``: 0 to 1. ``quote``: the words that prove
@@ -88,7 +88,7 @@ class Event:
         }
 
     @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> Event:
+    def from_dict(cls, stored: Mapping[str, Any]) -> Fact:
         """Read ``to_dict`` back, also when a person changed it by hand; ValueError when a needed part is missing."""
         times = {name: clock.parse(stored.get(name)) for name in ("time", "last", "ended")}
         kind, content, ident = (str(stored.get(name, "")) for name in ("kind", "content", "id"))
@@ -113,7 +113,7 @@ class Event:
         )
 
 
-_FIELDS: Final = tuple(Event.__dataclass_fields__)
+_FIELDS: Final = tuple(Fact.__dataclass_fields__)
 
 
 def _strings(value: object) -> tuple[str, ...]:
@@ -160,9 +160,9 @@ class Material:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What is left of a model's claims: the good ``events``, and for each bad one the reason it was dropped."""
+    """What is left of a model's claims: the good ``facts``, and for each bad one the reason it was dropped."""
 
-    events: tuple[Event, ...] = ()
+    facts: tuple[Fact, ...] = ()
     dropped: tuple[str, ...] = field(default=())
 
 
@@ -171,27 +171,27 @@ class _Refused(Exception):  # noqa: N818 (never leaves this room; not an error o
 
 
 def check(claims: object, material: Material, stamp: Stamp) -> Checked:
-    """The events among a model's claims (a list of dicts as the flush answer's ``learned``); never raises."""
+    """The facts among a model's claims (a list of dicts as the flush answer's ``learned``); never raises."""
     if not isinstance(claims, list | tuple):
         return Checked((), ("the answer holds no list of events",))
-    events: dict[str, Event] = {}
+    facts: dict[str, Fact] = {}
     dropped: list[str] = []
     for claim in claims:
         try:
-            event = _checked(claim, material, stamp)
+            fact = _checked(claim, material, stamp)
         except _Refused as reason:
             dropped.append(str(reason))
             continue
-        if len(events) == MAX_EVENTS and event.id not in events:
-            dropped.append(f"more than {MAX_EVENTS} events in one answer: {event.content[:60]}")
+        if len(facts) == MAX_FACTS and fact.id not in facts:
+            dropped.append(f"more than {MAX_FACTS} facts in one answer: {fact.content[:60]}")
         else:
-            events.setdefault(event.id, event)
-    return Checked(tuple(events.values()), tuple(dropped))
+            facts.setdefault(fact.id, fact)
+    return Checked(tuple(facts.values()), tuple(dropped))
 
 
-def _checked(claim: object, material: Material, stamp: Stamp) -> Event:
+def _checked(claim: object, material: Material, stamp: Stamp) -> Fact:
     if not isinstance(claim, Mapping):
-        raise _Refused("an event is not an object")
+        raise _Refused("an fact is not an object")
     kind = str(claim.get("kind", "")).strip().lower()
     if kind not in KINDS:
         raise _Refused(f"there is no kind {kind[:30]!r}")
@@ -203,7 +203,7 @@ def _checked(claim: object, material: Material, stamp: Stamp) -> Event:
         raise _Refused(f"came out of a tool or a page and would be a {kind} or an instruction: {content[:60]}")
     if kind in _PERSONAL and origin != "user":
         raise _Refused(f"a {kind} that the user did not say: {content[:60]}")
-    return Event(
+    return Fact(
         kind=kind,
         content=content,
         importance=clamp(claim.get("importance")),

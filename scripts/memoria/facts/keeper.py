@@ -16,7 +16,7 @@ from typing import Final
 
 from memoria.base.paths import Paths
 from memoria.daily.daily_log import DailyLog
-from memoria.facts.fact import GLOBAL, Event, plain
+from memoria.facts.fact import GLOBAL, Fact, plain
 from memoria.facts.lines import Lines
 from memoria.facts.outbox import Item, Outbox
 from memoria.facts.store import Changes, Store
@@ -33,9 +33,9 @@ _OPINIONS: Final = ("correction", "preference", "decision", "fact", "operational
 class Kept:
     """What became of facts: ``added`` and ``repeated`` hold the facts as they now stand, ``ended`` those replaced."""
 
-    added: tuple[Event, ...] = ()
-    repeated: tuple[Event, ...] = ()
-    ended: tuple[Event, ...] = ()
+    added: tuple[Fact, ...] = ()
+    repeated: tuple[Fact, ...] = ()
+    ended: tuple[Fact, ...] = ()
 
     def __add__(self, other: Kept) -> Kept:
         """Both together."""
@@ -53,7 +53,7 @@ class Keeper:
         self.outbox = Outbox(state / "outbox" / "learned")
         self.to_server = Outbox(state / "outbox" / "server")
         self.server = server
-        self.fresh: list[Event] = []  # what was added since this keeper was opened
+        self.fresh: list[Fact] = []  # what was added since this keeper was opened
 
     @classmethod
     def of(cls, paths: Paths, zone: Zone, *, server: bool = False) -> Keeper:
@@ -88,23 +88,23 @@ class Keeper:
         def tell(changes: Changes) -> None:
             if changes.added or changes.changed or changes.gone:
                 self.store.set_meta("unshown", "1")  # whoever opened the store, the pages are the next worker's
-            for event in (*changes.added, *changes.changed) if known else ():
-                self._tell("put", event.id)
-            for event in changes.gone:
-                self._tell("delete", event.id)
+            for fact in (*changes.added, *changes.changed) if known else ():
+                self._tell("put", fact.id)
+            for fact in changes.gone:
+                self._tell("delete", fact.id)
 
         self.store.refresh(self.lines, tell)
         self.store.set_meta("read", "1")
 
     # -- facts from a judge
 
-    def take(self, events: Iterable[Event], project: str = "") -> Kept:
+    def take(self, facts: Iterable[Fact], project: str = "") -> Kept:
         """Keep these facts; they are in the outbox before anything else is tried.
 
         ``project``: the name people read, for the heading. MemoryStoreError when some have to wait there.
         """
-        for event in events:
-            self.outbox.put({"id": event.id, "event": event.to_dict(), "project": project or event.project})
+        for fact in facts:
+            self.outbox.put({"id": fact.id, "event": fact.to_dict(), "project": project or fact.project})
         return self.drain()
 
     def drain(self) -> Kept:
@@ -127,81 +127,79 @@ class Keeper:
         return kept
 
     def _place(self, item: Item) -> Kept:
-        event = Event.from_dict(item.body["event"])
-        if not self._stands(event):
-            twin = self.store.twin(event)
+        fact = Fact.from_dict(item.body["event"])
+        if not self._stands(fact):
+            twin = self.store.twin(fact)
             if twin:
-                return Kept(repeated=(self._repeat(twin, event),))
-        return self._add(event, str(item.body.get("project", "")))
+                return Kept(repeated=(self._repeat(twin, fact),))
+        return self._add(fact, str(item.body.get("project", "")))
 
-    def _stands(self, event: Event) -> bool:
-        return self.store.get(event.id) is not None or any(
-            other.id == event.id for other in self.lines.read(self.zone.day(event.time))
+    def _stands(self, fact: Fact) -> bool:
+        return self.store.get(fact.id) is not None or any(
+            other.id == fact.id for other in self.lines.read(self.zone.day(fact.time))
         )
 
-    def _repeat(self, known: Event, event: Event) -> Event:
+    def _repeat(self, known: Fact, fact: Fact) -> Fact:
         """Count a fact that was said again; said no later than it was last counted, nothing changes (a second run)."""
-        places = tuple(
-            place for place in event.projects if place not in known.projects and GLOBAL not in known.projects
-        )
-        later = event.time > (known.last or known.time)
+        places = tuple(place for place in fact.projects if place not in known.projects and GLOBAL not in known.projects)
+        later = fact.time > (known.last or known.time)
         if not later and not places:
             return known
         again = replace(
             known,
             seen=known.seen + later,
-            last=event.time if later else known.last,
+            last=fact.time if later else known.last,
             also=known.also + places,
-            importance=max(known.importance, event.importance),
-            kind="correction" if event.kind == "correction" and known.kind == "preference" else known.kind,
+            importance=max(known.importance, fact.importance),
+            kind="correction" if fact.kind == "correction" and known.kind == "preference" else known.kind,
         )
         self.write(again)
         return again
 
-    def _add(self, event: Event, project: str) -> Kept:
-        told = event
-        olds = self._replaced_by(event)
-        newer = [old for old in olds if old.time > event.time]
-        olds = [old for old in olds if old.time <= event.time]
-        event = replace(event, supersedes=olds[0].id if olds else "")
+    def _add(self, fact: Fact, project: str) -> Kept:
+        told = fact
+        olds = self._replaced_by(fact)
+        newer = [old for old in olds if old.time > fact.time]
+        olds = [old for old in olds if old.time <= fact.time]
+        fact = replace(fact, supersedes=olds[0].id if olds else "")
         if newer:  # an old session read late: what was said since holds
-            event = replace(event, ended=newer[0].time, successor=newer[0].id)
-        day = self.zone.day(event.time)
-        local = self.zone.local(event.time)
-        added = self.lines.add(event, day, f"{local:%H:%M}", plain(project) or "everywhere")
+            fact = replace(fact, ended=newer[0].time, successor=newer[0].id)
+        day = self.zone.day(fact.time)
+        local = self.zone.local(fact.time)
+        added = self.lines.add(fact, day, f"{local:%H:%M}", plain(project) or "everywhere")
         if not added and told in self.lines.read(day):  # its entry shows it as it was told, and the log is the truth
-            self.lines.change(event, day)
+            self.lines.change(fact, day)
         self.store.set_meta("unshown", "1")
-        self.store.put(event, day)
-        self._tell("put", event.id)
-        self.fresh.append(event)
-        ended = tuple(replace(old, ended=event.time, successor=event.id) for old in olds)
+        self.store.put(fact, day)
+        self._tell("put", fact.id)
+        self.fresh.append(fact)
+        ended = tuple(replace(old, ended=fact.time, successor=fact.id) for old in olds)
         for old in ended:
             self.write(old)
-        return Kept(added=(event,), ended=ended)
+        return Kept(added=(fact,), ended=ended)
 
-    def _replaced_by(self, event: Event) -> list[Event]:
+    def _replaced_by(self, fact: Fact) -> list[Fact]:
         """The live facts that end with this one: the one it names, and those a person's new word contradicts."""
-        named = self.store.get(event.supersedes) if event.supersedes.startswith("l-") else None
-        if event.supersedes and not named:
-            named = self.store.nearest(event.supersedes, event.projects)
-        found = [named] if named and named.ended is None and named.id != event.id else []
-        if event.origin == "user" and event.kind in _OPINIONS:
-            found += [old for old in self.store.rivals(event) if old.kind in _OPINIONS]
-        return [old for old in dict.fromkeys(found) if _may_replace(event, old)]
+        named = self.store.get(fact.supersedes) if fact.supersedes.startswith("l-") else None
+        if fact.supersedes and not named:
+            named = self.store.nearest(fact.supersedes, fact.projects)
+        found = [named] if named and named.ended is None and named.id != fact.id else []
+        if fact.origin == "user" and fact.kind in _OPINIONS:
+            found += [old for old in self.store.rivals(fact) if old.kind in _OPINIONS]
+        return [old for old in dict.fromkeys(found) if _may_replace(fact, old)]
 
     # -- a person's word
 
-    def write(self, event: Event, *, tell: bool = True) -> None:
+    def write(self, fact: Fact, *, tell: bool = True) -> None:
         """Write a changed fact to its lines, its row and, with ``tell``, towards the server when there is one."""
-        day = self.store.day(event.id)
-        if day is None or not self.lines.change(event, day):
-            raise ExpectedError(f"{event.id} stands in no daily log; run `memoria learned` to see what there is.")
-        self.store.put(event, day)
+        day = self.store.day(fact.id)
+        if day is None or not self.lines.change(fact, day):
+            raise ExpectedError(f"{fact.id} stands in no daily log; run `memoria learned` to see what there is.")
+        self.store.put(fact, day)
         if tell:
-            self._tell("put", event.id)
+            self._tell("put", fact.id)
 
-    def edit(self, ident: str, content: str) -> Event:
+    def edit(self, ident: str, content: str) -> Fact:
         """Give a fact another wording. ExpectedError when there is no such fact or nothing is left of the text."""
         words = plain(content)
         if not words:
@@ -210,7 +208,7 @@ class Keeper:
         self.write(changed)
         return changed
 
-    def promote(self, ident: str) -> Event:
+    def promote(self, ident: str) -> Fact:
         """Let a fact hold in every project."""
         changed = replace(self.known(ident), project=GLOBAL, also=())
         self.write(changed)
@@ -218,17 +216,17 @@ class Keeper:
 
     def seen_in(self, ident: str, project: str) -> None:
         """A fact stands in another project too, where nobody said it to us; nothing when that is known."""
-        event = self.store.get(ident)
-        if event and not {project, GLOBAL}.intersection(event.projects):
-            self.write(replace(event, also=(*event.also, project)))
+        fact = self.store.get(ident)
+        if fact and not {project, GLOBAL}.intersection(fact.projects):
+            self.write(replace(fact, also=(*fact.also, project)))
 
-    def delete(self, ident: str) -> Event:
+    def delete(self, ident: str) -> Fact:
         """Forget a fact: its lines, its row, what waits about it; the server is told. What it had ended stays ended."""
-        event = self.known(ident)
-        self.to_server.forget(event.id)
-        self._tell("delete", event.id)  # first: a server that is never told would bring the fact back
-        self.forget(event.id)
-        return event
+        fact = self.known(ident)
+        self.to_server.forget(fact.id)
+        self._tell("delete", fact.id)  # first: a server that is never told would bring the fact back
+        self.forget(fact.id)
+        return fact
 
     def forget(self, ident: str) -> None:
         """Take a fact out of log and store without telling the server."""
@@ -238,23 +236,23 @@ class Keeper:
             self.lines.remove(ident, day)
         self.store.remove(ident)
 
-    def known(self, ident: str) -> Event:
+    def known(self, ident: str) -> Fact:
         """The fact with this id, ``l-`` or ``^`` before it or not. ExpectedError when there is none."""
         name = "l-" + ident.strip().removeprefix("^").removeprefix("l-")
-        event = self.store.get(name)
-        if event is None:
+        fact = self.store.get(name)
+        if fact is None:
             raise ExpectedError(f"there is no learned fact {ident!r}; `memoria learned` lists them.")
-        return event
+        return fact
 
-    def offered(self) -> list[Event]:
+    def offered(self) -> list[Fact]:
         """Facts that returned in a second project and could hold everywhere."""
-        return [event for event in self.store.facts() if event.also and event.project != GLOBAL]
+        return [fact for fact in self.store.facts() if fact.also and fact.project != GLOBAL]
 
-    def adopt(self, event: Event, heading: str) -> None:
+    def adopt(self, fact: Fact, heading: str) -> None:
         """Keep a fact that another machine learned, as it is: judged there, so neither compared nor counted here."""
-        day = self.zone.day(event.time)
-        self.lines.add(event, day, f"{self.zone.local(event.time):%H:%M}", plain(heading) or "everywhere")
-        self.store.put(event, day)
+        day = self.zone.day(fact.time)
+        self.lines.add(fact, day, f"{self.zone.local(fact.time):%H:%M}", plain(heading) or "everywhere")
+        self.store.put(fact, day)
 
     def _tell(self, operation: str, ident: str) -> None:
         if self.server:
@@ -265,6 +263,6 @@ class Keeper:
         return link.server if link else 0
 
 
-def _may_replace(event: Event, old: Event) -> bool:
+def _may_replace(fact: Fact, old: Fact) -> bool:
     """What a person said is replaced only by what a person said."""
-    return event.origin == "user" or old.origin != "user"
+    return fact.origin == "user" or old.origin != "user"

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from memoria.daily.daily_log import DailyLog
-from memoria.facts.fact import KINDS, Event
+from memoria.facts.fact import KINDS, Fact
 from memoria.ground import files, locks
 
 _LINE = re.compile(r"^- \[(?P<kind>[a-z]+)\] (?P<content>.*?)[ \t]+\^(?P<id>l-[0-9a-z]+)[ \t]*$")
@@ -36,12 +36,12 @@ _HEADING = re.compile(r"^#{1,6} ")
 _IN_LINE = ("kind", "content", "id", "quote")  # shown in the lines themselves, not repeated in the comment
 
 
-def render(event: Event) -> str:
-    """The fact's lines, ending in a newline; ``parse`` reads the very same event back."""
-    told = {name: value for name, value in event.to_dict().items() if name not in _IN_LINE}
-    rows = [f"- [{event.kind}] {event.content} ^{event.id}"]
-    if event.quote:
-        rows.append(f"  > {event.quote}")
+def render(fact: Fact) -> str:
+    """The fact's lines, ending in a newline; ``parse`` reads the very same fact back."""
+    told = {name: value for name, value in fact.to_dict().items() if name not in _IN_LINE}
+    rows = [f"- [{fact.kind}] {fact.content} ^{fact.id}"]
+    if fact.quote:
+        rows.append(f"  > {fact.quote}")
     rows.append(f"  <!-- learned {_comment_json(told)} -->")
     return "\n".join(rows) + "\n"
 
@@ -57,14 +57,14 @@ def _comment_json(told: Mapping[str, Any]) -> str:
 class Found:
     """A fact and where it stands: rows ``first`` to ``end`` (exclusive) of its file."""
 
-    event: Event
+    fact: Fact
     first: int
     end: int
 
 
-def parse(text: str, day: date) -> list[Event]:
+def parse(text: str, day: date) -> list[Fact]:
     """The facts in a day's file, in order; one id counts once."""
-    return [found.event for found in find(text.split("\n"), day)]
+    return [found.fact for found in find(text.split("\n"), day)]
 
 
 def find(rows: list[str], day: date) -> list[Found]:
@@ -95,9 +95,9 @@ def _read(match: re.Match[str], rows: list[str], number: int, day: date) -> Foun
     place = _place(rows, number) if "project" not in told else {}
     stored = {"time": noon, **place, **told, **{name: _clean(match[name]) for name in ("kind", "content", "id")}}
     try:
-        return Found(Event.from_dict(stored), number, end)
+        return Found(Fact.from_dict(stored), number, end)
     except ValueError:  # a time that a person made unreadable
-        return Found(Event.from_dict({**stored, "time": noon}), number, end)
+        return Found(Fact.from_dict({**stored, "time": noon}), number, end)
 
 
 def _clean(text: str) -> str:
@@ -132,14 +132,14 @@ class Lines:
         """``daily`` names files and lock."""
         self.daily = daily
 
-    def read(self, day: date) -> list[Event]:
+    def read(self, day: date) -> list[Fact]:
         """The facts of a day; none when it has no file."""
         return parse(self._text(self.daily.path(day)), day)
 
-    def loose(self, day: date) -> list[Event]:
+    def loose(self, day: date) -> list[Fact]:
         """The facts of a day that stand in no entry: learned while their session went on."""
         rows = self._text(self.daily.path(day)).split("\n")
-        return [found.event for found in find(rows, day) if not _place(rows, found.first)]
+        return [found.fact for found in find(rows, day) if not _place(rows, found.first)]
 
     def mark(self, day: date) -> str:
         """A text that differs once the day's file was written; ``""`` when there is none."""
@@ -149,31 +149,31 @@ class Lines:
             return ""
         return f"{status.st_mtime_ns}-{status.st_size}-{status.st_ino}"
 
-    def all(self) -> Iterator[tuple[date, list[Event]]]:
+    def all(self) -> Iterator[tuple[date, list[Fact]]]:
         """Every day that has a file, oldest first, with its facts."""
         for day in self.daily.days():
             yield day, self.read(day)
 
-    def add(self, event: Event, day: date, clock_time: str, project: str) -> bool:
+    def add(self, fact: Fact, day: date, clock_time: str, project: str) -> bool:
         """Append a fact to a day; False when its id stands there already.
 
         ``clock_time`` (``HH:MM``) and ``project`` (its name) make the heading; facts of one heading share it.
         """
 
         def changed(rows: list[str]) -> list[str] | None:
-            if any(found.event.id == event.id for found in find(rows, day)):
+            if any(found.fact.id == fact.id for found in find(rows, day)):
                 return None
-            return _appended(rows, event, f"### Learned ({clock_time}) · {project}")
+            return _appended(rows, fact, f"### Learned ({clock_time}) · {project}")
 
         return self._rewrite(day, changed)
 
-    def change(self, event: Event, day: date) -> bool:
+    def change(self, fact: Fact, day: date) -> bool:
         """Write the fact over the lines that have its id; False when they are not in this day's file."""
 
         def changed(rows: list[str]) -> list[str] | None:
             for found in find(rows, day):
-                if found.event.id == event.id:
-                    return [*rows[: found.first], *render(event).rstrip("\n").split("\n"), *rows[found.end :]]
+                if found.fact.id == fact.id:
+                    return [*rows[: found.first], *render(fact).rstrip("\n").split("\n"), *rows[found.end :]]
             return None
 
         return self._rewrite(day, changed)
@@ -183,7 +183,7 @@ class Lines:
 
         def changed(rows: list[str]) -> list[str] | None:
             for found in find(rows, day):
-                if found.event.id == ident:
+                if found.fact.id == ident:
                     return _without_empty_headings([*rows[: found.first], *rows[found.end :]])
             return None
 
@@ -214,16 +214,16 @@ def without(text: str, idents: Container[str]) -> str:
     rows = text.split("\n")
     plain = [row.rstrip("\r") for row in rows]  # as a person's editor may have left them
     for found in reversed(find(plain, date.min)):
-        if found.event.id in idents and not _place(plain, found.first):
+        if found.fact.id in idents and not _place(plain, found.first):
             del rows[found.first : found.end]
     return "\n".join(_without_empty_headings(rows)) if len(rows) < len(plain) else text
 
 
-def _appended(rows: list[str], event: Event, heading: str) -> list[str]:
+def _appended(rows: list[str], fact: Fact, heading: str) -> list[str]:
     while rows and not rows[-1].strip():
         rows = rows[:-1]
     last = next((row for row in reversed(rows) if _HEADING.match(row)), "")
-    block = render(event).split("\n")
+    block = render(fact).split("\n")
     same_heading = last == heading and (_COMMENT.match(rows[-1]) or _LINE.match(rows[-1]))
     return [*rows, *block] if same_heading else [*rows, "", heading, "", *block]
 

@@ -18,11 +18,16 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
-from memoria.ground.errors import ExpectedError, RemoteDeniedError, RemoteError, RemoteUnavailableError
+from memoria.ground.errors import (
+    ExpectedError,
+    MemoryServerDeniedError,
+    MemoryServerError,
+    MemoryServerUnavailableError,
+)
 
 MAX_CONTENT: Final = 1_400  # characters; the server answers 422 above
 MAX_TAGS: Final = 500  # characters of ``tags`` and of ``expanded_keywords``
-LARGEST: Final = 64 * 1024 * 1024  # bytes of an answer
+MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024  # bytes of an answer
 _PASSING: Final = (408, 425, 429, 502, 503, 504)  # statuses that say nothing about the operation
 
 
@@ -42,7 +47,7 @@ class Memory:
 
     @classmethod
     def read(cls, given: Mapping[str, Any]) -> Memory:
-        """From one object of a sync or recall answer. RemoteError when it is none."""
+        """From one object of a sync or recall answer. MemoryServerError when it is none."""
         try:
             return cls(
                 id=int(given["id"]),
@@ -56,7 +61,7 @@ class Memory:
                 deleted=bool(given.get("deleted_at")),
             )
         except (KeyError, TypeError, ValueError) as error:
-            raise RemoteError(f"the memory server sent something that is no memory: {error}") from error
+            raise MemoryServerError(f"the memory server sent something that is no memory: {error}") from error
 
     def body(self) -> dict[str, Any]:
         """What ``POST /api/memories`` takes."""
@@ -83,8 +88,8 @@ class Page:
 class Server:
     """A memory server at ``url``.
 
-    Every call raises RemoteUnavailableError (unreachable, overloaded, over ``timeout`` seconds, cut off),
-    RemoteDeniedError (401, 403) or RemoteError with the status that the operation got.
+    Every call raises MemoryServerUnavailableError (unreachable, overloaded, over ``timeout`` seconds, cut off),
+    MemoryServerDeniedError (401, 403) or MemoryServerError with the status that the operation got.
     """
 
     def __init__(self, url: str, key: str, *, timeout: float = 15.0) -> None:
@@ -107,7 +112,7 @@ class Server:
         answer = self._call("GET", "/api/memories/sync" + (f"?since={quote(since)}" if since else ""))
         memories = answer.get("memories")
         if not isinstance(memories, list):
-            raise RemoteError("the memory server's sync holds no list of memories")
+            raise MemoryServerError("the memory server's sync holds no list of memories")
         read = [Memory.read(given) for given in memories if isinstance(given, dict)]
         return Page(tuple(read), str(answer.get("server_time") or ""))
 
@@ -116,17 +121,19 @@ class Server:
         try:
             return int(self._call("POST", "/api/memories", memory.body())["id"])
         except (KeyError, TypeError, ValueError) as error:
-            raise RemoteUnavailableError("the memory server stored a memory and did not say its number") from error
+            raise MemoryServerUnavailableError(
+                "the memory server stored a memory and did not say its number"
+            ) from error
 
     def change(self, memory: Memory) -> None:
-        """Change a memory; RemoteError with status 404 when it is gone."""
+        """Change a memory; MemoryServerError with status 404 when it is gone."""
         self._call("PUT", f"/api/memories/{memory.id}", memory.changes())
 
     def delete(self, number: int) -> None:
         """Delete a memory; one that is gone already is no error."""
         try:
             self._call("DELETE", f"/api/memories/{number}")
-        except RemoteError as error:
+        except MemoryServerError as error:
             if error.status != 404:
                 raise
 
@@ -141,13 +148,17 @@ class Server:
         try:
             status, payload = self._exchange(method, self.prefix + path, body)
         except (OSError, http.client.HTTPException) as error:
-            raise RemoteUnavailableError(f"the memory server at {self.host} cannot be reached: {error}") from error
+            raise MemoryServerUnavailableError(
+                f"the memory server at {self.host} cannot be reached: {error}"
+            ) from error
         if status in (401, 403):
-            raise RemoteDeniedError(f"the memory server refuses the key ({status}); check MEMORY_API_KEY.", status)
+            raise MemoryServerDeniedError(
+                f"the memory server refuses the key ({status}); check MEMORY_API_KEY.", status
+            )
         if status in _PASSING:
-            raise RemoteUnavailableError(f"the memory server answered {status}", status)
+            raise MemoryServerUnavailableError(f"the memory server answered {status}", status)
         if not 200 <= status < 300:
-            raise RemoteError(
+            raise MemoryServerError(
                 f"the memory server answered {status}: {payload[:200].decode('utf-8', 'replace')}", status
             )
         return _object(payload)
@@ -183,7 +194,7 @@ def _read(connection: http.client.HTTPConnection, response: http.client.HTTPResp
         left = deadline - time.monotonic()
         if left <= 0:
             raise socket.timeout("its answer took too long")  # noqa: UP041 (the name says what it is)
-        if size > LARGEST:
+        if size > MAX_ANSWER_BYTES:
             raise http.client.HTTPException("its answer is too large")
         if connection.sock is not None:
             connection.sock.settimeout(left)
@@ -196,7 +207,7 @@ def _object(payload: bytes) -> dict[str, Any]:
     try:
         value = json.loads(payload)
     except ValueError as error:
-        raise RemoteUnavailableError("the memory server's answer is not whole JSON") from error
+        raise MemoryServerUnavailableError("the memory server's answer is not whole JSON") from error
     if not isinstance(value, dict):
-        raise RemoteError("the memory server's answer is no JSON object")
+        raise MemoryServerError("the memory server's answer is no JSON object")
     return value

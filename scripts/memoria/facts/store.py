@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from memoria.facts import similarity
-from memoria.facts.fact import GLOBAL, Event
+from memoria.facts.fact import GLOBAL, Fact
 from memoria.facts.lines import Lines
 from memoria.ground import files
 from memoria.ground.errors import MemoryStoreError
@@ -61,9 +61,9 @@ class Link:
 class Changes:
     """What a reading of the logs brought: facts that are new, changed, or gone by a person's hand."""
 
-    added: tuple[Event, ...]
-    changed: tuple[Event, ...]
-    gone: tuple[Event, ...]
+    added: tuple[Fact, ...]
+    changed: tuple[Fact, ...]
+    gone: tuple[Fact, ...]
 
 
 class Store:
@@ -125,10 +125,10 @@ class Store:
 
     # -- facts
 
-    def put(self, event: Event, day: date) -> None:
+    def put(self, fact: Fact, day: date) -> None:
         """Write a fact's row, new or changed; ``day``: the daily log its lines stand in."""
         with self._transaction():
-            self._put(event, day.isoformat())
+            self._put(fact, day.isoformat())
 
     def remove(self, ident: str) -> None:
         """Take a fact's row out."""
@@ -142,22 +142,22 @@ class Store:
         self.db.execute("VACUUM")
         self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def _put(self, event: Event, day: str) -> None:
+    def _put(self, fact: Fact, day: str) -> None:
         self.revision += 1
-        self._remove(event.id)
-        body = json.dumps(event.to_dict(), ensure_ascii=False)
-        ended = event.ended.isoformat() if event.ended else ""
-        row = (event.id, day, event.kind, event.time.isoformat(), ended, event.successor, body)
+        self._remove(fact.id)
+        body = json.dumps(fact.to_dict(), ensure_ascii=False)
+        ended = fact.ended.isoformat() if fact.ended else ""
+        row = (fact.id, day, fact.kind, fact.time.isoformat(), ended, fact.successor, body)
         cursor = self.db.execute(
             "INSERT INTO facts (id, day, kind, time, ended, successor, body) VALUES (?, ?, ?, ?, ?, ?, ?)", row
         )
-        stems = " ".join(sorted(similarity.words(event.content).stems))
-        texts = (event.content, " ".join(event.keywords), " ".join(event.tags), stems)
+        stems = " ".join(sorted(similarity.words(fact.content).stems))
+        texts = (fact.content, " ".join(fact.keywords), " ".join(fact.tags), stems)
         self.db.execute(
             "INSERT INTO words (rowid, content, keywords, tags, stems) VALUES (?, ?, ?, ?, ?)",
             (cursor.lastrowid, *texts),
         )
-        pairs = [(event.id, project) for project in dict.fromkeys(event.projects)]
+        pairs = [(fact.id, project) for project in dict.fromkeys(fact.projects)]
         self.db.executemany("INSERT INTO holds (id, project) VALUES (?, ?)", pairs)
 
     def _remove(self, ident: str) -> None:
@@ -168,7 +168,7 @@ class Store:
             self.db.execute("DELETE FROM facts WHERE n = ?", row)
             self.db.execute("DELETE FROM holds WHERE id = ?", (ident,))
 
-    def get(self, ident: str) -> Event | None:
+    def get(self, ident: str) -> Fact | None:
         """The fact with this id."""
         row = self.db.execute("SELECT body FROM facts WHERE id = ?", (ident,)).fetchone()
         return _event(row[0]) if row else None
@@ -178,7 +178,7 @@ class Store:
         row = self.db.execute("SELECT day FROM facts WHERE id = ?", (ident,)).fetchone()
         return date.fromisoformat(row[0]) if row else None
 
-    def facts(self, *, live: bool = True, project: str = "", kind: str = "") -> list[Event]:
+    def facts(self, *, live: bool = True, project: str = "", kind: str = "") -> list[Fact]:
         """All facts, oldest first; ``project``: that project's and the global ones; ``live``: those that still hold."""
         query = "SELECT DISTINCT facts.n, body FROM facts JOIN holds USING (id) WHERE 1"
         values: list[str] = []
@@ -192,48 +192,48 @@ class Store:
             values.append(kind)
         return [_event(body) for _, body in self.db.execute(query + " ORDER BY time, facts.n", values)]
 
-    def matching(self, text: str, project: str = "", limit: int = 10) -> list[Event]:
+    def matching(self, text: str, project: str = "", limit: int = 10) -> list[Fact]:
         """The facts that share words with ``text``, best first; an ended one is replaced by what it led to."""
-        found = (self.current(event) for event in self._candidates(text, live=False, limit=4 * limit))
+        found = (self.current(fact) for fact in self._candidates(text, live=False, limit=4 * limit))
         wanted = {project, GLOBAL}
-        mine = (event for event in found if event and (not project or wanted.intersection(event.projects)))
-        return list({event.id: event for event in mine}.values())[:limit]
+        mine = (fact for fact in found if fact and (not project or wanted.intersection(fact.projects)))
+        return list({fact.id: fact for fact in mine}.values())[:limit]
 
-    def current(self, event: Event) -> Event | None:
+    def current(self, fact: Fact) -> Fact | None:
         """What holds in a fact's place now: itself, or its successor's successor; None when that was forgotten."""
         for _ in range(_CHAIN):
-            if event.ended is None:
-                return event
-            following = self.get(event.successor) if event.successor else None
+            if fact.ended is None:
+                return fact
+            following = self.get(fact.successor) if fact.successor else None
             if following is None:
                 return None
-            event = following
+            fact = following
         return None
 
-    def twin(self, event: Event) -> Event | None:
+    def twin(self, fact: Fact) -> Fact | None:
         """A live fact that says the same, the most alike; never the very same id."""
-        told = similarity.words(event.content)
-        pairs = [(other, similarity.words(other.content)) for other in self._candidates(event.content, live=True)]
+        told = similarity.words(fact.content)
+        pairs = [(other, similarity.words(other.content)) for other in self._candidates(fact.content, live=True)]
         alike = [
             (similarity.likeness(told, words), other)
             for other, words in pairs
-            if other.id != event.id and similarity.same(told, words)
+            if other.id != fact.id and similarity.same(told, words)
         ]
         return max(alike, key=lambda pair: pair[0])[1] if alike else None
 
-    def rivals(self, event: Event) -> list[Event]:
+    def rivals(self, fact: Fact) -> list[Fact]:
         """Live facts of the same projects, or global, about the same thing that say the opposite or another number."""
-        told = similarity.words(event.content)
-        places = {*event.projects, GLOBAL}
+        told = similarity.words(fact.content)
+        places = {*fact.projects, GLOBAL}
         return [
             other
-            for other in self._candidates(event.content, live=True)
-            if other.id != event.id
+            for other in self._candidates(fact.content, live=True)
+            if other.id != fact.id
             and places.intersection(other.projects)
             and similarity.opposed(told, similarity.words(other.content))
         ]
 
-    def nearest(self, text: str, places: Iterable[str], floor: float = similarity.TOPIC) -> Event | None:
+    def nearest(self, text: str, places: Iterable[str], floor: float = similarity.TOPIC) -> Fact | None:
         """The live fact of these projects whose words are most like ``text``'s; None below ``floor``."""
         told = similarity.words(text)
         near = [
@@ -244,7 +244,7 @@ class Store:
         best = max(near, key=lambda pair: pair[0], default=None)
         return best[1] if best and best[0] >= floor else None
 
-    def _candidates(self, text: str, *, live: bool, limit: int = _CANDIDATES) -> list[Event]:
+    def _candidates(self, text: str, *, live: bool, limit: int = _CANDIDATES) -> list[Fact]:
         terms = sorted(similarity.words(text).stems | set(text.casefold().split()))
         quoted = " OR ".join('"' + term.replace('"', '""') + '"' for term in terms[:60] if any(map(str.isalnum, term)))
         if not quoted:
@@ -276,25 +276,25 @@ class Store:
         fresh = {day: lines.read(date.fromisoformat(day)) for day in stale}
         missing = [day for day in known if day not in marks]
         before = self._of_days([*stale, *missing])
-        after = {event.id: event for events in fresh.values() for event in events}
+        after = {fact.id: fact for facts in fresh.values() for fact in facts}
         with self._transaction():
             for ident in before.keys() - after.keys():
                 self._remove(ident)
-            for day, events in fresh.items():
-                for event in events:
-                    if before.get(event.id) != event:
-                        self._put(event, day)
+            for day, facts in fresh.items():
+                for fact in facts:
+                    if before.get(fact.id) != fact:
+                        self._put(fact, day)
             self.db.executemany("DELETE FROM logs WHERE day = ?", [(day,) for day in missing])
             self.db.executemany("INSERT OR REPLACE INTO logs VALUES (?, ?)", [(day, marks[day]) for day in stale])
             tell(
                 Changes(
-                    tuple(event for ident, event in after.items() if ident not in before),
-                    tuple(event for ident, event in after.items() if ident in before and before[ident] != event),
-                    tuple(event for ident, event in before.items() if ident not in after),
+                    tuple(fact for ident, fact in after.items() if ident not in before),
+                    tuple(fact for ident, fact in after.items() if ident in before and before[ident] != fact),
+                    tuple(fact for ident, fact in before.items() if ident not in after),
                 )
             )
 
-    def _of_days(self, days: Sequence[str]) -> dict[str, Event]:
+    def _of_days(self, days: Sequence[str]) -> dict[str, Fact]:
         marks = ", ".join("?" * len(days))
         rows = self.db.execute(f"SELECT id, body FROM facts WHERE day IN ({marks})", list(days))  # noqa: S608 (only ?)
         return {ident: _event(body) for ident, body in rows}
@@ -336,37 +336,37 @@ class Store:
         self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
 
-def standing(event: Event, project: str, newest: datetime) -> float:
+def standing(fact: Fact, project: str, newest: datetime) -> float:
     """How much a fact matters at a session's start: importance, age (half-life 120 days), use, project.
 
     Age counts back from ``newest``, not from today, so that the order stays while nothing is learned. Use is how often
     it was said. A correction that had to be made again rises above everything that was said once.
     """
-    age_days = max(0.0, (newest - (event.last or event.time)).total_seconds() / 86_400)
-    worth = 0.3 + event.importance
+    age_days = max(0.0, (newest - (fact.last or fact.time)).total_seconds() / 86_400)
+    worth = 0.3 + fact.importance
     worth *= 0.5 + 0.5 * math.exp2(-age_days / 120)
-    worth *= 1.0 if project in event.projects else 0.8
-    worth *= {"correction": 1.3, "preference": 1.25, "decision": 1.0, "operational": 1.0}.get(event.kind, 0.8)
-    return worth * (1 + 0.25 * min(event.seen - 1, 4)) * (1.5 if made_again(event) else 1.0)
+    worth *= 1.0 if project in fact.projects else 0.8
+    worth *= {"correction": 1.3, "preference": 1.25, "decision": 1.0, "operational": 1.0}.get(fact.kind, 0.8)
+    return worth * (1 + 0.25 * min(fact.seen - 1, 4)) * (1.5 if made_again(fact) else 1.0)
 
 
-def made_again(event: Event) -> bool:
+def made_again(fact: Fact) -> bool:
     """Whether it is a correction that the user had to make more than once."""
-    return event.kind == "correction" and event.seen > 1
+    return fact.kind == "correction" and fact.seen > 1
 
 
-def leading(store: Store, project: str) -> list[Event]:
+def leading(store: Store, project: str) -> list[Fact]:
     """The facts that hold in this project or everywhere, what matters most first; the same facts, the same order.
 
     Of ``GLOBAL``: all facts there are, those that hold everywhere first.
     """
     facts = store.facts(project="" if project == GLOBAL else project)
-    newest = max((event.last or event.time for event in facts), default=None)
+    newest = max((fact.last or fact.time for fact in facts), default=None)
     if newest is None:
         return []
-    ranked = sorted(facts, key=lambda event: (-standing(event, project, newest), event.id))
-    return sorted(ranked, key=lambda event: event.project != GLOBAL) if project == GLOBAL else ranked
+    ranked = sorted(facts, key=lambda fact: (-standing(fact, project, newest), fact.id))
+    return sorted(ranked, key=lambda fact: fact.project != GLOBAL) if project == GLOBAL else ranked
 
 
-def _event(body: str) -> Event:
-    return Event.from_dict(json.loads(body))
+def _event(body: str) -> Fact:
+    return Fact.from_dict(json.loads(body))

@@ -17,13 +17,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from memoria.facts.fact import GLOBAL, KINDS, Event, Stamp, new_id, plain, words
+from memoria.facts.fact import GLOBAL, KINDS, Fact, Stamp, new_id, plain, words
 from memoria.facts.keeper import Keeper
 from memoria.facts.memory_server import MAX_TAGS, Memory, Page, Server
 from memoria.facts.outbox import Item
 from memoria.facts.store import Link
 from memoria.ground import clock, locks
-from memoria.ground.errors import RemoteDeniedError, RemoteError, RemoteUnavailableError
+from memoria.ground.errors import MemoryServerDeniedError, MemoryServerError, MemoryServerUnavailableError
 
 log = logging.getLogger(__name__)
 
@@ -47,24 +47,24 @@ class Synced:
 # -- a fact on the wire
 
 
-def to_memory(event: Event, number: int = 0) -> Memory:
+def to_memory(fact: Fact, number: int = 0) -> Memory:
     """The fact as a server keeps it. The quote and the session stay on this machine."""
-    stored = event.to_dict()
+    stored = fact.to_dict()
     told = {name: stored[name] for name in _TOLD if name in stored}
     tags = ["memoria"]
     for name, value in told.items():
         tags += [f"{name}:{part}" for part in (value if isinstance(value, list) else [value])]
     return Memory(
         id=number,
-        content=event.content,
-        category=_CATEGORIES.get(event.kind, "facts"),
-        tags=_fitting([*tags, *event.tags]),
-        keywords=_fitting(list(event.keywords)),
-        importance=event.importance,
+        content=fact.content,
+        category=_CATEGORIES.get(fact.kind, "facts"),
+        tags=_fitting([*tags, *fact.tags]),
+        keywords=_fitting(list(fact.keywords)),
+        importance=fact.importance,
     )
 
 
-def to_event(memory: Memory) -> Event | None:
+def to_fact(memory: Memory) -> Fact | None:
     """The fact that a memory stands for, also when another program made it; None when it holds no words."""
     content = plain(memory.content)
     if not content:
@@ -77,10 +77,10 @@ def to_event(memory: Memory) -> Event | None:
         moment = clock.parse(told["time"]) or clock.now()
         told["id"] = new_id(str(told["kind"]), content, Stamp(GLOBAL, f"server-{memory.id}", moment))
     try:
-        event = Event.from_dict({**told, "content": content, "importance": memory.importance})
+        fact = Fact.from_dict({**told, "content": content, "importance": memory.importance})
     except ValueError:
         return None
-    return replace(event, tags=words(free, 8), keywords=words(memory.keywords, 20)) if event.kind in KINDS else None
+    return replace(fact, tags=words(free, 8), keywords=words(memory.keywords, 20)) if fact.kind in KINDS else None
 
 
 def _told(tags: str) -> tuple[dict[str, Any], str]:
@@ -113,16 +113,16 @@ def _fitting(parts: list[str]) -> str:
     return text
 
 
-def digest(event: Event) -> str:
+def digest(fact: Fact) -> str:
     """A short text that differs when what a server keeps of a fact differs.
 
     Its id is left aside: two machines that learned the same words may call them by different ones.
     """
-    changes = to_memory(replace(event, id="")).changes()
+    changes = to_memory(replace(fact, id="")).changes()
     return hashlib.sha256(json.dumps(changes, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _same_words(one: Event, other: Event) -> bool:
+def _same_words(one: Fact, other: Fact) -> bool:
     return one.content.casefold().strip(" .") == other.content.casefold().strip(" .")
 
 
@@ -158,11 +158,11 @@ class Sync:
         try:
             pulled = self._pull(full)
             fresh = True
-        except RemoteError as error:
+        except MemoryServerError as error:
             self._failed("pull", error, problems)
         try:
             pushed = self._push(fresh)
-        except RemoteError as error:
+        except MemoryServerError as error:
             self._failed("push", error, problems)
         if not problems and self.keeper.denied:
             self.store.set_meta("denied", "")
@@ -174,15 +174,15 @@ class Sync:
             return False
         try:
             self.server.check()
-        except RemoteDeniedError:
+        except MemoryServerDeniedError:
             return True
-        except RemoteError:
+        except MemoryServerError:
             return False
         return False
 
-    def _failed(self, what: str, error: RemoteError, problems: list[str]) -> None:
+    def _failed(self, what: str, error: MemoryServerError, problems: list[str]) -> None:
         problems.append(f"{what}: {error}")
-        if isinstance(error, RemoteDeniedError):
+        if isinstance(error, MemoryServerDeniedError):
             if not self.keeper.denied:
                 self.store.set_meta("denied", "1")
                 log.warning("%s Facts stay on this machine until it does.", error)
@@ -211,7 +211,7 @@ class Sync:
         ident = self._linked(memory.id)
         if memory.deleted:
             return self._bury(memory, ident)
-        theirs = to_event(memory)
+        theirs = to_fact(memory)
         if theirs is None or memory.sensitive or self._waits("delete", memory.id):
             return False
         if self._waits("delete", theirs.id):  # deleted here while its number was not known: now it is
@@ -236,7 +236,7 @@ class Sync:
         self.forgotten += 1
         return True
 
-    def _adopt(self, memory: Memory, theirs: Event) -> bool:
+    def _adopt(self, memory: Memory, theirs: Fact) -> bool:
         """A fact unknown here: the same words as one of ours make it ours, else it is added."""
         twin = next((mine for mine in self._alike(theirs) if _same_words(mine, theirs)), None)
         if twin is None:
@@ -245,10 +245,10 @@ class Sync:
             return True
         return self._settle(twin, theirs, memory)
 
-    def _alike(self, theirs: Event) -> list[Event]:
+    def _alike(self, theirs: Fact) -> list[Fact]:
         return [mine for mine in self.store.facts() if mine.project == theirs.project and mine.kind == theirs.kind]
 
-    def _settle(self, mine: Event, theirs: Event, memory: Memory) -> bool:
+    def _settle(self, mine: Fact, theirs: Fact, memory: Memory) -> bool:
         """A fact known here: the server's version counts, unless a change of ours is still on its way."""
         self._choose(mine, theirs, memory.id)
         merged = replace(
@@ -265,7 +265,7 @@ class Sync:
         self.keeper.write(merged, tell=False)
         return True
 
-    def _choose(self, mine: Event, theirs: Event, number: int) -> None:
+    def _choose(self, mine: Fact, theirs: Fact, number: int) -> None:
         """Of two memories that are one fact of ours the older stays; both machines choose alike."""
         link = self.store.links().get(mine.id)
         if link is None or link.server >= number:
@@ -281,13 +281,13 @@ class Sync:
         there = {memory.id for memory in (*whole.memories, *page.memories) if not memory.deleted}
         links = self.store.links()
         busy = {item.body.get("id") for item in (*self.outbox.waiting(), *self.outbox.set_aside())}
-        for event in self.store.facts(live=False):
-            link = links.get(event.id)
+        for fact in self.store.facts(live=False):
+            link = links.get(fact.id)
             if link and link.server not in there:
-                self.store.unlink(event.id)
+                self.store.unlink(fact.id)
                 link = None
-            if event.id not in busy and (link is None or link.digest != digest(event)):
-                self.outbox.put({"op": "put", "id": event.id, "server": link.server if link else 0})
+            if fact.id not in busy and (link is None or link.digest != digest(fact)):
+                self.outbox.put({"op": "put", "id": fact.id, "server": link.server if link else 0})
 
     # -- push
 
@@ -299,9 +299,9 @@ class Sync:
                 continue
             try:
                 count += self._do(item)
-            except (RemoteUnavailableError, RemoteDeniedError):
+            except (MemoryServerUnavailableError, MemoryServerDeniedError):
                 raise
-            except RemoteError as error:
+            except MemoryServerError as error:
                 self.outbox.failed(item, str(error))
                 continue
             self.outbox.done(item)
@@ -325,37 +325,37 @@ class Sync:
                 self.server.delete(number)
                 self.store.unlink(ident)
             return bool(number)
-        event = self.store.get(ident)
-        if event is None:
+        fact = self.store.get(ident)
+        if fact is None:
             return False
-        return self._change(event, link) if link else self._add(event, item)
+        return self._change(fact, link) if link else self._add(fact, item)
 
-    def _add(self, event: Event, item: Item) -> bool:
+    def _add(self, fact: Fact, item: Item) -> bool:
         self.outbox.update(item, {**item.body, "tried": True})
-        memory = to_memory(event)
+        memory = to_memory(fact)
         number = self.server.add(memory)
-        self._link(event.id, number, event)
+        self._link(fact.id, number, fact)
         return True
 
-    def _change(self, event: Event, link: Link) -> bool:
-        if digest(event) == link.digest:
+    def _change(self, fact: Fact, link: Link) -> bool:
+        if digest(fact) == link.digest:
             return False
-        memory = to_memory(event, link.server)
+        memory = to_memory(fact, link.server)
         try:
             self.server.change(memory)
-        except RemoteError as error:
+        except MemoryServerError as error:
             if error.status != 404:
                 raise
-            self.store.unlink(event.id)  # deleted elsewhere: the next pull brings the tombstone, or it is added again
+            self.store.unlink(fact.id)  # deleted elsewhere: the next pull brings the tombstone, or it is added again
             return False
-        self._link(event.id, link.server, event)
+        self._link(fact.id, link.server, fact)
         return True
 
     # -- links
 
-    def _link(self, ident: str, number: int, event: Event) -> None:
+    def _link(self, ident: str, number: int, fact: Fact) -> None:
         """Remember a fact's number and what of it the server has (by our reading: what another program wrote stays)."""
-        self.store.link(Link(ident, number, digest(event)))
+        self.store.link(Link(ident, number, digest(fact)))
 
     def _linked(self, number: int) -> str:
         return next((link.id for link in self.store.links().values() if link.server == number), "")
@@ -374,7 +374,7 @@ def state_of(keeper: Keeper) -> dict[str, int]:
     """How many facts the server has as they are, how many changes wait, how many were set aside."""
     links = keeper.store.links()
     facts = keeper.store.facts(live=False)
-    synced = sum(event.id in links and links[event.id].digest == digest(event) for event in facts)
+    synced = sum(fact.id in links and links[fact.id].digest == digest(fact) for fact in facts)
     return {
         "synced": synced,
         "local": len(facts) - synced,

@@ -16,7 +16,7 @@ from pathlib import Path
 from memoria.capture.spool import Job, Spool, safe_name
 from memoria.daily import daily_log
 from memoria.daily.daily_log import DailyLog, Entry
-from memoria.facts.fact import Event
+from memoria.facts.fact import Fact
 from memoria.facts.keeper import Keeper
 from memoria.ground.errors import ArchiveError, ExpectedError
 from memoria.ground.home import Home
@@ -27,12 +27,12 @@ from memoria.wiki import index_page
 from memoria.wiki.article import Article
 from memoria.wiki.article_cache import Row
 from memoria.wiki.folder import INDEX, LOG, Wiki
-from memoria.wiki.links import Vault
-from memoria.wiki.retract import folded, holds, unlink, unsay
+from memoria.wiki.links import LinkTargets
+from memoria.wiki.retract import folded, holds, retract, unlink
 from memoria.wiki.transaction import digest
 
 KINDS = ("entry", "session", "project", "article", "text")
-LEAST_TEXT = 4  # characters; less would take half the memory with it
+MIN_TEXT = 4  # characters; less would take half the memory with it
 _ENTRY = re.compile(r"(?:\[\[)?(?:daily/\d{4}-\d{2}-\d{2})?#?\^?e-([0-9a-z]+)(?:\|[^\]]*)?(?:\]\])?")
 
 
@@ -44,7 +44,7 @@ class Plan:
     target: str
     entries: list[Entry] = field(default_factory=list)
     buried: set[str] = field(default_factory=set)  # ids that are tombstones already: only copies are left to remove
-    facts: list[Event] = field(default_factory=list)
+    facts: list[Fact] = field(default_factory=list)
     rows: list[tuple[date, str]] = field(default_factory=list)
     articles: dict[str, int] = field(default_factory=dict)  # slug -> rows that go, -1: the whole article
     jobs: dict[str, list[str]] = field(default_factory=dict)  # path of a job -> keys of the turns that go
@@ -69,10 +69,10 @@ class Plan:
         told = [self.needle] if self.needle else []
         for entry in self.entries:
             told += [entry.title, entry.context, *entry.key_exchanges, *entry.decisions, *entry.lessons]
-            told += [*entry.action_items, *(event.text for event in entry.learned), f"e-{entry.id}"]
-        told += [entry.id for entry in self.entries] + [event.content for event in self.facts]
+            told += [*entry.action_items, *(fact.text for fact in entry.learned), f"e-{entry.id}"]
+        told += [entry.id for entry in self.entries] + [fact.content for fact in self.facts]
         told += [self.target] if self.kind in ("session", "project") else []
-        return [text for text in dict.fromkeys(text.strip(" .") for text in told) if len(text) >= LEAST_TEXT]
+        return [text for text in dict.fromkeys(text.strip(" .") for text in told) if len(text) >= MIN_TEXT]
 
     @property
     def is_empty(self) -> bool:
@@ -83,7 +83,7 @@ class Plan:
 def plan(home: Home, target: str, kind: str = "") -> Plan:
     """What would go with ``target``; ``kind`` (one of ``KINDS``) says what it is when it could be several things.
 
-    Raises ExpectedError for a text of fewer than ``LEAST_TEXT`` characters.
+    Raises ExpectedError for a text of fewer than ``MIN_TEXT`` characters.
     """
     return _Planner(home).plan(target, kind)
 
@@ -134,8 +134,8 @@ class _Planner:
         return {ident for day in self.daily.days() for ident, _ in self.daily.forgotten(day)}
 
     def _slug(self, target: str) -> str:
-        vault = Vault(Path(self.home.paths.home), self.articles)
-        slug = vault.page(target.removeprefix("[[").removesuffix("]]")).removeprefix("knowledge/")
+        targets = LinkTargets(Path(self.home.paths.home), self.articles)
+        slug = targets.page(target.removeprefix("[[").removesuffix("]]")).removeprefix("knowledge/")
         return slug if slug in self.articles else ""
 
     def _of_session(self, session: str) -> list[Job]:
@@ -151,8 +151,8 @@ class _Planner:
         return [(turn.key, words(turn)) for turn in turns]
 
     def _text(self, plan: Plan) -> None:
-        if len(folded(plan.needle)) < LEAST_TEXT:
-            raise ExpectedError(f"a text to forget needs at least {LEAST_TEXT} characters.")
+        if len(folded(plan.needle)) < MIN_TEXT:
+            raise ExpectedError(f"a text to forget needs at least {MIN_TEXT} characters.")
         for day in self.daily.days():
             before, after = self.daily.text(day), unsaid(self.daily.text(day), plan.needle)
             if before != after:
@@ -167,15 +167,15 @@ class _Planner:
     def _facts(self, plan: Plan) -> None:
         sessions = {entry.session for entry in plan.entries}
         said = {entry.id: folded("\n".join(text for _, text in self._turns(entry.id))) for entry in plan.entries}
-        stands = {event.id for entry in plan.entries for event in entry.learned}
+        stands = {fact.id for entry in plan.entries for fact in entry.learned}
         keys = {entry.project_key for entry in plan.entries if plan.kind == "project"}
         with Keeper.at(self.home) as keeper:
-            for event in keeper.store.facts(live=False):
-                quoted = plan.kind == "entry" and event.session in sessions and event.quote and any(
-                    folded(event.quote) in text for text in said.values())  # fmt: skip
-                named = (plan.kind == "session" and event.session == plan.target) or event.project in keys
-                if event.id in stands or quoted or named or holds(json.dumps(event.to_dict(), ensure_ascii=False), plan.needle):  # fmt: skip # noqa: E501
-                    plan.facts.append(event)
+            for fact in keeper.store.facts(live=False):
+                quoted = plan.kind == "entry" and fact.session in sessions and fact.quote and any(
+                    folded(fact.quote) in text for text in said.values())  # fmt: skip
+                named = (plan.kind == "session" and fact.session == plan.target) or fact.project in keys
+                if fact.id in stands or quoted or named or holds(json.dumps(fact.to_dict(), ensure_ascii=False), plan.needle):  # fmt: skip # noqa: E501
+                    plan.facts.append(fact)
 
     def _jobs(self, plan: Plan) -> None:
         boxes = (self.spool.tmp, self.spool.new, self.spool.cur, self.spool.failed)
@@ -213,7 +213,7 @@ class _Planner:
         left: dict[str, Article] = {}
         for slug, article in self.articles.items():
             before = len(article.claims)
-            dropped = 0 if slug in gone else unsay(article, sources, plan.needle)
+            dropped = 0 if slug in gone else retract(article, sources, plan.needle)
             emptied = before and not article.claims and dropped
             if slug in gone or emptied or holds(f"{article.title}\n{article.name}", plan.needle):
                 gone.add(slug)

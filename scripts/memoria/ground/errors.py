@@ -73,7 +73,7 @@ class MemoryStoreError(ExpectedError):
     """Log or store of learned facts cannot be used; what was to be written waits in the outbox."""
 
 
-class RemoteError(ExpectedError):
+class MemoryServerError(ExpectedError):
     """The memory server gave no usable answer to one operation; ``status`` is its HTTP status, 0 when unreadable."""
 
     def __init__(self, message: str, status: int = 0) -> None:
@@ -82,11 +82,11 @@ class RemoteError(ExpectedError):
         self.status = status
 
 
-class RemoteUnavailableError(RemoteError):
+class MemoryServerUnavailableError(MemoryServerError):
     """The memory server cannot be had now (unreachable, overloaded, too slow, cut off); nothing is to blame."""
 
 
-class RemoteDeniedError(RemoteError):
+class MemoryServerDeniedError(MemoryServerError):
     """The memory server refuses the key (401, 403)."""
 
 

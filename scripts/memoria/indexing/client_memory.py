@@ -28,7 +28,9 @@ from memoria.transcripts import client_files
 
 log = logging.getLogger(__name__)
 
-LARGEST = 200_000  # bytes read of one file; the client itself loads the first 200 lines or 25,000 bytes of MEMORY.md
+MAX_FILE_BYTES = (
+    200_000  # bytes read of one file; the client itself loads the first 200 lines or 25,000 bytes of MEMORY.md
+)
 HEADS = 5  # transcripts asked for their folder, the latest first
 
 
@@ -76,7 +78,7 @@ class ClientMemory:
     def text(self, memory: Memory) -> str:
         """What the file says, redacted; OSError when it cannot be read."""
         with Path(memory.path).open("rb") as file:
-            return self.redactor.redact(file.read(LARGEST).decode("utf-8", "replace"))
+            return self.redactor.redact(file.read(MAX_FILE_BYTES).decode("utf-8", "replace"))
 
     def project(self, memory: Memory) -> str:
         """The key of the project it is about."""

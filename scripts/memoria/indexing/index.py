@@ -34,7 +34,7 @@ Source = Callable[[], Iterable[Document]]
 Stamp = tuple[int, int]  # a file's time (ns) and size: when they are the same, so is the file
 Stamped = tuple[Stamp, Source]
 
-_MOST_PASSAGES = (1 << reader.SHIFT) - 1  # of one document, its title and names among them
+_MAX_PASSAGES = (1 << reader.SHIFT) - 1  # of one document, its title and names among them
 _TOPS = ("knowledge", "daily")  # folders of a home's markdown
 _BUSY_S = 30.0  # how long a writer waits for another one
 _BATCH = 500  # files read between two commits: a killed sync keeps what it had
@@ -191,7 +191,7 @@ class Index:
                     (model, most),
                 ).fetchall()
                 for number, title, names in missing:
-                    span = (number << reader.SHIFT, (number << reader.SHIFT) + _MOST_PASSAGES)
+                    span = (number << reader.SHIFT, (number << reader.SHIFT) + _MAX_PASSAGES)
                     rows = self._db.execute(
                         "SELECT label || ' ' || text FROM passages WHERE id BETWEEN ? AND ? ORDER BY id", span
                     )
@@ -269,7 +269,7 @@ class Index:
             (*place, *about, document.superseded_by, digest),
         ).lastrowid
         first = (number << reader.SHIFT) + len(ranking.HEAD)
-        parts = document.passages[: _MOST_PASSAGES - len(ranking.HEAD)]
+        parts = document.passages[: _MAX_PASSAGES - len(ranking.HEAD)]
         self._db.executemany(
             "INSERT INTO passages VALUES (?, ?, ?, ?)",
             ((row, part.text, part.label, part.own) for row, part in enumerate(parts, first)),
@@ -286,7 +286,7 @@ class Index:
         if row is None:
             return False
         number, title, names, date, project, kind = row
-        span = (number << reader.SHIFT, (number << reader.SHIFT) + _MOST_PASSAGES)
+        span = (number << reader.SHIFT, (number << reader.SHIFT) + _MAX_PASSAGES)
         stored = self._db.execute("SELECT text, label, own FROM passages WHERE id BETWEEN ? AND ? ORDER BY id", span)
         parts = [Passage(text, label, bool(own)) for text, label, own in stored]
         self._enter(number, project, kind, _Cut(title, names, date, parts), -1)
@@ -441,7 +441,7 @@ class _Cut:
         """``names`` is the JSON list that the index stores."""
         head = [tokens.of(title), tokens.of(" ".join(json.loads(names))) + tokens.of_day(date)]
         body = [tokens.of(f"{part.label} {part.text}") for part in passages]
-        parts = [part[: ranking.LONGEST_PASSAGE] for part in head + body]
+        parts = [part[: ranking.MAX_PASSAGE] for part in head + body]
         own = [False] * len(head) + [part.own for part in passages]
         self.columns = (" ".join(parts[0]), " ".join(parts[1]), " ".join(" ".join(part) for part in parts[2:]))
         self.words = sum(map(len, parts))

@@ -20,7 +20,7 @@ from memoria.search.reader import Hit
 log = logging.getLogger(__name__)
 
 FIRST = 5  # places that belong to the words; behind them come as many that are nearest in meaning, if they are others
-LEAST = 0.15  # cosine below which two texts have nothing to do with each other
+MIN_COSINE = 0.15  # cosine below which two texts have nothing to do with each other
 _NEEDED = ("numpy", "tokenizers")
 _WEIGHTS = Path("weights", "l2_supercat_256.safetensors")
 _TOKENIZER = Path("tokenizers", "l2_supercat_tokenizer_config.json")
@@ -60,7 +60,9 @@ def _near(index: Index, query: str, limit: int, project: str, kinds: Collection[
         log.warning("search: by words only, because the extra memoria[semantic] is damaged: %s", error)
         return []
     vectors.refresh(index, model)
-    nearest = [item for item in vectors.nearest(index, model, query, 2 * limit, project, kinds) if item[0] >= LEAST]
+    nearest = [
+        item for item in vectors.nearest(index, model, query, 2 * limit, project, kinds) if item[0] >= MIN_COSINE
+    ]
     hits = index.shown(nearest, limit)
     for hit in hits:
         hit.by = "meaning"

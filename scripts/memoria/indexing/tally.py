@@ -20,7 +20,7 @@ from typing import TypeVar
 
 from memoria.base.paths import Paths
 from memoria.ground import files
-from memoria.recall.shown_notes import Note, Shown
+from memoria.recall.shown_notes import Note, ShownNotes
 from memoria.transcripts.turn import Exchange
 
 log = logging.getLogger(__name__)
@@ -144,7 +144,7 @@ class Tally:
 def count(paths: Paths, session: str, exchanges: Iterable[Exchange]) -> None:
     """Count what a session was shown beside its prompts and which of it these exchanges used."""
     try:
-        given = Shown(paths.hints, session).notes()
+        given = ShownNotes(paths.hints, session).notes()
         if given:
             turns = [turn for part in exchanges for turn in part.turns if turn.role == "assistant"]
             said = [(turn.time.timestamp() if turn.time else 0.0, _said(turn.text, turn.tools)) for turn in turns]

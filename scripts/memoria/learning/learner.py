@@ -21,13 +21,13 @@ from memoria.base.fence import fenced
 from memoria.daily.ledger import Ledger
 from memoria.facts import already_saved, cues, similarity
 from memoria.facts import fact as facts
-from memoria.facts.fact import Checked, Event, Material, Stamp
+from memoria.facts.fact import Checked, Fact, Material, Stamp
 from memoria.facts.keeper import Keeper, Kept
 from memoria.ground import clock
 from memoria.ground.errors import MemoryStoreError, ModelError
 from memoria.ground.home import Home
 from memoria.learning import pending
-from memoria.learning.pending import Batch, Docket
+from memoria.learning.pending import Batch, Pending
 from memoria.models import chain, tasks
 from memoria.models.metered import Metered
 from memoria.models.protocol import JsonObject, Model, Prompt, Usage
@@ -38,20 +38,20 @@ from memoria.transcripts.turn import Exchange
 
 log = logging.getLogger(__name__)
 
-LONGEST_SAID: Final = 20_000  # characters of one thing said; more is pasted
+MAX_SAID: Final = 20_000  # characters of one thing said; more is pasted
 PROMPT: Final = tasks.PROMPTS / "learn.md"
 SCHEMA: Final[JsonObject] = {
     "type": "object",
-    "properties": {"learned": {name: part for name, part in tasks.EVENTS.items() if name != "default"}},
+    "properties": {"learned": {name: part for name, part in tasks.FACTS.items() if name != "default"}},
     "required": ["learned"],  # an answer that does not speak of it is no answer
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The checked events of one call, who answered, what it took; ``failure``: why the patterns had to."""
+    """The checked facts of one call, who answered, what it took; ``failure``: why the patterns had to."""
 
-    events: tuple[Event, ...]
+    facts: tuple[Fact, ...]
     dropped: tuple[str, ...]
     model: str
     usage: Usage
@@ -64,7 +64,7 @@ class Report:
 
     calls: tuple[Judged, ...] = ()
     kept: Kept = field(default_factory=Kept)
-    saved: tuple[Event, ...] = ()
+    saved: tuple[Fact, ...] = ()
 
     def __add__(self, other: Report) -> Report:
         """Both together."""
@@ -75,8 +75,8 @@ class Report:
 class Proven:
     """Events that passed the check; ``fresh`` are not known yet; ``marks`` of the exchanges they were found in."""
 
-    events: tuple[Event, ...] = ()
-    fresh: tuple[Event, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    fresh: tuple[Fact, ...] = ()
     marks: tuple[str, ...] = ()
     report: Report = field(default_factory=Report)
 
@@ -115,8 +115,8 @@ def judge(materials: Sequence[JsonObject], stamp: Stamp, models: Sequence[Model]
 
 def _told(checked: Checked, model: str, usage: Usage, failure: ModelError | None = None) -> Judged:
     for reason in checked.dropped:
-        log.info("learn: dropped an event of %s: %s", model, reason)
-    return Judged(checked.events, checked.dropped, model, usage, failure)
+        log.info("learn: dropped a fact of %s: %s", model, reason)
+    return Judged(checked.facts, checked.dropped, model, usage, failure)
 
 
 def _prompt(materials: Sequence[JsonObject], project: str) -> Prompt:
@@ -134,9 +134,9 @@ def _brief(material: JsonObject) -> JsonObject:
 
 
 def _ends(text: str) -> str:
-    if len(text) <= LONGEST_SAID:
+    if len(text) <= MAX_SAID:
         return text
-    half = LONGEST_SAID // 2
+    half = MAX_SAID // 2
     return f"{text[:half]}\n… ({len(text) - 2 * half} characters left out) …\n{text[-half:]}"
 
 
@@ -159,7 +159,7 @@ def links(home: Home, ledger: Ledger, first: Metered) -> list[Metered]:
 class Learner:
     """Judges the sessions of one home; the caller holds the worker lock, so that one extraction runs at a time."""
 
-    def __init__(self, keeper: Keeper, models: Sequence[Model], listed: Docket) -> None:
+    def __init__(self, keeper: Keeper, models: Sequence[Model], listed: Pending) -> None:
         """``models`` in the order they are asked; ``listed``: what waits and when it is due."""
         self.keeper = keeper
         self.models = models
@@ -169,7 +169,7 @@ class Learner:
     def of(cls, home: Home, ledger: Ledger, model: Metered, redactor: Redactor) -> Learner:
         """The learner of a home whose model is ``model``."""
         keeper = Keeper.at(home)
-        return cls(keeper, links(home, ledger, model), Docket(home, ledger, keeper.store, redactor))
+        return cls(keeper, links(home, ledger, model), Pending(home, ledger, keeper.store, redactor))
 
     def hear(self, session: Session, intake: Intake, *, rest: bool = True) -> Report:
         """Judge what is due of a session that goes on. What cannot be judged or kept now waits; nothing is raised.
@@ -191,7 +191,7 @@ class Learner:
         materials = [unit.material() for unit in batch]
         told = judge(materials, stamp(session, exchanges), () if failure else self.models)
         failpoints.reached("judge.answered")
-        news, known = self._sifted(told.events, exchanges, session)
+        news, known = self._sifted(told.facts, exchanges, session)
         kept = self.keeper.take(news, session.name)
         failpoints.reached("judge.kept")
         if not failure and (told.failure is None or self.docket.failed(session.id, told.failure)):
@@ -217,14 +217,14 @@ class Learner:
             return Proven()
         material = Material.of([exchange.material() for exchange in rest])
         checked = facts.check(claims, material, stamp(session, rest))
-        news, known = self._sifted(checked.events, rest, session)
+        news, known = self._sifted(checked.facts, rest, session)
         news = _apart(news)  # in their entry all of them stand before the first is in the store
         store = self.keeper.store
-        fresh = tuple(event for event in news if not store.get(event.id) and not store.twin(event))
+        fresh = tuple(fact for fact in news if not store.get(fact.id) and not store.twin(fact))
         marks = tuple(mark for unit in waiting for mark in unit.marks[continued:])
         return Proven(tuple(news), fresh, marks, Report((_told(checked, "flush", Usage()),), saved=tuple(known)))
 
-    def told(self, session: Session, exchanges: Iterable[Exchange], day: date) -> list[Event]:
+    def told(self, session: Session, exchanges: Iterable[Exchange], day: date) -> list[Fact]:
         """What was learned from these exchanges while the session went on and still holds: their entry takes it in."""
         moments = {exchange.time for exchange in pending.own(exchanges)}
         return [
@@ -240,29 +240,29 @@ class Learner:
         """
         report = proven.report
         try:
-            report += Report(kept=self.keeper.take(proven.events, session.name))
+            report += Report(kept=self.keeper.take(proven.facts, session.name))
             self.keeper.store.mark_judged(session.id, proven.marks)
         except MemoryStoreError as error:
             log.warning("%s", error)
         return report
 
     def _sifted(
-        self, events: Iterable[Event], exchanges: Sequence[Exchange], session: Session
-    ) -> tuple[list[Event], list[Event]]:
+        self, facts: Iterable[Fact], exchanges: Sequence[Exchange], session: Session
+    ) -> tuple[list[Fact], list[Fact]]:
         """What is to be kept, and what the assistant saved itself.
 
         What it saved and is known here, perhaps from another project, is counted even so. Left out is what stands in
         the store from these very words: the patterns spoke while there was no model.
         """
         tools = [line for exchange in exchanges for turn in exchange.turns for line in turn.tools]
-        unsaved = already_saved.without_saved(events, client_saved.from_lines(tools, session.cwd))
+        unsaved = already_saved.without_saved(facts, client_saved.from_lines(tools, session.cwd))
         moments = {exchange.time for exchange in exchanges}
         told = [
             fact for fact in self.keeper.store.facts(live=False) if fact.session == session.id and fact.time in moments
         ]
-        wanted = [event for event in events if event in unsaved or self.keeper.store.twin(event)]
-        news = [event for event in wanted if not any(_from_same_words(event, fact) for fact in told)]
-        return news, [event for event in events if event not in unsaved]
+        wanted = [fact for fact in facts if fact in unsaved or self.keeper.store.twin(fact)]
+        news = [fact for fact in wanted if not any(_from_same_words(fact, known) for known in told)]
+        return news, [fact for fact in facts if fact not in unsaved]
 
 
 def stamp(session: Session, exchanges: Sequence[Exchange]) -> Stamp:
@@ -271,16 +271,16 @@ def stamp(session: Session, exchanges: Sequence[Exchange]) -> Stamp:
     return Stamp(session.project, session.id, moments[-1] if moments else clock.now())
 
 
-def _apart(events: Iterable[Event]) -> list[Event]:
+def _apart(facts: Iterable[Fact]) -> list[Fact]:
     """Without those that say again what one before them says."""
-    kept: dict[Event, similarity.Words] = {}
-    for event in events:
-        told = similarity.words(event.content)
+    kept: dict[Fact, similarity.Words] = {}
+    for fact in facts:
+        told = similarity.words(fact.content)
         if not any(similarity.same(told, words) for words in kept.values()):
-            kept[event] = told
+            kept[fact] = told
     return list(kept)
 
 
-def _from_same_words(event: Event, fact: Event) -> bool:
-    one, other = (" ".join(each.quote.split()).casefold() for each in (event, fact))
-    return bool(one and other) and (one in other or other in one) and event.id != fact.id
+def _from_same_words(one: Fact, other: Fact) -> bool:
+    quote, known = (" ".join(fact.quote.split()).casefold() for fact in (one, other))
+    return bool(quote and known) and (quote in known or known in quote) and one.id != other.id

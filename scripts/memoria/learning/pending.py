@@ -1,4 +1,4 @@
-"""Docket: which exchanges of a session wait to be judged for learned facts, and whether their time has come.
+"""Pending: which exchanges of a session wait to be judged for learned facts, and whether their time has come.
 
 Every exchange passes the local check of ``notice``, which asks no model. What it flags is due at once; when
 ``learn_every`` others that hold something have gathered, they are due together; a flush learns from what is left.
@@ -19,8 +19,8 @@ from typing import Any, Final
 from memoria.base import exclude
 from memoria.daily.ledger import Ledger
 from memoria.facts import cues
-from memoria.facts.cues import Notice
-from memoria.facts.fact import MAX_EVENTS
+from memoria.facts.cues import Cues
+from memoria.facts.fact import MAX_FACTS
 from memoria.facts.store import Store
 from memoria.ground import backoff
 from memoria.ground.errors import BadAnswerError, OverBudgetError
@@ -41,7 +41,7 @@ class Unit:
 
     exchange: Exchange
     marks: tuple[str, ...]
-    notice: Notice
+    notice: Cues
     before: str = ""  # the end of what the assistant had said: a correction is about that
 
     def material(self) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def due(waiting: Sequence[Unit], every: int, chars: int = 60_000) -> list[Batch]
     """
     flagged = [unit for unit in waiting if unit.notice.flagged]
     rest = [unit for unit in waiting if not unit.notice.flagged]
-    batches = _packed(flagged, chars, MAX_EVENTS)
+    batches = _packed(flagged, chars, MAX_FACTS)
     if every and sum(not unit.notice.trivial for unit in rest) >= every:
         batches += _packed(rest, chars, len(rest))
     return batches
@@ -109,7 +109,7 @@ def _marks(exchange: Exchange) -> tuple[str, ...]:
 
 
 @dataclass(slots=True)
-class Docket:
+class Pending:
     """The docket of one home. ``now``: seconds since the epoch; ``roll``: in [0, 1), for the spread of waits."""
 
     home: Home

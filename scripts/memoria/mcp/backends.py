@@ -87,26 +87,26 @@ class KeptFacts:
         claim |= {"origin": "assistant", "quote": content}
         stamp = Stamp(self.project.key, self.session, clock.now())
         checked = check([claim], Material("", assistant=content), stamp)
-        if not checked.events:
+        if not checked.facts:
             raise ExpectedError(f"not kept: {'; '.join(checked.dropped)}")
         try:
             with Keeper.at(self.home) as keeper:
-                kept = keeper.take(checked.events, self.project.name)
+                kept = keeper.take(checked.facts, self.project.name)
                 renew(self.home, keeper, [self.project.key])
         except (sqlite3.Error, OSError) as error:
             raise ExpectedError(f"the learned facts cannot be written now ({error}); try again later") from error
         if kept.repeated:
             return f"Known already as {kept.repeated[0].id}; counted again."
-        return f"Remembered as {checked.events[0].id}."
+        return f"Remembered as {checked.facts[0].id}."
 
     def _forget(self, ident: str) -> str:
         try:
             with Keeper.at(self.home) as keeper:
-                event = keeper.delete(ident)
-                renew(self.home, keeper, event.projects)
+                fact = keeper.delete(ident)
+                renew(self.home, keeper, fact.projects)
         except (sqlite3.Error, OSError) as error:
             raise ExpectedError(f"the learned facts cannot be written now ({error}); try again later") from error
-        return f"{event.id}: {event.content[:200]}"
+        return f"{fact.id}: {fact.content[:200]}"
 
 
 def _place(path: str, anchor: str) -> str:

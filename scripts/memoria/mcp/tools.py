@@ -312,7 +312,7 @@ class Toolbox:
         """A page's lines as data, and how to read on."""
         passage = self.library.read(given["path"], given.get("first_line", 1), given.get("lines", LINES), ANSWER_BYTES)
         rows, head = passage.text.split("\n"), f"{_flat(passage.path)}\n\n"
-        while _size(shown := fenced("memory", head + "\n".join(rows))) > _MOST_BYTES and len(rows) > 1:
+        while _size(shown := fenced("memory", head + "\n".join(rows))) > _MAX_BYTES and len(rows) > 1:
             rows = rows[: len(rows) * 3 // 4]  # tags put out of effect are longer than they were
         last = passage.first + len(rows) - 1 if passage.text else passage.last
         more = f"; read on with first_line {last + 1}" if last < passage.total else ""
@@ -321,7 +321,7 @@ class Toolbox:
 
 
 _NEXT = "\n\n"
-_MOST_BYTES = ANSWER_BYTES + 1_000  # of a fenced text: line breaks, the fence itself, a page's name
+_MAX_BYTES = ANSWER_BYTES + 1_000  # of a fenced text: line breaks, the fence itself, a page's name
 
 
 def _block(found: Found) -> str:
@@ -348,12 +348,12 @@ def _size(text: str) -> int:
 
 
 def _fitting(label: str, text: str) -> tuple[str, int]:
-    """The start of a text as a fenced block of at most _MOST_BYTES, and how many of its characters that holds."""
+    """The start of a text as a fenced block of at most _MAX_BYTES, and how many of its characters that holds."""
     most = ANSWER_BYTES
     while True:
         start = _within(text, most)
         block = fenced(label, start)
-        if _size(block) <= _MOST_BYTES:
+        if _size(block) <= _MAX_BYTES:
             return block, len(start)
         most = most * 3 // 4  # tags put out of effect are longer than they were
 

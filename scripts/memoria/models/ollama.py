@@ -23,7 +23,7 @@ TAGS_TIMEOUT_S = 5.0
 CHARS_PER_TOKEN = 3  # code and non-English text take more tokens than prose: rather too large a window than a cut text
 ANSWER_TOKENS = 4_096
 CONTEXT_STEP = 2_048  # ollama reloads a model whenever the window changes: few sizes, few reloads
-CONTEXT_MOST = 131_072
+MAX_CONTEXT = 131_072
 _LIMITS = frozenset({"maxLength", "minLength", "maxItems", "minItems", "pattern", "default", "minimum", "maximum"})
 
 
@@ -143,7 +143,7 @@ def grammar(schema: Any) -> Any:
 def window(text: str) -> int:
     """The context size that holds ``text`` and an answer; ollama's own default cuts the text without a word."""
     tokens = len(text.encode()) // CHARS_PER_TOKEN + ANSWER_TOKENS
-    return min(-(-tokens // CONTEXT_STEP) * CONTEXT_STEP, CONTEXT_MOST)
+    return min(-(-tokens // CONTEXT_STEP) * CONTEXT_STEP, MAX_CONTEXT)
 
 
 def _count(value: Any) -> int:

@@ -72,7 +72,7 @@ FLUSH_SHAPE = _object(
 
 # Loose on purpose: one bad event must not cost the summary, or the good events beside it, even if it is no object.
 # ``memory.event.check`` judges each by itself.
-EVENTS: JsonObject = {
+FACTS: JsonObject = {
     "type": "array",
     "default": [],
     "items": {
@@ -81,7 +81,7 @@ EVENTS: JsonObject = {
         },
     },
 }
-FLUSH_SCHEMA: JsonObject = {**FLUSH_SHAPE, "properties": {**FLUSH_SHAPE["properties"], "learned": EVENTS}}
+FLUSH_SCHEMA: JsonObject = {**FLUSH_SHAPE, "properties": {**FLUSH_SHAPE["properties"], "learned": FACTS}}
 
 # With or without its folder: ``concepts/flush-race``. Nothing that climbs out of the wiki has this shape.
 SLUG = {"type": "string", "pattern": "^([a-z]+/)?[a-z0-9]+(-[a-z0-9]+)*$", "maxLength": 120}

@@ -13,7 +13,7 @@ import os
 
 from memoria.base import exclude, fence, project
 from memoria.capture import hook
-from memoria.recall.shown_notes import Note, Shown
+from memoria.recall.shown_notes import Note, ShownNotes
 from memoria.search import reader, tokens
 
 TYPE_CHECKING = False
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from memoria.base.paths import Paths
     from memoria.base.settings import Settings
 
-MOST_CHARS = 1_500  # of everything that is said
+MAX_CHARS = 1_500  # of everything that is said
 NOTES = 3
 NOTE_CHARS = 360  # of a note's text
 TITLE_CHARS = 80
@@ -30,7 +30,7 @@ NEAR_BEST = 0.6  # of the best note's score: what lies below is not shown beside
 WORDS = 3  # a prompt with fewer words of content ("yes, go on") asks for nothing
 KINDS = ("article", "entry", "fact", "memory")  # an archived turn says no more than its entry, and says it at length
 READ_CHARS = 1_000  # of the prompt's beginning and of its end: in between lies what was pasted
-MOST_WORDS = 32  # of content that are searched for: what a long prompt costs is bounded by this
+MAX_WORDS = 32  # of content that are searched for: what a long prompt costs is bounded by this
 CANDIDATES = 40  # half of what a search that nobody waits for looks at
 PART_WORDS = 10  # of content in a part of a prompt, which is a sentence where that is no longer
 STEP_WORDS = 4  # a longer sentence is looked at through a window of twice as many words, moved by as many
@@ -52,7 +52,7 @@ def user_prompt_submit(event: hook.Event, settings: Settings, paths: Paths) -> d
     if exclude.reason(event.cwd, settings, paths):
         return None
     parts = parts_of(prompt)
-    given = Shown(paths.hints, event.session)
+    given = ShownNotes(paths.hints, event.session)
     try:
         hits = _found(parts, event, settings, paths) if parts else []
     except reader.UnreadableError as error:
@@ -90,7 +90,7 @@ def searched(finder: reader.Finder, parts: list[str], prefer: str = "") -> list[
 def parts_of(prompt: str) -> list[str]:
     """What a prompt is about, in pieces: its sentences, and windows of those that are long; none when it says little.
 
-    From the beginning and the end in turn, up to MOST_WORDS: what is asked stands in one of the two.
+    From the beginning and the end in turn, up to MAX_WORDS: what is asked stands in one of the two.
     """
     whole = [prompt] if len(prompt) <= 2 * READ_CHARS else [prompt[:READ_CHARS], prompt[-READ_CHARS:]]
     pieces = [piece for text in whole for piece in _pieces(text)]
@@ -103,7 +103,7 @@ def parts_of(prompt: str) -> list[str]:
         ahead = len(first) <= len(last)
         piece = pieces.pop(0 if ahead else -1)
         words.update(tokens.of_query(piece))
-        if len(words) > MOST_WORDS and first:
+        if len(words) > MAX_WORDS and first:
             break
         (first if ahead else last).append(piece)
     return first + last[::-1]
@@ -138,7 +138,7 @@ def _windows(words: list[str], places: list[int]) -> list[str]:
     return list(dict.fromkeys(" ".join(words[span[0] : span[-1] + 1]) for span in spans))
 
 
-def _chosen(hits: list[reader.Hit], given: Shown, session: str) -> list[reader.Hit]:
+def _chosen(hits: list[reader.Hit], given: ShownNotes, session: str) -> list[reader.Hit]:
     """The hits that come near the best and are news to the model; its own session's are, once it was compacted."""
     if not hits:
         return []
@@ -150,7 +150,7 @@ def _chosen(hits: list[reader.Hit], given: Shown, session: str) -> list[reader.H
 
 def _told(hits: list[reader.Hit], prompt: str) -> tuple[list[Note], str]:
     """As many whole notes as there is room for, and the text that holds them."""
-    room = MOST_CHARS - len(INTRO) - len(fence.fenced("memoria-notes", "")) - 2
+    room = MAX_CHARS - len(INTRO) - len(fence.fenced("memoria-notes", "")) - 2
     notes: list[Note] = []
     rows: list[str] = []
     for hit in hits:

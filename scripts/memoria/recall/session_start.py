@@ -12,7 +12,7 @@ import os
 
 from memoria.base import exclude, project
 from memoria.capture import detach, hook
-from memoria.capture.open_sessions import Whereabouts
+from memoria.capture.open_sessions import OpenSessions
 from memoria.capture.spool import Spool, safe_name
 from memoria.recall import shown_notes
 
@@ -39,7 +39,7 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
         return None
     refusal = Spool(paths.spool).refusal()
     if event.text("source") == "compact" and not refusal:
-        shown_notes.Shown(paths.hints, event.session).compacted()
+        shown_notes.ShownNotes(paths.hints, event.session).compacted()
     own = project.of(event.cwd, settings.split_worktrees).key
     block = _where(event, own, paths) if settings.where_you_were and event.session else ""
     page = _text(own, block, settings, paths)
@@ -62,7 +62,7 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
 
 def _where(event: hook.Event, own: str, paths: Paths) -> str:
     """Where the session, or the one it takes the place of, stood; and from now on it counts as open."""
-    places, session = Whereabouts(paths.where), safe_name(event.session)
+    places, session = OpenSessions(paths.where), safe_name(event.session)
     client, source = os.environ.get("CLAUDE_PID", ""), event.text("source")
     if source in ("compact", "resume"):
         block = places.block(session)

@@ -14,7 +14,7 @@ import time
 from memoria.base import quickjson
 from memoria.capture.spool import safe_name
 
-MOST_BYTES = 1_000_000  # read of one file; a note takes about 200
+MAX_BYTES = 1_000_000  # read of one file; a note takes about 200
 
 
 class Note:
@@ -31,7 +31,7 @@ class Note:
         self.at = at
 
 
-class Shown:
+class ShownNotes:
     """The notes that one session was given."""
 
     __slots__ = ("folder", "path")
@@ -44,7 +44,7 @@ class Shown:
         """What was written, in order; nothing when there is no file."""
         try:
             with open(self.path, "rb") as file:
-                rows = file.read(MOST_BYTES).decode("utf-8", "replace").splitlines()
+                rows = file.read(MAX_BYTES).decode("utf-8", "replace").splitlines()
         except FileNotFoundError:
             return []
         found = []

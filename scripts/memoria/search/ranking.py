@@ -27,7 +27,7 @@ BEST = (1.0, 0.5, 0.25)  # what the best passages count; further ones count noth
 PAIRS = 0.3  # what closeness counts, as against the words themselves
 NEAR = 8  # words further apart than this are no pair
 OWN_BIT = 0x8000  # set in a passage's length when it holds the user's own words
-LONGEST_PASSAGE = 0x7FFF  # words
+MAX_PASSAGE = 0x7FFF  # words
 
 
 class Word:
@@ -75,7 +75,7 @@ class Text:
         """``lengths``: words in each passage, with ``OWN_BIT`` set in those that the user said."""
         self.places = places
         self.own = [bool(length & OWN_BIT) for length in lengths]
-        self.lengths = [length & LONGEST_PASSAGE for length in lengths]
+        self.lengths = [length & MAX_PASSAGE for length in lengths]
         self.starts = [0, *accumulate(self.lengths)]
 
     def counts(self, positions: Sequence[int]) -> dict[int, float]:
@@ -114,8 +114,8 @@ def attainable(words: Sequence[Word]) -> float:
 
 def outline(words: Sequence[Word], places: Places, lengths: Sequence[int]) -> float:
     """The score of the whole document alone: tells quickly which documents are worth a closer look."""
-    title = lengths[0] & LONGEST_PASSAGE
-    names = title + (lengths[1] & LONGEST_PASSAGE)
+    title = lengths[0] & MAX_PASSAGE
+    names = title + (lengths[1] & MAX_PASSAGE)
     total = 0.0
     for word in words:
         standing = places.of(word.code)

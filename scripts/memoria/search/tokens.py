@@ -15,8 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-LONGEST = 40  # characters of a term: longer ones are hashes, base64 and minified code
-LONGEST_CHUNK = 200  # characters of an identifier that is still split; beyond, only its start is read
+MAX_TOKEN = 40  # characters of a term: longer ones are hashes, base64 and minified code
+MAX_CHUNK = 200  # characters of an identifier that is still split; beyond, only its start is read
 CACHED = 200_000  # chunks whose terms are remembered within a process (a few ten MB)
 _JOINERS = "_-./:@+#~'\\"  # what may stand inside an identifier or a word
 _UNSPACED = (  # scripts written without spaces (or, for Hangul, with particles glued on): Unicode blocks
@@ -127,7 +127,7 @@ def _analysed(chunk: str) -> tuple[str, ...]:
     """The terms of one chunk (a run without blanks), remembered."""
     found = _cache.get(chunk)
     if found is None:
-        found = tuple(_terms(chunk[:LONGEST_CHUNK]))
+        found = tuple(_terms(chunk[:MAX_CHUNK]))
         if len(_cache) >= CACHED:
             _cache.clear()
         _cache[chunk] = found
@@ -143,10 +143,10 @@ def _terms(chunk: str) -> Iterator[str]:
         else:
             lower = word.lower()
             if lower not in STOP_WORDS:
-                yield stem(lower)[:LONGEST]
+                yield stem(lower)[:MAX_TOKEN]
     if len(words) > 1 and not _apostrophe_only(folded):
         whole = "".join(words).lower()
-        if len(whole) <= LONGEST and not any(_is_unspaced(character) for character in whole):
+        if len(whole) <= MAX_TOKEN and not any(_is_unspaced(character) for character in whole):
             yield whole
         if "/" in folded:
             yield from _file_name(folded)
@@ -161,7 +161,7 @@ def _file_name(path: str) -> Iterator[str]:
     """The last part of a path written as one word (``scripts/a_b.py`` also gives ``abpy``)."""
     words = _words(path.rstrip("/").rsplit("/", 1)[-1])
     name = "".join(words).lower()
-    if len(words) > 1 and len(name) <= LONGEST:
+    if len(words) > 1 and len(name) <= MAX_TOKEN:
         yield name
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-LARGEST: Final = 200_000  # bytes read of one file; the client itself loads far less
+MAX_FILE_BYTES: Final = 200_000  # bytes read of one file; the client itself loads far less
 
 CUT: Final = 4_000  # characters from which a tool's line counts as cut (``tooluse.LINE``)
 
@@ -20,7 +20,7 @@ _INSIDE = re.compile(r"/projects/(?:-|[A-Za-z]-)[^/]*/memory/")  # a path with h
 _EDITORS = ("Write", "Edit", "MultiEdit", "NotebookEdit")
 _PATH_END = re.compile(r"[/\\]memory[/\\][\w./\\-]+\b|\b(?:CLAUDE(?:\.local)?|MEMORY)\.md\b")
 _IN_PATH = re.compile(r"[~\w$./\\:{}-]")
-_LONGEST_PATH = 500
+_MAX_PATH = 500
 _WRITES = re.compile(
     r">>?|\btee\b|\bsed\s+(?:-\w+\s+)*-i|\b(?:cp|mv|dd|install)\b|\bperl\s+-\w*i|\bpython3?\b.*\bopen\("
 )
@@ -91,7 +91,7 @@ def _paths(text: str) -> Iterator[str]:
     """What looks like a path to a memory file. Linear in the text: from each likely end, a bounded way back."""
     for end in _PATH_END.finditer(text):
         start = end.start()
-        while start > max(0, end.start() - _LONGEST_PATH):
+        while start > max(0, end.start() - _MAX_PATH):
             if not _IN_PATH.match(text[start - 1]) and text[start - 2 : start] != "\\ ":
                 break
             start -= 1
@@ -125,6 +125,6 @@ def _strings(value: object) -> Iterator[str]:
 def _text(path: Path) -> str:
     try:
         with path.open("rb") as file:
-            return file.read(LARGEST).decode("utf-8", "replace")
+            return file.read(MAX_FILE_BYTES).decode("utf-8", "replace")
     except OSError:
         return ""

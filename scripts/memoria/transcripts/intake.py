@@ -23,7 +23,7 @@ from memoria.transcripts.turn import Exchange, Reader, Turn, exchanges, split
 log = logging.getLogger(__name__)
 
 FINAL = frozenset({"SessionEnd", "Verify", "Ingest"})  # nothing more will come: a hook, or a person, said so
-MOST_LINE = 32 * 1024 * 1024  # bytes; a longer line is passed over, so that memory stays flat
+MAX_LINE = 32 * 1024 * 1024  # bytes; a longer line is passed over, so that memory stays flat
 
 
 @dataclass(slots=True)
@@ -122,15 +122,15 @@ class Intake:
             with regular(transcript) as file:
                 file.seek(start)
                 while end is None or position < end:
-                    line = file.readline(MOST_LINE)
+                    line = file.readline(MAX_LINE)
                     if not line:
                         break
                     begin, position = position, position + len(line)
-                    if line.endswith(b"\n") or len(line) < MOST_LINE:
+                    if line.endswith(b"\n") or len(line) < MAX_LINE:
                         yield line
                         continue
                     while line and not line.endswith(b"\n"):  # nothing a person said is that long
-                        line = file.readline(MOST_LINE)
+                        line = file.readline(MAX_LINE)
                         position += len(line)
                     self.missing.append(f"bytes {begin} to {position} of {transcript}: a single line")
         except (FileNotFoundError, PermissionError) as error:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-_MOST = 1_000  # entries remembered; machine notices may stay open for a whole session
+_MAX_ENTRIES = 1_000  # entries remembered; machine notices may stay open for a whole session
 
 
 @dataclass(slots=True)
@@ -55,7 +55,7 @@ class Queue:
     def enqueue(self, entry: Queued) -> list[Queued]:
         """Add an entry; returns prompts pushed out because the queue's memory is bounded."""
         self.entries.append(entry)
-        surplus, self.entries = self.entries[:-_MOST], self.entries[-_MOST:]
+        surplus, self.entries = self.entries[:-_MAX_ENTRIES], self.entries[-_MAX_ENTRIES:]
         return [old for old in surplus if not old.said]
 
     def close(self, text: str, time: str) -> None:

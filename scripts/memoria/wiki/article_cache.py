@@ -1,4 +1,4 @@
-"""Roster: one row an article, kept in a small database so that a compile need not read every page again.
+"""ArticleCache: one row an article, kept in a small database so that a compile need not read every page again.
 
 A cache: a row is read anew when its file's time or size changed, and the file that cannot be read as a database is made
 anew. Knows articles, not what the rows are for.
@@ -41,7 +41,7 @@ class Row:
         return cls(article.slug, _clean(article.title), _clean(article.summary), _clean(article.updated), *names)
 
 
-class Roster:
+class ArticleCache:
     """The rows of one wiki."""
 
     def __init__(self, wiki: Wiki, path: Path) -> None:

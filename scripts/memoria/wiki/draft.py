@@ -22,8 +22,8 @@ from memoria.wiki.folder import Wiki, find_slug, slugify
 from memoria.wiki.transaction import digest
 
 JsonObject = dict[str, Any]
-MOST_RELATED = 30  # links under Related; a hub that everything points to stays readable
-LEAST_RELATED = 2  # a concept links at least this many others when they exist
+MAX_RELATED = 30  # links under Related; a hub that everything points to stays readable
+MIN_RELATED = 2  # a concept links at least this many others when they exist
 FEW = 3  # claims of one page that may always be outdated in one compile, whatever the share
 
 _NOISE = frozenset(("a", "an", "and", "for", "in", "of", "on", "the", "to", "with"))
@@ -138,7 +138,7 @@ class Draft:
             return known
         name = slugify(proposal["slug"].rsplit("/", 1)[-1]) or slugify(title) or "untitled"
         kind = proposal["kind"]
-        if kind == "connection" and len(self._ends(proposal, all_)) < LEAST_RELATED:
+        if kind == "connection" and len(self._ends(proposal, all_)) < MIN_RELATED:
             kind = "concept"  # what connects fewer than two pages is a page of its own
         return f"{FOLDERS[kind]}/{name}"
 
@@ -259,16 +259,16 @@ class Draft:
     def _link(self, article: Article, slug: str, why: str = "") -> bool:
         """Link two pages both ways; False when there is no such page or the page is full."""
         other = self._open(slug) if slug else None
-        if other is None or other is article or _related_count(article) >= MOST_RELATED:
+        if other is None or other is article or _related_count(article) >= MAX_RELATED:
             return False
         linked = article.relate(other.slug, other.title, why)
-        if _related_count(other) < MOST_RELATED:
+        if _related_count(other) < MAX_RELATED:
             other.relate(article.slug, article.title)
         return linked
 
     def _link_enough(self, article: Article, candidates: Iterable[str]) -> None:
         for slug in candidates:
-            if len({link.target for link in article.links if link.target in self.slugs}) >= LEAST_RELATED:
+            if len({link.target for link in article.links if link.target in self.slugs}) >= MIN_RELATED:
                 return
             self._link(article, slug)
 

@@ -28,7 +28,7 @@ def pages(home: Path) -> Iterator[str]:
                 yield inside.with_suffix("").as_posix()
 
 
-class Vault:
+class LinkTargets:
     """The pages of one home as links see them. ``articles``: slug -> article, for their titles and aliases."""
 
     def __init__(self, home: Path, articles: Mapping[str, Article]) -> None:
@@ -43,7 +43,7 @@ class Vault:
                 self._name(name, f"knowledge/{slug}")
 
     @classmethod
-    def of(cls, home: Path, articles: Iterable[Article]) -> Vault:
+    def of(cls, home: Path, articles: Iterable[Article]) -> LinkTargets:
         """The vault of a home with these articles."""
         return cls(home, {article.slug: article for article in articles})
 

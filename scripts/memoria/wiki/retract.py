@@ -25,7 +25,7 @@ def folded(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def unsay(article: Article, sources: Collection[str], needle: str = "") -> int:
+def retract(article: Article, sources: Collection[str], needle: str = "") -> int:
     """Take out what rests on ``sources`` (``daily/D#^e-…``) alone, and every line with ``needle``; how many went."""
     dropped = 0
     for section in article.sections:

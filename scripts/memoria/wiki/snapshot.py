@@ -17,7 +17,7 @@ from memoria.ground.home import Home
 from memoria.wiki import index_page
 from memoria.wiki.article import FOLDERS, Article, words
 from memoria.wiki.folder import LOG, Wiki
-from memoria.wiki.links import Vault
+from memoria.wiki.links import LinkTargets
 
 
 @dataclass(slots=True)
@@ -39,7 +39,7 @@ class Page:
         return frozenset(words(" ".join((self.article.title, *said))))
 
 
-class Survey:
+class Snapshot:
     """Everything that lint looks at; ``today`` in the user's zone."""
 
     def __init__(self, home: Home, today: date) -> None:
@@ -49,7 +49,7 @@ class Survey:
         self.daily = DailyLog.of(home.paths)
         self.pages = {slug: _page(self.wiki, slug) for slug in self.wiki.slugs()}
         self.articles = {slug: page.article for slug, page in self.pages.items() if page.article}
-        self.vault = Vault(Path(home.paths.home), self.articles)
+        self.targets = LinkTargets(Path(home.paths.home), self.articles)
 
     def readable(self) -> Iterator[tuple[str, Article]]:
         """The articles with sound frontmatter, by slug."""
@@ -60,7 +60,7 @@ class Survey:
         """Slug -> the slugs of the other articles that it links to."""
         found: dict[str, set[str]] = {}
         for slug, page in self.pages.items():
-            targets = {self.vault.page(link.target).removeprefix("knowledge/") for link in page.links if link.target}
+            targets = {self.targets.page(link.target).removeprefix("knowledge/") for link in page.links if link.target}
             found[slug] = {target for target in targets if target in self.pages and target != slug}
         return found
 

@@ -24,7 +24,7 @@ MAX_TOPICS = 12  # new topic articles of one compile
 MAX_RELATED = 6
 MIN_RELATED = 2
 
-MOST_CHARS = 1_400  # of a claim; below the limit in tasks.COMPILE_SCHEMA
+MAX_CHARS = 1_400  # of a claim; below the limit in tasks.COMPILE_SCHEMA
 GENERIC = frozenset(
     """true false none null main master test tests readme readme-md claude-md todo http https json yaml html error
     errors config src lib app index init data string int bool func return import exit-code localhost origin
@@ -154,7 +154,7 @@ def _items(entry: JsonObject) -> Iterator[Item]:
 
 
 def _claim_text(written: str) -> str:
-    return prose.shorten(fence.visible(written).strip(), MOST_CHARS)
+    return prose.shorten(fence.visible(written).strip(), MAX_CHARS)
 
 
 def _item(entry: JsonObject, kind: str, text: str, words: frozenset[str]) -> Item:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from memoria.models.extractive import prose
 from memoria.models.protocol import JsonObject
 
-MOST_SENTENCES = 4
+MAX_SENTENCES = 4
 
 
 def reply(material: JsonObject) -> JsonObject:
@@ -20,7 +20,7 @@ def reply(material: JsonObject) -> JsonObject:
             shared = len(wanted.intersection(prose.words(sentence)))
             if shared and sentence not in scored:
                 scored[sentence] = (-shared, place, passage["ref"])
-    best = sorted(scored, key=lambda sentence: scored[sentence][:2])[:MOST_SENTENCES]
+    best = sorted(scored, key=lambda sentence: scored[sentence][:2])[:MAX_SENTENCES]
     return {
         "text": "\n".join(f"{sentence} [[{scored[sentence][2]}]]" for sentence in best),
         "rests_on": list(dict.fromkeys(scored[sentence][2] for sentence in best)),

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from memoria.facts.fact import MAX_EVENTS
+from memoria.facts.fact import MAX_FACTS
 from memoria.models.extractive import prose
 from memoria.models.protocol import JsonObject
 
@@ -371,7 +371,7 @@ def _telling_line(error: str) -> str:
 def _best(found: list[Found]) -> list[Found]:
     """The items worth learning, the important first when there are too many, in the order they were said."""
     items = [item for item in found if item.kind in _IMPORTANCE]
-    kept = sorted(items, key=lambda item: (-_IMPORTANCE[item.kind], item.exchange))[:MAX_EVENTS]
+    kept = sorted(items, key=lambda item: (-_IMPORTANCE[item.kind], item.exchange))[:MAX_FACTS]
     return [item for item in items if item in kept]
 
 
