@@ -27,6 +27,8 @@ PACKAGE = ROOT / "scripts" / "memoria"
 FOLDERS = (
     "commands",  # one module a verb, none knows another
     "mcp",
+    "compiling",
+    "flushing",
     "learning",
     "briefing",
     "forgetting",
@@ -51,11 +53,11 @@ HOOK_FLOOR = {"recall", "capture", "search", "base"}
 
 # What costs the hook more than the interpreter itself (measured: docs/decisions/0003-hook-floor.md).
 SLOW = {"asyncio", "contextlib", "dataclasses", "json", "logging", "pathlib", "re", "subprocess", "typing"}
-BROAD = {"capture.hook": "run", "commands.flush": "the worker's job loop", "cli": "the door"}  # one broad except each
+BROAD = {"capture.hook": "run", "flushing.session": "the worker's job loop", "cli": "the door"}  # one broad except each
 SHARED = {  # package -> the rooms that may know it, when more than one does
     "yaml": {"indexing.documents", "ground.markdown"},  # one writes frontmatter exactly, the other reads any of it fast
-    "tqdm": {"commands.compile", "commands.ingest"},  # progress that a person watches
-    "jsonschema": {"commands.mcp", "models.answer"},  # both hold what a model said against a schema
+    "tqdm": {"compiling.compiler", "commands.ingest"},  # progress that a person watches
+    "jsonschema": {"mcp.server", "models.answer"},  # both hold what a model said against a schema
 }
 FLOOR_PATTERN = re.compile(r"scripts/memoria/\{(.+)\}/\*\.py")
 MAX_LENGTH, MEDIAN = 50, 10  # lines of a function without its docstring

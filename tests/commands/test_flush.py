@@ -22,8 +22,9 @@ from hooks import SESSION, exchange, line
 from memoria import cli
 from memoria.capture.spool import Job, Spool
 from memoria.commands import flush
-from memoria.commands.flush import Flush
 from memoria.daily.ledger import Ledger
+from memoria.flushing import worker
+from memoria.flushing.session import Flush, Report
 from memoria.ground import backoff, locks
 from memoria.ground.errors import BadAnswerError, LedgerDamagedError, ModelUnavailableError
 from memoria.ground.home import Home
@@ -76,7 +77,7 @@ class Bench:
         known = {"transcript": str(self.transcript), "start": 0, "copied_from": 0, "end": len(data), "cwd": "/x/shop"}
         return self.spool.add({**known, "event": event, "session": session, **header}, data)
 
-    def flush(self, *answers: Any, now: float = 0.0) -> tuple[Flush, flush.Report]:
+    def flush(self, *answers: Any, now: float = 0.0) -> tuple[Flush, Report]:
         """One run with these answers."""
         verb = Flush.of(self.home)
         self.opened.append(verb)
@@ -420,12 +421,12 @@ def test_a_long_turn_whose_first_piece_fails_is_tried_again_whole(bench: Bench) 
 
 def test_a_title_of_several_lines_forges_none_of_the_log(bench: Bench) -> None:
     bench.script()
-    title = "One\n2026-11-20 10:00:00,000 1 INFO memoria.commands.flush: entry forged01: Two"
+    title = "One\n2026-11-20 10:00:00,000 1 INFO memoria.flushing.session: entry forged01: Two"
     Path(bench.base, "answers.json").write_text(json.dumps({"flush": [{**ANSWER, "title": title}]}), encoding="utf-8")
     bench.job(exchange(1))
     assert cli.main(["flush"]) == 0
     said = Path(bench.home.paths.log, "memoria.log").read_text(encoding="utf-8")
-    assert len([row for row in said.splitlines() if "memoria.commands.flush: entry " in row]) == 1
+    assert len([row for row in said.splitlines() if "memoria.flushing.session: entry " in row]) == 1
     ledger = Ledger(Path(bench.home.paths.ledger))
     assert "\n" not in next(iter(ledger.entries())).title
     ledger.close()
@@ -476,24 +477,24 @@ def test_two_workers_are_one(bench: Bench) -> None:
     bench.job(exchange(1))
     with locks.held(Path(bench.home.paths.worker_lock)) as mine:
         assert mine
-        assert flush.work(bench.home) == 0
+        assert worker.work(bench.home) == 0
     assert len(bench.waiting()) == 1
-    assert flush.work(bench.home) == 1
+    assert worker.work(bench.home) == 1
 
 
 def test_a_job_that_comes_while_the_worker_lets_go_is_seen(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     bench.script()
     bench.job(exchange(1))
-    real: Callable[..., flush.Report] = flush._run_locked
+    real: Callable[..., Report] = worker._run_locked
     late = iter([lambda: bench.job(exchange(2), session="late")])
 
-    def run(home: Home, *, insist: bool) -> flush.Report:
+    def run(home: Home, *, insist: bool) -> Report:
         report = real(home, insist=insist)
         next(late, lambda: "")()
         return report
 
-    monkeypatch.setattr(flush, "_run_locked", run)
-    assert flush.work(bench.home) == 2
+    monkeypatch.setattr(worker, "_run_locked", run)
+    assert worker.work(bench.home) == 2
     assert bench.waiting() == []
 
 
@@ -526,13 +527,13 @@ def test_a_ledger_found_damaged_at_work_is_begun_anew_once(bench: Bench, monkeyp
     real = Flush.run
     hits = iter([True])
 
-    def run(self: Flush) -> flush.Report:
+    def run(self: Flush) -> Report:
         if next(hits, False):
             raise LedgerDamagedError("malformed")
         return real(self)
 
     monkeypatch.setattr(Flush, "run", run)
-    assert flush.work(bench.home) == 1
+    assert worker.work(bench.home) == 1
     assert set(kept(bench).values()) == {1}
     assert list(Path(bench.home.paths.state).glob("ledger.db.bak-*"))
 

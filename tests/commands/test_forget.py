@@ -18,12 +18,13 @@ from memoria.briefing.page import Pages
 from memoria.capture import cursor
 from memoria.capture.spool import Spool
 from memoria.commands import compile as compile_verb
-from memoria.commands import flush, forget, lint
+from memoria.commands import forget, lint
 from memoria.daily import daily_log
 from memoria.daily.daily_log import DailyLog, Learned
 from memoria.daily.ledger import Ledger
 from memoria.facts.fact import Fact
 from memoria.facts.keeper import Keeper
+from memoria.flushing import worker
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.indexing import sources
@@ -156,7 +157,7 @@ def taken_in_again(home: Home, model: str = "") -> None:
     for companion in ("", "-wal", "-shm"):
         Path(home.paths.ledger + companion).unlink(missing_ok=True)
     job(home, TOLD)
-    flush.work(home, insist=True)
+    worker.work(home, insist=True)
     run(compile_verb, home, "--all")
     with Keeper.of(home.paths, home.zone, server=True):
         pass

@@ -19,8 +19,8 @@ from memoria.audit.receipt import Receipt
 from memoria.capture.capture import capture
 from memoria.capture.hook import Event
 from memoria.capture.spool import Spool
-from memoria.commands import flush
 from memoria.daily.ledger import Ledger
+from memoria.flushing import worker
 from memoria.ground.home import Home
 from places import ROOT, SHARED
 from shelves import DAY, HOUR, Shelf, client, entries, since
@@ -56,7 +56,7 @@ def test_what_the_hooks_spooled_waits_and_is_captured_after_the_worker(
     fire(home, client.session(3))
     status, facts = verify(capsys)
     assert (status, facts["waiting"], facts["missing"]) == (0, 6, 0)
-    flush.work(home)
+    worker.work(home)
     status, facts = verify(capsys)
     assert (status, facts["sessions"], facts["turns"], facts["captured"]) == (0, 1, 6, 6)
 
@@ -72,7 +72,7 @@ def test_what_no_hook_captured_is_missing_and_repair_brings_it_in(
     assert facts["missing_in"][0]["transcript"] == str(path)
     status, facts = verify(capsys, "--repair")
     assert (status, len(facts["repaired"])) == (0, 1)
-    flush.work(home)
+    worker.work(home)
     assert verify(capsys)[1]["captured"] == 10
     keys = [key for entry in entries(home) for key in entry.turns]
     assert len(keys) == len(set(keys)) == 10
@@ -82,9 +82,9 @@ def test_the_worker_picks_up_a_session_whose_hooks_never_fired(
     client: Shelf, home: Home, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = client.session(2)
-    flush.work(home)
+    worker.work(home)
     assert [entry.session for entry in entries(home)] == [path.stem]
-    flush.work(home)
+    worker.work(home)
     assert len(entries(home)) == 1
     assert verify(capsys)[0] == 0
 
@@ -93,7 +93,7 @@ def test_the_worker_picks_up_the_rest_of_a_killed_terminal(client: Shelf, home: 
     path = client.session(2)
     fire(home, path, "Stop")
     client.say(path, 1)
-    flush.work(home)
+    worker.work(home)
     assert sum(len(entry.turns) for entry in entries(home)) == 6
 
 
@@ -101,7 +101,7 @@ def test_the_worker_compares_a_transcript_again_only_when_it_changed(
     client: Shelf, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = client.session(2)
-    flush.work(home)
+    worker.work(home)
     read: list[Path] = []
     account = Receipt.account
 
@@ -110,10 +110,10 @@ def test_the_worker_compares_a_transcript_again_only_when_it_changed(
         return account(self, found, **options)
 
     monkeypatch.setattr(Receipt, "account", counted)
-    flush.work(home)
+    worker.work(home)
     assert read == []
     client.say(path, 1)
-    flush.work(home)
+    worker.work(home)
     assert read == [path]
 
 
@@ -135,7 +135,7 @@ def test_a_session_that_is_going_on_is_open_and_not_missing(
     client.session(2, age_s=5)
     status, facts = verify(capsys)
     assert (status, facts["still_open"], facts["missing"]) == (0, 4, 0)
-    flush.work(home)
+    worker.work(home)
     assert entries(home) == []
 
 
@@ -145,7 +145,7 @@ def test_what_was_said_before_memoria_is_not_missing(
     client.session(2, age_s=5 * DAY)
     status, facts = verify(capsys)
     assert (status, facts["before_memoria"], facts["missing"]) == (0, 4, 0)
-    flush.work(home)
+    worker.work(home)
     assert entries(home) == []
     assert cli.main(["verify"]) == 0
     assert "memoria ingest" in capsys.readouterr().out
@@ -175,7 +175,7 @@ def test_a_session_with_memoria_switched_off_is_never_taken_up(
         input=json.dumps(payload).encode(), env={**os.environ, "MEMORIA_DISABLED": "1"}, capture_output=True,
     )  # fmt: skip
     assert (run.returncode, run.stdout) == (0, b"")
-    flush.work(home)
+    worker.work(home)
     assert entries(home) == []
     status, facts = verify(capsys)
     assert (status, facts["skipped"]) == (0, {"memoria was switched off": 4})
@@ -196,7 +196,7 @@ def test_what_the_model_found_not_worth_saving_is_skipped_with_the_reason(
     script.write_text(json.dumps({"flush": [{"worth_saving": False}]}))
     monkeypatch.setenv("MEMORIA_MODEL", f"scripted:{script}")
     fire(home, client.session(2))
-    flush.work(Home.open())
+    worker.work(Home.open())
     assert verify(capsys)[1]["skipped"] == {f"scripted:{script}: nothing worth saving": 4}
 
 
@@ -216,7 +216,7 @@ def test_a_lost_ledger_is_filled_again_from_the_daily_logs(
     client: Shelf, home: Home, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fire(home, client.session(2))
-    flush.work(home)
+    worker.work(home)
     for path in Path(home.paths.state).glob("ledger.db*"):
         path.unlink()
     assert verify(capsys)[1]["captured"] == 4
@@ -224,7 +224,7 @@ def test_a_lost_ledger_is_filled_again_from_the_daily_logs(
 
 def test_an_entry_that_somebody_took_out_is_said(client: Shelf, home: Home, capsys: pytest.CaptureFixture[str]) -> None:
     fire(home, client.session(2))
-    flush.work(home)
+    worker.work(home)
     shutil.rmtree(home.paths.daily)
     status, facts = verify(capsys)
     assert (status, facts["captured"], facts["turns_taken_out"]) == (0, 4, 4)
@@ -251,7 +251,7 @@ def test_a_missing_receipt_is_told_once_and_taken_back(
     verify(capsys)
     assert not notice.exists()
     verify(capsys, "--repair")
-    flush.work(home)
+    worker.work(home)
     client.session(2)
     verify(capsys)
     assert notice.exists()
@@ -283,7 +283,7 @@ def test_a_transcript_that_the_client_will_soon_delete_is_copied(
     path = client.session(2, age_s=28 * DAY)
     verify(capsys, "--repair")
     path.unlink()
-    flush.work(home)
+    worker.work(home)
     assert [len(entry.turns) for entry in entries(home)] == [4]
 
 
@@ -304,7 +304,7 @@ def test_nothing_of_real_transcripts_is_missing_after_the_worker(
             )
             fire(home, path, "SessionEnd" if number == pieces else "Stop")
         client.age(path, HOUR)
-    flush.work(home)
+    worker.work(home)
     status, facts = verify(capsys)
     assert facts["turns"] > 1000
     assert (status, facts["missing"], facts["waiting"]) == (0, 0, 0), facts["missing_in"]
@@ -316,14 +316,14 @@ def test_what_was_forgotten_is_skipped_with_the_reason_and_stays_forgotten(
     """Also after a repair and an ingest of the very transcript, and with a ledger that is made anew."""
     path = client.session(3)
     fire(home, path)
-    flush.work(home)
+    worker.work(home)
     assert cli.main(["forget", path.stem, "--as", "session", "--yes"]) == 0
     capsys.readouterr()
     for _ in range(2):
         status, facts = verify(capsys, "--repair")
         assert (status, facts["missing"], facts["captured"]) == (0, 0, 0)
         assert cli.main(["ingest", str(path), "--yes"]) == 0
-        flush.work(home)
+        worker.work(home)
         capsys.readouterr()
         assert entries(home) == []
         for file in Path(home.paths.state).glob("ledger.db*"):

@@ -26,8 +26,7 @@ from memoria.base import failpoints
 from memoria.base.paths import Paths
 from memoria.capture import detach
 from memoria.capture.spool import Spool
-from memoria.commands import flush, observe
-from memoria.commands.flush import Flush
+from memoria.commands import observe
 from memoria.commands.observe import Attention
 from memoria.daily.daily_log import DailyLog, Entry
 from memoria.daily.ledger import Call, Ledger
@@ -35,6 +34,8 @@ from memoria.facts.fact import Fact
 from memoria.facts.keeper import Keeper
 from memoria.facts.lines import Lines
 from memoria.facts.store import Store
+from memoria.flushing import worker
+from memoria.flushing.session import Flush, Report
 from memoria.ground import locks
 from memoria.ground.errors import BadAnswerError, ModelUnavailableError
 from memoria.ground.home import Home
@@ -118,7 +119,7 @@ class Person:
     def ends(self, session: str = SESSION) -> None:
         self.spooled(b"", "SessionEnd", session)
 
-    def work(self) -> flush.Report:
+    def work(self) -> Report:
         """One run of the worker."""
         verb = Flush.of(self.home)
         verb.learner.models[0].model = self.model  # type: ignore[attr-defined]
@@ -266,7 +267,7 @@ def test_pages_show_what_was_learned_and_deleted_by_hand_whoever_saw_it_first(pe
     person.says(flag(1))
     person.work()  # dies before pages are made
     home = person.home
-    flush.work(home)
+    worker.work(home)
     pages = Path(home.paths.page)
     words = "The branch-1 matters"
     assert any(words in path.read_text() for path in pages.glob("*.md"))
@@ -274,7 +275,7 @@ def test_pages_show_what_was_learned_and_deleted_by_hand_whoever_saw_it_first(pe
     path.write_text("# Daily Log\n")
     with Keeper.at(home):  # as `memoria learned list` does
         pass
-    flush.work(home)
+    worker.work(home)
     assert not any(words in path.read_text() for path in pages.glob("*.md"))
 
 
@@ -367,8 +368,8 @@ def test_turns_that_come_while_one_extraction_runs_are_taken_together_by_one_tra
     person.set("MEMORIA_PYTHON", "/bin/true")
     script.write_text(json.dumps({"learn": [{"wait_for": str(gate), "answer": {"learned": []}}, {"learned": []}]}))
     person.says(flag(1))
-    worker = threading.Thread(target=flush.work, args=(person.home,))
-    worker.start()
+    running = threading.Thread(target=worker.work, args=(person.home,))
+    running.start()
     calls = script.with_name("answers.json.calls")
     wait_for(calls.exists)
     for number in (2, 3, 4):
@@ -376,7 +377,7 @@ def test_turns_that_come_while_one_extraction_runs_are_taken_together_by_one_tra
         Attention(person.home).pay()
     assert detach.start_worker(person.home.settings, person.home.paths) == "worker busy"
     gate.touch()
-    worker.join()
+    running.join()
     asked = [json.loads(row)["material"]["exchanges"] for row in calls.read_text(encoding="utf-8").splitlines()]
     assert [[part["user"] for part in parts] for parts in asked] == [[flag(1)], [flag(2), flag(3), flag(4)]]
 

@@ -1,0 +1,272 @@
+"""Compile: turn new entries of the daily logs into linked articles.
+
+Only entries that no compile has taken in go to the model, with the few articles that the search index finds near them;
+what comes back is a proposal that ``draft`` checks and code renders. Each batch is one transaction: killed anywhere,
+the wiki is the old one or, after recovery, the new one.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+
+from tqdm import tqdm
+
+from memoria.base import failpoints
+from memoria.daily.daily_log import DailyLog, Entry, render
+from memoria.daily.ledger import Ledger
+from memoria.ground import clock
+from memoria.ground.errors import BadAnswerError, DropRefusedError, ExpectedError, ModelError
+from memoria.ground.home import Home
+from memoria.indexing import sources
+from memoria.indexing.index import Index
+from memoria.models import tasks
+from memoria.models.metered import Metered
+from memoria.models.protocol import JsonObject, Prompt
+from memoria.wiki import index_page
+from memoria.wiki.article_cache import ArticleCache, Row
+from memoria.wiki.draft import Draft
+from memoria.wiki.folder import LOG, Wiki
+from memoria.wiki.transaction import ChangedError, Transactions, digest
+
+log = logging.getLogger(__name__)
+
+NEAR_ARTICLES = 8  # articles whose full text goes along; with the rows below, the prompt does not grow with the wiki
+NEAR_ROWS = 40  # further articles that are shown by title and summary
+SHOWN_CLAIMS = 40  # of one article, the newest; a page with hundreds must not fill the prompt
+BAD_BATCHES = 3  # answered badly one after the other: then the fault is the model's, and asking on only costs
+REDRAFTS = 5  # how often a draft is made again because a person saved a page meanwhile
+
+
+@dataclass(slots=True)
+class Report:
+    """What a compile did."""
+
+    entries: int = 0
+    created: list[str] = field(default_factory=list)
+    updated: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Compile:
+    """The verb with its nouns."""
+
+    home: Home
+    daily: DailyLog
+    ledger: Ledger
+    wiki: Wiki
+    roster: ArticleCache
+    transactions: Transactions
+    index: Index
+    model: Metered
+    force: bool = False
+
+    @classmethod
+    def of(cls, home: Home) -> Compile:
+        """Build the nouns from a home."""
+        paths = home.paths
+        ledger = Ledger(Path(paths.ledger))
+        wiki = Wiki.of(paths)
+        return cls(
+            home,
+            DailyLog.of(paths),
+            ledger,
+            wiki,
+            ArticleCache(wiki, Path(paths.state, "roster.db")),
+            Transactions(Path(paths.knowledge), Path(paths.state, "undo")),
+            Index(paths.index),
+            Metered.of(home, ledger),
+        )
+
+    def prepare(self) -> None:
+        """Finish what a killed run left and bring ledger and index up to date; the caller holds the compile lock."""
+        self.transactions.recover()
+        self.daily.refresh(self.ledger)
+        # The wiki's own log knows what is in it, also when the ledger is new or its writer was killed before it booked.
+        self.ledger.mark_compiled(index_page.compiled_entries(self._text(LOG)))
+        sources.refresh(self.index, self.home.paths)
+
+    def waiting(self, *, everything: bool = False, day: str = "") -> list[Entry]:
+        """The entries to take in, oldest first; ``everything``: also those taken in before whose text has changed.
+
+        With ``force`` everything is everything.
+        """
+        entries = self.daily.find(self.ledger.entries(compiled=None if everything else False, day=day))
+        entries.sort(key=lambda entry: (entry.day, entry.time, entry.id))
+        if not everything or self.force:
+            return entries
+        known = index_page.fingerprints(self._text(LOG))
+        return [entry for entry in entries if known.get(entry.id) not in ("", index_page.fingerprint(entry))]
+
+    def batches(self, entries: Sequence[Entry]) -> Iterator[list[Entry]]:
+        """Entries for one call each, at most ``call_chars`` characters."""
+        held: list[Entry] = []
+        size = 0
+        for entry in entries:
+            length = len(render(entry))
+            if held and size + length > self.home.settings.call_chars:
+                yield held
+                held, size = [], 0
+            held.append(entry)
+            size += length
+        if held:
+            yield held
+
+    def take(self, entries: Sequence[Entry], report: Report) -> None:
+        """One batch: ask, check, swap in, book. ModelError leaves the entries waiting."""
+        names = self.roster.rows()
+        near = self._near(entries, names)
+        projects = {entry.project_key for entry in entries}
+        completion = self.model.complete(
+            tasks.compile_(self._material(entries, near, names)), projects.pop() if len(projects) == 1 else ""
+        )
+        failpoints.reached("compile.answered")
+        for _ in range(REDRAFTS):
+            draft = self._draft(entries)
+            draft.take(completion.data, near)
+            if not self.force:
+                self._check(draft, entries)
+            try:
+                self._commit(draft, entries)
+                break
+            except ChangedError as error:
+                log.info("%s; drafting again", error)
+        else:
+            raise ExpectedError("Pages keep changing while they are compiled; the entries wait for the next compile.")
+        self.ledger.mark_compiled(entry.id for entry in entries)
+        failpoints.reached("compile.booked")
+        for reason in draft.refused:
+            self.ledger.note("refused", ",".join(entry.id for entry in entries), reason)
+        sources.refresh(self.index, self.home.paths)
+        report.entries += len(entries)
+        report.created += draft.created
+        report.updated += sorted(name.removesuffix(".md") for name in draft.read if name in draft.changes())
+        report.refused += draft.refused
+
+    def prompt(self, entries: Sequence[Entry]) -> Prompt:
+        """What a model would be asked about these entries."""
+        names = self.roster.rows()
+        return tasks.compile_(self._material(entries, self._near(entries, names), names))
+
+    def _draft(self, entries: Sequence[Entry]) -> Draft:
+        """A draft on the wiki as it stands now."""
+        known = index_page.fingerprints(log_text := self._text(LOG))
+        unchanged = {entry.id: entry for entry in entries if known.get(entry.id) in ("", index_page.fingerprint(entry))}
+        return Draft(
+            self.wiki,
+            entries,
+            names={slug: (row.title, *row.aliases) for slug, row in self.roster.rows().items()},
+            entry_at=self._entry_at,
+            touched=index_page.touched(log_text, unchanged) if unchanged else {},
+        )
+
+    def _entry_at(self, source: str) -> Entry | None:
+        day, _, name = source.removeprefix("daily/").partition("#^e-")
+        return next((entry for entry in self.daily.entries(date.fromisoformat(day)) if entry.id == name), None)
+
+    def _check(self, draft: Draft, entries: Sequence[Entry]) -> None:
+        try:
+            draft.check(self.home.settings.compile_drop_share)
+        except DropRefusedError as error:
+            self.ledger.note("compile-refused", ",".join(entry.id for entry in entries), str(error))
+            raise
+
+    def _near(self, entries: Sequence[Entry], names: Mapping[str, Row]) -> list[str]:
+        """Slugs of the articles that the index finds closest to these entries, best first."""
+        scores: dict[str, float] = {}
+        for entry in entries:
+            words = " ".join((entry.title, entry.context, *entry.decisions, *entry.lessons))
+            hits = self.index.search(words, limit=NEAR_ROWS, prefer=entry.project_key, kinds=("article",))
+            for hit in hits:
+                slug = hit.path.removeprefix("knowledge/").removesuffix(".md")
+                scores[slug] = scores.get(slug, 0.0) + hit.score
+        ranked = sorted((slug for slug in scores if slug in names), key=lambda slug: (-scores[slug], slug))
+        return ranked[: NEAR_ARTICLES + NEAR_ROWS]
+
+    def _material(self, entries: Sequence[Entry], near: Sequence[str], names: Mapping[str, Row]) -> JsonObject:
+        readable = [slug for slug in near if names[slug].readable]
+        full = [article for slug in readable[:NEAR_ARTICLES] if (article := self.wiki.get(slug))]
+        return {
+            "today": max(entry.day for entry in entries).isoformat(),
+            "entries": [_entry_material(entry) for entry in entries],
+            "articles": [
+                {
+                    "slug": article.name,
+                    "kind": article.slug.split("/")[0].removesuffix("s"),
+                    "title": article.title,
+                    "aliases": article.aliases,
+                    "tags": article.tags,
+                    "summary": article.summary,
+                    "claims": [
+                        {"text": claim.text, "sources": list(claim.sources)} for claim in article.claims[-SHOWN_CLAIMS:]
+                    ],
+                }
+                for article in full
+            ],
+            "index": [
+                {"slug": slug.rsplit("/", 1)[-1], "title": names[slug].title, "summary": names[slug].summary}
+                for slug in readable[NEAR_ARTICLES:]
+            ],
+        }
+
+    def _commit(self, draft: Draft, entries: Sequence[Entry]) -> None:
+        pages = draft.changes()
+        rows = self.roster.rows() | {slug: Row.of(article) for slug, article in draft.articles.items()}
+        updated = sorted(name.removesuffix(".md") for name in pages if name in draft.read)
+        moment = self.home.zone.local(clock.now())
+        took = index_page.log_block(moment, entries, draft.created, updated)
+        changes: dict[str, bytes | None] = dict(pages)
+        lists = index_page.pages(rows.values(), self.wiki.folder)
+        changes |= lists
+        changes[LOG] = ((self._text(LOG) or index_page.LOG_INTRO) + took).encode()
+        read = dict(draft.read)
+        for name in (LOG, *lists):
+            read[name] = digest(self._bytes(name))
+        self.transactions.commit(changes, read, f"compile of {len(entries)} entries")
+
+    def _text(self, name: str) -> str:
+        return (self._bytes(name) or b"").decode("utf-8", "replace")
+
+    def _bytes(self, name: str) -> bytes | None:
+        path = self.wiki.folder / name
+        return path.read_bytes() if path.exists() else None
+
+
+def _entry_material(entry: Entry) -> JsonObject:
+    return {
+        "id": entry.id,
+        "day": entry.day.isoformat(),
+        "project": entry.project,
+        "title": entry.title,
+        "context": entry.context,
+        "key_exchanges": list(entry.key_exchanges),
+        "decisions": list(entry.decisions),
+        "lessons": list(entry.lessons),
+        "action_items": list(entry.action_items),
+        "learned": [{"kind": event.kind, "content": event.text} for event in entry.learned],
+    }
+
+
+def take_all(compile_: Compile, entries: Sequence[Entry], report: Report, *, quiet: bool) -> ExpectedError | None:
+    """Take in batch after batch; the first fault. What one batch was answered does not keep the later ones waiting."""
+    failure: ExpectedError | None = None
+    bad = 0
+    with tqdm(total=len(entries), unit="entry", disable=quiet or not sys.stderr.isatty(), desc="compile") as bar:
+        for batch in compile_.batches(entries):
+            try:
+                compile_.take(batch, report)
+                bad = 0
+            except (BadAnswerError, DropRefusedError) as error:
+                failure = failure or error
+                bad += 1
+            except ModelError as error:
+                return failure or error
+            if bad == BAD_BATCHES:
+                break
+            bar.update(len(batch))
+    return failure
