@@ -23,9 +23,9 @@ sys.path.extend(str(Path(__file__).resolve().parents[1] / part) for part in ("."
 
 from memoria.working import Limits, WorkingMemory
 from memoria.working.failover_store import FailoverStore
-from memoria.working.memory_store import MemoryStore
 from memoria.working.sqlite_store import SqliteStore
 from memoria.working.store import Store
+from memory_store import MemoryStore
 from redis_server import MISSING, RedisServer
 
 VALUE = {"step": "flush", "files": ["scripts/memoria/flush.py", "tests/test_flush.py"], "done": 12, "note": "x" * 120}

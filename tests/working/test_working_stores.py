@@ -19,9 +19,9 @@ from memoria.ground.errors import (
 )
 from memoria.working import Limits, Scope, TaskState, WorkingMemory
 from memoria.working.failover_store import FailoverStore, SharedStore
-from memoria.working.memory_store import MemoryStore
 from memoria.working.sqlite_store import SqliteStore
 from memoria.working.store import Put, Store
+from memory_store import MemoryStore
 from redis_server import RedisServer, require_redis
 
 Open = Callable[[], Store]
