@@ -29,8 +29,9 @@ from bench import retrieval
 from memoria.indexing.index import Index
 from memoria.recall import prompt_notes
 from memoria.search import reader, tokens
+from memoria.search.hit import Hit
 
-Search = Callable[[reader.Finder, str], list[reader.Hit]]
+Search = Callable[[reader.Finder, str], list[Hit]]
 PADS = (0, 1, 2, 4, 6)
 JOINTS = {"sentences": (". ", "?"), "one sentence": (" and ", "")}
 
@@ -85,11 +86,11 @@ def _padded(query: dict[str, Any], padding: Sequence[str], pads: int, joined: st
     return between.join(parts).replace("?.", "?")
 
 
-def _as_one(finder: reader.Finder, prompt: str) -> list[reader.Hit]:
+def _as_one(finder: reader.Finder, prompt: str) -> list[Hit]:
     return finder.search(prompt, limit=1, kinds=prompt_notes.KINDS)
 
 
-def _by_parts(finder: reader.Finder, prompt: str) -> list[reader.Hit]:
+def _by_parts(finder: reader.Finder, prompt: str) -> list[Hit]:
     return prompt_notes.searched(finder, prompt_notes.parts_of(prompt))
 
 

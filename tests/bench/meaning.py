@@ -21,7 +21,7 @@ from bench import retrieval
 from memoria.indexing import meaning
 from memoria.indexing.documents import Document, Passage
 from memoria.indexing.index import Index
-from memoria.search.reader import Hit
+from memoria.search.hit import Hit
 
 PAIRS = Path(__file__).with_name("paraphrases.txt")
 

@@ -17,7 +17,8 @@ from memoria.ground.home import Home
 from memoria.indexing import meaning
 from memoria.indexing.documents import Document, Passage
 from memoria.indexing.index import Index
-from memoria.search import reader, tokens
+from memoria.search import tokens
+from memoria.search.hit import Hit
 
 installed = pytest.mark.skipif(meaning.files() is None, reason="the extra memoria[semantic] is not installed")
 
@@ -30,7 +31,7 @@ def note(name: str, text: str, **more: object) -> Document:
     return Document(path=f"note/{name}", kind="fact", passages=(Passage(text),), **more)  # type: ignore[arg-type]
 
 
-def paths(hits: Sequence[reader.Hit]) -> list[str]:
+def paths(hits: Sequence[Hit]) -> list[str]:
     return [hit.path for hit in hits]
 
 

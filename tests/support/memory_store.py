@@ -1,4 +1,4 @@
-"""Memory store: working memory inside one process, for tests and short scripts. Gone when the process ends."""
+"""MemoryStore: working memory inside one process, to hold the other stores against. Gone when the process ends."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from memoria.indexing.index import Index
 from memoria.models import tasks
 from memoria.models.metered import Metered
 from memoria.models.protocol import JsonObject
-from memoria.search.reader import Hit
+from memoria.search.hit import Hit
 from memoria.wiki import evidence, index_page
 from memoria.wiki.article import Article, Claim, words
 from memoria.wiki.article_cache import Row

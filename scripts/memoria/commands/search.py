@@ -20,7 +20,8 @@ from memoria.ground.home import Home
 from memoria.indexing import meaning, sources
 from memoria.indexing.index import Index, scanned
 from memoria.search import reader, tokens
-from memoria.search.reader import Finder, Hit
+from memoria.search.hit import Hit
+from memoria.search.reader import Finder
 
 SNIPPET_CHARS = 300  # of a passage that is shown to a person
 

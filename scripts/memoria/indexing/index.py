@@ -27,6 +27,7 @@ from memoria.ground import files
 from memoria.indexing import documents
 from memoria.indexing.documents import Document, Passage
 from memoria.search import ranking, reader, tokens
+from memoria.search.hit import Hit
 
 log = logging.getLogger(__name__)
 
@@ -166,7 +167,7 @@ class Index:
         prefer: str = "",
         kinds: Collection[str] = (),
         by_use: bool = True,
-    ) -> list[reader.Hit]:
+    ) -> list[Hit]:
         """What ``Finder.search`` finds; nothing, and a line in the log, when the file cannot be read."""
         try:
             return self.finder.search(query, limit=limit, project=project, prefer=prefer, kinds=kinds, by_use=by_use)
@@ -216,7 +217,7 @@ class Index:
             values,
         )
 
-    def shown(self, ranked: Sequence[tuple[float, int, dict[int, float]]], limit: int) -> list[reader.Hit]:
+    def shown(self, ranked: Sequence[tuple[float, int, dict[int, float]]], limit: int) -> list[Hit]:
         """What ``Finder.shown`` makes of these documents."""
         return self.finder.shown(ranked, limit)
 

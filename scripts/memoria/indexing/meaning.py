@@ -15,7 +15,7 @@ from pathlib import Path
 
 from memoria.indexing.index import Index
 from memoria.search import duplicates
-from memoria.search.reader import Hit
+from memoria.search.hit import Hit
 
 log = logging.getLogger(__name__)
 

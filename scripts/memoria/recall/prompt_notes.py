@@ -15,6 +15,7 @@ from memoria.base import exclude, fence, project
 from memoria.capture import hook
 from memoria.recall.shown_notes import Note, ShownNotes
 from memoria.search import reader, tokens
+from memoria.search.hit import Hit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,13 +76,13 @@ def _asks(prompt: str) -> bool:
     return not (first[0].startswith("/") and "/" not in first[0][1:])
 
 
-def _found(parts: list[str], event: hook.Event, settings: Settings, paths: Paths) -> list[reader.Hit]:
+def _found(parts: list[str], event: hook.Event, settings: Settings, paths: Paths) -> list[Hit]:
     own = project.of(event.cwd, settings.split_worktrees).key
     with reader.Finder(paths.index, candidates=CANDIDATES) as finder:
         return searched(finder, parts, prefer=own)
 
 
-def searched(finder: reader.Finder, parts: list[str], prefer: str = "") -> list[reader.Hit]:
+def searched(finder: reader.Finder, parts: list[str], prefer: str = "") -> list[Hit]:
     """The documents that fit a prompt, or one of its ``parts``, best first; a word or two are no part to go by."""
     several = [part for part in parts if len(tokens.of_query(part)) >= WORDS] if len(parts) > 1 else []
     return finder.search(" ".join(parts), limit=4 * NOTES, prefer=prefer, kinds=KINDS, parts=several)
@@ -138,7 +139,7 @@ def _windows(words: list[str], places: list[int]) -> list[str]:
     return list(dict.fromkeys(" ".join(words[span[0] : span[-1] + 1]) for span in spans))
 
 
-def _chosen(hits: list[reader.Hit], given: ShownNotes, session: str) -> list[reader.Hit]:
+def _chosen(hits: list[Hit], given: ShownNotes, session: str) -> list[Hit]:
     """The hits that come near the best and are news to the model; its own session's are, once it was compacted."""
     if not hits:
         return []
@@ -148,7 +149,7 @@ def _chosen(hits: list[reader.Hit], given: ShownNotes, session: str) -> list[rea
     return [hit for hit in hits if hit.fit >= enough and hit.key not in keys and not (own and hit.session == own)]
 
 
-def _told(hits: list[reader.Hit], prompt: str) -> tuple[list[Note], str]:
+def _told(hits: list[Hit], prompt: str) -> tuple[list[Note], str]:
     """As many whole notes as there is room for, and the text that holds them."""
     room = MAX_CHARS - len(INTRO) - len(fence.fenced("memoria-notes", "")) - 2
     notes: list[Note] = []
@@ -162,7 +163,7 @@ def _told(hits: list[reader.Hit], prompt: str) -> tuple[list[Note], str]:
     return notes, INTRO + "\n" + fence.fenced("memoria-notes", "\n".join(rows)) + "\n"
 
 
-def _row(hit: reader.Hit) -> str:
+def _row(hit: Hit) -> str:
     """``- [kind, day, project] title: text (source)``; neutral already, so that fencing does not lengthen it."""
     text = _line(hit.passages[0], NOTE_CHARS) if hit.passages else ""
     if not text:

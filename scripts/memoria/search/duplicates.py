@@ -10,7 +10,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from memoria.search.reader import Hit
+    from memoria.search.hit import Hit
 
 SAME = 0.7  # shared share of neighbouring words (Jaccard); "tabs, not spaces" and "spaces, not tabs" share none
 KINDS = ("article", "entry", "fact")  # an archived turn is the proof of what they say

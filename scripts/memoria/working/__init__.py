@@ -1,15 +1,16 @@
 """Working memory: what an agent holds in mind during a session, kept through compaction, crash and machine.
 
-The rooms of this package::
+The modules of this package::
 
     memory          WorkingMemory: values, task state, scratchpad, checkpoints, in terms of a store's records
     scope           whose memory it is: agent, project, session
     store           the protocol of a store, and the shapes that pass through it
     changes         writes that build on what stands there, as pure functions
-    memory_store    inside one process            sqlite_store    one file, many processes (the default)
-    redis_store     many machines                 failover_store  Redis, and the embedded store while it is away
-    opening         which of them the settings name
-    observe         what a transcript says of the task, and the block "where you were"
+    sqlite_store    one file, many processes (the default)
+    redis_store     many machines
+    failover_store  Redis, and the embedded store while it is away
+    factory         which of them the settings name
+    task_reading    what a transcript says of the task, and the block "where you were"
 
 None of them knows a model, a hook or the wiki.
 """
