@@ -38,6 +38,36 @@ def test_a_jobs_content_never_changes_on_its_way(spool: Spool) -> None:
     assert spool.jobs() == []
 
 
+def test_a_job_is_durable_when_it_is_added_the_file_before_the_rename_and_the_folder_after_it(
+    spool: Spool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cursor moves on the strength of this: after a power cut the job must be there, whole, under its name."""
+    steps: list[tuple[str, str]] = []
+    rename, fsync = os.rename, os.fsync
+    places = {os.stat(box).st_ino: Path(box).name for box in (spool.tmp, spool.new, spool.cur, spool.failed)}
+
+    def renaming(source: str, target: str) -> None:
+        rename(source, target)
+        steps.append(("rename", Path(target).parent.name))
+
+    def syncing(descriptor: int) -> None:
+        steps.append(("fsync", places.get(os.fstat(descriptor).st_ino, "job")))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "rename", renaming)
+    monkeypatch.setattr(os, "fsync", syncing)
+    job = Job(spool.add(HEADER, b"x\n"))
+    assert steps == [("fsync", "job"), ("rename", "new"), ("fsync", "new")]
+    for move, box in ((spool.claim, "cur"), (spool.release, "new")):
+        steps.clear()
+        move(job)
+        assert steps == [("rename", box), ("fsync", box)]
+    spool.claim(job)
+    steps.clear()
+    spool.acknowledge(job)
+    assert steps == [("fsync", "cur")]
+
+
 def test_a_job_that_was_not_renamed_is_not_there(spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(os, "rename", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))

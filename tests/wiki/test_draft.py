@@ -135,6 +135,33 @@ def test_another_thing_gets_its_own_page(wiki: Wiki, title: str) -> None:
     assert draft.created == ["concepts/new-thing"]
 
 
+def linked(draft: Draft, slug: str) -> set[str]:
+    """The articles that an article links; its sources, which are daily logs, do not count."""
+    return {link.target for link in draft.articles[slug].links if not link.target.startswith("daily/")}
+
+
+def test_an_article_links_two_others_when_they_exist_although_the_model_named_none(wiki: Wiki) -> None:
+    ports = [page(name, claim(f"The port of {name} is 8080", "a1")) for name in ("alder", "birch", "cedar")]
+    draft = take(wiki, [OLD], *ports)
+    assert linked(draft, "concepts/alder") == {"concepts/birch", "concepts/cedar"}
+    write(wiki, draft)
+    near = ("concepts/cedar", "concepts/birch", "concepts/alder")
+    later = take(wiki, [NEW], page("dune", claim("The port is 9090", "b2")), near=near)
+    assert linked(later, "concepts/dune") == {"concepts/cedar", "concepts/birch"}, "the best two, and no more"
+
+
+def test_an_article_the_model_gave_one_link_is_given_a_second_and_one_with_two_none(wiki: Wiki) -> None:
+    names = ("alder", "birch", "cedar", "dune")
+    draft = take(wiki, [OLD], *(page(name, claim(f"The port of {name} is 8080", "a1")) for name in names))
+    write(wiki, draft)
+    near = tuple(f"concepts/{name}" for name in names)
+    one = take(wiki, [NEW], page("elm", claim("The port is 9090", "b2"), related=("concepts/dune",)), near=near)
+    assert linked(one, "concepts/elm") == {"concepts/dune", "concepts/alder"}
+    both = ("concepts/dune", "concepts/cedar")
+    two = take(wiki, [NEW], page("fir", claim("The port is 9090", "b2"), related=both), near=near)
+    assert linked(two, "concepts/fir") == set(both)
+
+
 def test_links_resolve_or_are_not_written(wiki: Wiki) -> None:
     one = page("one", claim("The port is 8080", "a1"), related=("two", "nowhere", "one"))
     draft = take(wiki, [OLD], one, page("two", claim("For now", "a1")))
