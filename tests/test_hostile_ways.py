@@ -184,7 +184,7 @@ def pulled(machine: Machine) -> None:
                 "tags": SHORT.format("tag"),
             }
         )
-        done = Sync(home, Server(server.url, KEY), Path(machine.paths.state, "sync.lock")).run(full=True)
+        done = Sync(home, Server(server.url, KEY), Path(machine.paths.sync_lock)).run(full=True)
         assert done.pulled == 1, done
 
 

@@ -111,7 +111,7 @@ class World:
         """Nothing waits and everything written is compiled."""
         if Spool(self.paths.spool).jobs() or not Path(self.paths.ledger).exists():
             return False
-        ledger = Ledger(Path(self.paths.ledger))
+        ledger = Ledger.of(self.paths)
         try:
             return ledger.counts()["uncompiled"] == 0
         finally:

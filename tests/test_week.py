@@ -131,7 +131,7 @@ def test_a_week_ends_right_in_store_logs_page_search_and_server(person: Person) 
     assert f"- [correction, made again] {PNPM} (said 2 times, last 2026-11-18)" in page
 
     person.says(a_fact(PNPM, day=3, project=BLOG))  # Thursday: seen in a second project, and offered
-    assert f"learned promote {live.id}" in Path(person.home.paths.state, "notice").read_text("utf-8")
+    assert f"learned promote {live.id}" in Path(person.home.paths.notice).read_text("utf-8")
     assert person.in_store(BLOG) == [PNPM]
     assert person.everywhere()
     assert person.everywhere(BLOG)
@@ -149,7 +149,7 @@ def test_a_week_ends_right_in_store_logs_page_search_and_server(person: Person) 
         person.evening(kept)
     assert person.in_store() == ["Use pnpm 9 for packages, not npm."]
     assert person.everywhere()
-    Path(person.home.paths.state, "learned.db").unlink()  # the store agrees with the logs alone
+    Path(person.home.paths.facts).unlink()  # the store agrees with the logs alone
     with Keeper.at(person.home) as kept:
         (again,) = kept.store.facts()
         assert (again.id, again.project, again.seen, again.kind) == (live.id, GLOBAL, 3, "correction")

@@ -69,7 +69,7 @@ class World:
 
     def checkpoints(self, session: str) -> list[Checkpoint]:
         async def look() -> list[Checkpoint]:
-            store = SqliteStore(Path(self.paths.state, "working.db"))
+            store = SqliteStore(Path(self.paths.working))
             async with await WorkingMemory.for_session(session, store=store) as memory:
                 return await memory.list_checkpoints()
 

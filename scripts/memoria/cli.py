@@ -15,7 +15,6 @@ import os
 import sqlite3
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from types import ModuleType
 
 from memoria import __version__
@@ -140,9 +139,7 @@ def _log_to(home: Home) -> None:
     logging.raiseExceptions = False  # else each line that a full disk refuses is a traceback on stderr
     handler: logging.Handler
     try:
-        handler = _PrivateLog(
-            Path(home.paths.log, "memoria.log"), maxBytes=home.settings.log_bytes, backupCount=1, encoding="utf-8"
-        )
+        handler = _PrivateLog(home.paths.memoria_log, maxBytes=home.settings.log_bytes, backupCount=1, encoding="utf-8")
     except OSError:
         handler = logging.NullHandler()  # without any, warnings would go to stderr
     handler.setFormatter(_OneLine("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))

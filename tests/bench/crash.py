@@ -238,7 +238,7 @@ class World:
     def _uncompiled(self) -> int:
         if not Path(self.paths.ledger).exists():
             return 0
-        ledger = Ledger(Path(self.paths.ledger))
+        ledger = Ledger.of(self.paths)
         try:
             return ledger.counts()["uncompiled"]
         finally:
@@ -274,7 +274,7 @@ class World:
         written = [fact for day in daily.days() for fact in Lines(daily).read(day)]
         text = "".join(path.read_text(encoding="utf-8") for path in Path(self.paths.daily).glob("*.md"))
         spoken = RULES[: len(self.sessions)]
-        with Store(Path(self.paths.state, "learned.db")) as store:
+        with Store(Path(self.paths.facts)) as store:
             stored = store.facts(live=False)
         return sum(text.count(f"] {rule} ^l-") != 1 for rule in spoken) + int(
             sorted(fact.id for fact in stored) != sorted(fact.id for fact in written)
@@ -282,7 +282,7 @@ class World:
 
     def torn_wiki(self) -> int:
         """How many signs there are that the wiki is neither the old one nor the new one; a journal makes it whole."""
-        if Path(self.paths.state, "undo", "journal.json").exists():
+        if Path(self.paths.undo, "journal.json").exists():
             return 0
         wiki = Wiki.of(self.paths)
         sources = [

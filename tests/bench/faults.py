@@ -341,7 +341,7 @@ def _compiled_world(world: World) -> None:
 def _refused(world: World, done: Done) -> bool:
     """Whether the last run said so, or wrote it in one of its logs, which are begun anew by that."""
     told = done.err + done.out
-    for path in (*Path(world.paths.log).glob("*.log"), Path(world.paths.log, "worker.out")):
+    for path in (*Path(world.paths.log).glob("*.log"), Path(world.paths.worker_output)):
         if path.exists():
             told += path.read_text(encoding="utf-8", errors="replace")
             path.write_text("", encoding="utf-8")

@@ -250,7 +250,7 @@ def forged(room: Room) -> Iterator[str]:
         path.stem: {turn.key for turn in Reader().read(path.read_bytes().splitlines(True))}
         for path in room.shelf.glob("*.jsonl")
     }
-    log = Path(room.paths.log, "memoria.log").read_text(encoding="utf-8", errors="replace")
+    log = Path(room.paths.memoria_log).read_text(encoding="utf-8", errors="replace")
     reported = set(re.findall(r"INFO memoria\.\S+: entry ([0-9a-z]{8}):", log))
     ids: list[str] = []
     keys: Counter[str] = Counter()
@@ -342,7 +342,7 @@ def left_behind(room: Room) -> Iterator[str]:
         with contextlib.suppress(OSError):
             if home in path.read_bytes():
                 yield f"still runs: {(path.parent / 'cmdline').read_bytes().replace(bytes(1), b' ')[:200]!r}"
-    for folder in (room.project, Path(room.paths.state, "claude")):
+    for folder in (room.project, Path(room.paths.client_cwd)):
         yield from (f"a tool was at work: {path}" for path in folder.glob("*"))
     for path in Path(room.paths.log).glob("*"):
         text = path.read_text(encoding="utf-8", errors="replace")

@@ -35,7 +35,7 @@ def learn(home: Home, *facts: Fact) -> None:
 
 def page(home: Home, project: str = SHOP) -> str:
     """The project's page as the worker prepares it."""
-    ledger = Ledger(Path(home.paths.ledger))
+    ledger = Ledger.of(home.paths)
     DailyLog.of(home.paths).refresh(ledger)
     ledger.close()
     with Keeper.at(home) as keeper:
@@ -159,7 +159,7 @@ def test_branch_and_files_of_the_last_sessions_choose_the_articles(home: Home) -
         "k1", "assistant", "Done.", tools=("Edit /home/me/shop/cents/rounding.py: half_up",),
         cwd="/home/me/shop", branch="feature/wombat-release",
     )  # fmt: skip
-    Archive(Path(home.paths.archive), 1_000_000).keep(made.id, made.day, [turn])
+    Archive.of(home.paths, 1).keep(made.id, made.day, [turn])
     first = page(home)
     assert set(re.findall(r"\[\[concepts/([\w-]+)", first)[:2]) == {"rounding", "wombat-release"}
     assert page(home) == first
@@ -168,7 +168,7 @@ def test_branch_and_files_of_the_last_sessions_choose_the_articles(home: Home) -
 def test_a_fact_that_returned_in_a_second_project_is_offered_once_and_accepted_by_one_command(
     home: Home, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    notice = Path(home.paths.state, "notice")
+    notice = Path(home.paths.notice)
     first = a_fact("Use pnpm, not npm.")
     learn(home, first)
     page(home)

@@ -35,7 +35,7 @@ def settings(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> Settings:
 
 
 def starting(paths: Paths) -> Path:
-    return Path(paths.state, "worker.starting")
+    return Path(paths.starting("worker"))
 
 
 def test_a_started_process_outlives_the_end_of_its_parents_whole_group(paths: Paths, tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_a_started_process_outlives_the_end_of_its_parents_whole_group(paths: Pa
     assert found["env"]["CLAUDE_INVOKED_BY"] == "memoria"
     assert found["env"]["KEPT"] == "yes"
     assert not {"CLAUDECODE", "PYTHONPATH"} & set(found["env"])
-    assert "cannot run /nowhere/python" in Path(paths.log, "worker.out").read_text(encoding="utf-8")
+    assert "cannot run /nowhere/python" in Path(paths.worker_output).read_text(encoding="utf-8")
 
 
 def test_a_worker_starts_also_where_its_log_cannot_be_written(paths: Paths, tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def witness(paths: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ca
     monkeypatch.setenv("MEMORIA_PYTHON", str(python))
     monkeypatch.setenv("MEMORIA_SPAWNS_PER_MIN", "1")
     monkeypatch.setattr(detach, "MINUTE_S", 1.0)
-    Path(paths.state, "spawns").write_bytes(b".")  # this minute's is taken
+    Path(paths.spawns("worker")).write_bytes(b".")  # this minute's is taken
     limited = spawn_rate.may_spawn
     monkeypatch.setattr(
         spawn_rate, "may_spawn", lambda path, limit, now: limited(path, limit, Path(path).stat().st_mtime)
@@ -166,7 +166,7 @@ def test_a_start_beyond_the_limit_leaves_one_worker_that_waits_and_a_storm_leave
     assert told[0].startswith("worker starts when the minute is over")
     assert set(told[1:]) == {"worker waits for the minute to end"}
     wait_for(lambda: witness() == 1)
-    assert not Path(paths.state, "worker.late").exists()
+    assert not Path(paths.worker_late).exists()
     monkeypatch.setattr(detach, "MINUTE_S", 0.2)
     assert detach.start_worker(settings, paths).startswith("worker starts when"), "one that is done is not waited for"
     wait_for(lambda: witness() == 2)
@@ -174,13 +174,13 @@ def test_a_start_beyond_the_limit_leaves_one_worker_that_waits_and_a_storm_leave
 
 def test_a_waiting_worker_that_was_killed_is_replaced(paths: Paths, witness: Callable[[], int]) -> None:
     settings = Settings.load()
-    Path(paths.state, "worker.late").write_text("99999999")
+    Path(paths.worker_late).write_text("99999999")
     assert detach.start_worker(settings, paths).startswith("worker starts when")
     wait_for(lambda: witness() == 1)
 
 
 def test_an_observer_beyond_the_limit_is_left_to_the_next_hook(paths: Paths, witness: Callable[[], int]) -> None:
-    Path(paths.state, "spawns.observer").write_bytes(b".")
+    Path(paths.spawns("observer")).write_bytes(b".")
     assert "the next hook" in detach.start_observer(Settings.load(), paths)
     assert not Path(paths.state, "observer.late").exists()
     assert witness() == 0

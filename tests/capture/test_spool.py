@@ -44,7 +44,7 @@ def test_a_job_is_durable_when_it_is_added_the_file_before_the_rename_and_the_fo
     """A cursor moves on the strength of this: after a power cut the job must be there, whole, under its name."""
     steps: list[tuple[str, str]] = []
     rename, fsync = os.rename, os.fsync
-    places = {os.stat(box).st_ino: Path(box).name for box in (spool.tmp, spool.new, spool.cur, spool.failed)}
+    places = {Path(box).stat().st_ino: Path(box).name for box in (spool.tmp, spool.new, spool.cur, spool.failed)}
 
     def renaming(source: str, target: str) -> None:
         rename(source, target)

@@ -31,7 +31,7 @@ def wiki() -> WikiHome:
 
 
 def counts(wiki: WikiHome) -> dict[str, int]:
-    ledger = Ledger(Path(wiki.home.paths.ledger))
+    ledger = Ledger.of(wiki.home.paths)
     try:
         return ledger.counts()
     finally:
@@ -39,7 +39,7 @@ def counts(wiki: WikiHome) -> dict[str, int]:
 
 
 def notes(wiki: WikiHome, kind: str) -> list[str]:
-    ledger = Ledger(Path(wiki.home.paths.ledger))
+    ledger = Ledger.of(wiki.home.paths)
     try:
         return [note[3] for note in ledger.notes(kind)]
     finally:

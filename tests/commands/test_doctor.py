@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from memoria import cli
+from memoria.base.paths import Paths
 from memoria.briefing import notices
 from memoria.capture.spool import Spool
 from memoria.commands import doctor
@@ -102,7 +103,7 @@ def test_hooks_of_a_clone_that_has_gone_are_broken(home: Home, tmp_path: Path) -
 
 def test_hooks_that_do_not_fire_any_more_are_broken(home: Home, client: Shelf) -> None:
     assert levels(doctor._firing(home)) == [NOTE]
-    log = Path(home.paths.log, "hook.log")
+    log = Path(home.paths.hook_log)
     log.write_text(time.strftime("%Y-%m-%dT%H:%M:%SZ Stop s spooled\n", time.gmtime(time.time() - DAY)))
     assert levels(doctor._firing(home)) == [OK]
     client.session(1, age_s=HOUR)
@@ -225,20 +226,20 @@ def test_a_hook_that_fails_the_rehearsal_is_broken(home: Home, monkeypatch: pyte
     assert "no such module" in one(doctor._rehearsal(home), BROKEN).text
 
 
-def test_a_line_for_the_user_is_left_once_for_each_kind_until_it_changes(tmp_path: Path) -> None:
-    notice = tmp_path / "notice"
-    assert notices.tell(tmp_path, "failure", "the model\nis away")
-    assert not notices.tell(tmp_path, "failure", "the model is away")
-    assert notices.tell(tmp_path, "deferred", "it waits")
+def test_a_line_for_the_user_is_left_once_for_each_kind_until_it_changes(paths: Paths) -> None:
+    notice = Path(paths.notice)
+    assert notices.tell(paths, "failure", "the model\nis away")
+    assert not notices.tell(paths, "failure", "the model is away")
+    assert notices.tell(paths, "deferred", "it waits")
     assert notice.read_text() == "the model is away\nit waits\n"
-    assert notices.tell(tmp_path, "failure", "the model is gone")
+    assert notices.tell(paths, "failure", "the model is gone")
     assert notice.read_text() == "it waits\nthe model is gone\n", "the newer line takes the place of the older"
     notice.unlink()  # said
-    assert not notices.tell(tmp_path, "failure", "the model is gone")
+    assert not notices.tell(paths, "failure", "the model is gone")
     assert not notice.exists()
-    notices.clear(tmp_path, "failure")
-    assert notices.tell(tmp_path, "failure", "the model is gone")
-    notices.clear(tmp_path, "failure")
+    notices.clear(paths, "failure")
+    assert notices.tell(paths, "failure", "the model is gone")
+    notices.clear(paths, "failure")
     assert not notice.exists()
-    (tmp_path / "told.json").write_text("[")
-    assert notices.tell(tmp_path, "failure", "the model is gone")
+    Path(paths.notices_given).write_text("[")
+    assert notices.tell(paths, "failure", "the model is gone")

@@ -425,9 +425,9 @@ def test_a_title_of_several_lines_forges_none_of_the_log(bench: Bench) -> None:
     Path(bench.base, "answers.json").write_text(json.dumps({"flush": [{**ANSWER, "title": title}]}), encoding="utf-8")
     bench.job(exchange(1))
     assert cli.main(["flush"]) == 0
-    said = Path(bench.home.paths.log, "memoria.log").read_text(encoding="utf-8")
+    said = Path(bench.home.paths.memoria_log).read_text(encoding="utf-8")
     assert len([row for row in said.splitlines() if "memoria.flushing.session: entry " in row]) == 1
-    ledger = Ledger(Path(bench.home.paths.ledger))
+    ledger = Ledger.of(bench.home.paths)
     assert "\n" not in next(iter(ledger.entries())).title
     ledger.close()
     root = logging.getLogger("memoria")
@@ -459,7 +459,7 @@ def test_a_job_that_is_tried_again_by_hand_has_all_its_tries(bench: Bench) -> No
     bench.set("MEMORIA_RETRY_S", "0")
     flush.command(Namespace(retry_failed=True, now=False), bench.home)
     assert (bench.waiting(), bench.failed()) == ([name], [])
-    assert Ledger(Path(bench.home.paths.ledger)).tries(name)[0] == 1
+    assert Ledger.of(bench.home.paths).tries(name)[0] == 1
 
 
 def test_a_queued_prompt_that_stands_nowhere_else_is_kept(bench: Bench) -> None:
@@ -503,7 +503,7 @@ def test_one_model_call_at_a_time(bench: Bench) -> None:
     verb = Flush.of(bench.home)
     bench.opened.append(verb)
     verb.model.model = model = Scripted([ANSWER])
-    with locks.waiting(Path(bench.home.paths.state, "model.lock")):
+    with locks.waiting(Path(bench.home.paths.model_lock)):
         ledger_owner = threading.Thread(target=lambda: _run_elsewhere(bench, model))
         ledger_owner.start()
         time.sleep(0.3)

@@ -78,7 +78,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     log = Path(home.paths.daily, f"{DAY}.md")
     log.write_text(log.read_text().replace("turns=k01aa", "turns=" + ".".join(turn.key for turn in turns)))
     second = entry(home, "01bb", "Deploy", context=f"{PLAIN}.", session="s2", project_key="ship-bbbbbb")
-    Archive(Path(home.paths.archive), 1_000_000).keep("01aa", DAY, turns)
+    Archive.of(home.paths, 1).keep("01aa", DAY, turns)
     article(home, "concepts/merger", "Merger", (f"{SECRET}.", "01aa"), related=("concepts/deploys",))
     article(
         home, "concepts/deploys", "Deploys", (f"{SECRET}, so no deploys then.", "01aa"), (PLAIN, "01bb"),
@@ -88,7 +88,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     wiki = Wiki.of(home.paths)
     page = wiki.path("concepts/deploys")
     was = page.read_bytes()
-    Transactions(wiki.folder, Path(home.paths.state, "undo")).commit(
+    Transactions.of(home.paths).commit(
         {"concepts/deploys.md": was + f"\n## My notes\n\n- [[concepts/merger|{SECRET}]]\n- Mine.\n".encode()},
         {"concepts/deploys.md": digest(was)}, "x",
     )  # fmt: skip
@@ -103,7 +103,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     job(home, TOLD + LATER)
     asyncio.run(_in_mind(home))
     _caches(home)
-    Path(home.paths.log, "memoria.log").write_text(f"entry 01aa: About Quaggasoft\n{SECRET}\nharmless\n")
+    Path(home.paths.memoria_log).write_text(f"entry 01aa: About Quaggasoft\n{SECRET}\nharmless\n")
     assert len(holding(home, "quaggasoft")) >= 10
     return home
 
@@ -120,7 +120,7 @@ async def _in_mind(home: Home) -> None:
 
 
 def _caches(home: Home) -> None:
-    ledger = Ledger(Path(home.paths.ledger))
+    ledger = Ledger.of(home.paths)
     DailyLog.of(home.paths).refresh(ledger)
     ledger.mark_compiled(["01aa", "01bb"])
     ledger.note("refused", "01aa", f"not in the source: {SECRET}")
@@ -186,7 +186,7 @@ def test_what_rests_on_other_entries_stays(home: Home) -> None:
     assert wiki.get("concepts/merger") is None
     with Keeper.of(home.paths, home.zone) as keeper:
         assert [event.content for event in keeper.store.facts()] == [KEPT_FACT]
-    log = Path(home.paths.log, "memoria.log").read_text()
+    log = Path(home.paths.memoria_log).read_text()
     assert "harmless" in log
     snapshot = Snapshot(home, DAY)
     assert [finding for finding in lint.findings(snapshot) if finding.severity == lint.ERROR] == []
@@ -197,7 +197,7 @@ def test_a_text_takes_single_lines_and_leaves_the_rest_of_the_entry(home: Home) 
     gone(home, "merger with quaggasoft closes")
     (first, _) = DailyLog.of(home.paths).entries(DAY)
     assert (first.id, first.context, first.lessons) == ("01aa", "", ("Quaggasoft is secret.",))
-    assert len(Archive(Path(home.paths.archive), 1_000_000).turns("01aa") or []) == 1
+    assert len(Archive.of(home.paths, 1).turns("01aa") or []) == 1
     taken_in_again(home, "offline")
     gone(home, "merger with quaggasoft closes")
 
@@ -232,7 +232,7 @@ def test_an_article_goes_with_the_links_to_it_and_the_steps_that_could_be_undone
     wiki = Wiki.of(home.paths)
     assert wiki.slugs() == ["concepts/deploys"]
     assert "concepts/merger" not in "".join(path.read_text() for path in wiki.folder.rglob("*.md"))
-    assert Transactions(wiki.folder, Path(home.paths.state, "undo")).steps() == []
+    assert Transactions.of(home.paths).steps() == []
 
 
 def test_the_memory_server_is_told_and_only_of_the_number(home: Home) -> None:
@@ -280,7 +280,7 @@ def _broken(*_: object) -> None:
 def test_a_tombstone_holds_ids_alone_and_a_lost_ledger_learns_of_it(home: Home) -> None:
     run(forget, home, "01aa", "--yes")
     Path(home.paths.ledger).unlink()
-    ledger = Ledger(Path(home.paths.ledger))
+    ledger = Ledger.of(home.paths)
     DailyLog.of(home.paths).refresh(ledger)
     ((ident, keys),) = [stone for stone in DailyLog.of(home.paths).forgotten(DAY) if stone[0] != "-"]
     assert (ident, len(keys)) == ("01aa", 2)

@@ -176,7 +176,7 @@ def test_jobs_that_a_killed_run_left_are_taken_up_though_nothing_else_is_to_be_d
 ) -> None:
     client.session(1, age_s=3 * DAY)
     assert "There is nothing to bring in" not in ingest("--dry-run")[1]
-    ledger = Ledger(Path(home.paths.ledger))
+    ledger = Ledger.of(home.paths)
     receipt = Receipt(home, ledger, Spool(home.paths.spool))
     (found,) = client_files.transcripts(client_files.folder(os.environ))
     receipt.capture(receipt.account(found), "Ingest")
@@ -209,7 +209,7 @@ def test_what_the_budget_does_not_allow_waits_and_is_said(
     assert "daily_budget_usd" in said
     done = len(entries(home))
     assert 0 < done < 6
-    notice = Path(home.paths.state, "notice").read_text()
+    notice = Path(home.paths.notice).read_text()
     assert "daily_budget_usd" in notice
     monkeypatch.setenv("MEMORIA_DAILY_BUDGET_USD", "0")
     monkeypatch.setenv("MEMORIA_CALL_BUDGET_USD", "0")

@@ -157,7 +157,7 @@ def test_mending_mends_what_is_safe_and_can_be_undone(home: Home, capsys: pytest
     assert "Lost" not in after
     assert "99zz" not in after
     assert "concepts/worker-lock" in page(home, "concepts/deploys").read_text()
-    Transactions(Path(home.paths.knowledge), Path(home.paths.state, "undo")).undo()
+    Transactions.of(home.paths).undo()
     assert page(home).read_text() == before
 
 

@@ -49,7 +49,7 @@ def test_what_waits_and_what_failed_is_named_with_the_reason(home: Home, capsys:
 def test_why_turns_are_not_judged_now_is_said(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["status"]) == 0
     assert "judging" not in capsys.readouterr().out
-    ledger = Ledger(Path(home.paths.ledger))
+    ledger = Ledger.of(home.paths)
     ledger.failed(["judge"], counted=True, not_before=time.time() + 60, reason="overloaded")
     ledger.close()
     assert main(["status"]) == 0
@@ -57,7 +57,7 @@ def test_why_turns_are_not_judged_now_is_said(home: Home, capsys: pytest.Capture
 
 
 def test_the_json_holds_every_fact(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
-    ledger = Ledger(Path(home.paths.ledger))
+    ledger = Ledger.of(home.paths)
     ledger.record(Booked("e1", "2026-11-18", "s", "p-1", "A title", ("k1", "k2")))
     ledger.book(Call("flush", "claude:haiku", "p-1", "ok", 1000, 200, 0.002, 1.5))
     ledger.book(Call("flush", "claude:haiku", "p-1", "BadAnswerError", 1000, 200, 0.002, 1.5))
@@ -73,7 +73,7 @@ def test_the_json_holds_every_fact(home: Home, capsys: pytest.CaptureFixture[str
 
 
 def test_costs_are_told_by_call_by_day_and_by_project(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
-    ledger = Ledger(Path(home.paths.ledger))
+    ledger = Ledger.of(home.paths)
     ledger.book(Call("flush", "claude:haiku", "loom-1", "ok", 1000, 200, 0.002, 1.5))
     ledger.book(Call("flush", "claude:haiku", "loom-1", "ok", 500, 100, 0.001, 1.5))
     ledger.book(Call("compile", "claude:haiku", "tide-2", "BadAnswerError", 700, 0, 0.004, 1.5))
@@ -103,14 +103,14 @@ def test_a_reader_that_has_seen_enough_is_no_fault() -> None:
 
 
 def test_the_last_hook_is_the_last_line_of_its_log(home: Home) -> None:
-    Path(home.paths.log, "hook.log").write_text("2026-11-18T08:00:00Z Stop a\n2026-11-18T09:00:00Z SessionEnd b\n")
+    Path(home.paths.hook_log).write_text("2026-11-18T08:00:00Z Stop a\n2026-11-18T09:00:00Z SessionEnd b\n")
     assert status.gather(home)["last_hook"] == {"time": "2026-11-18T09:00:00Z", "what": "SessionEnd b"}
 
 
 def test_times_are_the_users_own(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("MEMORIA_TZ", "Asia/Tokyo")
     home = Home.open()
-    Path(home.paths.log, "hook.log").write_text("2026-11-18T22:00:00Z SessionEnd b\n")
+    Path(home.paths.hook_log).write_text("2026-11-18T22:00:00Z SessionEnd b\n")
     assert main(["status"]) == 0
     assert "last hook     2026-11-19 07:00  SessionEnd b\n" in capsys.readouterr().out
 

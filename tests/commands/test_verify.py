@@ -123,7 +123,7 @@ def test_the_worker_compares_a_few_transcripts_and_goes_on_where_it_was(
     monkeypatch.setattr(receipt, "SOME_FILES", 2)
     for age in range(5, 0, -1):
         client.session(1, age_s=age * HOUR, name=f"s{age}")
-    ledger, spool = Ledger(Path(home.paths.ledger)), Spool(home.paths.spool)
+    ledger, spool = Ledger.of(home.paths), Spool(home.paths.spool)
     found = [[item.session for item in receipt.check_some(home, ledger, spool)] for _ in range(4)]
     ledger.close()
     assert found == [["s5", "s4"], ["s3", "s2"], ["s1"], []]
@@ -243,7 +243,7 @@ def test_only_a_project_or_a_time_is_accounted_for(
 def test_a_missing_receipt_is_told_once_and_taken_back(
     client: Shelf, home: Home, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    notice = Path(home.paths.state, "notice")
+    notice = Path(home.paths.notice)
     client.session(2)
     verify(capsys)
     assert "4 turns were never captured" in notice.read_text()

@@ -46,7 +46,7 @@ def home(transcript: Path) -> Home:
     made = entry(home, "01aa", "Flush race")
     log = Path(home.paths.daily, f"{DAY}.md")
     log.write_text(log.read_text().replace("turns=k01aa", "turns=" + ".".join(turn.key for turn in turns)))
-    Archive(Path(home.paths.archive), 1_000_000).keep(made.id, DAY, turns)
+    Archive.of(home.paths, 1).keep(made.id, DAY, turns)
     cursor.write(home.paths.cursors, "s1", cursor.Cursor(str(transcript), 1, b""))
     article(home, "concepts/worker-lock", "Worker lock", (CLAIM, "01aa"), ("By hand.", ""))
     return home
@@ -88,7 +88,7 @@ def test_when_the_transcript_is_gone_the_archive_answers(
 
 def test_when_nothing_is_left_that_is_said(home: Home, transcript: Path, capsys: pytest.CaptureFixture[str]) -> None:
     transcript.unlink()
-    Archive(Path(home.paths.archive), 1_000_000).remove("01aa")
+    Archive.of(home.paths, 1).remove("01aa")
     run(why, home, "concepts/worker-lock")
     assert "neither in the transcript nor in the archive" in capsys.readouterr().out
 

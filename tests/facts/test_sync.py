@@ -236,7 +236,7 @@ def test_the_worker_says_once_that_the_key_is_refused_and_takes_it_back(
     monkeypatch.setenv("MEMORY_API_URL", server.url)
     monkeypatch.setenv("MEMORY_API_KEY", "wrong")
     home = Home.open()
-    notice = Path(home.paths.state, "notice")
+    notice = Path(home.paths.notice)
     with Keeper.at(home) as kept:
         kept.take([a_fact("Use pnpm, not npm.")])
         for _ in range(3):
@@ -257,7 +257,7 @@ def test_an_address_that_is_none_stops_no_worker(monkeypatch: pytest.MonkeyPatch
     with Keeper.at(home) as kept:
         kept.take([a_fact("Use pnpm, not npm.")])
     assert run(flush, home) == 0
-    assert "must be an http(s) address" in Path(home.paths.state, "notice").read_text()
+    assert "must be an http(s) address" in Path(home.paths.notice).read_text()
     with Keeper.at(home) as kept:
         assert said(kept) == ["Use pnpm, not npm."]
 

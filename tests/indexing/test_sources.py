@@ -62,7 +62,7 @@ def world(paths: Paths) -> Paths:
 
 
 def archive(paths: Paths) -> Archive:
-    return Archive(Path(paths.archive), 1_000_000)
+    return Archive.of(paths, 1)
 
 
 def turns(*texts: str) -> list[Turn]:
@@ -125,7 +125,7 @@ def test_the_particulars_of_a_fact_are_no_words_of_its_entry(world: Paths) -> No
 
 
 def page_of(paths: Paths, name: str) -> str:
-    daily, ledger = DailyLog.of(paths), Ledger(Path(paths.ledger))
+    daily, ledger = DailyLog.of(paths), Ledger.of(paths)
     daily.refresh(ledger)
     with Index(paths.index) as index:
         sources.refresh(index, paths)

@@ -139,7 +139,7 @@ class Person:
         """What stands in the store, which must be what stands in the daily logs."""
         daily = DailyLog.of(self.home.paths)
         written = [event for day in daily.days() for event in Lines(daily).read(day)]
-        with Store(Path(self.home.paths.state, "learned.db")) as store:
+        with Store(Path(self.home.paths.facts)) as store:
             found = store.facts(live=False)
         assert sorted(event.id for event in found) == sorted(event.id for event in written)
         return found
@@ -407,7 +407,7 @@ def test_a_session_that_begins_with_the_words_of_another_repeats_nothing(person:
 
 def test_one_model_call_at_a_time_whoever_makes_it(person: Person) -> None:
     person.says(flag(1))
-    with locks.waiting(Path(person.home.paths.state, "model.lock")):  # as a compile holds it
+    with locks.waiting(Path(person.home.paths.model_lock)):  # as a compile holds it
         worker = threading.Thread(target=person.work)
         worker.start()
         wait_for(lambda: waits_for_lock(worker))
@@ -442,7 +442,7 @@ def test_an_excluded_project_is_not_judged(person: Person) -> None:
     person.says(flag(1), cwd="/x/secret")
     person.work()
     assert person.model.prompts == []
-    person.says(flag(1), session="own", cwd=str(Path(person.home.paths.state, "claude")))
+    person.says(flag(1), session="own", cwd=str(person.home.paths.client_cwd))
     person.work()
     assert person.model.prompts == [], "a session of memoria's own"
 
@@ -552,7 +552,7 @@ def test_bad_answers_delay_their_own_session_and_end(person: Person) -> None:
 def test_over_the_budget_judging_waits_for_tomorrow_and_is_not_dropped(
     person: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ledger = Ledger(Path(person.home.paths.ledger))
+    ledger = Ledger.of(person.home.paths)
     ledger.book(Call("learn", "scripted", "p", "ok", 1000, 0, 1.0, 1.0))
     ledger.close()
     person.set("MEMORIA_DAILY_BUDGET_USD", "1")
@@ -560,7 +560,7 @@ def test_over_the_budget_judging_waits_for_tomorrow_and_is_not_dropped(
     person.says(flag(1))
     person.work()
     assert person.model.prompts == []
-    waits = Ledger(Path(person.home.paths.ledger))
+    waits = Ledger.of(person.home.paths)
     not_before = waits.tries("judge")[1]
     waits.close()
     midnight = (datetime.now(UTC) + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
@@ -574,7 +574,7 @@ def test_over_the_budget_judging_waits_for_tomorrow_and_is_not_dropped(
 def test_a_judgement_is_booked_like_every_other_call(person: Person) -> None:
     person.says(flag(1))
     person.work()
-    ledger = Ledger(Path(person.home.paths.ledger))
+    ledger = Ledger.of(person.home.paths)
     booked = [(call.task, call.model, call.outcome) for _, call in ledger.calls_since(NOON - timedelta(days=999))]
     ledger.close()
     assert booked == [("learn", "scripted", "ok")]

@@ -58,7 +58,7 @@ class World:
         return json.dumps({"worth_saving": True, "title": "Harbour", "context": "Work.", "learned": [again, news]})
 
     def facts(self) -> list[Fact]:
-        path = Path(self.paths.state, "learned.db")
+        path = Path(self.paths.facts)
         if not path.exists():
             return []
         with Store(path) as store:

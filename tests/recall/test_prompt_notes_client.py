@@ -96,7 +96,7 @@ class World:
     def prepare(self) -> None:
         for number in range(20):
             self.remember(f"knowledge/concepts/other-{number}.md", f"# Tides {number}\n\nTables come from harmonics.\n")
-        daily, ledger = DailyLog.of(self.paths), Ledger(Path(self.paths.ledger))
+        daily, ledger = DailyLog.of(self.paths), Ledger.of(self.paths)
         daily.refresh(ledger)
         with Index(self.paths.index) as index:
             sources.refresh(index, self.paths)

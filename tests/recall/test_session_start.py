@@ -49,7 +49,7 @@ def test_a_page_never_exceeds_what_the_client_shows(client: Client) -> None:
 
 def test_a_notice_is_said_once_and_beside_the_page(client: Client) -> None:
     page(client, "global", "elsewhere")
-    Path(client.paths.state, "notice").write_text("memoria: the model is not logged in.\n", encoding="utf-8")
+    Path(client.paths.notice).write_text("memoria: the model is not logged in.\n", encoding="utf-8")
     output = json.loads(client.fire("SessionStart"))
     assert output["systemMessage"] == "memoria: the model is not logged in."
     assert "additionalContext" in output["hookSpecificOutput"]

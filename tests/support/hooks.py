@@ -85,4 +85,4 @@ class Client:
 
     def log(self) -> str:
         """The hooks' log."""
-        return Path(self.paths.log, "hook.log").read_text(encoding="utf-8")
+        return Path(self.paths.hook_log).read_text(encoding="utf-8")

@@ -16,51 +16,75 @@ if TYPE_CHECKING:
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
 
-class Paths:
-    """The folders and files of one home and its state."""
+SPOOL_BOXES = ("tmp", "new", "cur", "failed")  # below the spool: where a job lies is its state
 
-    __slots__ = (
-        "archive",
-        "cursors",
-        "daily",
-        "hints",
-        "home",
-        "index",
-        "knowledge",
-        "ledger",
-        "log",
-        "observer_lock",
-        "page",
-        "recall",
-        "since",
-        "spool",
-        "state",
-        "version",
-        "where",
-        "worker_lock",
-    )
+
+class Paths:
+    """The folders and files of one home and its state. Every name is written here and nowhere else."""
 
     def __init__(self, home: str, state: str = "") -> None:
         """``state`` defaults to ``<home>/.memoria``."""
         join = os.path.join
         self.home = os.path.abspath(os.path.expanduser(home))
-        self.state = os.path.abspath(os.path.expanduser(state)) if state else join(self.home, ".memoria")
         self.daily = join(self.home, "daily")
         self.knowledge = join(self.home, "knowledge")
-        self.version = join(self.state, "version")
-        self.since = join(self.state, "since")
-        self.spool = join(self.state, "spool")
-        self.cursors = join(self.state, "cursors")
-        self.ledger = join(self.state, "ledger.db")
-        self.index = join(self.state, "index.db")
-        self.page = join(self.state, "page")
-        self.hints = join(self.state, "hints")
-        self.recall = join(self.state, "recall.db")
-        self.archive = join(self.state, "archive")
-        self.where = join(self.state, "where")
-        self.observer_lock = join(self.state, "observer.lock")
-        self.worker_lock = join(self.state, "worker.lock")
-        self.log = join(self.state, "log")
+        self.state = state = os.path.abspath(os.path.expanduser(state)) if state else join(self.home, ".memoria")
+        self.readme = join(state, "README")
+        self.gitignore = join(state, ".gitignore")
+        self.version = join(state, "version")
+        self.since = join(state, "since")
+        # capture
+        self.spool = join(state, "spool")
+        self.cursors = join(state, "cursors")
+        self.where = join(state, "where")
+        # databases
+        self.ledger = join(state, "ledger.db")
+        self.index = join(state, "index.db")
+        self.facts = join(state, "learned.db")
+        self.working = join(state, "working.db")
+        self.article_cache = join(state, "roster.db")
+        self.recall = join(state, "recall.db")
+        # what sessions are told
+        self.page = join(state, "page")
+        self.short_page = join(self.page, "short")
+        self.hints = join(state, "hints")
+        self.notice = join(state, "notice")
+        self.notices_given = join(state, "told.json")
+        self.welcomed = join(state, "welcomed")
+        # kept beside the databases
+        self.archive = join(state, "archive")
+        self.undo = join(state, "undo")
+        self.client_memory = join(state, "client-memory.json")
+        self.facts_outbox = join(state, "outbox", "learned")
+        self.server_outbox = join(state, "outbox", "server")
+        # processes
+        self.worker_lock = join(state, "worker.lock")
+        self.observer_lock = join(state, "observer.lock")
+        self.compile_lock = join(state, "compile.lock")
+        self.daily_lock = join(state, "daily.lock")
+        self.model_lock = join(state, "model.lock")
+        self.sync_lock = join(state, "sync.lock")
+        self.notices_lock = join(state, "told.lock")
+        self.worker_late = join(state, "worker.late")
+        self.client_cwd = join(state, "claude")
+        self.venv = join(state, "venv")
+        self.self_test = join(state, "rehearsal")
+        self.log = join(state, "log")
+        self.hook_log = join(self.log, "hook.log")
+        self.worker_output = join(self.log, "worker.out")
+        self.memoria_log = join(self.log, "memoria.log")
+
+    def starting(self, process: str) -> str:
+        """The file that says that a ``worker`` or ``observer`` was started and has not tried for its lock yet."""
+        return os.path.join(self.state, process + ".starting")
+
+    def spawns(self, process: str) -> str:
+        """The file that counts this minute's starts of a ``worker`` or ``observer``."""
+        return os.path.join(self.state, "spawns" if process == "worker" else "spawns." + process)
+
+    def page_of(self, project: str, *, short: bool = False) -> str:
+        """The prepared page of a project (by key) or ``global``; ``short`` leaves room for where a session stood."""
+        return os.path.join(self.short_page if short else self.page, project + ".md")
 
     @classmethod
     def of(cls, settings: Settings) -> Paths:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 import time
 
+from memoria.base.paths import SPOOL_BOXES
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,21 +28,59 @@ class StateError(Exception):
         self.remedy = remedy
 
 
-README = """This folder is memoria's runtime state. It is yours; nothing in it is sent anywhere.
+README = """This folder is memoria's runtime state. It is yours; nothing in it is sent anywhere. `memoria status` says
+how things stand. Close Claude Code before you delete anything here.
 
-  spool/new      conversation waiting to be summarised (one file a job; `ls` is the status page)
-  spool/cur      being summarised now        spool/failed  given up after several tries, kept for you (see .why)
-  spool/tmp      being written by a hook
-  cursors/       how far each session's transcript has been copied
-  ledger.db      which turns stand in which entry, model calls and what they cost
-  index.db       search index (a cache)      page/         prepared text for new sessions (a cache)
-  where/         which sessions are open, and where each stands (a cache)
-  hints/         which notes each session was given  recall.db  which of them were of use
-  archive/       the kept turns, redacted and compressed
-  log/           what hooks and worker did   version       which state format this is
+Do not delete: what is lost here is lost.
+  spool/               conversation that is in no daily log yet, one file a job; `ls spool/new` is the status page
+  spool/tmp/           being written by a hook
+  spool/new/           waiting to be summarised
+  spool/cur/           being summarised now
+  spool/failed/        given up after several tries, with the reason in a .why file
+  ledger.db            model calls and what they cost; also which turns are in which entry, which is read back
+  archive/             the turns behind each entry, redacted and compressed
+  outbox/              learned facts that could not be written or sent yet
+  outbox/learned/      waiting for the daily log
+  outbox/server/       waiting for the memory server
+  working.db           what each session holds in mind: task, notes, checkpoints
+  since                when memoria was installed, which `memoria verify` counts from
+  version              which format this folder has
 
-Caches and the ledger's list of turns are rebuilt from daily/ and knowledge/ when deleted. Do not delete spool/:
-what lies there is not yet in a daily log. `memoria status` says how things stand.
+May be deleted, at a small price.
+  cursors/             how far each transcript has been copied, and what was said while memoria was off; without
+                       them transcripts are read again, and what was said while it was off is kept
+  learned.db           the learned facts, read back from the daily logs; what was judged is judged again
+  recall.db            which notes were of use; the counts begin anew
+  undo/                what the wiki was before the last compiles; without it `memoria undo` has nothing
+  told.json            what the user was told already, so that it is not said twice
+  notice               what the next session's start tells the user
+  welcomed             says that the first greeting was given
+  hints/               which notes each session was given; without it they may come twice
+  where/               which sessions are open, and where each stands
+  log/                 what hooks and worker did
+  log/hook.log         one line for each hook
+  log/memoria.log      what the worker and the commands did
+  log/worker.out       what the worker printed; a log that has grown long is kept once as <name>.1
+  claude/              the working folder of memoria's own model calls; empty
+  rehearsal/           transcripts that `memoria doctor` played
+  README               this page
+  .gitignore           keeps this folder out of git
+
+Caches: made anew when deleted.
+  index.db             the search index
+  roster.db            one row for each article
+  client-memory.json   which folder of the client belongs to which project
+  page/                prepared text for new sessions
+  page/short/          the same, leaving room for where a session stood
+  venv/                the Python environment of an installed plugin
+
+Locks and counters of running processes; they say nothing once no memoria runs.
+  compile.lock  daily.lock  model.lock  observer.lock  sync.lock  told.lock  worker.lock
+  observer.starting  worker.starting  worker.late  spawns  spawns.observer
+
+SQLite keeps a -wal and a -shm file beside a database that is open: never delete these alone. A file that could not be
+read is set aside as <name>.bak-<time>, guarded by <name>.lock; delete it when you do not need it. A file that ends in
+.tmp was being written; what a killed process left is removed after a day.
 """
 
 
@@ -75,14 +115,25 @@ def make_folders(paths: Paths) -> None:
     """Make whatever folder of the state is missing, 0700."""
     for folder in (paths.state, paths.cursors, paths.page, paths.archive, paths.log, paths.spool, paths.where):
         os.makedirs(folder, mode=0o700, exist_ok=True)
-    for box in ("tmp", "new", "cur", "failed"):
+    for box in SPOOL_BOXES:
         os.makedirs(os.path.join(paths.spool, box), mode=0o700, exist_ok=True)
+
+
+def write_readme(paths: Paths) -> None:
+    """Write the folder's README unless it says the same: an older memoria may have written it."""
+    try:
+        with open(paths.readme, "rb") as file:
+            if file.read() == README.encode():
+                return
+    except FileNotFoundError:
+        pass
+    _write(paths.readme, README)
 
 
 def _make(paths: Paths) -> None:
     make_folders(paths)
-    _write(os.path.join(paths.state, ".gitignore"), "*\n")
-    _write(os.path.join(paths.state, "README"), README)
+    _write(paths.gitignore, "*\n")
+    write_readme(paths)
     if not os.path.exists(paths.since):
         _write(paths.since, f"{int(time.time())}\n")
     _write(paths.version, f"{VERSION}\n")  # last: until it stands, the next caller makes what is missing

@@ -13,6 +13,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from memoria.base import state
 from memoria.base.paths import Paths
 from memoria.briefing import notices
 from memoria.capture.spool import Spool
@@ -37,10 +38,10 @@ def be_modest() -> None:
 
 
 def clean(paths: Paths) -> None:
-    """Remove the temporary files of processes that died."""
+    """Remove the temporary files of processes that died, and bring the state folder's README up to date."""
+    state.write_readme(paths)
     hidden = [
-        (folder, ".*.tmp")
-        for folder in (paths.archive, paths.page, Path(paths.page, "short"), paths.where, paths.knowledge)
+        (folder, ".*.tmp") for folder in (paths.archive, paths.page, paths.short_page, paths.where, paths.knowledge)
     ]
     for folder, pattern in ((Spool(paths.spool).tmp, "*"), (paths.cursors, "*.tmp"), *hidden):
         for path in Path(folder).glob(pattern):
@@ -53,10 +54,9 @@ def clean(paths: Paths) -> None:
 
 def rotate(home: Home) -> None:
     """The logs that hooks and the worker's own output append to keep one old file, as memoria.log does."""
-    for name in ("hook.log", "worker.out"):
-        path = Path(home.paths.log, name)
+    for path in (Path(home.paths.hook_log), Path(home.paths.worker_output)):
         if path.exists() and path.stat().st_size > home.settings.log_bytes:
-            path.replace(path.with_name(name + ".1"))
+            path.replace(path.with_name(path.name + ".1"))
 
 
 def bring_in(keeper: Keeper) -> None:
@@ -95,30 +95,29 @@ def exchange_facts(home: Home, keeper: Keeper) -> None:
         server = Server(settings.memory_api_url, settings.memory_api_key)
     except ExpectedError as error:  # a slip in a setting must not keep pages and wiki from being made
         log.warning("%s", error)
-        notices.tell(Path(home.paths.state), "server", f"memoria: {error} Facts stay on this machine.")
+        notices.tell(home.paths, "server", f"memoria: {error} Facts stay on this machine.")
         return
-    done = Sync(keeper, server, Path(home.paths.state, "sync.lock")).run()
+    done = Sync(keeper, server, Path(home.paths.sync_lock)).run()
     for problem in done.problems:
         log.info("memory server: %s", problem)
     if keeper.denied:
         notices.tell(
-            Path(home.paths.state),
+            home.paths,
             "server",
             "memoria: the memory server refuses the key. Facts stay on this machine until MEMORY_API_KEY is right.",
         )
     else:
-        notices.clear(Path(home.paths.state), "server")
+        notices.clear(home.paths, "server")
 
 
 def tell_user(home: Home, failures: Sequence[str], deferred: Sequence[str]) -> None:
     """Leave a line for the next session's start for each kind of trouble; what is over is taken back."""
-    folder = Path(home.paths.state)
     ends = {
         "failure": (failures, "Nothing is lost; it is tried again later. `memoria status` shows details."),
         "deferred": (deferred, "Nothing is lost. `memoria status` shows what waits."),
     }
     for kind, (texts, end) in ends.items():
         if texts:
-            notices.tell(folder, kind, f"memoria: {texts[0]}. {end}")
+            notices.tell(home.paths, kind, f"memoria: {texts[0]}. {end}")
         elif not Spool(home.paths.spool).jobs():
-            notices.clear(folder, kind)
+            notices.clear(home.paths, kind)

@@ -30,7 +30,7 @@ from memoria.indexing.index import Index
 from memoria.transcripts.archive import Archive, Kept
 from memoria.wiki.article import shown
 from memoria.wiki.article_cache import ArticleCache, Row
-from memoria.wiki.folder import Wiki, slugify
+from memoria.wiki.folder import slugify
 
 log = logging.getLogger(__name__)
 
@@ -52,15 +52,14 @@ SHARE = {"facts": 0.35, "last": 0.25, "open": 0.15}  # most of the page that a s
 class Pages:
     """The prepared pages of one home."""
 
-    folder: Path
+    paths: Paths
     roster: ArticleCache
     archive: Archive
 
     @classmethod
     def of(cls, paths: Paths) -> Pages:
         """The pages of these paths."""
-        roster = ArticleCache(Wiki.of(paths), Path(paths.state, "roster.db"))
-        return cls(Path(paths.page), roster, Archive(Path(paths.archive), 0))
+        return cls(paths, ArticleCache.of(paths), Archive.of(paths))
 
     def prepare(
         self,
@@ -83,7 +82,8 @@ class Pages:
         archived = {kept.entry: kept for kept in self.archive.listed()}
         everywhere = daily.find(booked[-RECENT_ENTRIES:])
         for key in projects:
-            if touched is not None and not {key, GLOBAL}.intersection(touched) and (self.folder / f"{key}.md").exists():
+            concerned = touched is None or {key, GLOBAL}.intersection(touched)
+            if not concerned and Path(self.paths.page_of(key)).exists():
                 continue
             recent = daily.find([entry for entry in booked if entry.project == key][-RECENT_ENTRIES:])
             near = _nearest(index, [key, *self._at_work(recent, archived), *_titles(recent)], key)
@@ -96,7 +96,7 @@ class Pages:
 
     def _clear(self, known: set[str]) -> None:
         """Pages of projects of which nothing is known any more go; a session there starts with the global one."""
-        for path in (*self.folder.glob("*.md"), *self.folder.glob("short/*.md")):
+        for path in (*Path(self.paths.page).glob("*.md"), *Path(self.paths.short_page).glob("*.md")):
             if path.stem not in known:
                 path.unlink(missing_ok=True)
 
@@ -120,17 +120,10 @@ class Pages:
         self, name: str, facts: Sequence[str], recent: list[Entry], articles: list[Row], limit: int
     ) -> None:
         """The page, and one that leaves room for where a session was."""
-        self._write(name, self._page(facts, recent, articles, limit))
-        self._write(f"short/{name}", self._page(facts, recent, articles, limit - MAX_CHARS - 1))
-
-    def _write(self, name: str, page: str) -> None:
-        path = self.folder / f"{name}.md"
-        try:
-            if path.read_text(encoding="utf-8") == page:
-                return
-        except (FileNotFoundError, UnicodeDecodeError):
-            pass
-        files.replace(path, page, mode=0o600)
+        whole = self._page(facts, recent, articles, limit)
+        _write(Path(self.paths.page_of(name)), whole)
+        short = self._page(facts, recent, articles, limit - MAX_CHARS - 1)
+        _write(Path(self.paths.page_of(name, short=True)), short)
 
     def _articles(self) -> list[Row]:
         """The articles, latest first."""
@@ -224,3 +217,12 @@ def _open_items(recent: list[Entry]) -> Iterator[str]:
     for entry in reversed(recent[-5:]):
         for text in entry.action_items:
             yield f"- {text} ({entry.day.isoformat()})"
+
+
+def _write(path: Path, page: str) -> None:
+    try:
+        if path.read_text(encoding="utf-8") == page:
+            return
+    except (FileNotFoundError, UnicodeDecodeError):
+        pass
+    files.replace(path, page, mode=0o600)

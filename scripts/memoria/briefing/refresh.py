@@ -10,7 +10,6 @@ import logging
 import sqlite3
 from collections.abc import Collection
 from contextlib import closing
-from pathlib import Path
 
 from memoria.briefing import notices
 from memoria.briefing.page import Pages
@@ -39,7 +38,7 @@ def renew(home: Home, keeper: Keeper, touched: Collection[str] | None = None) ->
 
 
 def _renew(home: Home, keeper: Keeper, touched: Collection[str] | None) -> None:
-    with closing(Ledger(Path(home.paths.ledger))) as ledger, Index(home.paths.index) as index:
+    with closing(Ledger.of(home.paths)) as ledger, Index(home.paths.index) as index:
         sources.refresh(index, home.paths)
         Pages.of(home.paths).prepare(home.settings.page_chars, ledger, DailyLog.of(home.paths), index, keeper, touched)
         if touched is None:
@@ -52,12 +51,12 @@ def _offer(home: Home, keeper: Keeper) -> None:
     """Leave a line for the next session's start when a fact could hold in every project; gone when none could."""
     offered = keeper.offered()
     if not offered:
-        notices.clear(Path(home.paths.state), "offer")
+        notices.clear(home.paths, "offer")
         return
     latest = max(offered, key=lambda event: (event.last or event.time, event.id))
     more = f" ({len(offered) - 1} more: `memoria learned promote`)" if len(offered) > 1 else ""
     notices.tell(
-        Path(home.paths.state),
+        home.paths,
         "offer",
         f"memoria: said in {len(latest.projects)} projects: “{latest.content[:OFFERED]}”. "
         f"`memoria learned promote {latest.id}` lets it hold in every project{more}.",

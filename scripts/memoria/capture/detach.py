@@ -96,12 +96,12 @@ def start_worker(settings: Settings, paths: Paths) -> str:
 
 
 def _start_one(name: str, script: str, lock: str, settings: Settings, paths: Paths) -> str:
-    starting = os.path.join(paths.state, name + ".starting")
+    starting = paths.starting(name)
     if _is_starting(starting):
         return name + " starting"
     if _is_locked(lock):
         return name + " busy"
-    spawns = os.path.join(paths.state, "spawns" if name == "worker" else "spawns." + name)
+    spawns = paths.spawns(name)
     may = spawn_rate.may_spawn(spawns, settings.spawns_per_min, time.time())
     if not may and (name != "worker" or not hasattr(os, "fork")):
         return f"no {name}: as many as spawns_per_min were started this minute; the next hook starts one"
@@ -125,7 +125,7 @@ def _start_later(ways: list[list[str]], paths: Paths) -> str:
     So a session that ends in a busy minute does not wait for the next hook, which may be days away, and a storm of
     hooks leaves one sleeping process and no more.
     """
-    late = os.path.join(paths.state, "worker.late")
+    late = paths.worker_late
     if _is_starting(late, 2 * MINUTE_S):
         return "worker waits for the minute to end"
     _sign(late, os.O_CREAT)
@@ -163,12 +163,12 @@ def worker_looks(paths: Paths) -> None:
     Before, not after: a hook that relied on this worker has its job on disk by now, so that whoever holds the lock sees
     it in its next look, also when that is another worker.
     """
-    _remove(os.path.join(paths.state, "worker.starting"))
+    _remove(paths.starting("worker"))
 
 
 def observer_looks(paths: Paths) -> None:
     """The same, said by an observer."""
-    _remove(os.path.join(paths.state, "observer.starting"))
+    _remove(paths.starting("observer"))
 
 
 def _remove(path: str) -> None:
@@ -186,8 +186,8 @@ def start(ways: list[list[str]], paths: Paths, note: str = "", wait_s: float = 0
     """
     environment = worker_environment()
     if not places.is_checkout():  # an update replaces a plugin's folder, and with it a .venv inside
-        environment.setdefault("UV_PROJECT_ENVIRONMENT", os.path.join(paths.state, "venv"))
-    output = os.path.join(paths.log, "worker.out")
+        environment.setdefault("UV_PROJECT_ENVIRONMENT", paths.venv)
+    output = paths.worker_output
     if not hasattr(os, "fork"):
         _start_windows(ways[0], environment, output, paths.state)
         return

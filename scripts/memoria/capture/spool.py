@@ -14,6 +14,7 @@ import os
 import time
 
 from memoria.base import failpoints, quickjson
+from memoria.base.paths import SPOOL_BOXES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,9 +54,7 @@ class Spool:
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
-        self.tmp, self.new, self.cur, self.failed = (
-            os.path.join(folder, box) for box in ("tmp", "new", "cur", "failed")
-        )
+        self.tmp, self.new, self.cur, self.failed = (os.path.join(folder, box) for box in SPOOL_BOXES)
 
     def add(self, header: dict[str, object], data: bytes) -> str:
         """Put a job on disk, file and folder synced; returns its name. ``header`` holds event, session, start, end."""

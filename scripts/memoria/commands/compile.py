@@ -36,7 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def command(args: argparse.Namespace, home: Home) -> int:
     """Compile by hand or, with ``--due``, on the worker's behalf; 0 when everything that waited is in the wiki."""
     while True:
-        with locks.held(Path(home.paths.state, "compile.lock")) as mine:
+        with locks.held(Path(home.paths.compile_lock)) as mine:
             if not mine:
                 if args.due:
                     return 0
@@ -66,7 +66,7 @@ def _locked(args: argparse.Namespace, home: Home) -> None:
 
 
 def _is_due_now(home: Home) -> bool:
-    ledger = Ledger(Path(home.paths.ledger))
+    ledger = Ledger.of(home.paths)
     try:
         return _is_due(ledger, home)
     finally:

@@ -81,7 +81,7 @@ class _Demo:
         self._wait(self._is_compiled, "the wiki")
 
     def _is_compiled(self) -> bool:
-        ledger = Ledger(Path(self.paths.ledger))
+        ledger = Ledger.of(self.paths)
         try:
             counts = ledger.counts()
         finally:
@@ -106,4 +106,4 @@ def _say(paths: Paths) -> None:
     for article in wiki.articles():
         print(f"  {wiki.path(article.slug)}  {article.title}")
     print(f"\nStart reading at {Path(paths.knowledge, 'index.md')}")
-    print(f"What the next session would start with: {Path(paths.page, 'global.md')}")
+    print(f"What the next session would start with: {paths.page_of('global')}")

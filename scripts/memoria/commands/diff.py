@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import difflib
 from collections.abc import Iterator
-from pathlib import Path
 
 from memoria.ground.errors import NothingToUndoError
 from memoria.ground.home import Home
@@ -19,7 +18,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def command(args: argparse.Namespace, home: Home) -> int:
     """Print the diff of one step; NothingToUndoError when there is no such step."""
-    transactions = Transactions(Path(home.paths.knowledge), Path(home.paths.state, "undo"))
+    transactions = Transactions.of(home.paths)
     known = transactions.steps()
     if not 1 <= args.step <= len(known):
         raise NothingToUndoError(f"There are {len(known)} kept steps; `memoria undo --list` names them.")

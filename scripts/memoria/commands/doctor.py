@@ -155,7 +155,7 @@ def _declared(file: ClientSettings) -> Finding:
 
 
 def _firing(home: Home) -> Findings:
-    log = Path(home.paths.log, "hook.log")
+    log = Path(home.paths.hook_log)
     try:
         with log.open("rb") as file:
             file.seek(max(0, log.stat().st_size - 16_384))
@@ -304,7 +304,7 @@ def sync_service(folder: Path) -> str:
 def _jobs(home: Home) -> Findings:
     spool = Spool(home.paths.spool)
     waiting, failed = spool.jobs(), spool.jobs(spool.failed)
-    ledger = Ledger(Path(home.paths.ledger))
+    ledger = Ledger.of(home.paths)
     try:
         reasons = [ledger.tries(job.name)[2] for job in waiting]
     finally:
@@ -330,7 +330,7 @@ def _clock(home: Home) -> Findings:
         yield Finding(
             "clock", NOTE, f"there is no time zone {home.settings.tz!r}; the system's is used", "correct MEMORIA_TZ"
         )
-    files = [Path(home.paths.ledger), Path(home.paths.log, "hook.log"), *Path(home.paths.daily).glob("*.md")]
+    files = [Path(home.paths.ledger), Path(home.paths.hook_log), *Path(home.paths.daily).glob("*.md")]
     ahead = max((path.stat().st_mtime for path in files if path.exists()), default=0.0) - time.time()
     local = home.zone.local(clock.now())
     if ahead > 300:
@@ -377,9 +377,10 @@ def _outcome(rehearsal: SelfTest) -> Finding:
 
 
 def _last_words(rehearsal: SelfTest) -> str:
-    for name in ("worker.out", "memoria.log", "hook.log"):
+    paths = rehearsal.paths
+    for path in (paths.worker_output, paths.memoria_log, paths.hook_log):
         try:
-            rows = Path(rehearsal.paths.log, name).read_text(encoding="utf-8", errors="replace").splitlines()
+            rows = Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
         except FileNotFoundError:
             continue
         if rows:
@@ -403,7 +404,7 @@ def _conversation(project: Path) -> Iterator[bytes]:
 
 def _model(home: Home) -> Findings:
     """One short question to the model, within the budget and booked like any other."""
-    ledger = Ledger(Path(home.paths.ledger))
+    ledger = Ledger.of(home.paths)
     started = time.monotonic()
     exchange = {"user": "Is it on?", "assistant": "Yes, it is on.", "tools": [], "errors": [], "notes": []}
     try:

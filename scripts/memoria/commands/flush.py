@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import sys
-from pathlib import Path
 
 from memoria.capture.spool import Spool
 from memoria.daily.ledger import Ledger
@@ -28,7 +27,7 @@ def _retry_failed(home: Home, spool: Spool) -> None:
     """What was set aside waits again, with all its tries and no time to wait out: a person has looked at it."""
     jobs = spool.jobs(spool.failed)
     with contextlib.suppress(LedgerDamagedError):  # the worker begins a new one, and that knows of no tries
-        ledger = Ledger(Path(home.paths.ledger))
+        ledger = Ledger.of(home.paths)
         try:
             ledger.forget_tries(job.name for job in jobs)
         finally:

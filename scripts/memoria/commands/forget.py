@@ -34,7 +34,6 @@ from memoria.indexing.index import Index
 from memoria.transcripts.archive import Archive
 from memoria.wiki.retract import folded, holds
 from memoria.wiki.transaction import Transactions
-from memoria.working.factory import FILE as WORKING
 from memoria.working.factory import open_store
 from memoria.working.scope import session_of
 
@@ -53,7 +52,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def command(args: argparse.Namespace, home: Home) -> int:
     """Show, ask, remove; exit status 1 when something still holds it afterwards or nothing was found."""
     with _alone(home):
-        Transactions(Path(home.paths.knowledge), Path(home.paths.state, "undo")).recover()
+        Transactions.of(home.paths).recover()
         plan = forget_plan.plan(home, " ".join(args.what).strip(), args.kind)
         if plan.is_empty:
             raise ExpectedError(f"nothing is kept about {plan.target!r}; there is nothing to forget.")
@@ -76,7 +75,7 @@ def _alone(home: Home) -> Iterator[None]:
     """No worker and no compile at the same time."""
     with ExitStack() as stack:
         stack.enter_context(locks.waiting(Path(home.paths.worker_lock)))
-        stack.enter_context(locks.waiting(Path(home.paths.state, "compile.lock")))
+        stack.enter_context(locks.waiting(Path(home.paths.compile_lock)))
         yield
 
 
@@ -98,11 +97,10 @@ def _carry_out(home: Home, plan: Plan) -> None:
     _spool(home, plan)
     asyncio.run(_working(home, plan))
     _archive(home, plan)
-    undo = Path(paths.state, "undo")
-    Transactions(Path(paths.knowledge), undo).commit(plan.pages, plan.read, "forget")
+    Transactions.of(paths).commit(plan.pages, plan.read, "forget")
     _daily(home, plan)
-    shutil.rmtree(undo, ignore_errors=True)  # it holds what the wiki was
-    ledger = Ledger(Path(paths.ledger))
+    shutil.rmtree(paths.undo, ignore_errors=True)  # it holds what the wiki was
+    ledger = Ledger.of(paths)
     try:
         DailyLog.of(paths).refresh(ledger)
         ledger.strike_notes(plan.needles)
@@ -141,7 +139,7 @@ def _decoded(line: bytes) -> str:
 
 async def _working(home: Home, plan: Plan) -> None:
     """Working memory of the sessions and projects that are meant; for a text, the values that hold it."""
-    file = Path(home.paths.state, WORKING)
+    file = Path(home.paths.working)
     if not (file.exists() or home.settings.redis_url):
         return
     sessions = {entry.session for entry in plan.entries if not plan.needle}
@@ -164,7 +162,7 @@ async def _working(home: Home, plan: Plan) -> None:
 
 
 def _archive(home: Home, plan: Plan) -> None:
-    archive = Archive(Path(home.paths.archive), max(1, home.settings.archive_mb) * 1_000_000)
+    archive = Archive.of(home.paths, max(1, home.settings.archive_mb))
     days = {
         entry.id: entry.day for day in DailyLog.of(home.paths).days() for entry in DailyLog.of(home.paths).entries(day)
     }
@@ -187,8 +185,8 @@ def _daily(home: Home, plan: Plan) -> None:
 
 def _caches(home: Home, ledger: Ledger) -> None:
     """Made anew from what is left, so that nothing has to be looked for in them."""
-    for name in ("index.db", "roster.db"):
-        for path in Path(home.paths.state).glob(f"{name}*"):
+    for name in (home.paths.index, home.paths.article_cache):
+        for path in Path(home.paths.state).glob(f"{Path(name).name}*"):  # also what was set aside, and SQLite's own
             path.unlink()
     with Index(home.paths.index) as index:
         sources.refresh(index, home.paths)
@@ -205,8 +203,7 @@ def _caches(home: Home, ledger: Ledger) -> None:
 def _logs(home: Home, plan: Plan) -> None:
     """Lines of logs and of the notice that hold a forgotten text go; the files stay open to whoever writes them."""
     wanted = [folded(text) for text in plan.needles]
-    state = Path(home.paths.state)
-    for path in [*Path(home.paths.log).glob("*"), state / "notice", state / "told.json"]:
+    for path in [*Path(home.paths.log).glob("*"), Path(home.paths.notice), Path(home.paths.notices_given)]:
         if path.is_file():
             rows = path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
             kept = [row for row in rows if not any(text in folded(row) for text in wanted)]
@@ -227,7 +224,7 @@ def remaining(home: Home, plan: Plan) -> list[str]:
     places = {Path(home.paths.daily), Path(home.paths.knowledge), Path(home.paths.state)}
     own = {path for place in places for path in place.rglob("*") if path.is_file()}
     for path in [*sorted(own), *(Path(memory.path) for memory in ClientMemory.of(home.paths).listed())]:
-        if "venv" in path.parts:
+        if Path(home.paths.venv) in path.parents:
             continue
         data = path.read_bytes().decode("utf-8", "replace").casefold().encode()
         if any(needle in data for needle in needles):

@@ -97,7 +97,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
     source = Path(args.source).expanduser().absolute() if args.source else client_files.folder(os.environ)
     if not source.exists():
         raise ExpectedError(f"there is no {source}; name a transcript or a folder that holds some")
-    ledger = Ledger(Path(home.paths.ledger))
+    ledger = Ledger.of(home.paths)
     try:
         plan = survey(home, ledger, source, args)
         print("\n".join(_described(plan, home, source)))
@@ -296,7 +296,7 @@ class _Run:
             time.sleep(LOOK_S)
 
     def _start(self) -> subprocess.Popen[bytes]:
-        with open(Path(self.home.paths.log, "worker.out"), "ab", opener=files.private) as output:
+        with open(self.home.paths.worker_output, "ab", opener=files.private) as output:
             return subprocess.Popen(
                 [sys.executable, "-m", "memoria", "flush"], env=detach.worker_environment(), stdin=subprocess.DEVNULL,
                 stdout=output, stderr=output, start_new_session=True,

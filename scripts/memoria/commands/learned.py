@@ -135,7 +135,7 @@ def _sync(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
     if not settings.memory_api_url:
         raise ExpectedError("no memory server is named; set MEMORY_API_URL and MEMORY_API_KEY.")
     server = Server(settings.memory_api_url, settings.memory_api_key)
-    done = Sync(keeper, server, Path(home.paths.state) / "sync.lock").run(full=True)
+    done = Sync(keeper, server, Path(home.paths.sync_lock)).run(full=True)
     if done.pulled or done.forgotten:
         renew(home, keeper)
     told: dict[str, Any] = {"pushed": done.pushed, "pulled": done.pulled, "forgotten": done.forgotten}

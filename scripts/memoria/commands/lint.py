@@ -242,7 +242,7 @@ def contradictions(snapshot: Snapshot) -> tuple[list[Finding], str]:
     if snapshot.home.settings.model.strip() == "offline":
         return [], "contradictions were not looked for: that takes a language model (`model` is offline)"
     found: list[Finding] = []
-    ledger = Ledger(Path(snapshot.home.paths.ledger))
+    ledger = Ledger.of(snapshot.home.paths)
     try:
         model = Metered.of(snapshot.home, ledger)
         for start in range(0, len(pairs), PAIRS):
@@ -322,7 +322,7 @@ def mend(home: Home, found: Sequence[Finding]) -> list[str]:
     for finding in found:
         if finding.mend:
             wanted[finding.slug].append(finding)
-    transactions = Transactions(Path(home.paths.knowledge), Path(home.paths.state, "undo"))
+    transactions = Transactions.of(home.paths)
     changes: dict[str, bytes | None] = {}
     read: dict[str, str] = {}
     told: list[str] = []
@@ -365,8 +365,8 @@ def command(args: argparse.Namespace, home: Home) -> int:
     found = findings(snapshot)
     mended: list[str] = []
     if args.fix:
-        with locks.waiting(Path(home.paths.state, "compile.lock")):
-            Transactions(Path(home.paths.knowledge), Path(home.paths.state, "undo")).recover()
+        with locks.waiting(Path(home.paths.compile_lock)):
+            Transactions.of(home.paths).recover()
             snapshot = Snapshot(home, today)
             mended = mend(home, findings(snapshot))
         if mended:

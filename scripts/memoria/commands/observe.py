@@ -176,7 +176,7 @@ class Attention:
 
     def _is_due(self, spool: Spool, sessions: list[list[Job]]) -> bool:
         paths, settings = self.home.paths, self.home.settings
-        with closing(Ledger(Path(paths.ledger))) as ledger, Facts(Path(paths.state, "learned.db")) as facts:
+        with closing(Ledger.of(paths)) as ledger, Facts.of(paths) as facts:
             docket = Pending(self.home, ledger, facts, Redactor(settings.redact_extra))
             return any(_has_due(docket, spool, jobs) for jobs in sessions)
 

@@ -120,7 +120,7 @@ def _found(index: Index, question: str) -> list[Passage]:
 
 def _ask(home: Home, question: str, passages: Sequence[Passage]) -> tuple[Answer | None, str]:
     """The model's checked answer, or why there is none."""
-    ledger = Ledger(Path(home.paths.ledger))
+    ledger = Ledger.of(home.paths)
     try:
         material = {"question": question, "passages": [passage.material() for passage in passages]}
         completion = Metered.of(home, ledger).complete(tasks.query(material), "")
@@ -247,8 +247,8 @@ def file_back(home: Home, answer: Answer) -> str:
     ExpectedError when no statement can be traced to an entry, or when a person keeps saving a page meanwhile.
     """
     paths = home.paths
-    with locks.waiting(Path(paths.state, "compile.lock")):
-        transactions = Transactions(Path(paths.knowledge), Path(paths.state, "undo"))
+    with locks.waiting(Path(paths.compile_lock)):
+        transactions = Transactions.of(paths)
         transactions.recover()
         for _ in range(3):
             slug, changes, read = _filed(home, answer)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 from memoria.daily.daily_log import DailyLog, Entry
@@ -28,7 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def command(args: argparse.Namespace, home: Home) -> int:
     """Print the turns of one entry; ExpectedError when it is unknown, or its turns are gone or unreadable."""
     entry_id = identifier(args.entry)
-    archive = Archive(Path(home.paths.archive), home.settings.archive_mb * 1_000_000)
+    archive = Archive.of(home.paths, home.settings.archive_mb)
     turns = archive.turns(entry_id)
     entry = _entry(home, entry_id)
     if turns is None:

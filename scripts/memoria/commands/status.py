@@ -47,7 +47,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
 
 def costs(home: Home) -> dict[str, Any]:
     """What calls took: by the user's day, project and model for a month, and the last ones one by one; JSON-able."""
-    ledger = Ledger(Path(home.paths.ledger))
+    ledger = Ledger.of(home.paths)
     try:
         calls = ledger.calls_since(clock.now() - timedelta(days=COST_DAYS))
     finally:
@@ -136,7 +136,7 @@ def _recall_lines(facts: dict[str, Any], _zone: clock.Zone) -> list[str]:
 def gather(home: Home) -> dict[str, Any]:
     """All facts, JSON-able; times are ISO 8601 UTC, None where something never happened."""
     paths = home.paths
-    ledger = Ledger(Path(paths.ledger))
+    ledger = Ledger.of(paths)
     try:
         spool = Spool(paths.spool)
         waiting, failed = spool.jobs(), spool.jobs(spool.failed)
@@ -145,7 +145,7 @@ def gather(home: Home) -> dict[str, Any]:
             "state": paths.state,
             "disabled": home.settings.disabled,
             "model": home.settings.model,
-            "last_hook": _last_hook(Path(paths.log, "hook.log")),
+            "last_hook": _last_hook(Path(paths.hook_log)),
             "last_flush": ledger.get("last_flush"),
             "last_compile": ledger.get("last_compile"),
             "waiting": [

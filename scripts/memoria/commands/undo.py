@@ -28,10 +28,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def command(args: argparse.Namespace, home: Home) -> int:
     """Take back the newest steps; NothingToUndoError when there are fewer."""
-    with locks.held(Path(home.paths.state, "compile.lock")) as mine:
+    with locks.held(Path(home.paths.compile_lock)) as mine:
         if not mine:
             raise ExpectedError("A compile is running; try again when it is done.")
-        transactions = Transactions(Path(home.paths.knowledge), Path(home.paths.state, "undo"))
+        transactions = Transactions.of(home.paths)
         transactions.recover()
         if args.list:
             _list(transactions)
@@ -67,7 +67,7 @@ def _taken(home: Home) -> set[str]:
 
 def _settle(home: Home, waiting: set[str]) -> None:
     """Book that the entries wait again, for a whole interval at least, and bring index and pages up to date."""
-    ledger = Ledger(Path(home.paths.ledger))
+    ledger = Ledger.of(home.paths)
     try:
         ledger.mark_waiting(waiting)
         ledger.put("last_compile", clock.now().isoformat())

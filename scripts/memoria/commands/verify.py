@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from memoria.audit.receipt import ASIDE, BEFORE, CAPTURED, MISSING, OPEN, SKIPPED, WAITING, Account, Receipt
@@ -69,7 +68,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def command(args: argparse.Namespace, home: Home) -> int:
     """Print the receipt; 1 when something is missing (and was not repaired) or cannot be read."""
     since = _since(args.since, home)
-    ledger = Ledger(Path(home.paths.ledger))
+    ledger = Ledger.of(home.paths)
     try:
         daily = DailyLog.of(home.paths)
         daily.refresh(ledger)
@@ -173,13 +172,12 @@ def _remedy(facts: dict[str, Any]) -> str:
 
 def _tell(home: Home, findings: Findings, repaired: Sequence[str]) -> None:
     """A missing receipt reaches the user once; one that is whole again takes it back."""
-    state = Path(home.paths.state)
     if findings.missing and not repaired:
         turns = sum(account.missing for account in findings.missing)
         notices.tell(
-            state, "missing",
+            home.paths, "missing",
             f"memoria: {turns} turns were never captured. `memoria verify --repair` brings them in; "
             "`memoria doctor` says whether the hooks fire.",
         )  # fmt: skip
     else:
-        notices.clear(state, "missing")
+        notices.clear(home.paths, "missing")

@@ -94,7 +94,7 @@ class _Tracer:
         self.home = home
         daily = DailyLog.of(home.paths)
         self.entries = {entry.source: entry for day in daily.days() for entry in daily.entries(day)}
-        self.archive = Archive(Path(home.paths.archive), home.settings.archive_mb * 1_000_000)
+        self.archive = Archive.of(home.paths, home.settings.archive_mb)
         self._transcripts: dict[str, tuple[str, dict[str, tuple[int, Turn]]]] = {}
 
     def trace(self, source: str) -> Trace:

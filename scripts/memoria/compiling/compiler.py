@@ -12,7 +12,6 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from pathlib import Path
 
 from tqdm import tqdm
 
@@ -70,15 +69,15 @@ class Compile:
     def of(cls, home: Home) -> Compile:
         """Build the nouns from a home."""
         paths = home.paths
-        ledger = Ledger(Path(paths.ledger))
+        ledger = Ledger.of(paths)
         wiki = Wiki.of(paths)
         return cls(
             home,
             DailyLog.of(paths),
             ledger,
             wiki,
-            ArticleCache(wiki, Path(paths.state, "roster.db")),
-            Transactions(Path(paths.knowledge), Path(paths.state, "undo")),
+            ArticleCache.of(paths),
+            Transactions.of(paths),
             Index(paths.index),
             Metered.of(home, ledger),
         )

@@ -198,7 +198,7 @@ class DailyLog:
     @classmethod
     def of(cls, paths: Paths) -> DailyLog:
         """The daily logs of these paths."""
-        return cls(Path(paths.daily), Path(paths.state, "daily.lock"))
+        return cls(Path(paths.daily), Path(paths.daily_lock))
 
     def path(self, day: date) -> Path:
         """The file of a day."""

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from memoria.base import failpoints
+from memoria.base.paths import Paths
 from memoria.ground import clock, files
 from memoria.ground.errors import LedgerDamagedError, LedgerError
 
@@ -91,6 +92,11 @@ class Ledger:
             self.set_aside(path)
             self.db = _open(path)
         path.chmod(0o600)
+
+    @classmethod
+    def of(cls, paths: Paths) -> Ledger:
+        """The ledger of these paths."""
+        return cls(Path(paths.ledger))
 
     @staticmethod
     def set_aside(path: Path) -> None:

@@ -45,21 +45,20 @@ class Kept:
 class Keeper:
     """Log, store and outboxes of one home."""
 
-    def __init__(self, daily: DailyLog, state: Path, zone: Zone, *, server: bool = False) -> None:
-        """``state``: the state folder. ``server``: whether a memory server is to be told of changes."""
-        self.lines = Lines(daily)
+    def __init__(self, paths: Paths, zone: Zone, *, server: bool = False) -> None:
+        """``server``: whether a memory server is to be told of changes."""
+        self.lines = Lines(DailyLog.of(paths))
         self.zone = zone
-        self.store = Store(state / "learned.db")
-        self.outbox = Outbox(state / "outbox" / "learned")
-        self.to_server = Outbox(state / "outbox" / "server")
+        self.store = Store.of(paths)
+        self.outbox = Outbox(Path(paths.facts_outbox))
+        self.to_server = Outbox(Path(paths.server_outbox))
         self.server = server
         self.fresh: list[Fact] = []  # what was added since this keeper was opened
 
     @classmethod
     def of(cls, paths: Paths, zone: Zone, *, server: bool = False) -> Keeper:
         """The keeper of a home, with its store brought up to what the logs say."""
-        state = Path(paths.state)
-        keeper = cls(DailyLog(Path(paths.daily), state / "daily.lock"), state, zone, server=server)
+        keeper = cls(paths, zone, server=server)
         keeper.refresh()
         return keeper
 

@@ -18,6 +18,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Final
 
+from memoria.base.paths import Paths
 from memoria.facts import similarity
 from memoria.facts.fact import GLOBAL, Fact
 from memoria.facts.lines import Lines
@@ -84,6 +85,11 @@ class Store:
             for suffix in ("-wal", "-shm"):
                 path.with_name(path.name + suffix).unlink(missing_ok=True)
             self._open()
+
+    @classmethod
+    def of(cls, paths: Paths) -> Store:
+        """The store of these paths."""
+        return cls(Path(paths.facts))
 
     def _open(self) -> None:
         self.db = sqlite3.connect(self.path, timeout=30, isolation_level=None)

@@ -17,7 +17,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 
 from memoria.audit.receipt import check_some
 from memoria.base import exclude, failpoints, project, state
@@ -85,7 +84,7 @@ class Flush:
     def of(cls, home: Home, *, insist: bool = False) -> Flush:
         """Build the nouns from a home."""
         paths, settings = home.paths, home.settings
-        ledger = Ledger(Path(paths.ledger))
+        ledger = Ledger.of(paths)
         redactor = Redactor(settings.redact_extra)
         metered = Metered.of(home, ledger)
         return cls(
@@ -94,7 +93,7 @@ class Flush:
             DailyLog.of(paths),
             ledger,
             metered,
-            Archive(Path(paths.archive), settings.archive_mb * 1_000_000, redactor),
+            Archive.of(paths, settings.archive_mb, redactor),
             Learner.of(home, ledger, metered, redactor),
             insist,
         )

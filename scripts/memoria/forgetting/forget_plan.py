@@ -96,7 +96,7 @@ class _Planner:
         self.daily = DailyLog.of(home.paths)
         self.entries = [entry for day in self.daily.days() for entry in self.daily.entries(day)]
         self.articles = {article.slug: article for article in Wiki.of(home.paths).articles()}
-        self.archive = Archive(Path(home.paths.archive), max(1, home.settings.archive_mb) * 1_000_000)
+        self.archive = Archive.of(home.paths, max(1, home.settings.archive_mb))
         self.spool = Spool(home.paths.spool)
 
     def plan(self, target: str, kind: str) -> Plan:

@@ -51,7 +51,7 @@ class ClientMemory:
         self.folder = folder
         self.paths = paths
         self.settings = settings
-        self.places = Path(paths.state, "client-memory.json")  # folder of the client -> working folder, once known
+        self.places = Path(paths.client_memory)  # folder of the client -> working folder, once known
         self.redactor = Redactor(settings.redact_extra)
 
     @classmethod

@@ -471,7 +471,7 @@ def _markdown(home: Path) -> Iterator[tuple[str, tuple[int, int]]]:
     """Each markdown file of the wiki and the daily logs, with its time and size; unreadable folders are left out."""
     for top in _TOPS:
         for folder, folders, names in os.walk(home / top):
-            at_top = folder == os.path.join(home, "knowledge")  # noqa: PTH118 (as os.walk names it)
+            at_top = folder == str(home / _TOPS[0])
             # what code writes about the articles (index, log, lists) says nothing that they do not say
             folders[:] = sorted(n for n in folders if not n.startswith(".") and not (at_top and n == "lists"))
             for name in sorted(names):

@@ -10,7 +10,6 @@ import logging
 import shutil
 from collections.abc import Iterable, Iterator
 from functools import partial
-from pathlib import Path
 
 from memoria.base.paths import Paths
 from memoria.ground.errors import ArchiveError
@@ -27,7 +26,7 @@ log = logging.getLogger(__name__)
 
 def refresh(index: Index, paths: Paths, *, anew: bool = False) -> int:
     """Bring the index up to date, or make it ``anew``; returns how many documents changed. Never raises over a file."""
-    more = {**_archived(index, Archive(Path(paths.archive), 0)), **ClientMemory.of(paths).sources()}
+    more = {**_archived(index, Archive.of(paths)), **ClientMemory.of(paths).sources()}
     changed = index.rebuild(paths.home, more=more) if anew else index.sync(paths.home, more=more)
     uses = {count.key: count.uses for count in Tally.of(paths).counts() if count.uses}
     return changed + index.set_uses(uses)

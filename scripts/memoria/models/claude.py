@@ -148,7 +148,7 @@ class Claude:
 
 def make(argument: str, settings: Settings, paths: Paths) -> Model:
     """``claude:<alias>``; its folder is ``claude/`` in the state folder."""
-    return Claude(argument, cwd=Path(paths.state) / "claude", timeout_s=settings.model_timeout_s)
+    return Claude(argument, cwd=Path(paths.client_cwd), timeout_s=settings.model_timeout_s)
 
 
 def _usage(heard: _Heard, started: float) -> Usage:

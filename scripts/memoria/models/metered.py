@@ -59,7 +59,7 @@ class Metered:
         """Another model of the same home, within the same budget."""
         settings = home.settings
         limits = Limits(settings.daily_budget_usd, settings.call_budget_usd, home.zone)
-        return cls(model, ledger, Path(home.paths.state, "model.lock"), settings.retry_s, limits)
+        return cls(model, ledger, Path(home.paths.model_lock), settings.retry_s, limits)
 
     @property
     def name(self) -> str:

@@ -43,9 +43,9 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
     own = project.of(event.cwd, settings.split_worktrees).key
     block = _where(event, own, paths) if settings.where_you_were and event.session else ""
     page = _text(own, block, settings, paths)
-    message = CANNOT_KEEP.format(paths.state, refusal) if refusal else _once(os.path.join(paths.state, "notice"))
-    if not page and not message and not os.path.exists(os.path.join(paths.state, "welcomed")):
-        os.close(os.open(os.path.join(paths.state, "welcomed"), os.O_WRONLY | os.O_CREAT, 0o600))
+    message = CANNOT_KEEP.format(paths.state, refusal) if refusal else _once(paths.notice)
+    if not page and not message and not os.path.exists(paths.welcomed):
+        os.close(os.open(paths.welcomed, os.O_WRONLY | os.O_CREAT, 0o600))
         message = WELCOME
     outcome = f"page of {len(page)} characters"
     if not refusal and any(job.session != safe_name(event.session) for job in Spool(paths.spool).jobs()):
@@ -81,18 +81,18 @@ def _text(own: str, block: str, settings: Settings, paths: Paths) -> str:
     """The page and the block within the limit for both: where they do not fit, the page that leaves room."""
     room = settings.page_chars
     if not block or len(block) > room:
-        return _page(paths.page, own, room)
-    for folder in (paths.page, os.path.join(paths.page, "short")):
-        page = _page(folder, own, room)
+        return _page(paths, own, room)
+    for short in (False, True):
+        page = _page(paths, own, room, short=short)
         if len(page) + 1 + len(block) <= room:
             return f"{page}\n{block}" if page else block
     return block
 
 
-def _page(folder: str, own: str, room: int) -> str:
+def _page(paths: Paths, own: str, room: int, *, short: bool = False) -> str:
     for name in (own, "global"):
         try:
-            with open(os.path.join(folder, name + ".md"), encoding="utf-8", errors="replace") as file:
+            with open(paths.page_of(name, short=short), encoding="utf-8", errors="replace") as file:
                 return file.read(room)
         except FileNotFoundError:
             continue

@@ -20,6 +20,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
+from memoria.base.paths import Paths
 from memoria.ground import clock, files
 from memoria.ground.errors import ArchiveError
 from memoria.redaction.redact import Redactor
@@ -46,6 +47,11 @@ class Archive:
         self.folder = folder
         self.cap_bytes = cap_bytes
         self.redactor = redactor or Redactor()
+
+    @classmethod
+    def of(cls, paths: Paths, cap_mb: int = 0, redactor: Redactor | None = None) -> Archive:
+        """The archive of these paths; without ``cap_mb`` it is for reading."""
+        return cls(Path(paths.archive), cap_mb * 1_000_000, redactor)
 
     def keep(self, entry_id: str, day: date, turns: Iterable[Turn]) -> None:
         """Keep these turns for an entry; turns kept for it before stay. Then the oldest entries go, over the cap.

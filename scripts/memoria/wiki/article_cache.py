@@ -13,6 +13,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from memoria.base.paths import Paths
 from memoria.ground import files
 from memoria.wiki.article import Article
 from memoria.wiki.folder import Wiki
@@ -48,6 +49,11 @@ class ArticleCache:
         """``path``: the database's file."""
         self.wiki = wiki
         self.path = path
+
+    @classmethod
+    def of(cls, paths: Paths) -> ArticleCache:
+        """The rows of the wiki of these paths."""
+        return cls(Wiki.of(paths), Path(paths.article_cache))
 
     def rows(self) -> dict[str, Row]:
         """Every article's row by slug, as the files stand now."""

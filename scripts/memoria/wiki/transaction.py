@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from memoria.base import failpoints
+from memoria.base.paths import Paths
 from memoria.ground import clock, files
 
 log = logging.getLogger(__name__)
@@ -57,6 +58,11 @@ class Transactions:
         self.root = root
         self.folder = folder
         self.journal = folder / "journal.json"
+
+    @classmethod
+    def of(cls, paths: Paths) -> Transactions:
+        """The transactions on the wiki of these paths."""
+        return cls(Path(paths.knowledge), Path(paths.undo))
 
     def recover(self) -> bool:
         """Finish what a killed run began; True when there was something. The caller holds the compile lock.

@@ -11,14 +11,12 @@ from memoria.working.failover_store import FailoverStore, SharedStore
 from memoria.working.sqlite_store import SqliteStore
 from memoria.working.store import Store
 
-FILE = "working.db"
-
 
 def open_store(settings: Settings | None = None, paths: Paths | None = None) -> Store:
     """The embedded store in the state folder, or Redis with the embedded store behind it when ``redis_url`` is set."""
     settings = settings or Settings.load()
     paths = paths or Paths.of(settings)
-    file = Path(paths.state) / FILE
+    file = Path(paths.working)
     url = settings.redis_url
     return FailoverStore(lambda: _redis(url), SqliteStore(file, journal=True)) if url else SqliteStore(file)
 
