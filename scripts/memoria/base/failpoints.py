@@ -18,7 +18,7 @@ HOOK = (
     "spool.synced",
     "spool.renamed",
     "cursor.written",
-    "cursor.moved",
+    "cursor.replaced",
     "worker.announced",
     "worker.forked",
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 
+from memoria.base import atomic
 from memoria.base.paths import SPOOL_BOXES
 
 TYPE_CHECKING = False
@@ -127,16 +128,18 @@ def write_readme(paths: Paths) -> None:
                 return
     except FileNotFoundError:
         pass
-    _write(paths.readme, README)
+    atomic.replace(paths.readme, README.encode())
 
 
 def _make(paths: Paths) -> None:
     make_folders(paths)
-    _write(paths.gitignore, "*\n")
+    atomic.replace(paths.gitignore, b"*\n")
     write_readme(paths)
     if not os.path.exists(paths.since):
-        _write(paths.since, f"{int(time.time())}\n")
-    _write(paths.version, f"{VERSION}\n")  # last: until it stands, the next caller makes what is missing
+        atomic.replace(paths.since, b"%d\n" % time.time())
+    atomic.replace(
+        paths.version, f"{VERSION}\n".encode()
+    )  # last: until it stands, the next caller makes what is missing
 
 
 # N: the step from version N to N + 1. Each may be killed and run again.
@@ -148,14 +151,4 @@ def _migrate(paths: Paths, found: int) -> None:
         if step not in _MIGRATIONS:
             raise StateError(f"{paths.version} says state {found}, which no memoria wrote", f"move {paths.state} away")
         _MIGRATIONS[step](paths)
-        _write(paths.version, f"{step + 1}\n")
-
-
-def _write(path: str, text: str) -> None:
-    temporary = f"{path}.{os.getpid()}.tmp"
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    try:
-        os.write(descriptor, text.encode())
-    finally:
-        os.close(descriptor)
-    os.replace(temporary, path)
+        atomic.replace(paths.version, b"%d\n" % (step + 1))

@@ -40,9 +40,11 @@ def be_modest() -> None:
 def clean(paths: Paths) -> None:
     """Remove the temporary files of processes that died, and bring the state folder's README up to date."""
     state.write_readme(paths)
-    hidden = [
-        (folder, ".*.tmp") for folder in (paths.archive, paths.page, paths.short_page, paths.where, paths.knowledge)
-    ]
+    folders = (
+        paths.state, paths.archive, paths.page, paths.short_page, paths.where, paths.facts_outbox, paths.server_outbox,
+        paths.knowledge,
+    )  # fmt: skip
+    hidden = [(folder, ".*.tmp") for folder in folders]
     for folder, pattern in ((Spool(paths.spool).tmp, "*"), (paths.cursors, "*.tmp"), *hidden):
         for path in Path(folder).glob(pattern):
             try:

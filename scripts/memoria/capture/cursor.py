@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 
-from memoria.base import failpoints, quickjson
+from memoria.base import atomic, quickjson
 
 
 class Cursor:
@@ -45,13 +45,4 @@ def latest(folder: str, session: str) -> Cursor | None:
 def write(folder: str, session: str, cursor: Cursor) -> None:
     """Move the session's cursor in one step; not synced, because an older one is only read again."""
     text = quickjson.dumps({"transcript": cursor.transcript, "end": cursor.end, "mark": cursor.mark.hex()})
-    path = os.path.join(folder, session)
-    temporary = f"{path}.{os.getpid()}.tmp"
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    try:
-        os.write(descriptor, text.encode("utf-8", "replace"))
-    finally:
-        os.close(descriptor)
-    failpoints.reached("cursor.written")
-    os.replace(temporary, path)
-    failpoints.reached("cursor.moved")
+    atomic.replace(os.path.join(folder, session), text.encode("utf-8", "replace"), step="cursor")

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 
-from memoria.base import quickjson
+from memoria.base import atomic, quickjson
 from memoria.capture import cursor
 
 ENDING = ".off"  # no cursor's name holds a dot
@@ -113,11 +113,4 @@ def _write(folder: str, session: str, silence: PausedSpans | None) -> None:
     if silence is not None:
         spans = [list(span) for span in silence.spans]
         text = quickjson.dumps({"transcript": silence.transcript, "spans": spans, "open": silence.is_open})
-    target = path(folder, session)
-    temporary = f"{target}.{os.getpid()}.tmp"
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    try:
-        os.write(descriptor, text.encode("utf-8", "replace"))
-    finally:
-        os.close(descriptor)
-    os.replace(temporary, target)
+    atomic.replace(path(folder, session), text.encode("utf-8", "replace"))

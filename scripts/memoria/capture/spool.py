@@ -13,7 +13,7 @@ import binascii
 import os
 import time
 
-from memoria.base import failpoints, quickjson
+from memoria.base import atomic, failpoints, quickjson
 from memoria.base.paths import SPOOL_BOXES
 
 TYPE_CHECKING = False
@@ -69,7 +69,7 @@ class Spool:
             descriptor = _create(temporary)
         failpoints.reached("spool.opened")
         try:
-            _write_all(descriptor, quickjson.dumps(header).encode() + b"\n" + data)
+            atomic.write_all(descriptor, quickjson.dumps(header).encode() + b"\n" + data)
             failpoints.reached("spool.written")
             os.fsync(descriptor)
             failpoints.reached("spool.synced")
@@ -134,7 +134,7 @@ class Spool:
     def acknowledge(self, job: Job) -> None:
         """The job's turns stand in a daily log (or need no entry): it goes."""
         os.unlink(os.path.join(self.cur, job.name))
-        _sync(self.cur)
+        atomic.sync_folder(self.cur)
         failpoints.reached("spool.acknowledged")
 
     def fail(self, job: Job, reason: str) -> None:
@@ -164,7 +164,7 @@ class Spool:
 
     def _move(self, name: str, source: str, target: str) -> None:
         os.rename(os.path.join(source, name), os.path.join(target, name))
-        _sync(target)
+        atomic.sync_folder(target)
 
 
 def _stamp(job: Job) -> tuple[int, str]:
@@ -180,20 +180,3 @@ def _header(line: bytes) -> dict[str, object]:
 
 def _create(path: str) -> int:
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
-
-
-def _sync(folder: str) -> None:
-    try:
-        descriptor = os.open(folder, os.O_RDONLY)
-    except OSError:  # Windows has no folder handles; the rename stands there too
-        return
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -20,6 +20,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
+from memoria.base import atomic
 from memoria.base.paths import Paths
 from memoria.ground import clock, files
 from memoria.ground.errors import ArchiveError
@@ -94,7 +95,7 @@ class Archive:
         if path is None:
             return False
         path.unlink(missing_ok=True)
-        files.sync_folder(self.folder)
+        atomic.sync_folder(str(self.folder))
         return True
 
     def listed(self) -> list[Kept]:

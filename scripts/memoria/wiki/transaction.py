@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from memoria.base import failpoints
+from memoria.base import atomic, failpoints
 from memoria.base.paths import Paths
 from memoria.ground import clock, files
 
@@ -145,7 +145,7 @@ class Transactions:
         if back:  # before the journal: what is undone cannot be undone again
             shutil.rmtree(step, ignore_errors=True)
         self.journal.unlink(missing_ok=True)
-        files.sync_folder(self.folder)
+        atomic.sync_folder(str(self.folder))
         failpoints.reached("transaction.closed")
         if foreign and not back:
             shutil.rmtree(step, ignore_errors=True)
@@ -210,7 +210,7 @@ class Transactions:
         path = self.root / name
         if data is None:
             path.unlink(missing_ok=True)
-            files.sync_folder(path.parent)
+            atomic.sync_folder(str(path.parent))
         else:
             files.replace(path, data)
 
