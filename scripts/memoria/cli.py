@@ -12,7 +12,6 @@ import io
 import logging
 import logging.handlers
 import os
-import sqlite3
 import sys
 from collections.abc import Sequence
 from types import ModuleType
@@ -47,12 +46,6 @@ VERBS = {
     "why": "from an article or claim back to the words it came from",
     "forget": "take a text, entry, session, project or article out of everything",
 }
-
-# What the system, not the statement, is to blame for: no room, no rights, somebody else's lock.
-REFUSED = (
-    sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_BUSY,
-    sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PERM,
-)  # fmt: skip
 
 log = logging.getLogger(__name__)
 
@@ -99,7 +92,9 @@ def run(name: str, args: argparse.Namespace) -> int:
         print(f"memoria: {error.strerror or error}: {error.filename or ''}".rstrip(": "), file=sys.stderr)
         return 1
     except Exception as error:
-        if isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode & 0xFF in REFUSED:
+        from memoria.ground import database  # noqa: PLC0415 (only a verb that failed needs it)
+
+        if database.is_refused(error):
             log.exception("a database was refused")
             print(f"memoria: a database cannot be used now ({error}). Nothing is lost: see to disk and rights, and run "
                   "it again.", file=sys.stderr)  # fmt: skip

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memoria.commands import search
+from memoria.ground import database
 from memoria.indexing.documents import Document, Passage
 from memoria.indexing.index import Index, scanned
 from memoria.search import reader, tokens
@@ -316,7 +317,9 @@ def test_readers_see_the_old_index_until_a_rebuild_is_whole(home: Path, path: Pa
 
 
 def test_a_locked_index_is_left_as_it_is(home: Path, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memoria.indexing.index._BUSY_S", 0.01)
+    waits = database.connect.__kwdefaults__
+    assert waits
+    monkeypatch.setitem(waits, "wait_s", 0.01)
     with Index(path) as holder, Index(path) as other, holder._transaction():
         assert other.sync(home) == 0
         assert other.search("zebra") == []

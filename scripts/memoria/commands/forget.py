@@ -12,7 +12,6 @@ import argparse
 import asyncio
 import json
 import shutil
-import sqlite3
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
@@ -25,7 +24,7 @@ from memoria.daily.ledger import Ledger
 from memoria.facts.keeper import Keeper
 from memoria.forgetting import forget_plan
 from memoria.forgetting.forget_plan import Plan
-from memoria.ground import clock, files, locks
+from memoria.ground import clock, database, files, locks
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.indexing import sources
@@ -155,10 +154,8 @@ async def _working(home: Home, plan: Plan) -> None:
                         await store.delete(scope, key)
     finally:
         await store.close()
-    with closing(sqlite3.connect(file, timeout=10, isolation_level=None)) as db:
-        db.execute("PRAGMA secure_delete = ON")
-        db.execute("VACUUM")
-        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    with closing(database.connect(file)) as db:
+        database.shred(db)
 
 
 def _archive(home: Home, plan: Plan) -> None:

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -20,7 +19,7 @@ from typing import Any
 
 from memoria.base import failpoints
 from memoria.base.paths import Paths
-from memoria.ground import clock, files
+from memoria.ground import clock, database
 from memoria.ground.errors import LedgerDamagedError, LedgerError
 
 log = logging.getLogger(__name__)
@@ -85,13 +84,8 @@ class Ledger:
     def __init__(self, path: Path) -> None:
         """Open or make ``path``; a file that cannot be read as a ledger is set aside."""
         self.path = path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            self.db = _open(path)
-        except LedgerDamagedError:
-            self.set_aside(path)
-            self.db = _open(path)
-        path.chmod(0o600)
+        with _translated():
+            self.db = database.or_anew(path, lambda: _open(path))
 
     @classmethod
     def of(cls, paths: Paths) -> Ledger:
@@ -101,26 +95,15 @@ class Ledger:
     @staticmethod
     def set_aside(path: Path) -> None:
         """Move a damaged ledger out of the way; the next one is filled from the daily logs and the wiki's log."""
-        if path.exists():
-            files.set_aside(path)
-        for companion in ("-wal", "-shm"):
-            path.with_name(path.name + companion).unlink(missing_ok=True)
+        database.set_aside(path)
 
     def close(self) -> None:
         """Let go of the file."""
         self.db.close()
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self) -> AbstractContextManager[None]:
         """All or nothing."""
-        self.db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self.db.execute("COMMIT")
-        except BaseException:
-            if self.db.in_transaction:  # some errors (disk full) have rolled back already
-                self.db.execute("ROLLBACK")
-            raise
+        return database.transaction(self.db)
 
     # turns and entries
 
@@ -311,9 +294,7 @@ class Ledger:
 
     def shred(self) -> None:
         """Overwrite on disk whatever was deleted."""
-        self.db.execute("PRAGMA secure_delete = ON")
-        self.db.execute("VACUUM")
-        self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        database.shred(self.db)
 
     # small facts
 
@@ -333,11 +314,6 @@ def _stamp(when: datetime | None) -> str:
     return (when or clock.now()).isoformat(timespec="seconds")
 
 
-_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-_BUGS = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_MISUSE)
-_TABLES = re.compile(r"CREATE TABLE (\w+)")
-
-
 class _Connection(sqlite3.Connection):
     """A connection whose errors say whether the file is damaged or only cannot be had now."""
 
@@ -355,55 +331,12 @@ def _translated() -> Iterator[None]:
     try:
         yield
     except sqlite3.DatabaseError as error:
-        if error.sqlite_errorcode & 0xFF in _DAMAGED:
+        if database.is_damaged(error):
             raise LedgerDamagedError(f"The ledger is damaged ({error}).") from error
-        if error.sqlite_errorcode & 0xFF in _BUGS:
+        if not database.is_refused(error):
             raise
         raise LedgerError(f"The ledger cannot be used now ({error}); nothing is lost, it is tried again.") from error
 
 
 def _open(path: Path) -> sqlite3.Connection:
-    with _translated():
-        db = sqlite3.connect(path, timeout=30, isolation_level=None, factory=_Connection)
-    try:
-        _write_ahead(db)
-        db.execute("PRAGMA synchronous = NORMAL")
-        if _version(db) < len(MIGRATIONS):
-            _migrate(db)
-        missing = set(_TABLES.findall("".join(MIGRATIONS))) - {name for (name,) in db.execute(
-            "SELECT name FROM sqlite_master WHERE type = 'table'")}  # fmt: skip
-        if missing:
-            raise LedgerDamagedError(f"The ledger lacks {', '.join(sorted(missing))}.")
-    except BaseException:
-        db.close()
-        raise
-    return db
-
-
-def _write_ahead(db: sqlite3.Connection) -> None:
-    """Switch to write-ahead logging; two that open a new ledger at once collide here, and one switch is enough."""
-    try:
-        db.execute("PRAGMA journal_mode = WAL")
-    except LedgerDamagedError:
-        raise
-    except LedgerError as error:
-        log.debug("journal mode left as it is: %s", error)
-
-
-def _version(db: sqlite3.Connection) -> int:
-    return int(db.execute("PRAGMA user_version").fetchone()[0])
-
-
-def _migrate(db: sqlite3.Connection) -> None:
-    """Bring the database up to date; of several processes that open it at once, one does."""
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        for step in range(_version(db), len(MIGRATIONS)):
-            for statement in MIGRATIONS[step].split(";"):
-                db.execute(statement)
-            db.execute(f"PRAGMA user_version = {step + 1}")
-        db.execute("COMMIT")
-    except BaseException:
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-        raise
+    return database.open_(path, MIGRATIONS, newer=LedgerError, factory=_Connection)

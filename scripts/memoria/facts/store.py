@@ -11,8 +11,8 @@ import json
 import logging
 import math
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
@@ -22,7 +22,7 @@ from memoria.base.paths import Paths
 from memoria.facts import similarity
 from memoria.facts.fact import GLOBAL, Fact
 from memoria.facts.lines import Lines
-from memoria.ground import files
+from memoria.ground import database
 from memoria.ground.errors import MemoryStoreError
 
 log = logging.getLogger(__name__)
@@ -74,42 +74,12 @@ class Store:
         """Opens or makes the file; one that cannot be read is set aside and begun anew (then ``refresh`` fills it)."""
         self.path = path
         self.revision = 0  # rows written or taken out since the file was opened
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            self._open()
-        except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError) and "not a database" not in str(error):
-                raise
-            self.db.close()
-            files.set_aside(path)
-            for suffix in ("-wal", "-shm"):
-                path.with_name(path.name + suffix).unlink(missing_ok=True)
-            self._open()
+        self.db = database.or_anew(path, lambda: _open(path))
 
     @classmethod
     def of(cls, paths: Paths) -> Store:
         """The store of these paths."""
         return cls(Path(paths.facts))
-
-    def _open(self) -> None:
-        self.db = sqlite3.connect(self.path, timeout=30, isolation_level=None)
-        self.path.chmod(0o600)
-        self.db.execute("PRAGMA journal_mode=WAL")
-        self.db.execute("PRAGMA synchronous=NORMAL")
-        version = self.db.execute("PRAGMA user_version").fetchone()[0]
-        if version > len(MIGRATIONS):
-            raise MemoryStoreError(f"{self.path} was written by a newer memoria; update memoria.")
-        if version == len(MIGRATIONS):
-            found = self.db.execute("PRAGMA quick_check(1)").fetchone()[0]
-            if found != "ok":
-                raise sqlite3.DatabaseError(found)
-            return
-        with self._transaction():
-            version = self.db.execute("PRAGMA user_version").fetchone()[0]
-            for number, migration in enumerate(MIGRATIONS[version:], version + 1):
-                for statement in filter(str.strip, migration.split(";")):
-                    self.db.execute(statement)
-                self.db.execute(f"PRAGMA user_version={number}")
 
     def __enter__(self) -> Store:
         """The store itself."""
@@ -119,15 +89,8 @@ class Store:
         """Close the file."""
         self.db.close()
 
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self.db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self.db.execute("ROLLBACK")
-            raise
-        self.db.execute("COMMIT")
+    def _transaction(self) -> AbstractContextManager[None]:
+        return database.transaction(self.db)
 
     # -- facts
 
@@ -145,8 +108,7 @@ class Store:
         """Overwrite on disk whatever was deleted."""
         self.db.execute("PRAGMA secure_delete = ON")
         self.db.execute("INSERT INTO words (words) VALUES ('rebuild')")  # the full-text index keeps deleted words
-        self.db.execute("VACUUM")
-        self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        database.shred(self.db)
 
     def _put(self, fact: Fact, day: str) -> None:
         self.revision += 1
@@ -376,3 +338,13 @@ def leading(store: Store, project: str) -> list[Fact]:
 
 def _event(body: str) -> Fact:
     return Fact.from_dict(json.loads(body))
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    db = database.open_(path, MIGRATIONS, newer=MemoryStoreError)
+    try:
+        database.check(db)
+    except BaseException:
+        db.close()
+        raise
+    return db

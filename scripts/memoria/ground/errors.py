@@ -171,6 +171,10 @@ class CannotLockError(ExpectedError):
         super().__init__(f"{path} cannot be locked here; set MEMORIA_STATE to a folder on a local disk")
 
 
+class DatabaseTooNewError(ExpectedError):
+    """A newer memoria wrote this database."""
+
+
 class LedgerError(ExpectedError):
     """The ledger cannot be read or written now (disk full, locked, no access); the work is not to blame."""
 

@@ -23,7 +23,7 @@ from itertools import accumulate, chain
 from pathlib import Path
 from typing import NamedTuple
 
-from memoria.ground import files
+from memoria.ground import database
 from memoria.indexing import documents
 from memoria.indexing.documents import Document, Passage
 from memoria.search import ranking, reader, tokens
@@ -37,7 +37,6 @@ Stamped = tuple[Stamp, Source]
 
 _MAX_PASSAGES = (1 << reader.SHIFT) - 1  # of one document, its title and names among them
 _TOPS = ("knowledge", "daily")  # folders of a home's markdown
-_BUSY_S = 30.0  # how long a writer waits for another one
 _BATCH = 500  # files read between two commits: a killed sync keeps what it had
 _SCANNED = 200  # files that are read in full when there is no index
 _SCHEMA = """
@@ -249,7 +248,7 @@ class Index:
             return otherwise
         except sqlite3.DatabaseError:
             self._db.close()
-            self._set_aside()
+            database.set_aside(self.path)
             self._connected()
             return work()
 
@@ -357,22 +356,14 @@ class Index:
     # --- the file -----------------------------------------------------------------------------------------------
 
     def _open(self) -> sqlite3.Connection:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            return self._connected()
-        except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError):  # locked, no access, disk full: not the file's fault
-                raise OSError(f"{self.path}: {error}") from error
-        self._set_aside()
-        return self._connected()
+            return database.or_anew(self.path, self._connected)
+        except sqlite3.OperationalError as error:  # locked, no access, disk full: not the file's fault
+            raise OSError(f"{self.path}: {error}") from error
 
     def _connected(self) -> sqlite3.Connection:
-        if str(self.path) != ":memory:":
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))  # others have no business in it
-        self._db = sqlite3.connect(self.path, timeout=_BUSY_S, isolation_level=None)
+        self._db = database.connect(self.path)
         try:
-            self._db.execute("PRAGMA journal_mode = WAL")
-            self._db.execute("PRAGMA synchronous = NORMAL")  # a cache: the last commit may be lost in a power cut
             self._db.execute("PRAGMA cache_size = -16384")
             if self._identity() != _wanted_identity():
                 with self._transaction():
@@ -384,7 +375,7 @@ class Index:
         return self._db
 
     def _identity(self) -> tuple[int, str]:
-        version = int(self._db.execute("PRAGMA user_version").fetchone()[0])
+        version = database.version(self._db)
         if version != reader.VERSION:
             return version, ""
         row = self._db.execute("SELECT value FROM facts WHERE name = 'unicode'").fetchone()
@@ -394,15 +385,10 @@ class Index:
         self.was_empty = True
         for table in _TABLES:
             self._db.execute(f"DROP TABLE IF EXISTS {table}")
-        for statement in _SCHEMA.split(";"):
+        for statement in database.statements(_SCHEMA):
             self._db.execute(statement)
         self._db.execute("INSERT INTO facts VALUES ('unicode', ?)", (unicodedata.unidata_version,))
         self._db.execute(f"PRAGMA user_version = {reader.VERSION}")
-
-    def _set_aside(self) -> None:
-        files.set_aside(self.path)
-        for suffix in ("-wal", "-shm"):
-            Path(f"{self.path}{suffix}").unlink(missing_ok=True)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -410,14 +396,10 @@ class Index:
         if self._db.in_transaction:
             yield
             return
-        self._db.execute("BEGIN IMMEDIATE")
         try:
-            yield
-            self._write_counts()
-            self._db.execute("COMMIT")
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
+            with database.transaction(self._db):
+                yield
+                self._write_counts()
         finally:
             self._vocabulary.clear()
             self._totals.clear()
@@ -504,7 +486,7 @@ def scanned(home: Path | str, query: str) -> Index:
         if count := sum(start in lower for start in starts):
             held.append((count, name, text))
     held.sort(key=lambda item: -item[0])
-    index = Index(":memory:")
+    index = Index(database.IN_MEMORY)
     for _, name, text in held[:_SCANNED]:
         index.add(documents.of_file(name, text), source=name)
     return index

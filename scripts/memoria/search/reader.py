@@ -8,6 +8,7 @@ Part of the hook floor: standard library only, Python 3.9, nothing slow at impor
 
 from __future__ import annotations
 
+from memoria.base import sqlite
 from memoria.search import duplicates, ranking, tokens
 from memoria.search.hit import Hit
 
@@ -121,7 +122,7 @@ class Finder:
                 kinds,
                 lambda about, newest: _standing(about, prefer, newest, by_use),
             )
-        except _sqlite().Error as error:
+        except sqlite.module().Error as error:
             raise UnreadableError(str(error)) from None
 
     def _search(
@@ -307,24 +308,12 @@ def _phrase(word: str) -> str:
     return '"' + word.replace('"', '""') + '"'
 
 
-def _sqlite() -> Any:
-    """CPython's C module without the package around it, which imports ``datetime`` and ``collections`` (4 of 6 ms)."""
-    try:
-        import _sqlite3  # noqa: PLC0415 (a hook with nothing to search does not pay for it)
-    except ImportError:  # pragma: no cover (PyPy and friends)
-        import sqlite3  # noqa: PLC0415
-
-        return sqlite3
-    return _sqlite3
-
-
 def _opened(path: str) -> sqlite3.Connection:
-    sqlite = _sqlite()
     connection: sqlite3.Connection | None = None
     try:
-        connection = sqlite.connect("file:" + _quoted(path) + "?mode=ro", uri=True, timeout=1.0)
+        connection = sqlite.read_only(path)
         version = connection.execute("PRAGMA user_version").fetchone()[0]
-    except sqlite.Error as error:
+    except sqlite.module().Error as error:
         if connection is not None:
             connection.close()
         raise UnreadableError(f"{path}: {error}") from None
@@ -332,7 +321,3 @@ def _opened(path: str) -> sqlite3.Connection:
         connection.close()
         raise UnreadableError(f"{path}: version {version}, not {VERSION}")
     return connection
-
-
-def _quoted(path: str) -> str:
-    return path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")

@@ -7,20 +7,22 @@ anew. Knows articles, not what the rows are for.
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from memoria.base.paths import Paths
-from memoria.ground import files
+from memoria.ground import database
+from memoria.ground.errors import DatabaseTooNewError
 from memoria.wiki.article import Article
 from memoria.wiki.folder import Wiki
 
-_SCHEMA = """CREATE TABLE IF NOT EXISTS rows_1 (slug TEXT PRIMARY KEY, mtime_ns INTEGER NOT NULL, size INTEGER NOT NULL,
+MIGRATIONS = (
+    """CREATE TABLE IF NOT EXISTS rows_1 (slug TEXT PRIMARY KEY, mtime_ns INTEGER NOT NULL, size INTEGER NOT NULL,
     title TEXT NOT NULL, aliases TEXT NOT NULL, tags TEXT NOT NULL, summary TEXT NOT NULL, updated TEXT NOT NULL,
-    readable INTEGER NOT NULL) WITHOUT ROWID"""  # another number in the name when the columns' meaning changes
+    readable INTEGER NOT NULL) WITHOUT ROWID""",  # IF NOT EXISTS: 0.1.0 made it without a version
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,24 +59,16 @@ class ArticleCache:
 
     def rows(self) -> dict[str, Row]:
         """Every article's row by slug, as the files stand now."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            return self._rows()
-        except sqlite3.OperationalError:  # locked or full: the rows are read for this once
+            return database.or_anew(self.path, self._rows)
+        except (sqlite3.Error, DatabaseTooNewError):  # locked, full or newer: the articles are read for this once
             return {slug: self._read(slug) for slug in self.wiki.slugs()}
-        except sqlite3.DatabaseError:
-            files.set_aside(self.path)
-            return self._rows()
 
     def _rows(self) -> dict[str, Row]:
-        os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
-        with closing(sqlite3.connect(self.path, isolation_level=None)) as db:
-            db.execute("PRAGMA synchronous = OFF")  # a cache; what a power cut spoils is made anew
-            db.execute(_SCHEMA)
+        with closing(database.open_(self.path, MIGRATIONS, newer=DatabaseTooNewError)) as db, database.transaction(db):
             known = {row[0]: row for row in db.execute("SELECT * FROM rows_1")}
             found = dict(self.wiki.files())
             rows = {}
-            db.execute("BEGIN IMMEDIATE")
             for slug, stamp in found.items():
                 stored = known.get(slug)
                 if stored and (stored[1], stored[2]) == stamp:
@@ -88,7 +82,6 @@ class ArticleCache:
                     (slug, *stamp, row.title, *names, row.summary, row.updated, row.readable),
                 )
             db.executemany("DELETE FROM rows_1 WHERE slug = ?", [(slug,) for slug in known if slug not in found])
-            db.execute("COMMIT")
             return rows
 
     def _read(self, slug: str) -> Row:

@@ -2,7 +2,7 @@
 
 Calls run inline, not in a thread: a get takes less time than the hop to a thread and back (figures and the price in
 docs/decisions/0030-working-memory.md). What could last, waiting for another process's write, is not done inside SQLite:
-after ``BUSY_MS`` the call gives the event loop back and tries again.
+after ``STEP_WAIT_S`` the call gives the event loop back and tries again.
 
 Reads write nothing. Which keys were read is kept in the process and written with its next write, or after
 ``TOUCHES`` reads, so that least-recently-used eviction sees them. Evicting is one step down an index.
@@ -14,22 +14,22 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import random
 import sqlite3
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeVar
 
-from memoria.ground import files, locks
+from memoria.base.sqlite import STEP_WAIT_S
+from memoria.ground import database, locks
 from memoria.ground.errors import StoreBusyError, StoreTooNewError, WorkingStoreError
 from memoria.working import changes
 from memoria.working.store import Change, Put, Record, ScopeSeen, StoreStats, deadline, is_internal, next_version
 
 T = TypeVar("T")
 
-BUSY_MS = 5  # longest that one call may hold the event loop waiting for a lock
 PATIENCE_S = 10.0  # then the call fails
 TOUCHES = 64
 
@@ -245,11 +245,11 @@ class SqliteStore:
             try:
                 return work(self._connected())
             except sqlite3.Error as error:
-                if _is_corrupt(error) and not mended:
+                if database.is_damaged(error) and not mended:
                     self._set_aside()
                     mended = True
                     continue
-                if not _is_busy(error):
+                if not database.is_busy(error):
                     raise WorkingStoreError(f"working memory: {self.path}: {error}") from error
                 if time.monotonic() > give_up:
                     raise StoreBusyError(f"working memory: {self.path} stayed locked for {PATIENCE_S:g} s") from error
@@ -283,9 +283,7 @@ class SqliteStore:
         self._drop_connection()
         with locks.waiting(self.path.with_name(f"{self.path.name}.lock")):
             if not _is_sound(self.path):
-                for suffix in ("-wal", "-shm"):
-                    self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
-                files.set_aside(self.path)
+                database.set_aside(self.path)
 
 
 def _nothing(_: sqlite3.Connection) -> None:
@@ -293,62 +291,17 @@ def _nothing(_: sqlite3.Connection) -> None:
 
 
 def _open(path: Path) -> sqlite3.Connection:
-    """Open, check and migrate the file; readable by its owner alone."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-    db = sqlite3.connect(path, timeout=BUSY_MS / 1000, isolation_level=None)
-    try:
-        _check_version(db, path)  # before anything is changed
-        db.execute("PRAGMA journal_mode = WAL")
-        db.execute("PRAGMA synchronous = NORMAL")  # a killed process loses nothing; a power cut the last moments
-        _migrate(db)
-    except BaseException:
-        db.close()
-        raise
-    return db
+    return database.open_(path, MIGRATIONS, newer=StoreTooNewError, wait_s=STEP_WAIT_S)
 
 
 def _is_sound(path: Path) -> bool:
     """Whether SQLite reads the whole file; a file that is busy or gone is not to blame."""
     try:
-        db = _open(path)
-        try:
-            return bool(db.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok")
-        finally:
-            db.close()
+        with closing(_open(path)) as db:
+            database.check(db)
     except sqlite3.Error as error:
-        return not _is_corrupt(error)
-
-
-def _version(db: sqlite3.Connection) -> int:
-    return int(db.execute("PRAGMA user_version").fetchone()[0])
-
-
-def _check_version(db: sqlite3.Connection, path: Path) -> None:
-    if _version(db) > len(MIGRATIONS):
-        raise StoreTooNewError(f"{path} was written by a newer memoria; update memoria, or move the file away")
-
-
-def _migrate(db: sqlite3.Connection) -> None:
-    if _version(db) == len(MIGRATIONS):
-        return
-    db.execute("BEGIN IMMEDIATE")
-    with db:
-        for number in range(_version(db), len(MIGRATIONS)):  # asked again: another process may have been faster
-            for statement in _statements(MIGRATIONS[number]):
-                db.execute(statement)
-            db.execute(f"PRAGMA user_version = {number + 1}")
-
-
-def _statements(script: str) -> list[str]:
-    """Split a script (``executescript`` would commit our transaction)."""
-    found, rest = [], ""
-    for line in script.splitlines(keepends=True):
-        rest += line
-        if sqlite3.complete_statement(rest):
-            found.append(rest)
-            rest = ""
-    return found
+        return not database.is_damaged(error)
+    return True
 
 
 def _select(db: sqlite3.Connection, scope: str, key: str) -> Record | None:
@@ -374,13 +327,3 @@ def _evict(db: sqlite3.Connection, scope: str, limit: int | None) -> None:
     if over > 0:
         oldest = "SELECT rowid FROM records WHERE scope = ? AND internal = 0 ORDER BY used LIMIT ?"
         db.execute(f"DELETE FROM records WHERE rowid IN ({oldest})", (scope, over))  # noqa: S608 (a constant)
-
-
-def _is_busy(error: sqlite3.Error) -> bool:
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    return code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-
-
-def _is_corrupt(error: sqlite3.Error) -> bool:
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or "malformed" in str(error)

@@ -1,0 +1,100 @@
+"""Every database is opened in one way: private, migrated in whole steps, and set aside only when it is damaged."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from memoria.base import sqlite
+from memoria.ground import database
+from memoria.ground.errors import DatabaseTooNewError
+from places import ROOT
+
+ONE = "CREATE TABLE one (x TEXT); CREATE TRIGGER t AFTER INSERT ON one BEGIN DELETE FROM one WHERE x = ''; END;"
+TWO = "CREATE TABLE two (y TEXT); INSERT INTO two SELECT x FROM one;"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "folder" / "x.db"
+
+
+def opened(path: Path, *migrations: str) -> sqlite3.Connection:
+    return database.open_(path, migrations, newer=DatabaseTooNewError)
+
+
+def aside(path: Path) -> list[Path]:
+    return list(path.parent.glob("*.bak-*"))
+
+
+def test_a_database_is_its_owners_alone_and_readers_go_on_while_one_writes(path: Path) -> None:
+    with closing(opened(path, ONE)) as db, database.transaction(db):
+        db.execute("INSERT INTO one VALUES ('a')")
+        assert path.stat().st_mode & 0o777 == 0o600
+        with closing(sqlite.read_only(str(path))) as reader:
+            assert reader.execute("SELECT count(*) FROM one").fetchone() == (0,)
+            with pytest.raises(sqlite3.OperationalError, match="readonly"):
+                reader.execute("DELETE FROM one")
+
+
+def test_migrations_run_once_each_and_one_that_fails_changes_nothing(path: Path) -> None:
+    with closing(opened(path, ONE)) as db:
+        db.execute("INSERT INTO one VALUES ('kept')")
+    with pytest.raises(sqlite3.OperationalError, match="NONSENSE"):
+        opened(path, ONE, TWO + "NONSENSE;")
+    for _ in range(2):
+        with closing(opened(path, ONE, TWO)) as db:
+            assert db.execute("SELECT y FROM two").fetchall() == [("kept",)]
+            assert database.version(db) == 2
+
+
+def test_a_database_of_a_newer_memoria_is_refused_and_left_as_it_is(path: Path) -> None:
+    opened(path, ONE, TWO).close()
+    before = path.read_bytes()
+    with pytest.raises(DatabaseTooNewError, match="update memoria"):
+        database.or_anew(path, lambda: opened(path, ONE))
+    assert path.read_bytes() == before
+    assert aside(path) == []
+
+
+@pytest.mark.parametrize("damage", ["junk", "no table"])
+def test_a_damaged_database_is_set_aside_and_made_anew(path: Path, damage: str) -> None:
+    with closing(opened(path, ONE)) as db:
+        db.execute("DROP TABLE one")
+    if damage == "junk":
+        path.write_bytes(b"no database at all, however long one looks at it" * 100)
+    with closing(database.or_anew(path, lambda: opened(path, ONE))) as db:
+        database.check(db)
+        assert db.execute("SELECT count(*) FROM one").fetchone() == (0,)
+    assert len(aside(path)) == 1
+
+
+def test_a_locked_database_is_not_set_aside(path: Path) -> None:
+    with closing(opened(path, ONE)) as db, database.transaction(db):
+        with pytest.raises(sqlite3.OperationalError) as caught:
+            database.or_anew(
+                path, lambda: database.open_(path, (ONE, TWO), newer=DatabaseTooNewError, wait_s=sqlite.STEP_WAIT_S)
+            )
+        assert database.is_busy(caught.value)
+        assert database.is_refused(caught.value)
+        assert not database.is_damaged(caught.value)
+    assert aside(path) == []
+
+
+def test_a_transaction_that_the_disk_ended_says_so_and_not_that_there_was_none(path: Path) -> None:
+    with closing(opened(path, ONE)) as db:
+        pages = db.execute("PRAGMA page_count").fetchone()[0]
+        db.execute(f"PRAGMA max_page_count = {pages}")
+        with pytest.raises(sqlite3.OperationalError, match="full"), database.transaction(db):
+            db.execute("INSERT INTO one VALUES (?)", ("x" * 1_000_000,))
+        assert not db.in_transaction
+
+
+def test_databases_are_opened_by_two_modules() -> None:
+    package = ROOT / "scripts" / "memoria"
+    found = {path.name for path in package.rglob("*.py") if "sqlite3.connect(" in path.read_text("utf-8")}
+    found.discard("tally.py")
+    assert found == {"database.py"}, "the other is base/sqlite.py, which opens only to read"
