@@ -72,6 +72,23 @@ def test_a_damaged_database_is_set_aside_and_made_anew(path: Path, damage: str) 
     assert len(aside(path)) == 1
 
 
+def test_a_database_that_another_process_has_made_anew_meanwhile_is_not_set_aside_again(path: Path) -> None:
+    path.parent.mkdir()
+    path.write_bytes(b"no database at all, however long one looks at it" * 100)
+    times: list[int] = []
+
+    def opening() -> sqlite3.Connection:
+        times.append(1)
+        if len(times) == 2:  # between the first look and the lock
+            database.set_aside(path)
+            opened(path, ONE).close()
+        return opened(path, ONE)
+
+    database.or_anew(path, opening).close()
+    assert len(times) == 2
+    assert len(aside(path)) == 1
+
+
 def test_a_locked_database_is_not_set_aside(path: Path) -> None:
     with closing(opened(path, ONE)) as db, database.transaction(db):
         with pytest.raises(sqlite3.OperationalError) as caught:

@@ -24,7 +24,7 @@ from memoria.daily.ledger import Ledger
 from memoria.facts.keeper import Keeper
 from memoria.forgetting import forget_plan
 from memoria.forgetting.forget_plan import Plan
-from memoria.ground import clock, database, files, locks
+from memoria.ground import clock, database, files, locks, printable
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.indexing import sources
@@ -35,6 +35,8 @@ from memoria.wiki.retract import folded, holds
 from memoria.wiki.transaction import Transactions
 from memoria.working.factory import open_store
 from memoria.working.scope import session_of
+
+SHOWN_CHARS = 200  # of a title or a line, before the user agrees
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -235,13 +237,13 @@ def remaining(home: Home, plan: Plan) -> list[str]:
 def _shown(plan: Plan) -> Iterator[str]:
     yield f"To forget the {plan.kind} {plan.target!r}:"
     for entry in plan.entries:
-        yield f"- entry {entry.source}: {_printable(entry.title)} ({len(entry.turns)} turns)"
+        yield f"- entry {entry.source}: {printable.line(entry.title)[:SHOWN_CHARS]} ({len(entry.turns)} turns)"
     for ident in sorted(plan.buried):
         yield f"- what may be left of the forgotten entry {ident}"
     for day, row in plan.rows:
-        yield f"- daily/{day.isoformat()}: {_printable(row)}"
+        yield f"- daily/{day.isoformat()}: {printable.line(row)[:SHOWN_CHARS]}"
     for event in plan.facts:
-        yield f"- learned fact {event.id}: {_printable(event.content)}"
+        yield f"- learned fact {event.id}: {printable.line(event.content)[:SHOWN_CHARS]}"
     for slug, count in sorted(plan.articles.items()):
         yield f"- article {slug}: " + ("the whole page" if count < 0 else f"{count} lines")
     if count := sum(plan.archives.values()):
@@ -263,7 +265,3 @@ def _facts(plan: Plan, *, done: bool, left: Sequence[str]) -> dict[str, object]:
         "jobs": len(plan.jobs),
         "still_in": list(left),
     }
-
-
-def _printable(text: str) -> str:
-    return "".join(character for character in text if character.isprintable())[:200]

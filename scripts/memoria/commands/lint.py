@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 
 from memoria.daily.ledger import Ledger
-from memoria.ground import clock, locks
+from memoria.ground import clock, locks, printable
 from memoria.ground.errors import ModelError
 from memoria.ground.home import Home
 from memoria.ground.markdown import Link
@@ -403,16 +403,12 @@ def _report(
         group = [finding for finding in found if finding.severity == severity]
         if group:
             rows += ["", f"## {heading}", ""]
-            rows += [f"- **{each.rule}** `{each.page}`: {_printable(each.text)}" for each in group]
+            rows += [f"- **{each.rule}** `{each.page}`: {printable.line(each.text)}" for each in group]
     if mended:
-        rows += ["", "## Mended", "", *(f"- {_printable(text)}" for text in mended)]
+        rows += ["", "## Mended", "", *(f"- {printable.line(text)}" for text in mended)]
     if remark:
-        rows += ["", f"Remark: {_printable(remark)}."]
+        rows += ["", f"Remark: {printable.line(remark)}."]
     return "\n".join(rows)
-
-
-def _printable(text: str) -> str:
-    return "".join(character for character in " ".join(text.split()) if character.isprintable())
 
 
 def _day(text: str) -> date | None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memoria.daily.ledger import Ledger
-from memoria.ground import clock, locks, markdown
+from memoria.ground import clock, locks, markdown, printable
 from memoria.ground.errors import ExpectedError, ModelError
 from memoria.ground.home import Home
 from memoria.indexing import meaning, sources
@@ -204,15 +204,15 @@ def _lines(answer: Answer | None, passages: Sequence[Passage], reason: str, slug
     if answer is None or answer.model == "offline" or not answer.statements:
         yield from _passages(passages, _why_passages(answer, reason))
     else:
-        yield from (_printable(_cited(statement)) for statement in answer.statements)
+        yield from (printable.line(_cited(statement)) for statement in answer.statements)
         titles = {passage.ref: passage.title for passage in passages}
         yield "\nRests on:" if answer.rests_on else "\nRests on nothing that could be found."
         for ref in answer.rests_on:
-            yield f"- [[{ref}]]" + (f" {_printable(titles[ref])}" if titles.get(ref) else "")
+            yield f"- [[{ref}]]" + (f" {printable.line(titles[ref])}" if titles.get(ref) else "")
     if answer and answer.dead:
-        yield f"\nNot printed as links, because they lead nowhere: {_printable(', '.join(answer.dead))}"
+        yield f"\nNot printed as links, because they lead nowhere: {printable.line(', '.join(answer.dead))}"
     if answer and answer.unsupported:
-        yield f"\nIn the answer but in no passage: {_printable(', '.join(answer.unsupported))}"
+        yield f"\nIn the answer but in no passage: {printable.line(', '.join(answer.unsupported))}"
     if slug:
         yield f"\nFiled as [[{slug}]]"
 
@@ -229,13 +229,8 @@ def _passages(passages: Sequence[Passage], heading: str) -> Iterator[str]:
     yield heading
     for passage in passages:
         about = " · ".join(part for part in (passage.kind, passage.date, passage.title) if part)
-        yield f"\n[[{passage.ref}]] {_printable(about)}"
-        yield from (f"  {_printable(row)}" for row in passage.text.splitlines())
-
-
-def _printable(text: str) -> str:
-    """Without control characters: what was remembered must not steer the terminal."""
-    return "".join(character for character in text if character.isprintable() or character == "\t")
+        yield f"\n[[{passage.ref}]] {printable.line(about)}"
+        yield from (f"  {printable.lines(row)}" for row in passage.text.splitlines())
 
 
 # -- filing

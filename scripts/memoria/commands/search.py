@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from memoria.capture import detach
+from memoria.ground import printable
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.indexing import meaning, sources
@@ -134,7 +135,7 @@ def highlighted(text: str, wanted: set[str], *, bold: bool) -> str:
 
     Control characters are left out: what was remembered must not steer the terminal.
     """
-    words = ["".join(character for character in word if character.isprintable()) for word in text.split()]
+    words = printable.line(text).split()
     found = [not wanted.isdisjoint(tokens.of(word)) for word in words]
     first = found.index(True) if True in found else 0
     before, after = ("\033[1m", "\033[0m") if bold else ("**", "**")

@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 from memoria.daily.daily_log import DailyLog, Entry
+from memoria.ground import printable
 from memoria.ground.clock import Zone
 from memoria.ground.errors import TurnsGoneError, UnknownEntryError
 from memoria.ground.home import Home
@@ -89,11 +90,6 @@ def _lines(entry_id: str, entry: Entry | None, turns: list[Turn], zone: Zone) ->
     for turn in turns:
         when = f" · {zone.local(turn.time):%Y-%m-%d %H:%M}" if turn.time else ""
         rows += ["", f"── {_WHO[turn.role]}{when}"]
-        rows += [_printable(turn.text)] if turn.text else []
-        rows += [f"  · {_printable(line)}" for line in turn.tools]
+        rows += [printable.lines(turn.text)] if turn.text else []
+        rows += [f"  · {printable.line(line)}" for line in turn.tools]
     return rows
-
-
-def _printable(text: str) -> str:
-    """Without the control characters that would let a conversation steer the terminal it is shown in."""
-    return "".join(character for character in text if character in "\n\t" or character.isprintable())

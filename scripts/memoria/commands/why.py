@@ -15,6 +15,7 @@ from typing import Any
 
 from memoria.capture import spool
 from memoria.daily.daily_log import DailyLog, Entry
+from memoria.ground import printable
 from memoria.ground.errors import ArchiveError, ExpectedError
 from memoria.ground.home import Home
 from memoria.transcripts.archive import Archive
@@ -178,7 +179,7 @@ def _turn_facts(origin: Origin) -> dict[str, Any]:
 
 
 def _lines(home: Home, article: Article, claim: Claim, traces: Sequence[Trace]) -> Iterator[str]:
-    yield f"{_printable(claim.text)}\n  in [[{article.slug}]]"
+    yield f"{printable.line(claim.text)}\n  in [[{article.slug}]]"
     if not traces:
         yield "  names no source: a person wrote it, or its source was forgotten"
     for trace in traces:
@@ -186,7 +187,7 @@ def _lines(home: Home, article: Article, claim: Claim, traces: Sequence[Trace]) 
             yield f"  from [[{trace.source}]], which is in no daily log (any more)"
             continue
         entry = trace.entry
-        yield f"  from [[{trace.source}]] · {entry.time} · {entry.project} · {_printable(entry.title)}"
+        yield f"  from [[{trace.source}]] · {entry.time} · {entry.project} · {printable.line(entry.title)}"
         for origin in trace.origins:
             yield from _origin(home, origin)
         if any(origin.archived for origin in trace.origins):
@@ -201,10 +202,6 @@ def _origin(home: Home, origin: Origin) -> Iterator[str]:
         return
     place = f"{origin.transcript}:{origin.line}" if origin.line else "archive (the transcript is gone)"
     when = f"{home.zone.local(turn.time):%Y-%m-%d %H:%M} · " if turn.time else ""
-    said = " ".join(_printable(turn.text or "; ".join(turn.tools)).split())
+    said = printable.line(turn.text or "; ".join(turn.tools))
     yield f"    {when}{turn.role} · {place}"
     yield f"      {said[:SHOWN_CHARS]}{'…' if len(said) > SHOWN_CHARS else ''}"
-
-
-def _printable(text: str) -> str:
-    return "".join(character for character in text if character.isprintable() or character in "\n\t")

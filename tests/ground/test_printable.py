@@ -1,0 +1,23 @@
+"""What was remembered does not steer the terminal it is printed on."""
+
+from __future__ import annotations
+
+import pytest
+
+from memoria.ground import printable
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "lines"),
+    [
+        ("plain", "plain", "plain"),
+        ("two\n\n  lines\tand a tab", "two lines and a tab", "two\n\n  lines\tand a tab"),
+        ("\x1b[2Jgone\x07\x00", "[2Jgone", "[2Jgone"),
+        ("back\rover", "back over", "backover"),
+        ("left\u202eright\u200b", "leftright", "leftright"),
+        ("ünïcödé 語 🙂", "ünïcödé 語 🙂", "ünïcödé 語 🙂"),
+    ],
+)
+def test_only_what_can_be_read_is_printed(text: str, line: str, lines: str) -> None:
+    assert printable.line(text) == line
+    assert printable.lines(text) == lines
