@@ -9,7 +9,8 @@ import pytest
 
 from memoria.base.paths import Paths
 from memoria.daily import ledger as room
-from memoria.daily.daily_log import DailyLog, Entry
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.entry import Entry
 from memoria.daily.ledger import Booked, Call, Ledger
 from memoria.ground.errors import LedgerError
 

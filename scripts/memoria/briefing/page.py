@@ -18,7 +18,8 @@ from pathlib import Path
 from memoria.base import fence
 from memoria.base.paths import Paths
 from memoria.capture.open_sessions import MAX_CHARS
-from memoria.daily.daily_log import DailyLog, Entry
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.entry import Entry
 from memoria.daily.ledger import Ledger
 from memoria.facts.fact import GLOBAL, Fact
 from memoria.facts.keeper import Keeper

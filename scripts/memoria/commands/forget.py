@@ -14,13 +14,13 @@ import json
 import shutil
 import sqlite3
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 from memoria.briefing.page import Pages
-from memoria.daily import daily_log
 from memoria.daily.daily_log import DailyLog
+from memoria.daily.day_text import DayText, tombstone
 from memoria.daily.ledger import Ledger
 from memoria.facts.keeper import Keeper
 from memoria.forgetting import forget_plan
@@ -116,10 +116,7 @@ def _carry_out(home: Home, plan: Plan) -> None:
 def _spool(home: Home, plan: Plan) -> None:
     """A job of which nothing is left goes; what goes without ever having had an entry is named in a tombstone."""
     if plan.keys:
-        line = daily_log.tombstone("-", plan.keys)
-        DailyLog.of(home.paths).rewrite(
-            home.zone.day(clock.now()), lambda text: text if line in text else f"{text.rstrip()}\n\n{line}\n"
-        )
+        DailyLog.of(home.paths).rewrite(home.zone.day(clock.now()), lambda text: _never(text, plan.keys))
     for name, gone in plan.jobs.items():
         path = Path(name)
         header = path.read_bytes().partition(b"\n")[0]
@@ -182,7 +179,23 @@ def _daily(home: Home, plan: Plan) -> None:
         if plan.needle:
             log_.rewrite(day, lambda text: forget_plan.unsaid(text, plan.needle))
         if plan.ids:
-            log_.rewrite(day, lambda text: daily_log.without(text, plan.ids))
+            log_.rewrite(day, lambda text: _buried(text, plan.ids))
+
+
+def _never(text: str, keys: Sequence[str]) -> str:
+    """Return a day's text with a tombstone for turns that never had an entry."""
+    line = tombstone("-", keys)
+    day = DayText(text)
+    if line not in day.rows:
+        day.append(line)
+    return day.text
+
+
+def _buried(text: str, ids: Collection[str]) -> str:
+    """Return a day's text in which these entries are tombstones."""
+    day = DayText(text)
+    day.bury(ids)
+    return day.text
 
 
 def _caches(home: Home, ledger: Ledger) -> None:

@@ -8,7 +8,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from memoria.daily.daily_log import DailyLog, Entry
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.entry import Entry
 from memoria.ground.clock import Zone
 from memoria.ground.errors import TurnsGoneError, UnknownEntryError
 from memoria.ground.home import Home

@@ -17,7 +17,9 @@ from pathlib import Path
 from tqdm import tqdm
 
 from memoria.base import failpoints
-from memoria.daily.daily_log import DailyLog, Entry, render
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.day_text import render
+from memoria.daily.entry import Entry
 from memoria.daily.ledger import Ledger
 from memoria.ground import clock
 from memoria.ground.errors import BadAnswerError, DropRefusedError, ExpectedError, ModelError

@@ -23,7 +23,8 @@ from memoria.audit.receipt import check_some
 from memoria.base import exclude, failpoints, project, state
 from memoria.briefing import housekeeping, refresh
 from memoria.capture.spool import Job, Spool
-from memoria.daily.daily_log import DailyLog, Entry, Learned
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.entry import Entry, Learned
 from memoria.daily.ledger import Ledger
 from memoria.facts import lines
 from memoria.facts.fact import Fact
