@@ -49,6 +49,8 @@ def clean(paths: Paths) -> None:
                     path.unlink()
             except FileNotFoundError:  # the hook has just moved it
                 continue
+    for path in Path(paths.state).glob("roster.db*"):  # a cache of 0.1.0; index.db holds it now
+        path.unlink(missing_ok=True)
 
 
 def rotate(home: Home) -> None:

@@ -54,14 +54,13 @@ class Pages:
     """The prepared pages of one home."""
 
     folder: Path
-    roster: ArticleCache
+    wiki: Wiki
     archive: Archive
 
     @classmethod
     def of(cls, paths: Paths) -> Pages:
         """The pages of these paths."""
-        roster = ArticleCache(Wiki.of(paths), Path(paths.state, "roster.db"))
-        return cls(Path(paths.page), roster, Archive(Path(paths.archive), 0))
+        return cls(Path(paths.page), Wiki.of(paths), Archive(Path(paths.archive), 0))
 
     def prepare(
         self,
@@ -80,7 +79,7 @@ class Pages:
         """
         booked = ledger.entries()
         projects = sorted({*(entry.project for entry in booked), *keeper.store.projects()})
-        articles = self._articles()
+        articles = self._articles(index)
         archived = {kept.entry: kept for kept in self.archive.listed()}
         everywhere = daily.find(booked[-RECENT_ENTRIES:])
         for key in projects:
@@ -133,9 +132,11 @@ class Pages:
             pass
         files.replace(path, page, mode=0o600)
 
-    def _articles(self) -> list[Row]:
-        """The articles, latest first."""
-        rows = sorted(self.roster.rows().values(), key=lambda row: (row.updated, row.slug), reverse=True)
+    def _articles(self, index: Index) -> list[Row]:
+        """Return the articles, latest first."""
+        rows = sorted(
+            ArticleCache(self.wiki, index).rows().values(), key=lambda row: (row.updated, row.slug), reverse=True
+        )
         return [row for row in rows if row.readable]
 
     def _page(self, facts: Sequence[str], recent: list[Entry], articles: list[Row], limit: int) -> str:

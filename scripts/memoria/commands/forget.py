@@ -200,7 +200,7 @@ def _buried(text: str, ids: Collection[str]) -> str:
 
 def _caches(home: Home, ledger: Ledger) -> None:
     """Made anew from what is left, so that nothing has to be looked for in them."""
-    for name in ("index.db", "roster.db"):
+    for name in ("index.db", "roster.db"):  # the second is a cache of 0.1.0
         for path in Path(home.paths.state).glob(f"{name}*"):
             path.unlink()
     with Index(home.paths.index) as index:
