@@ -14,7 +14,8 @@ import pytest
 from client_session import Session, transcripts, wait_until
 from memoria.base.paths import Paths
 from memoria.capture.spool import Spool
-from memoria.daily.daily_log import DailyLog, Entry
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.entry import Entry
 from memoria.daily.ledger import Ledger
 from memoria.wiki.folder import Wiki
 from messages_api import MessagesApi

@@ -12,7 +12,8 @@ from pathlib import Path
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.commands import lint
-from memoria.daily.daily_log import Entry, render
+from memoria.daily.day_text import render
+from memoria.daily.entry import Entry
 from memoria.ground.clock import Zone
 from memoria.ground.home import Home
 from memoria.wiki.article import Article, Claim

@@ -22,7 +22,8 @@ from typing import Any
 
 sys.path.extend(str(Path(__file__).resolve().parents[1] / part) for part in (".", "support"))
 
-from memoria.daily.daily_log import Entry, Learned, parse, render
+from memoria.daily.day_text import DayText, render
+from memoria.daily.entry import Entry, Learned
 from memoria.ground import markdown
 from memoria.models.extractive import cluster, summarize
 from memoria.transcripts.turn import Reader, exchanges, split
@@ -84,7 +85,7 @@ def measure(wiki: WikiHome, model: Any) -> dict[str, str]:
     articles = list(wiki.wiki.articles())
     said = {}
     for path in Path(wiki.home.paths.daily).glob("*.md"):
-        for entry in parse(path.read_text(), date.fromisoformat(path.stem)):
+        for entry in DayText(path.read_text()).entries(date.fromisoformat(path.stem)):
             said[entry.source] = f"{path.stem} {render(entry)}".casefold().replace("\\", "").replace("`", "")
     claims = [claim for article in articles for claim in article.claims]
     links = [(article, link) for article in articles for link in article.links]

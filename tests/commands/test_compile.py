@@ -271,7 +271,7 @@ def test_a_compile_killed_anywhere_is_in_the_wiki_once_after_the_next(wiki: Wiki
 def test_everything_but_markdown_can_be_lost(wiki: WikiHome) -> None:
     wiki.compile([PORT_PAGE])
     before = wiki.files()
-    for name in ("ledger.db", "index.db", "roster.db"):
+    for name in ("ledger.db", "index.db"):
         for path in Path(wiki.home.paths.state).glob(f"{name}*"):
             path.write_bytes(b"spoiled") if path.name == name else path.unlink()
     wiki.compile([PORT_PAGE])

@@ -19,8 +19,9 @@ from memoria.capture import cursor
 from memoria.capture.spool import Spool
 from memoria.commands import compile as compile_verb
 from memoria.commands import forget, lint
-from memoria.daily import daily_log
-from memoria.daily.daily_log import DailyLog, Learned
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.day_text import tombstone
+from memoria.daily.entry import Learned
 from memoria.daily.ledger import Ledger
 from memoria.facts.fact import Fact
 from memoria.facts.keeper import Keeper
@@ -288,7 +289,7 @@ def test_a_tombstone_holds_ids_alone_and_a_lost_ledger_learns_of_it(home: Home) 
     assert [each.id for each in ledger.entries()] == ["01bb"]
     ledger.close()
     text = DailyLog.of(home.paths).text(DAY)
-    assert daily_log.tombstone("01aa", keys) in text.splitlines()
+    assert tombstone("01aa", keys) in text.splitlines()
 
 
 def test_databases_keep_nothing_in_their_free_pages(home: Home) -> None:

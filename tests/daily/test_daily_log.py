@@ -9,7 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memoria.base.paths import Paths
-from memoria.daily.daily_log import DailyLog, Entry, Learned, parse, render
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.day_text import DayText, render
+from memoria.daily.entry import Entry, Learned
 from memoria.ground import files, markdown
 
 DAY = date(2026, 11, 20)
@@ -62,7 +64,7 @@ def test_no_text_can_forge_a_marker_a_heading_or_a_section(texts: list[str]) -> 
     )  # fmt: skip
     text = render(forged)
     text.encode()
-    (found,) = parse(text, DAY)
+    (found,) = DayText(text).entries(DAY)
     assert (found.id, found.turns, found.model) == ("one", ("keyone",), "scripted")
     assert len(found.key_exchanges) == len(found.action_items) == bool(markdown.line(item))
     assert [event.id for event in found.learned] == ["l-aaaaa"]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import multiprocessing
 import sqlite3
+from contextlib import closing
 from datetime import date
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import pytest
 
 from memoria.base.paths import Paths
 from memoria.daily import ledger as room
-from memoria.daily.daily_log import DailyLog, Entry
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.entry import Entry
 from memoria.daily.ledger import Booked, Call, Ledger
 from memoria.ground.errors import LedgerError
 
@@ -137,4 +139,41 @@ def test_a_person_who_asks_need_not_wait_for_the_next_try(tmp_path: Path) -> Non
     ledger.failed(["a.job"], counted=True, not_before=9e9, reason="the budget is spent")
     ledger.lift_waits()
     assert ledger.tries("a.job") == (1, 0.0, "the budget is spent")
+    ledger.close()
+
+
+@pytest.mark.parametrize("value", ["ü" * 5_000, {"day": ["x" * 3_000, None, 1.5]}, "", None, False])
+def test_a_value_of_any_length_is_kept_and_replaced(value: object, tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.db")
+    ledger.put("one", "before")
+    ledger.put("one", value)
+    ledger.put("two", 2)
+    assert ledger.get("one") == value
+    assert ledger.get("two") == 2
+    assert ledger.get("three") is None
+    assert ledger.notes() == []
+    ledger.close()
+
+
+def test_the_values_of_an_older_ledger_are_carried_over(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    with closing(sqlite3.connect(path)) as old:
+        old.executescript("".join(room.MIGRATIONS[:2]) + "PRAGMA user_version = 2")
+        note = "INSERT INTO notes VALUES ('2026-11-20T10:00:00+00:00', ?, '', ?)"
+        kept = [("value:last_flush", '"then"'), ("value:last_flush", '"now"'), ("value:pages_due", "true")]
+        old.executemany(note, [*kept, ("value:cut", '"' + "x" * 1_999), ("missing", "a range")])
+        old.commit()
+    ledger = Ledger(path)
+    assert (ledger.get("last_flush"), ledger.get("pages_due"), ledger.get("cut")) == ("now", True, None)
+    assert [row[1:] for row in ledger.notes()] == [("missing", "", "a range")]
+    ledger.close()
+
+
+def test_a_value_that_holds_a_forgotten_text_goes(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.db")
+    ledger.put("said", {"text": "Über die Fusion"})
+    ledger.put("other", "nothing of it")
+    ledger.strike_notes(["über die fusion"])
+    assert ledger.get("said") is None
+    assert ledger.get("other") == "nothing of it"
     ledger.close()

@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facts import MONDAY, SHOP, a_fact
-from memoria.daily.daily_log import DailyLog, Entry, Learned, parse, render
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.day_text import DayText, render
+from memoria.daily.entry import Entry, Learned
 from memoria.facts import lines
 from memoria.facts.fact import Fact, Material, Stamp, check
 from memoria.facts.lines import Lines
@@ -87,7 +89,7 @@ def test_a_rich_line_inside_an_entry_leaves_the_entry_whole() -> None:
     told = a_fact("Use pnpm.")
     text = render(entry()).replace("- [fact] A bare line of an older log. ^l-aaaa\n", lines.render(told))
     assert lines.parse(text, DAY) == [told]
-    (found,) = parse(text, DAY)
+    (found,) = DayText(text).entries(DAY)
     assert [one.id for one in found.learned] == [told.id]
     assert found.turns == ("t1",)
 

@@ -28,7 +28,8 @@ from memoria.capture import detach
 from memoria.capture.spool import Spool
 from memoria.commands import observe
 from memoria.commands.observe import Attention
-from memoria.daily.daily_log import DailyLog, Entry
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.entry import Entry
 from memoria.daily.ledger import Call, Ledger
 from memoria.facts.fact import Fact
 from memoria.facts.keeper import Keeper

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from memoria.daily.daily_log import DailyLog, Entry
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.entry import Entry
 from memoria.ground import clock
 from memoria.ground.home import Home
 from memoria.wiki import index_page

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from memoria.briefing import housekeeping
-from memoria.daily.daily_log import DailyLog, Entry
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.entry import Entry
 from memoria.ground.home import Home
 
 HOUR, DAY = 3600.0, 86_400.0

@@ -11,7 +11,8 @@ from unittest.mock import patch
 
 from memoria.commands import compile as compiling
 from memoria.commands import diff, undo
-from memoria.daily.daily_log import DailyLog, Entry, Learned
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.entry import Entry, Learned
 from memoria.ground.home import Home
 from memoria.models.scripted import Scripted
 from memoria.wiki.folder import Wiki

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memoria.daily.daily_log import Entry
+from memoria.daily.entry import Entry
 from memoria.ground.errors import DropRefusedError
 from memoria.wiki.draft import Draft
 from memoria.wiki.folder import Wiki

@@ -1,11 +1,16 @@
-"""The index stays one page, the lists name everything, the roster knows what changed."""
+"""The index stays one page, the lists name everything, the article cache knows what changed."""
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from memoria.indexing.index import Index
+from memoria.search import reader
 from memoria.wiki import index_page
 from memoria.wiki.article import Article
 from memoria.wiki.article_cache import ArticleCache, Row
@@ -46,33 +51,75 @@ def test_any_title_can_stand_in_a_link(title: str) -> None:
     assert line.count("|") == 1
 
 
-def test_the_roster_reads_what_changed_and_only_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def cache(tmp_path: Path) -> Iterator[ArticleCache]:
+    """The cache of a wiki of three articles."""
     wiki = Wiki(tmp_path / "knowledge")
-    folder = wiki.folder / "concepts"
-    folder.mkdir(parents=True)
+    (wiki.folder / "concepts").mkdir(parents=True)
     for name in "abc":
-        (folder / f"{name}.md").write_text(f"# {name}\n")
-    roster = ArticleCache(wiki, tmp_path / "roster.db")
-    assert sorted(row.title for row in roster.rows().values()) == ["a", "b", "c"]
-    read: list[str] = []
+        (wiki.folder / f"concepts/{name}.md").write_text(f"# {name}\n")
+    with Index(tmp_path / "index.db") as index:
+        yield ArticleCache(wiki, index)
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The articles that are read from now on."""
+    slugs: list[str] = []
     get = Wiki.get
 
     def seen(self: Wiki, slug: str) -> Article | None:
-        read.append(slug)
+        slugs.append(slug)
         return get(self, slug)
 
     monkeypatch.setattr(Wiki, "get", seen)
-    (folder / "b.md").write_text("# another title\n")
-    (folder / "c.md").unlink()
-    now = roster.rows()
+    return slugs
+
+
+def test_the_article_cache_reads_what_changed_and_only_that(cache: ArticleCache, read: list[str]) -> None:
+    assert sorted(row.title for row in cache.rows().values()) == ["a", "b", "c"]
+    read.clear()
+    (cache.wiki.folder / "concepts/b.md").write_text("---\naliases: [x, y]\ntags: t\n---\n# another title\n")
+    (cache.wiki.folder / "concepts/c.md").unlink()
+    now = cache.rows()
     assert read == ["concepts/b"]
     assert {slug: row.title for slug, row in now.items()} == {"concepts/a": "a", "concepts/b": "another title"}
+    assert now["concepts/b"] == Row("concepts/b", "another title", "", "", ("x", "y"), ("t",))
+    assert cache.rows() == now
+    assert read == ["concepts/b"]
 
 
-def test_a_roster_that_is_no_database_is_made_anew(tmp_path: Path) -> None:
+def test_the_article_cache_survives_a_rebuilt_and_an_emptied_index(
+    cache: ArticleCache, read: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = cache.rows()
+    read.clear()
+    cache.index.rebuild(cache.wiki.folder.parent)
+    assert cache.rows() == before
+    monkeypatch.setattr(reader, "VERSION", reader.VERSION + 1)
+    with Index(cache.index.path) as newer:
+        assert newer.was_empty
+        assert ArticleCache(cache.wiki, newer).rows() == before
+    assert read == []
+
+
+def test_a_locked_index_costs_the_article_cache_its_speed_and_nothing_else(
+    cache: ArticleCache, read: list[str]
+) -> None:
+    cache.index._db.execute("PRAGMA busy_timeout = 0")
+    with closing(sqlite3.connect(cache.index.path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert sorted(cache.rows()) == ["concepts/a", "concepts/b", "concepts/c"]
+        other.execute("ROLLBACK")
+    with Index(cache.index.path) as another:
+        assert ArticleCache(cache.wiki, another).rows() == cache.rows()
+
+
+def test_the_rows_of_a_damaged_index_are_read_anew(tmp_path: Path) -> None:
     wiki = Wiki(tmp_path / "knowledge")
     (wiki.folder / "concepts").mkdir(parents=True)
     (wiki.folder / "concepts/a.md").write_text("---\n[broken\n---\n")
-    (tmp_path / "roster.db").write_text("no database at all, but long enough to look at")
-    [row] = ArticleCache(wiki, tmp_path / "roster.db").rows().values()
+    (tmp_path / "index.db").write_text("no database at all, but long enough to look at")
+    with Index(tmp_path / "index.db") as index:
+        [row] = ArticleCache(wiki, index).rows().values()
     assert not row.readable

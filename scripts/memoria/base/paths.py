@@ -42,7 +42,7 @@ class Paths:
         self.index = join(state, "index.db")
         self.facts = join(state, "learned.db")
         self.working = join(state, "working.db")
-        self.article_cache = join(state, "roster.db")
+        self.old_article_cache = join(state, "roster.db")
         self.recall = join(state, "recall.db")
         # what sessions are told
         self.page = join(state, "page")

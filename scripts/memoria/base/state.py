@@ -69,7 +69,6 @@ May be deleted, at a small price.
 
 Caches: made anew when deleted.
   index.db             the search index
-  roster.db            one row for each article
   client-memory.json   which folder of the client belongs to which project
   page/                prepared text for new sessions
   page/short/          the same, leaving room for where a session stood

@@ -52,6 +52,8 @@ def clean(paths: Paths) -> None:
                     path.unlink()
             except FileNotFoundError:  # the hook has just moved it
                 continue
+    for path in Path(paths.state).glob(f"{Path(paths.old_article_cache).name}*"):
+        path.unlink(missing_ok=True)
 
 
 def rotate(home: Home) -> None:

@@ -18,7 +18,8 @@ from pathlib import Path
 from memoria.base import fence
 from memoria.base.paths import Paths
 from memoria.capture.open_sessions import MAX_CHARS
-from memoria.daily.daily_log import DailyLog, Entry
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.entry import Entry
 from memoria.daily.ledger import Ledger
 from memoria.facts.fact import GLOBAL, Fact
 from memoria.facts.keeper import Keeper
@@ -30,7 +31,7 @@ from memoria.indexing.index import Index
 from memoria.transcripts.archive import Archive, Kept
 from memoria.wiki.article import shown
 from memoria.wiki.article_cache import ArticleCache, Row
-from memoria.wiki.folder import slugify
+from memoria.wiki.folder import Wiki, slugify
 
 log = logging.getLogger(__name__)
 
@@ -53,13 +54,13 @@ class Pages:
     """The prepared pages of one home."""
 
     paths: Paths
-    roster: ArticleCache
+    wiki: Wiki
     archive: Archive
 
     @classmethod
     def of(cls, paths: Paths) -> Pages:
         """The pages of these paths."""
-        return cls(paths, ArticleCache.of(paths), Archive.of(paths))
+        return cls(paths, Wiki.of(paths), Archive.of(paths))
 
     def prepare(
         self,
@@ -78,7 +79,7 @@ class Pages:
         """
         booked = ledger.entries()
         projects = sorted({*(entry.project for entry in booked), *keeper.store.projects()})
-        articles = self._articles()
+        articles = self._articles(index)
         archived = {kept.entry: kept for kept in self.archive.listed()}
         everywhere = daily.find(booked[-RECENT_ENTRIES:])
         for key in projects:
@@ -125,9 +126,11 @@ class Pages:
         short = self._page(facts, recent, articles, limit - MAX_CHARS - 1)
         _write(Path(self.paths.page_of(name, short=True)), short)
 
-    def _articles(self) -> list[Row]:
-        """The articles, latest first."""
-        rows = sorted(self.roster.rows().values(), key=lambda row: (row.updated, row.slug), reverse=True)
+    def _articles(self, index: Index) -> list[Row]:
+        """Return the articles, latest first."""
+        rows = sorted(
+            ArticleCache(self.wiki, index).rows().values(), key=lambda row: (row.updated, row.slug), reverse=True
+        )
         return [row for row in rows if row.readable]
 
     def _page(self, facts: Sequence[str], recent: list[Entry], articles: list[Row], limit: int) -> str:

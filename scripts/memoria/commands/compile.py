@@ -12,7 +12,7 @@ from memoria.base import failpoints
 from memoria.briefing.page import Pages
 from memoria.compiling.compiler import Compile, Report, take_all
 from memoria.daily import gate
-from memoria.daily.daily_log import Entry
+from memoria.daily.entry import Entry
 from memoria.daily.ledger import Ledger
 from memoria.facts.keeper import Keeper
 from memoria.ground import clock, locks

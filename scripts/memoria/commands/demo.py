@@ -18,6 +18,7 @@ from memoria.audit.self_test import SelfTest
 from memoria.base import paths as places
 from memoria.base.paths import Paths
 from memoria.capture.spool import Spool
+from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
@@ -98,10 +99,11 @@ class _Demo:
 
 def _say(paths: Paths) -> None:
     wiki = Wiki.of(paths)
-    days = sorted(Path(paths.daily).glob("*.md"))
+    daily = DailyLog.of(paths)
     print("\nDaily logs:")
-    for path in days:
-        print(f"  {path}  ({path.read_text(encoding='utf-8').count('### Session')} sessions)")
+    for day in daily.days():
+        count = len(daily.entries(day))
+        print(f"  {daily.path(day)}  ({count} session{'s' * (count != 1)})")
     print("Articles:")
     for article in wiki.articles():
         print(f"  {wiki.path(article.slug)}  {article.title}")

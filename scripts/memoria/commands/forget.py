@@ -13,13 +13,13 @@ import asyncio
 import json
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 from memoria.briefing.page import Pages
-from memoria.daily import daily_log
 from memoria.daily.daily_log import DailyLog
+from memoria.daily.day_text import DayText, tombstone
 from memoria.daily.ledger import Ledger
 from memoria.facts.keeper import Keeper
 from memoria.forgetting import forget_plan
@@ -115,10 +115,7 @@ def _carry_out(home: Home, plan: Plan) -> None:
 def _spool(home: Home, plan: Plan) -> None:
     """A job of which nothing is left goes; what goes without ever having had an entry is named in a tombstone."""
     if plan.keys:
-        line = daily_log.tombstone("-", plan.keys)
-        DailyLog.of(home.paths).rewrite(
-            home.zone.day(clock.now()), lambda text: text if line in text else f"{text.rstrip()}\n\n{line}\n"
-        )
+        DailyLog.of(home.paths).rewrite(home.zone.day(clock.now()), lambda text: _never(text, plan.keys))
     for name, gone in plan.jobs.items():
         path = Path(name)
         header = path.read_bytes().partition(b"\n")[0]
@@ -179,12 +176,28 @@ def _daily(home: Home, plan: Plan) -> None:
         if plan.needle:
             log_.rewrite(day, lambda text: forget_plan.unsaid(text, plan.needle))
         if plan.ids:
-            log_.rewrite(day, lambda text: daily_log.without(text, plan.ids))
+            log_.rewrite(day, lambda text: _buried(text, plan.ids))
+
+
+def _never(text: str, keys: Sequence[str]) -> str:
+    """Return a day's text with a tombstone for turns that never had an entry."""
+    line = tombstone("-", keys)
+    day = DayText(text)
+    if line not in day.rows:
+        day.append(line)
+    return day.text
+
+
+def _buried(text: str, ids: Collection[str]) -> str:
+    """Return a day's text in which these entries are tombstones."""
+    day = DayText(text)
+    day.bury(ids)
+    return day.text
 
 
 def _caches(home: Home, ledger: Ledger) -> None:
     """Made anew from what is left, so that nothing has to be looked for in them."""
-    for name in (home.paths.index, home.paths.article_cache):
+    for name in (home.paths.index, home.paths.old_article_cache):  # the second is a cache of 0.1.0
         for path in Path(home.paths.state).glob(f"{Path(name).name}*"):  # also what was set aside, and SQLite's own
             path.unlink()
     with Index(home.paths.index) as index:

@@ -16,6 +16,7 @@ from datetime import date
 from functools import partial
 from pathlib import Path
 
+from memoria.daily.day_text import DayText
 from memoria.daily.ledger import Ledger
 from memoria.ground import clock, locks, printable
 from memoria.ground.errors import ModelError
@@ -88,8 +89,7 @@ def block_ids(snapshot: Snapshot) -> Found:
     for entry in snapshot.entries:
         day = f"daily/{entry.day.isoformat()}"
         if day not in counts:
-            text = snapshot.daily.path(entry.day).read_text(encoding="utf-8", errors="replace")
-            counts[day] = Counter(re.findall(r"^\^(e-[0-9a-z]+)[ \t\r]*$", text, re.MULTILINE))
+            counts[day] = DayText(snapshot.daily.text(entry.day)).block_ids()
         times = counts[day][f"e-{entry.id}"]
         if times != 1:
             fault = "is missing" if not times else "is there twice"

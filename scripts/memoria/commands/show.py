@@ -7,7 +7,8 @@ import json
 import re
 from typing import Any
 
-from memoria.daily.daily_log import DailyLog, Entry
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.entry import Entry
 from memoria.ground import printable
 from memoria.ground.clock import Zone
 from memoria.ground.errors import TurnsGoneError, UnknownEntryError

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from memoria.capture import spool
-from memoria.daily.daily_log import DailyLog, Entry
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.entry import Entry
 from memoria.ground import printable
 from memoria.ground.errors import ArchiveError, ExpectedError
 from memoria.ground.home import Home

@@ -16,7 +16,9 @@ from datetime import date
 from tqdm import tqdm
 
 from memoria.base import failpoints
-from memoria.daily.daily_log import DailyLog, Entry, render
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.day_text import render
+from memoria.daily.entry import Entry
 from memoria.daily.ledger import Ledger
 from memoria.ground import clock
 from memoria.ground.errors import BadAnswerError, DropRefusedError, ExpectedError, ModelError
@@ -59,7 +61,7 @@ class Compile:
     daily: DailyLog
     ledger: Ledger
     wiki: Wiki
-    roster: ArticleCache
+    article_cache: ArticleCache
     transactions: Transactions
     index: Index
     model: Metered
@@ -70,15 +72,15 @@ class Compile:
         """Build the nouns from a home."""
         paths = home.paths
         ledger = Ledger.of(paths)
-        wiki = Wiki.of(paths)
+        wiki, index = Wiki.of(paths), Index(paths.index)
         return cls(
             home,
             DailyLog.of(paths),
             ledger,
             wiki,
-            ArticleCache.of(paths),
+            ArticleCache(wiki, index),
             Transactions.of(paths),
-            Index(paths.index),
+            index,
             Metered.of(home, ledger),
         )
 
@@ -118,7 +120,7 @@ class Compile:
 
     def take(self, entries: Sequence[Entry], report: Report) -> None:
         """One batch: ask, check, swap in, book. ModelError leaves the entries waiting."""
-        names = self.roster.rows()
+        names = self.article_cache.rows()
         near = self._near(entries, names)
         projects = {entry.project_key for entry in entries}
         completion = self.model.complete(
@@ -149,7 +151,7 @@ class Compile:
 
     def prompt(self, entries: Sequence[Entry]) -> Prompt:
         """What a model would be asked about these entries."""
-        names = self.roster.rows()
+        names = self.article_cache.rows()
         return tasks.compile_(self._material(entries, self._near(entries, names), names))
 
     def _draft(self, entries: Sequence[Entry]) -> Draft:
@@ -159,7 +161,7 @@ class Compile:
         return Draft(
             self.wiki,
             entries,
-            names={slug: (row.title, *row.aliases) for slug, row in self.roster.rows().items()},
+            names={slug: (row.title, *row.aliases) for slug, row in self.article_cache.rows().items()},
             entry_at=self._entry_at,
             touched=index_page.touched(log_text, unchanged) if unchanged else {},
         )
@@ -215,7 +217,7 @@ class Compile:
 
     def _commit(self, draft: Draft, entries: Sequence[Entry]) -> None:
         pages = draft.changes()
-        rows = self.roster.rows() | {slug: Row.of(article) for slug, article in draft.articles.items()}
+        rows = self.article_cache.rows() | {slug: Row.of(article) for slug, article in draft.articles.items()}
         updated = sorted(name.removesuffix(".md") for name in pages if name in draft.read)
         moment = self.home.zone.local(clock.now())
         took = index_page.log_block(moment, entries, draft.created, updated)

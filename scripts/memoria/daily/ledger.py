@@ -49,6 +49,12 @@ MIGRATIONS = (
         path TEXT PRIMARY KEY, stamp TEXT NOT NULL, counts TEXT NOT NULL
     ) WITHOUT ROWID;
     """,
+    """
+    CREATE TABLE named (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;  -- JSON, of any length
+    INSERT OR REPLACE INTO named SELECT substr(kind, 7), text FROM notes  -- a value that was cut there is lost
+        WHERE kind LIKE 'value:%' AND json_valid(text) ORDER BY notes.rowid;
+    DELETE FROM notes WHERE kind LIKE 'value:%'
+    """,
 )
 
 
@@ -285,12 +291,18 @@ class Ledger:
         self.db.execute("INSERT INTO notes VALUES (?, ?, ?, ?)", (_stamp(None), kind, subject, text[:2000]))
 
     def strike_notes(self, needles: Iterable[str]) -> None:
-        """Take out the notes and reasons that hold any of these texts; case does not count."""
+        """Take out the notes, values and reasons that hold any of these texts; case does not count."""
         with self.transaction():
             for needle in filter(None, needles):
                 held = "instr(lower(subject || char(10) || text), ?)"
                 self.db.execute(f"DELETE FROM notes WHERE {held}", (needle.lower(),))  # noqa: S608 (a constant)
+                self.db.executemany("DELETE FROM named WHERE name = ?", [(name,) for name in self._naming(needle)])
                 self.db.execute("UPDATE tries SET reason = '' WHERE instr(lower(reason), ?)", (needle.lower(),))
+
+    def _naming(self, needle: str) -> list[str]:
+        """Return the names of the values that hold a text; they are stored as JSON, in which letters are escaped."""
+        rows = self.db.execute("SELECT name, value FROM named")
+        return [name for name, value in rows if needle.lower() in _unescaped(value).lower()]
 
     def shred(self) -> None:
         """Overwrite on disk whatever was deleted."""
@@ -299,15 +311,18 @@ class Ledger:
     # small facts
 
     def get(self, name: str) -> Any:
-        """A value kept by name (JSON), None when there is none."""
-        rows = self.notes("value:" + name, 1)
-        return json.loads(rows[0][3]) if rows else None
+        """Return the value kept by this name, None when there is none."""
+        row = self.db.execute("SELECT value FROM named WHERE name = ?", (name,)).fetchone()
+        return json.loads(row[0]) if row else None
 
     def put(self, name: str, value: Any) -> None:
-        """Keep a small JSON value by name."""
+        """Keep a JSON value of any length by name."""
         with self.transaction():
-            self.db.execute("DELETE FROM notes WHERE kind = ?", ("value:" + name,))
-            self._note("value:" + name, "", json.dumps(value))
+            self.db.execute("INSERT OR REPLACE INTO named VALUES (?, ?)", (name, json.dumps(value)))
+
+
+def _unescaped(value: str) -> str:
+    return json.dumps(json.loads(value), ensure_ascii=False)
 
 
 def _stamp(when: datetime | None) -> str:

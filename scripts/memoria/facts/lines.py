@@ -1,108 +1,78 @@
 r"""Lines: learned facts as they stand in daily logs, which are the truth.
 
-A fact is a list item, its proof and its particulars::
-
-    - [preference] Use pnpm instead of npm, because the lock file is pnpm's. ^l-7f3a91kc
-      > no, we always use pnpm here
-      <!-- learned {"importance": 0.8, "origin": "user", "project": "shop-1a2b3c", "time": "2026-11-21T09:30Z"} -->
-
-It stands under a session entry's ``**Learned:**`` or, learned while the session went on and until its entry is written,
-under ``### Learned (10:30) · shop``. Only the first line is needed: a person may write or change one by hand; what the
-comment does not say is taken from the entry it stands in. Changing a fact is changing its lines, under the lock that
-every writer of daily logs holds. Does not know how facts are found or judged.
+A fact is a learned line with its quote and its particulars, as ``daily.day_text`` reads and writes them. Only the
+first line is needed: a person may write or change one by hand; what the comment does not say is taken from the entry
+that it stands in. Knows what a fact's line means; knows neither how it stands in a file nor how facts are judged.
 """
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Container, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Mapping
 from datetime import UTC, date, datetime, time
-from pathlib import Path
 from typing import Any
 
 from memoria.daily.daily_log import DailyLog
+from memoria.daily.day_text import DayText, LearnedLine, below, learned_rows
+from memoria.daily.entry import Learned
 from memoria.facts.fact import KINDS, Fact
-from memoria.ground import files, locks
 
-_LINE = re.compile(r"^- \[(?P<kind>[a-z]+)\] (?P<content>.*?)[ \t]+\^(?P<id>l-[0-9a-z]+)[ \t]*$")
-_QUOTE = re.compile(r"^[ \t]+> (?P<quote>.*)$")
-_COMMENT = re.compile(r"^[ \t]+<!-- learned (?P<json>\{.*\}) -->[ \t]*$")
-_ENTRY = re.compile(
-    r"^<!-- memoria entry=\S+ session=(?P<session>\S+) turns=\S* project=(?P<project>\S+) model=\S+ -->$"
-)
-_HEADING = re.compile(r"^#{1,6} ")
 _IN_LINE = ("kind", "content", "id", "quote")  # shown in the lines themselves, not repeated in the comment
 
 
 def render(fact: Fact) -> str:
-    """The fact's lines, ending in a newline; ``parse`` reads the very same fact back."""
+    """Return the fact's lines, ending in a newline; ``parse`` reads the very same fact back."""
+    return "\n".join(learned_rows(learned(fact))) + "\n"
+
+
+def learned(fact: Fact) -> Learned:
+    """Return the fact as it stands in a daily log, with its quote and its particulars."""
     told = {name: value for name, value in fact.to_dict().items() if name not in _IN_LINE}
-    rows = [f"- [{fact.kind}] {fact.content} ^{fact.id}"]
-    if fact.quote:
-        rows.append(f"  > {fact.quote}")
-    rows.append(f"  <!-- learned {_comment_json(told)} -->")
-    return "\n".join(rows) + "\n"
+    return Learned(fact.kind, fact.content, fact.id, below(fact.quote, _comment_json(told)))
 
 
 def _comment_json(told: Mapping[str, Any]) -> str:
-    """JSON that cannot end the comment it stands in."""
+    """Return JSON that cannot end the comment it stands in."""
     return (
         json.dumps(told, ensure_ascii=False).replace("--", "-\\u002d").replace(">", "\\u003e").replace("<", "\\u003c")
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A fact and where it stands: rows ``first`` to ``end`` (exclusive) of its file."""
-
-    fact: Fact
-    first: int
-    end: int
-
-
 def parse(text: str, day: date) -> list[Fact]:
-    """The facts in a day's file, in order; one id counts once."""
-    return [found.fact for found in find(text.split("\n"), day)]
+    """Return the facts in a day's text, in order; one id counts once."""
+    return [_fact(line, day) for line in _facts(DayText(text))]
 
 
-def find(rows: list[str], day: date) -> list[Found]:
-    """The facts and the rows they take up."""
-    found: list[Found] = []
-    seen: set[str] = set()
-    for number, row in enumerate(rows):
-        match = _LINE.match(row)
-        if match and match["kind"] in KINDS and match["id"] not in seen:
-            seen.add(match["id"])
-            found.append(_read(match, rows, number, day))
-    return found
+def without(text: str, idents: Container[str]) -> str:
+    """Return a day's text without those of these facts that stand in no entry."""
+    day = DayText(text)
+    for line in reversed(_facts(day)):
+        if line.learned.id in idents and not line.session:
+            day.remove(line)
+    return day.text
 
 
-def _read(match: re.Match[str], rows: list[str], number: int, day: date) -> Found:
-    told: dict[str, Any] = {}
-    end = number + 1
-    while end < len(rows):
-        quote, comment = _QUOTE.match(rows[end]), _COMMENT.match(rows[end])
-        if not quote and not comment:
-            break
-        if quote:
-            told["quote"] = _clean(quote["quote"])
-        elif comment:
-            told.update(_object(_clean(comment["json"])))
-        end += 1
+def _facts(day: DayText) -> list[LearnedLine]:
+    """Return the lines that are facts, the first of each id."""
+    found: dict[str, LearnedLine] = {}
+    for line in day.learned():
+        if line.learned.kind in KINDS and line.learned.text.strip():
+            found.setdefault(line.learned.id, line)
+    return list(found.values())
+
+
+def _fact(line: LearnedLine, day: date) -> Fact:
+    told: dict[str, Any] = {"quote": line.quote}
+    for particulars in line.particulars:
+        told.update(_object(particulars))
+    place = {"session": line.session, "project": line.project} if line.session and "project" not in told else {}
     noon = datetime.combine(day, time(12), UTC).isoformat()
-    place = _place(rows, number) if "project" not in told else {}
-    stored = {"time": noon, **place, **told, **{name: _clean(match[name]) for name in ("kind", "content", "id")}}
+    shown = {"kind": line.learned.kind, "content": line.learned.text, "id": line.learned.id}
+    stored = {"time": noon, **place, **told, **shown}
     try:
-        return Found(Fact.from_dict(stored), number, end)
+        return Fact.from_dict(stored)
     except ValueError:  # a time that a person made unreadable
-        return Found(Fact.from_dict({**stored, "time": noon}), number, end)
-
-
-def _clean(text: str) -> str:
-    """Without the stand-ins for bytes that are no UTF-8, which only a rewrite of the file needs."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        return Fact.from_dict({**stored, "time": noon})
 
 
 def _object(text: str) -> dict[str, Any]:
@@ -115,16 +85,6 @@ def _object(text: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _place(rows: list[str], number: int) -> dict[str, str]:
-    """Session and project of the entry that a line stands in."""
-    for row in rows[number + 1 :]:
-        if match := _ENTRY.match(row):
-            return match.groupdict()
-        if _HEADING.match(row):
-            break
-    return {}
-
-
 class Lines:
     """The learned lines of a folder of daily logs."""
 
@@ -133,26 +93,12 @@ class Lines:
         self.daily = daily
 
     def read(self, day: date) -> list[Fact]:
-        """The facts of a day; none when it has no file."""
-        return parse(self._text(self.daily.path(day)), day)
+        """Return the facts of a day; none when it has no file."""
+        return parse(self.daily.text(day), day)
 
     def loose(self, day: date) -> list[Fact]:
-        """The facts of a day that stand in no entry: learned while their session went on."""
-        rows = self._text(self.daily.path(day)).split("\n")
-        return [found.fact for found in find(rows, day) if not _place(rows, found.first)]
-
-    def mark(self, day: date) -> str:
-        """A text that differs once the day's file was written; ``""`` when there is none."""
-        try:
-            status = self.daily.path(day).stat()
-        except FileNotFoundError:
-            return ""
-        return f"{status.st_mtime_ns}-{status.st_size}-{status.st_ino}"
-
-    def all(self) -> Iterator[tuple[date, list[Fact]]]:
-        """Every day that has a file, oldest first, with its facts."""
-        for day in self.daily.days():
-            yield day, self.read(day)
+        """Return the facts of a day that stand in no entry: learned while their session went on."""
+        return [_fact(line, day) for line in _facts(DayText(self.daily.text(day))) if not line.session]
 
     def add(self, fact: Fact, day: date, clock_time: str, project: str) -> bool:
         """Append a fact to a day; False when its id stands there already.
@@ -160,80 +106,33 @@ class Lines:
         ``clock_time`` (``HH:MM``) and ``project`` (its name) make the heading; facts of one heading share it.
         """
 
-        def changed(rows: list[str]) -> list[str] | None:
-            if any(found.fact.id == fact.id for found in find(rows, day)):
-                return None
-            return _appended(rows, fact, f"### Learned ({clock_time}) · {project}")
+        def added(text: str) -> str:
+            rows = DayText(text)
+            if all(line.learned.id != fact.id for line in _facts(rows)):
+                rows.add(learned(fact), clock_time, project)
+            return rows.text
 
-        return self._rewrite(day, changed)
+        return self.daily.rewrite(day, added)
 
     def change(self, fact: Fact, day: date) -> bool:
         """Write the fact over the lines that have its id; False when they are not in this day's file."""
-
-        def changed(rows: list[str]) -> list[str] | None:
-            for found in find(rows, day):
-                if found.fact.id == fact.id:
-                    return [*rows[: found.first], *render(fact).rstrip("\n").split("\n"), *rows[found.end :]]
-            return None
-
-        return self._rewrite(day, changed)
+        return self._edit(fact.id, day, lambda rows, line: rows.change(line, learned(fact)))
 
     def remove(self, ident: str, day: date) -> bool:
-        """Take a fact's lines out, and a ``### Learned`` heading that is left with nothing; False when not there."""
+        """Take a fact's lines out, and a heading that is left with nothing; False when they are not there."""
+        return self._edit(ident, day, DayText.remove)
 
-        def changed(rows: list[str]) -> list[str] | None:
-            for found in find(rows, day):
-                if found.fact.id == ident:
-                    return _without_empty_headings([*rows[: found.first], *rows[found.end :]])
-            return None
+    def _edit(self, ident: str, day: date, edit: Callable[[DayText, LearnedLine], None]) -> bool:
+        found = False
 
-        return self._rewrite(day, changed)
+        def edited(text: str) -> str:
+            nonlocal found
+            rows = DayText(text)
+            line = next((line for line in _facts(rows) if line.learned.id == ident), None)
+            found = line is not None
+            if line:
+                edit(rows, line)
+            return rows.text
 
-    def _rewrite(self, day: date, changed: Callable[[list[str]], list[str] | None]) -> bool:
-        path = self.daily.path(day)
-        with locks.waiting(self.daily.lock):
-            while True:
-                before = self.mark(day)
-                text = self._text(path) or f"# Daily Log: {day.isoformat()}\n"
-                rows = changed(text.split("\n"))
-                if rows is None:
-                    return False
-                if self.mark(day) == before:  # a person saving at this very moment is not overwritten
-                    files.replace(path, "\n".join(rows).encode("utf-8", "surrogateescape"))
-                    return True
-
-    def _text(self, path: Path) -> str:
-        try:
-            return path.read_text(encoding="utf-8", errors="surrogateescape")
-        except FileNotFoundError:
-            return ""
-
-
-def without(text: str, idents: Container[str]) -> str:
-    """A day's text without those of these facts that stand in no entry."""
-    rows = text.split("\n")
-    plain = [row.rstrip("\r") for row in rows]  # as a person's editor may have left them
-    for found in reversed(find(plain, date.min)):
-        if found.fact.id in idents and not _place(plain, found.first):
-            del rows[found.first : found.end]
-    return "\n".join(_without_empty_headings(rows)) if len(rows) < len(plain) else text
-
-
-def _appended(rows: list[str], fact: Fact, heading: str) -> list[str]:
-    while rows and not rows[-1].strip():
-        rows = rows[:-1]
-    last = next((row for row in reversed(rows) if _HEADING.match(row)), "")
-    block = render(fact).split("\n")
-    same_heading = last == heading and (_COMMENT.match(rows[-1]) or _LINE.match(rows[-1]))
-    return [*rows, *block] if same_heading else [*rows, "", heading, "", *block]
-
-
-def _without_empty_headings(rows: list[str]) -> list[str]:
-    kept: list[str] = []
-    for number, row in enumerate(rows):
-        if row.startswith("### Learned ("):
-            following = next((other for other in rows[number + 1 :] if other.strip()), "# ")
-            if _HEADING.match(following):
-                continue
-        kept.append(row)
-    return kept
+        self.daily.rewrite(day, edited)
+        return found

@@ -238,7 +238,7 @@ class Store:
 
         ``tell`` hears what changed before it is booked: killed in between, it hears it again.
         """
-        marks = {day.isoformat(): lines.mark(day) for day in lines.daily.days()}
+        marks = {day.isoformat(): lines.daily.stamp(day) for day in lines.daily.days()}
         known = dict(self.db.execute("SELECT day, mark FROM logs"))
         stale = [day for day, mark in marks.items() if known.get(day) != mark]
         fresh = {day: lines.read(date.fromisoformat(day)) for day in stale}

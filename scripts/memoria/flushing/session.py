@@ -22,10 +22,10 @@ from memoria.audit.receipt import check_some
 from memoria.base import exclude, failpoints, project, state
 from memoria.briefing import housekeeping, refresh
 from memoria.capture.spool import Job, Spool
-from memoria.daily.daily_log import DailyLog, Entry, Learned
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.entry import Entry
 from memoria.daily.ledger import Ledger
 from memoria.facts import lines
-from memoria.facts.fact import Fact
 from memoria.ground import backoff, clock
 from memoria.ground.errors import (
     BadAnswerError,
@@ -246,7 +246,7 @@ class Flush:
         proven = self.learner.proven(session, stretch.exchanges, claims, continued=stretch.continued)
         entry = self._entry(completion.data, completion.model, stretch, session)
         told = self.learner.told(session, stretch.exchanges, entry.day)
-        entry = replace(entry, learned=tuple(map(_learned, (*told, *proven.fresh))))
+        entry = replace(entry, learned=tuple(map(lines.learned, (*told, *proven.fresh))))
         if not completion.data["worth_saving"] and not entry.learned:  # what was learned is compiled from its entry
             self.ledger.record_nothing(stretch.keys, intake.session, f"{completion.model}: nothing worth saving")
             self.learner.settle(session, proven)
@@ -316,11 +316,6 @@ class Flush:
                 self.spool.fail(job, f"{type(error).__name__}: {error}")
             else:
                 self.spool.release(job)
-
-
-def _learned(fact: Fact) -> Learned:
-    """A fact as it stands in an entry, with its proof and particulars."""
-    return Learned(fact.kind, fact.content, fact.id, tuple(lines.render(fact).splitlines()[1:]))
 
 
 def _is_bug(error: Exception) -> bool:

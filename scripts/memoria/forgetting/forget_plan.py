@@ -14,8 +14,9 @@ from datetime import date
 from pathlib import Path
 
 from memoria.capture.spool import Job, Spool, safe_name
-from memoria.daily import daily_log
-from memoria.daily.daily_log import DailyLog, Entry
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.day_text import FORGOTTEN, DayText
+from memoria.daily.entry import Entry
 from memoria.facts.fact import Fact
 from memoria.facts.keeper import Keeper
 from memoria.ground.errors import ArchiveError, ExpectedError
@@ -158,7 +159,7 @@ class _Planner:
             if before != after:
                 kept = set(after.splitlines())
                 plan.rows += [(day, row) for row in before.splitlines() if row not in kept]
-                plan.entries += [entry for entry in daily_log.parse(after, day) if _says_nothing(entry)]
+                plan.entries += [entry for entry in DayText(after).entries(day) if _says_nothing(entry)]
         for entry in self.entries:
             count = sum(holds(text, plan.needle) for _, text in self._turns(entry.id))
             if count:
@@ -246,21 +247,15 @@ def words(turn: Turn) -> str:
 
 
 def unsaid(text: str, needle: str) -> str:
-    """A day's text without the lines that hold the needle; of a heading only the title goes."""
-    kept = []
-    for row in text.split("\n"):
-        if not holds(row, needle):
-            kept.append(row)
-        elif row.startswith("### Session ("):
-            kept.append(" · ".join([*row.split(" · ")[:2], "(forgotten)"]))
-        elif row.startswith("<!-- memoria "):
-            kept.append(row)
-    return "\n".join(kept)
+    """Return a day's text without the lines that hold the needle, as ``DayText.strike`` takes them out."""
+    day = DayText(text)
+    day.strike(lambda row: holds(row, needle))
+    return day.text
 
 
 def _says_nothing(entry: Entry) -> bool:
     said = (entry.context, *entry.key_exchanges, *entry.decisions, *entry.lessons, *entry.action_items, *entry.learned)
-    return not any(said) and entry.title == "(forgotten)"
+    return not any(said) and entry.title == FORGOTTEN
 
 
 def _unlogged(text: str, plan: Plan, gone: set[str]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -201,6 +202,48 @@ def _scalar(text: str) -> str:
     return dumped.removesuffix("\n").removesuffix("\n...").strip()
 
 
+_HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t\r]*")
+_FENCE = re.compile(r"\s*(`{3,}|~{3,})(.*)")
+
+
+def code_rows(rows: Iterable[str]) -> Iterator[tuple[str, bool]]:
+    """Yield each row and whether it belongs to a fenced code block (CommonMark 0.31, 4.5), its fences included.
+
+    A fence may be indented as far as a list needs it.
+    """
+    fence = ""
+    for row in rows:
+        match = _FENCE.match(row)
+        if fence:
+            yield row, True
+            if match and match[1].startswith(fence) and not match[2].strip():
+                fence = ""
+        elif match and not (match[1].startswith("`") and "`" in match[2]):
+            fence = match[1]
+            yield row, True
+        else:
+            yield row, False
+
+
+def heading(row: str) -> tuple[int, str]:
+    """Return level and text of a heading, without the number signs that may close it; ``(0, "")`` of another row."""
+    match = _HEADING.fullmatch(row)
+    return (len(match[1]), match[2]) if match else (0, "")
+
+
+def first_heading(rows: Iterable[str]) -> str:
+    """Return the first heading of the first level, ``""`` when there is none before the first section."""
+    for row, in_code in code_rows(rows):
+        level, text = (0, "") if in_code else heading(row)
+        if level == 1:
+            return text
+        if level == 2:
+            break
+    return ""
+
+
+BLOCK_ID = re.compile(r"(?:^|\s+)\^[A-Za-z0-9-]+\s*$")  # at the end of a row
+
 _CLOSE = re.compile(r"^---[ \t\r]*$", re.MULTILINE)
 
 
@@ -211,3 +254,16 @@ def split_frontmatter(text: str) -> tuple[str | None, str]:
     if not opening or not closing:
         return None, text
     return text[opening.end() : closing.start()].removesuffix("\n"), text[closing.end() + 1 :]
+
+
+def read_page(text: str) -> tuple[Frontmatter, str]:
+    """Return the frontmatter and the body of a page, whatever its line endings.
+
+    Frontmatter that is no YAML mapping is read as text: the frontmatter is empty and the body is all there is.
+    """
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    raw, body = split_frontmatter(text)
+    try:
+        return Frontmatter(raw or ""), body
+    except ValueError:
+        return Frontmatter(""), text

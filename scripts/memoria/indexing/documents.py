@@ -13,23 +13,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from hashlib import blake2b
-from typing import Any
 
-import yaml
-
+from memoria.daily.day_text import DayText
 from memoria.facts import lines
 from memoria.facts.fact import GLOBAL
 from memoria.ground import markdown
 
 PASSAGE_CHARS = 1_200  # a longer paragraph is cut into several passages, at line ends where it has any
 
-_HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$")
-_SESSION = re.compile(r"^### ", re.MULTILINE)
-_ENTRY_ID = re.compile(r"^\^(e-[\w-]+)\s*$", re.MULTILINE)
-_MARKER = re.compile(r"<!-- memoria (.*?)-->", re.DOTALL)
-_PAIR = re.compile(r"(\w+)=(\S+)")
-_PARTICULARS = re.compile(r"^[ \t]+<!-- learned .*-->[ \t]*$", re.MULTILINE)
-_BLOCK_ID = re.compile(r"\s*\^[el]-[\w-]+\s*$")
 _LABEL = re.compile(r"^\*\*([^*\n]{1,60}):\*\*\s*")
 _LINK = re.compile(r"\[\[(?:[^\]|]*\|)?([^\]|]*)\]\]")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
@@ -93,34 +84,33 @@ def of_file(path: str, text: str) -> list[Document]:
 
 def article(path: str, text: str) -> Document:
     """The article in a file of ``knowledge/``; broken frontmatter is read as text."""
-    meta, body = _frontmatter(text)
-    heading = next((found[1] for line in body.splitlines() if (found := _HEADING.match(line))), "")
-    title = str(meta.get("title") or heading or path.rsplit("/", 1)[-1].removesuffix(".md"))
+    front, body = markdown.read_page(text)
+    title = front.text("title") or markdown.first_heading(body.split("\n")) or _name(path)
     return Document(
         path=path,
         kind="article",
         title=title,
-        aliases=_names(meta.get("aliases")),
-        tags=_names(meta.get("tags")),
-        keywords=_names(meta.get("keywords")),
-        project=str(meta.get("project") or ""),
+        aliases=tuple(front.texts("aliases")),
+        tags=tuple(front.texts("tags")),
+        keywords=tuple(front.texts("keywords")),
+        project=front.text("project"),
         passages=tuple(_sections(body, title)),
-        date=_day(meta.get("updated") or meta.get("created")),
+        date=_day(front.text("updated") or front.text("created")),
     )
 
 
 def memory(path: str, text: str, project: str, day: str) -> Document:
     """A file of the client's own memory: its frontmatter names it, else its first heading, else the file."""
-    meta, body = _frontmatter(text)
-    heading = next((found[1] for line in body.splitlines() if (found := _HEADING.match(line))), "")
-    title = str(meta.get("name") or heading or path.rsplit("/", 1)[-1].removesuffix(".md"))
-    told = str(meta.get("description") or "")
+    front, body = markdown.read_page(text)
+    headings = (markdown.heading(row)[1] for row, in_code in markdown.code_rows(body.split("\n")) if not in_code)
+    title = front.text("name") or next(filter(None, headings), "") or _name(path)
+    told = front.text("description")
     return Document(
         path=path,
         kind="memory",
         project=project,
         title=title,
-        tags=_names(meta.get("type")),
+        tags=tuple(front.texts("type")),
         passages=(*cut(told, ""), *_sections(body, title)),
         date=day,
     )
@@ -135,40 +125,36 @@ def day_of(stamp_ns: int) -> str:
 
 
 def entries(path: str, text: str) -> Iterator[Document]:
-    """The entries of a daily log and the learned facts in them; what stands before the first is one more."""
+    """Yield the entries of a daily log, its other parts and the learned facts; what stands before is one more part."""
     day = _day(path)
-    starts = [found.start() for found in _SESSION.finditer(text)]
-    for start, end in zip([0, *starts], [*starts, len(text)], strict=True):
-        block = text[start:end]
-        if _SESSION.match(block):
-            yield from _entry(path, day, block)
-        elif passages := tuple(_sections(block, "")):
-            yield Document(path=path, kind="entry", date=day, title=day, passages=passages)
-    yield from _facts(path, day, text)
+    when = _date(day)
+    for part in DayText(text).parts(when or date.min):
+        passages = tuple(_sections(part.text, ""))
+        session = part.entry.session if part.entry else ""
+        if not part.heading and not part.entry:
+            anchor, title = "", day
+        elif part.anchor:
+            anchor, title = part.anchor, part.title or day
+        else:  # named after its text, so that it stays the same document while it is unchanged
+            digest = blake2b(part.raw.encode("utf-8", "replace"), digest_size=6).hexdigest()
+            anchor, title = f"x-{digest}", part.title
+        if anchor or passages:
+            yield Document(path=path, kind="entry", anchor=anchor, session=session, project=part.project,
+                           title=title, passages=passages, date=day)  # fmt: skip
+    if when:  # else a file that only looks like a day's
+        yield from _facts(path, when, text)
 
 
-def _entry(path: str, day: str, block: str) -> Iterator[Document]:
-    heading, _, body = block.partition("\n")
-    parts = [part.strip() for part in heading.lstrip("# ").split(" · ")]
-    found = _ENTRY_ID.search(body)
-    marker = _MARKER.search(body)
-    about = dict(_PAIR.findall(marker[1])) if marker else {}
-    anchor = found[1] if found else ("e-" + about["entry"] if "entry" in about else "")
-    session, project = about.get("session", ""), about.get("project", "") or (parts[1] if len(parts) > 1 else "")
-    title = parts[2] if len(parts) > 2 else heading.lstrip("# ").strip()
-    if not anchor:  # written by hand: named after its text, so that it stays the same document while it is unchanged
-        anchor = "x-" + blake2b(block.encode("utf-8", "replace"), digest_size=6).hexdigest()
-    common = {"path": path, "session": session, "project": project, "date": day}
-    yield Document(kind="entry", anchor=anchor, title=title, passages=tuple(_sections(body, "")), **common)
-
-
-def _facts(path: str, day: str, text: str) -> Iterator[Document]:
-    """The learned facts of a daily log; a replaced one leads to its successor, one that only ended is left out."""
+def _date(day: str) -> date | None:
     try:
-        when = date.fromisoformat(day)
-    except ValueError:  # a file that only looks like a day's
-        return
-    for event in lines.parse(text, when):
+        return date.fromisoformat(day)
+    except ValueError:
+        return None
+
+
+def _facts(path: str, day: date, text: str) -> Iterator[Document]:
+    """Yield the learned facts of a day; a replaced one leads to its successor, one that only ended is left out."""
+    for event in lines.parse(text, day):
         if event.ended and not event.successor:
             continue
         yield Document(
@@ -180,7 +166,7 @@ def _facts(path: str, day: str, text: str) -> Iterator[Document]:
             tags=(event.kind, *event.tags),
             keywords=event.keywords,
             passages=(Passage(event.content, event.kind, own=event.origin == "user"),),
-            date=day,
+            date=day.isoformat(),
             importance=event.importance,
             superseded_by=f"^{event.successor}" if event.successor else "",
         )
@@ -190,17 +176,18 @@ def _sections(body: str, title: str) -> Iterator[Passage]:
     """Paragraphs and list items, each labelled with the heading or bold label it stands under."""
     label = ""
     paragraph: list[str] = []
-    for raw in _PARTICULARS.sub("", _MARKER.sub("", body)).splitlines():
-        line = _LINK.sub(r"\1", _BLOCK_ID.sub("", raw)).rstrip()
-        heading, bold = _HEADING.match(line), _LABEL.match(line)
-        if not line.strip() or heading or bold or line.lstrip().startswith(("- ", "* ")):
+    for row, in_code in markdown.code_rows(body.split("\n")):
+        line = _LINK.sub(r"\1", markdown.BLOCK_ID.sub("", row)).rstrip()
+        (level, heading), bold = ((0, ""), None) if in_code else (markdown.heading(line), _LABEL.match(line))
+        item = not in_code and line.lstrip().startswith(("- ", "* ", "+ "))
+        if not line.strip() or level or bold or item:
             yield from cut("\n".join(paragraph), label)
             paragraph = []
-        if heading:
-            label = "" if heading[1] == title else heading[1]
+        if level:
+            label = "" if heading == title else heading
         elif bold:
             label, line = bold[1], line[bold.end() :]
-        if line.strip() and not heading:
+        if line.strip() and not level:
             paragraph.append(line)
     yield from cut("\n".join(paragraph), label)
 
@@ -216,28 +203,10 @@ def cut(text: str, label: str, *, own: bool = False) -> Iterator[Passage]:
         text = text[end:]
 
 
-def _frontmatter(text: str) -> tuple[dict[str, Any], str]:
-    if not text.startswith("---\n"):
-        return {}, text
-    head, mark, body = text[4:].partition("\n---")
-    if not mark:
-        return {}, text
-    try:
-        meta = yaml.load(head, Loader=_LOADER)  # noqa: S506 (both are safe loaders)
-    except markdown.YAML_ERRORS:
-        return {}, text
-    return (meta, body.partition("\n")[2]) if isinstance(meta, dict) else ({}, text)
+def _name(path: str) -> str:
+    return path.rsplit("/", 1)[-1].removesuffix(".md")
 
 
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-def _names(value: object) -> tuple[str, ...]:
-    if isinstance(value, str):
-        return (value,)
-    return tuple(str(item) for item in value) if isinstance(value, list) else ()
-
-
-def _day(value: object) -> str:
-    found = _DAY.search(str(value or ""))
+def _day(text: str) -> str:
+    found = _DAY.search(text)
     return found[0] if found else ""

@@ -2,9 +2,9 @@
 
 One SQLite file: ``documents`` and ``passages`` hold what is shown, ``terms`` (FTS5, contentless, fed with what
 ``terms.of`` cut) which documents hold a term, ``contents`` a document's terms for the ranking, ``vocabulary`` and
-``totals`` how rare a term is, ``sources`` which files were read. Markdown is the truth: a file that is of another
-version is emptied, a corrupt one is moved aside, and ``sync`` fills it again. Readers go on while one writer writes
-(WAL). Knows documents and files, not the ranking.
+``totals`` how rare a term is, ``sources`` which files were read, ``kept_1`` what others made of a file. Markdown is the
+truth: a file that is of another version is emptied, a corrupt one is moved aside, and ``sync`` fills it again. Readers
+go on while one writer writes (WAL). Knows documents and files, not the ranking.
 """
 
 from __future__ import annotations
@@ -61,6 +61,10 @@ CREATE TABLE totals (
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE vectors (id INTEGER PRIMARY KEY, model TEXT NOT NULL, packed BLOB NOT NULL);
 """
+_KEPT = """
+CREATE TABLE IF NOT EXISTS kept_1 (
+    kind TEXT NOT NULL, name TEXT NOT NULL, mtime_ns INTEGER NOT NULL, size INTEGER NOT NULL, text TEXT NOT NULL,
+    PRIMARY KEY (kind, name)) WITHOUT ROWID"""  # not emptied with the others: it follows from the files alone
 _TABLES = ("terms", "documents", "contents", "passages", "vocabulary", "sources", "totals", "facts", "vectors")
 
 
@@ -173,6 +177,39 @@ class Index:
         except reader.UnreadableError as error:
             log.warning("search: nothing was found because %s", error)
             return []
+
+    # --- what others keep of a file -----------------------------------------------------------------------------
+
+    def kept(self, kind: str, found: Mapping[str, Stamp], read: Callable[[str], str]) -> dict[str, str]:
+        """Return what ``read`` makes of each file in ``found`` (name and stamp), made anew only when its stamp changed.
+
+        ``kind`` is whose it is. It stays when the index is rebuilt or emptied. Never raises over the index itself: what
+        cannot be kept is read.
+        """
+        kept: dict[str, str] = {}
+
+        def work() -> int:
+            known = {
+                name: ((mtime, size), text)
+                for name, mtime, size, text in self._db.execute(
+                    "SELECT name, mtime_ns, size, text FROM kept_1 WHERE kind = ?", (kind,)
+                )
+            }
+            kept.update(
+                {name: known[name][1] for name, stamp in found.items() if name in known and known[name][0] == stamp}
+            )
+            fresh = {name: read(name) for name in found if name not in kept}
+            kept.update(fresh)
+            gone = [(kind, name) for name in known if name not in found]
+            if fresh or gone:
+                with self._transaction():
+                    rows = [(kind, name, *found[name], text) for name, text in fresh.items()]
+                    self._db.executemany("INSERT OR REPLACE INTO kept_1 VALUES (?, ?, ?, ?, ?)", rows)
+                    self._db.executemany("DELETE FROM kept_1 WHERE kind = ? AND name = ?", gone)
+            return len(fresh)
+
+        self._guarded(work, 0)
+        return {name: kept[name] if name in kept else read(name) for name in found}
 
     # --- vectors ------------------------------------------------------------------------------------------------
 
@@ -369,6 +406,7 @@ class Index:
                 with self._transaction():
                     if self._identity() != _wanted_identity():  # nobody made it while this one waited
                         self._empty()
+            self._db.execute(_KEPT)
         except BaseException:
             self._db.close()
             raise

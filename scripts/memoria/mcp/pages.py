@@ -15,10 +15,10 @@ from pathlib import Path
 
 from memoria.base.fence import wrapped
 from memoria.base.paths import Paths
+from memoria.ground import markdown
 from memoria.ground.errors import PageNotFoundError
 
 SHELVES = ("knowledge", "daily")
-_UPDATED = re.compile(r"^updated:[ '\"]*(\d{4}-\d\d-\d\d)", re.MULTILINE)
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
@@ -102,6 +102,5 @@ class Library:
 def _date(path: Path, text: str) -> str:
     if _DAY.fullmatch(path.stem):
         return path.stem
-    head = text[:4_000].partition("\n---")[0] if text.startswith("---") else ""
-    said = _UPDATED.search(head)
-    return said[1] if said else datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat()
+    said = _DAY.match(markdown.read_page(text)[0].text("updated"))
+    return said[0] if said else datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat()

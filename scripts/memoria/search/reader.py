@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Standing = Callable[[Sequence[Any], float], float]  # what multiplies a document's score
 
-VERSION = 4  # of the index's tables, and of how text becomes terms; another one in the file means: rebuild
+VERSION = 5  # of the index's tables, and of how files become documents and terms; another one means: rebuild
 SHIFT = 12  # a passage's row is (document << SHIFT) + its ordinal; ordinals 0 and 1 are the title and the names
 KINDS = ("article", "entry", "fact", "turn", "memory")
 

@@ -14,6 +14,7 @@ from datetime import date
 
 from memoria.ground import markdown
 
+SECTION = 2  # the level of a section's heading
 KEY_POINTS, RELATED, HISTORY = "Key Points", "Related", "History"
 FOLDERS = {"concept": "concepts", "connection": "connections", "qa": "qa"}
 
@@ -21,7 +22,6 @@ SIMILAR = 0.6  # share of common words from which two sentences are taken for th
 
 _SOURCE = re.compile(r"\s*\[\[(daily/\d{4}-\d{2}-\d{2}#\^e-[0-9a-z]+)(?:\|[^\]]*)?\]\]")
 _BULLET = re.compile(r"[-*+] ")
-_BLOCK = re.compile(r"\s\^[A-Za-z0-9-]+\s*$")
 _UNTIL = re.compile(r"Until (\d{4}-\d{2}-\d{2}): ")
 _WORD = re.compile(r"\w+")
 
@@ -38,7 +38,7 @@ class Claim:
         """The claim on a bullet line, None when the line is none."""
         if not _BULLET.match(row):
             return None
-        text = _SOURCE.sub("", _BLOCK.sub("", row[2:]))
+        text = _SOURCE.sub("", markdown.BLOCK_ID.sub("", row[2:]))
         return cls(text.strip(), tuple(match[1] for match in _SOURCE.finditer(row)))
 
     def render(self) -> str:
@@ -88,6 +88,12 @@ class Section:
         """Whether this is the section of that name."""
         return self.heading.casefold() == heading.casefold()
 
+    def claims(self) -> Iterator[tuple[int, Claim]]:
+        """Yield the row and the claim of each bullet line; what stands in code is no claim."""
+        for number, (row, in_code) in enumerate(markdown.code_rows(self.rows)):
+            if not in_code and (claim := Claim.parse(row)):
+                yield number, claim
+
     def block(self, number: int) -> int:
         """The row after the list item that begins at ``number``: its indented lines belong to it."""
         end = number + 1
@@ -112,13 +118,10 @@ class Article:
         self._head = text.removesuffix(body), self.front.raw
         self.lead: list[str] = []  # everything before the first section: title and summary
         self.sections: list[Section] = []
-        fence = ""
-        for row in body.split("\n"):
-            opened = row.lstrip()[:3]
-            if opened in ("```", "~~~") and fence in ("", opened):
-                fence = "" if fence else opened
-            if row.startswith("## ") and not fence:
-                self.sections.append(Section(row[3:].strip(), row))
+        for row, in_code in markdown.code_rows(body.split("\n")):
+            level, heading = (0, "") if in_code else markdown.heading(row)
+            if level == SECTION:
+                self.sections.append(Section(heading, row))
             else:
                 (self.sections[-1].rows if self.sections else self.lead).append(row)
 
@@ -152,8 +155,7 @@ class Article:
     @property
     def title(self) -> str:
         """The title: frontmatter, else the first heading, else the slug."""
-        heading = next((row[2:].strip() for row in self.lead if row.startswith("# ")), "")
-        return self.front.text("title") or heading or self.name
+        return self.front.text("title") or markdown.first_heading(self.lead) or self.name
 
     @property
     def aliases(self) -> list[str]:
@@ -190,8 +192,7 @@ class Article:
     @property
     def past(self) -> list[Claim]:
         """The claims under History."""
-        rows = [row for section in self.sections if section.named(HISTORY) for row in section.rows]
-        claims = [claim for row in rows if (claim := Claim.parse(row))]
+        claims = [claim for section in self.sections if section.named(HISTORY) for _, claim in section.claims()]
         return [Claim(_UNTIL.sub("", claim.text, count=1), claim.sources) for claim in claims]
 
     @property
@@ -222,9 +223,8 @@ class Article:
         for section in self.sections:
             if section.named(RELATED) or section.named(HISTORY):
                 continue
-            for number, row in enumerate(section.rows):
-                claim = Claim.parse(row)
-                if claim and (claim.sources or section.named(KEY_POINTS)):
+            for number, claim in section.claims():
+                if claim.sources or section.named(KEY_POINTS):
                     yield section, number, claim
 
     def holds(self, text: str) -> bool:
@@ -244,7 +244,7 @@ class Article:
             if known.same_as(claim.text):
                 fresh = [source for source in sources if source not in known.sources]
                 row = section.rows[number].rstrip()
-                block = _BLOCK.search(row)  # a block id stays the line's last word
+                block = markdown.BLOCK_ID.search(row)  # a block id stays the line's last word
                 end = block.start() if block else len(row)
                 section.rows[number] = row[:end] + "".join(f" [[{source}]]" for source in fresh) + row[end:]
                 return bool(fresh)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from typing import Any
 
-from memoria.daily.daily_log import Entry
+from memoria.daily.entry import Entry
 from memoria.ground import markdown
 from memoria.ground.errors import DropRefusedError
 from memoria.wiki import evidence

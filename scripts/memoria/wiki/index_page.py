@@ -13,7 +13,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from memoria.daily.daily_log import Entry, render
+from memoria.daily.day_text import render
+from memoria.daily.entry import Entry
 from memoria.wiki.article import shown
 from memoria.wiki.article_cache import Row
 from memoria.wiki.folder import INDEX

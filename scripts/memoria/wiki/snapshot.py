@@ -11,7 +11,8 @@ from datetime import date
 from functools import cached_property
 from pathlib import Path
 
-from memoria.daily.daily_log import DailyLog, Entry
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.entry import Entry
 from memoria.ground import markdown
 from memoria.ground.home import Home
 from memoria.wiki import index_page

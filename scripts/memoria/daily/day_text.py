@@ -1,0 +1,360 @@
+r"""DayText: the text of a day's file. Reads entries and learned facts from it and rewrites parts of it.
+
+An entry reaches from its heading to its marker::
+
+    ### Session (14:05) · memoria · Fix the flush race
+
+    **Context:** …
+
+    **Learned:**
+
+    - [preference] Use pnpm instead of npm. ^l-7f3a91kc
+      > no, we always use pnpm here
+      <!-- learned {"origin": "user"} -->
+
+    ^e-01k9x2
+
+    <!-- memoria entry=01k9x2 session=… turns=… project=… model=haiku -->
+
+A fact that was learned while its session went on stands under ``### Learned (10:30) · shop`` until its entry is
+written. A forgotten entry leaves a tombstone. This is the only module that knows these forms. A person may write
+anywhere in the file: each line keeps its own line ending, and an edit changes the lines it is about and no other byte.
+Knows neither files nor locks, and of a fact only its lines.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+
+from memoria.base import fence
+from memoria.daily.entry import Entry, Learned
+from memoria.ground import markdown
+
+LISTS = (
+    ("Key Exchanges", "key_exchanges"),
+    ("Decisions Made", "decisions"),
+    ("Lessons Learned", "lessons"),
+    ("Action Items", "action_items"),
+)
+FORGOTTEN = "(forgotten)"  # the title of an entry that held a forgotten text
+
+_SESSION = re.compile(r"### Session \((\d\d:\d\d)\) · (.*?) · (.*)")
+_HEADING = re.compile(r"(#{1,6}) ")
+_PART = "### "  # the level of an entry's heading, and of the parts that a person adds
+_LEARNED_HEADING = "### Learned ("
+_COMMENT = "<!-- memoria "
+_MARKER = re.compile(r"<!-- memoria entry=(\S+) session=(\S+) turns=(\S*) project=(\S+) model=(\S+) -->[ \t]*")
+_TOMBSTONE = re.compile(r"<!-- memoria forgotten entry=(\S+) turns=(\S*) -->[ \t]*")
+_BLOCK_ID = re.compile(r"\^(e-[0-9a-z]+)[ \t]*")
+_LABEL = re.compile(r"^\*\*(?P<label>[A-Z][A-Za-z ]+):\*\*[ \t]*(?P<rest>.*)$", re.MULTILINE)
+_LEARNED = re.compile(r"- \[(?P<kind>[a-z]+)\] (?P<text>.*?)(?:[ \t]+\^(?P<id>l-[0-9a-z]+))?[ \t]*")
+_QUOTE = re.compile(r"[ \t]+> (.*?)[ \t]*")
+_PARTICULARS = re.compile(r"[ \t]+<!-- learned (\{.*\}) -->[ \t]*")
+
+
+def render(entry: Entry) -> str:
+    """Return the entry's markdown, which ends in its marker line."""
+    rows = [f"### Session ({entry.time}) · {_word(entry.project)} · {markdown.line(entry.title)}", ""]
+    if entry.context:
+        rows += [f"**Context:** {markdown.line(entry.context)}", ""]
+    for label, field in LISTS:
+        items = [text for text in getattr(entry, field) if markdown.line(text)]
+        if items:
+            box = "- [ ] " if field == "action_items" else "- "
+            rows += [f"**{label}:**", "", *(box + markdown.item(text)[2:] for text in items), ""]
+    if entry.learned:
+        rows += ["**Learned:**", ""]
+        for learned in entry.learned:
+            rows += learned_rows(replace(learned, text=markdown.line(learned.text)))
+        rows.append("")
+    rows += [f"^e-{entry.id}", ""]
+    rows.append(
+        f"<!-- memoria entry={entry.id} session={_word(entry.session)} turns={'.'.join(entry.turns)} "
+        f"project={_word(entry.project_key)} model={_word(entry.model)} -->"
+    )
+    return "\n".join(rows) + "\n"
+
+
+def learned_rows(learned: Learned) -> list[str]:
+    """Return the lines of a learned fact."""
+    return [f"- [{learned.kind}] {learned.text} ^{learned.id}", *learned.below]
+
+
+def below(quote: str, particulars: str) -> tuple[str, ...]:
+    """Return the indented lines of a learned fact: its quote, if there is one, and its particulars (JSON)."""
+    return (*([f"  > {quote}"] if quote else ()), f"  <!-- learned {particulars} -->")
+
+
+def tombstone(entry_id: str, turns: Iterable[str]) -> str:
+    """Return the line that stays of a forgotten entry: it holds no word of it, and keeps its turns from coming back.
+
+    An ``entry_id`` of ``-`` stands for turns that never had an entry.
+    """
+    return f"<!-- memoria forgotten entry={entry_id} turns={'.'.join(turns)} -->"
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedLine:
+    """A learned fact and where it stands: rows ``first`` to ``end`` (exclusive).
+
+    ``session`` and ``project`` are those of the entry it stands in, empty when it stands in none.
+    """
+
+    learned: Learned
+    first: int
+    end: int
+    session: str = ""
+    project: str = ""
+
+    @property
+    def quote(self) -> str:
+        """The words that prove the fact, empty when there are none."""
+        found = [match[1] for row in self.learned.below if (match := _QUOTE.fullmatch(row))]
+        return found[-1] if found else ""
+
+    @property
+    def particulars(self) -> list[str]:
+        """What the comments below the line say, each as JSON."""
+        return [match[1] for row in self.learned.below if (match := _PARTICULARS.fullmatch(row))]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """An entry, or a part that a person wrote, with the text up to the next part.
+
+    ``heading`` is the whole line, empty when there is none; ``title`` and ``project`` are what the entry or the heading
+    says; ``anchor`` is the block id (``e-01k9x2``), empty when there is none. ``text`` is the part without its heading
+    and without what only programs read, ``raw`` the part as it stands.
+    """
+
+    heading: str
+    anchor: str
+    title: str
+    project: str
+    text: str
+    raw: str
+    entry: Entry | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """The rows of an entry: ``first`` to ``last`` (its marker). ``heading`` is None when a person took it out."""
+
+    first: int
+    last: int
+    heading: re.Match[str] | None
+    marker: re.Match[str]
+
+
+class DayText:
+    """The rows of a day's file, each with its line ending."""
+
+    def __init__(self, text: str) -> None:
+        """Split ``text``, in which line endings stand as they do in the file."""
+        self._mark = "\ufeff" if text.startswith("\ufeff") else ""  # some editors begin a file with it
+        lines = list(io.StringIO(text.removeprefix(self._mark), newline=""))
+        self.rows = [line.rstrip("\r\n") for line in lines]
+        self._ends = [line[len(row) :] for line, row in zip(lines, self.rows, strict=True)]
+        own = {end for end in self._ends if end}
+        self._newline = "\r\n" if own == {"\r\n"} else "\n"  # for the lines that are added
+
+    @property
+    def text(self) -> str:
+        """The whole text; what was not edited is as it was read."""
+        return self._mark + "".join(row + end for row, end in zip(self.rows, self._ends, strict=True))
+
+    # -- reading
+
+    def entries(self, day: date) -> Iterator[Entry]:
+        """Yield the entries in order; a person's own text between them is passed over.
+
+        A marker without a heading before it still counts.
+        """
+        for span in self._spans():
+            yield self._entry(span, day)
+
+    def tombstones(self) -> list[tuple[str, tuple[str, ...]]]:
+        """Return what was forgotten: entry id (``-``: turns that never had one) and the keys of its turns."""
+        found = filter(None, map(_TOMBSTONE.fullmatch, self.rows))
+        return [(match[1], _keys(match[2])) for match in found]
+
+    def ids(self) -> set[str]:
+        """Return the ids of the entries that stand here, or stood here and were forgotten."""
+        return {span.marker[1] for span in self._spans()} | {ident for ident, _ in self.tombstones()}
+
+    def block_ids(self) -> Counter[str]:
+        """Return how often each entry's block id (``e-01k9x2``) stands on a line of its own."""
+        return Counter(match[1] for row in self.rows if (match := _BLOCK_ID.fullmatch(row)))
+
+    def learned(self) -> Iterator[LearnedLine]:
+        """Yield the learned lines that have an id, in order."""
+        spans = iter(self._spans())
+        span = next(spans, None)
+        for number, row in enumerate(self.rows):
+            while span and number > span.last:
+                span = next(spans, None)
+            match = _LEARNED.fullmatch(row)
+            if not match or not match["id"]:
+                continue
+            end = number + 1
+            while end < len(self.rows) and (_QUOTE.fullmatch(self.rows[end]) or _PARTICULARS.fullmatch(self.rows[end])):
+                end += 1
+            learned = Learned(match["kind"], match["text"], match["id"], tuple(self.rows[number + 1 : end]))
+            inside = span is not None and number >= span.first
+            yield LearnedLine(learned, number, end, *((span.marker[2], span.marker[4]) if span and inside else ()))
+
+    def parts(self, day: date) -> Iterator[Part]:
+        """Yield all parts of the text: each entry, each part under a heading of an entry's level, what stands before.
+
+        What a person wrote below an entry, without a heading, belongs to its part.
+        """
+        spans = {span.first: span for span in self._spans()}
+        inside = {number for span in spans.values() for number in range(span.first, span.last + 1)}
+        heads = {number for number, row in enumerate(self.rows) if row.startswith(_PART) and number not in inside}
+        starts = sorted({0, *spans, *heads})
+        for start, end in zip(starts, [*starts[1:], len(self.rows)], strict=True):
+            yield self._part(start, end, self._entry(spans[start], day) if start in spans else None)
+
+    def _part(self, start: int, end: int, entry: Entry | None) -> Part:
+        rows = self.rows[start:end]
+        heading = rows[0] if rows and rows[0].startswith(_PART) else ""
+        session = _SESSION.fullmatch(heading)
+        title, project = (session[3], session[2]) if session else (heading.lstrip("# ").strip(), "")
+        anchor = next((match[1] for row in rows if (match := _BLOCK_ID.fullmatch(row))), "")
+        if entry:
+            title, project, anchor = entry.title or title, entry.project_key, f"e-{entry.id}"
+        spoken = (row for row in rows[bool(heading) :] if not row.startswith(_COMMENT) and not _is_particulars(row))
+        return Part(heading, anchor, title, project, "\n".join(spoken), "".join(f"{row}\n" for row in rows), entry)
+
+    def _entry(self, span: _Span, day: date) -> Entry:
+        heading, marker = span.heading, span.marker
+        sections = _sections("\n".join(self.rows[span.first + bool(heading) : span.last]))
+        return Entry(
+            id=marker[1],
+            day=day,
+            time=heading[1] if heading else "00:00",
+            session=marker[2],
+            project=heading[2] if heading else marker[4],
+            project_key=marker[4],
+            title=heading[3] if heading else "",
+            context=sections.get("Context", ""),
+            learned=tuple(_listed_facts(sections.get("Learned", ""))),
+            turns=_keys(marker[3]),
+            model=marker[5],
+            **{field: tuple(_items(sections.get(label, ""))) for label, field in LISTS},
+        )
+
+    def _spans(self) -> list[_Span]:
+        """Find the entries. One whose heading a person changed begins at the last heading before its marker."""
+        spans: list[_Span] = []
+        first, heading = 0, None
+        for number, row in enumerate(self.rows):
+            if marker := _MARKER.fullmatch(row):
+                spans.append(_Span(first, number, heading, marker))
+                first, heading = number + 1, None
+            elif session := _SESSION.fullmatch(row):
+                first, heading = number, session
+            elif heading is None and (other := _HEADING.match(row)):
+                first = number + (len(other[1]) == 1)  # the title of the page is no part of an entry
+        return spans
+
+    # -- rewriting
+
+    def append(self, block: str) -> None:
+        """Add the lines of ``block`` at the end, after a blank line."""
+        rows = block.removesuffix("\n").split("\n")
+        if self.rows and self.rows[-1].strip():
+            rows.insert(0, "")
+        self._put(len(self.rows), len(self.rows), rows)
+
+    def add(self, learned: Learned, time: str, project: str) -> None:
+        """Add a learned fact at the end; facts of one heading, made of time (``HH:MM``) and project, share it."""
+        heading = f"{_LEARNED_HEADING}{time}) · {project}"
+        rows = learned_rows(learned)
+        end = next((n for n in range(len(self.rows), 0, -1) if self.rows[n - 1].strip()), 0)
+        last = next((row for row in reversed(self.rows) if _HEADING.match(row)), "")
+        if last == heading and any(line.end == end for line in self.learned()):
+            self._put(end, end, rows)
+        else:
+            self.append("\n".join([heading, "", *rows]))
+
+    def change(self, line: LearnedLine, learned: Learned) -> None:
+        """Write a learned fact over the lines of another one."""
+        self._put(line.first, line.end, learned_rows(learned))
+
+    def remove(self, line: LearnedLine) -> None:
+        """Take a learned fact out, and with it a ``### Learned`` heading that is left with nothing."""
+        self._put(line.first, line.end, [])
+        start = next((n for n in range(line.first - 1, -1, -1) if _HEADING.match(self.rows[n])), None)
+        if start is None or not self.rows[start].startswith(_LEARNED_HEADING):
+            return
+        rest = enumerate(self.rows[start + 1 :], start + 1)
+        end = next((number for number, row in rest if row.strip()), len(self.rows))
+        if end == len(self.rows) or _HEADING.match(self.rows[end]):
+            blank = start + 1 < line.first and not self.rows[start + 1]
+            self._put(start, start + 1 + blank, [])
+
+    def bury(self, ids: Collection[str]) -> None:
+        """Put a tombstone in the place of each of these entries, from heading to marker."""
+        for span in reversed(self._spans()):
+            if span.marker[1] in ids:
+                self._put(span.first, span.last + 1, [tombstone(span.marker[1], _keys(span.marker[3]))])
+
+    def strike(self, held: Callable[[str], bool]) -> None:
+        """Take out each line of which ``held`` is true; of a session's heading the title alone, of a marker nothing."""
+        for number in range(len(self.rows) - 1, -1, -1):
+            row = self.rows[number]
+            if row.startswith(_COMMENT) or not held(row):
+                continue
+            session = _SESSION.fullmatch(row)
+            left = [f"### Session ({session[1]}) · {session[2]} · {FORGOTTEN}"] if session else []
+            self._put(number, number + 1, left)
+
+    def _put(self, first: int, end: int, rows: Sequence[str]) -> None:
+        """Put ``rows`` in the place of the rows ``first`` to ``end`` (exclusive), with the line endings these had."""
+        if first and rows and not self._ends[first - 1]:  # the file does not end in a line ending
+            self._ends[first - 1] = self._newline
+        old = self._ends[first:end]
+        inner, last = (old[0] or self._newline, old[-1]) if old else (self._newline, self._newline)
+        self.rows[first:end] = rows
+        self._ends[first:end] = [inner] * (len(rows) - 1) + [last] * bool(rows)
+
+
+def _sections(body: str) -> dict[str, str]:
+    found = list(_LABEL.finditer(body))
+    ends = [*(match.start() for match in found[1:]), len(body)]
+    sections = {}
+    for match, end in zip(found, ends, strict=False):  # a person may have taken every label out
+        rest = body[match.end() : end].split("\n^e-", 1)[0]
+        sections[match["label"]] = f"{match['rest']}\n{rest}".strip()
+    return sections
+
+
+def _items(section: str) -> Iterator[str]:
+    for row in section.split("\n"):
+        if row.startswith("- "):
+            yield re.sub(r"^\[[ xX]?\] ", "", row[2:]).strip()
+
+
+def _listed_facts(section: str) -> Iterator[Learned]:
+    for row in section.split("\n"):
+        if match := _LEARNED.fullmatch(row):
+            yield Learned(match["kind"], match["text"], match["id"] or "")
+
+
+def _is_particulars(row: str) -> bool:
+    return _PARTICULARS.fullmatch(row) is not None
+
+
+def _keys(joined: str) -> tuple[str, ...]:
+    return tuple(key for key in joined.split(".") if key)
+
+
+def _word(text: str) -> str:
+    """Return ``text`` as one word that can stand in a marker or between the dots of a heading."""
+    return re.sub(r"[\s·<>]+", "-", fence.visible(text)).replace("--", "-").strip("-") or "-"

@@ -1,0 +1,207 @@
+"""A person's bytes in a daily log stay, whatever is written beside them, and every reader sees the same parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from facts import MONDAY, SHOP, a_fact
+from memoria.commands import forget
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.day_text import DayText, render
+from memoria.daily.entry import Entry, Learned
+from memoria.facts import lines
+from memoria.facts.lines import Lines
+from memoria.forgetting import forget_plan
+from memoria.indexing import documents
+
+DAY = date(2026, 11, 16)
+BOM = b"\xef\xbb\xbf"
+ROWS = st.sampled_from(
+    [
+        "",
+        "   ",
+        "\t",
+        "My own words.",
+        "Trailing blanks.  ",
+        "## My heading",
+        "- a point",
+        "```",
+        "broken \udcff",
+        "ü · 🙂",
+    ]
+)
+ENDS = st.sampled_from(["\n", "\r\n", "\r\n", "\r"])
+
+
+@st.composite
+def persons(draw: st.DrawFn, number: int) -> bytes:
+    """What a person writes at one go: it begins with a word of its own, so that it is found again."""
+    rows = [f"Person {number}.", *draw(st.lists(ROWS, max_size=5))]
+    ends = [draw(ENDS) for _ in rows[:-1]] + [draw(st.sampled_from(["", "\n", "\r\n", "\r\n\r\n", "\n \n"]))]
+    return "".join(row + end for row, end in zip(rows, ends, strict=True)).encode("utf-8", "surrogateescape")
+
+
+def entry(name: str, **fields: object) -> Entry:
+    usual = Entry(name, DAY, "14:05", "s-9", "shop", SHOP, f"Title {name}", context="Why.", turns=(f"t{name}",))
+    return replace(usual, **fields)  # type: ignore[arg-type]
+
+
+def write(path: Path, data: bytes) -> None:
+    """Write as a person's editor does: after the last line a new one begins."""
+    before = path.read_bytes() if path.exists() else b""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(before + (b"\r\n" if before and not before.endswith((b"\n", b"\r")) else b"") + data)
+
+
+@given(parts=st.tuples(*(persons(number) for number in range(7))), mark=st.booleans())
+@settings(max_examples=150, deadline=None)
+def test_every_byte_of_a_person_stays_through_all_that_is_written_into_a_day(
+    parts: tuple[bytes, ...], mark: bool
+) -> None:
+    with TemporaryDirectory() as folder:
+        daily = DailyLog(Path(folder, "daily"), Path(folder, "daily.lock"))
+        log, path = Lines(daily), daily.path(DAY)
+        kept, gone, moved = a_fact("Use pnpm."), a_fact("Use the heron server."), a_fact("Deploys happen on Mondays.")
+
+        def checked() -> None:
+            data, place = path.read_bytes(), 0
+            assert data.startswith(BOM) == mark
+            for part in written:
+                found = data.find(part, place)
+                assert found >= 0, (part, data)
+                place = found + len(part)
+
+        written: list[bytes] = []
+        steps: list[Callable[[], bool]] = [
+            lambda: daily.append(entry("one", learned=(Learned("fact", "Bare.", "l-bare"),))),
+            lambda: log.add(kept, DAY, "09:00", "shop"),
+            lambda: log.add(gone, DAY, "09:00", "shop") and log.add(moved, DAY, "09:30", "shop"),
+            lambda: log.change(replace(kept, content="Use pnpm 9."), DAY),
+            lambda: log.change(replace(kept, ended=MONDAY + timedelta(days=1), successor="l-bbbb"), DAY),
+            lambda: daily.append(
+                entry("two", lessons=("The falcon lesson.",), learned=(lines.learned(moved),)),
+                lambda text: lines.without(text, {moved.id}),
+            ),
+            lambda: log.remove(gone.id, DAY),
+        ]
+        for part, step in zip(parts, steps, strict=True):
+            write(path, (BOM if mark and not written else b"") + part)
+            written.append(part)
+            assert step()
+            checked()
+        assert [fact.id for fact in log.read(DAY)] == ["l-bare", kept.id, moved.id]
+        assert daily.rewrite(DAY, lambda text: forget_plan.unsaid(text, "falcon"))
+        assert daily.rewrite(DAY, lambda text: forget._never(text, ["t7"]))
+        assert daily.rewrite(DAY, lambda text: forget._buried(text, {"one"}))
+        daily.sweep()
+        checked()
+        assert [found.id for found in daily.entries(DAY)] == ["two"]
+        assert daily.forgotten(DAY) == [("one", ("tone",)), ("-", ("t7",))]
+        assert daily.rewrite(DAY, lambda text: forget._buried(text, {"two"}))
+        checked()
+
+
+@given(persons(0))
+def test_a_text_that_is_not_edited_is_the_same_text(data: bytes) -> None:
+    text = data.decode("utf-8", "surrogateescape")
+    assert DayText(text).text == text
+    assert DayText("\ufeff" + text).text == "\ufeff" + text
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_what_is_added_has_the_line_endings_of_the_file(end: str, tmp_path: Path) -> None:
+    daily = DailyLog(tmp_path / "daily", tmp_path / "daily.lock")
+    write(daily.path(DAY), f"# Mine{end}{end}No more.".encode())
+    daily.append(entry("one"))
+    Lines(daily).add(a_fact("Use pnpm."), DAY, "09:00", "shop")
+    data = daily.path(DAY).read_bytes()
+    assert data.count(b"\n") == data.count(end.encode()) == len(data.splitlines())
+    assert data.startswith(f"# Mine{end}{end}No more.{end}{end}### Session (14:05) · shop".encode())
+
+
+def test_an_entry_is_read_alike_with_any_line_endings_and_with_a_mark_at_the_begin() -> None:
+    whole = entry("one", learned=(lines.learned(a_fact("Use pnpm.")),), lessons=("a",), title="One · two · three")
+    text = render(whole)
+    (first,) = DayText(text).entries(DAY)
+    for end in ("\r\n", "\r", "  \n"):
+        dressed = "\ufeff" + text.replace("\n", end)
+        (found,) = DayText(dressed).entries(DAY)
+        assert replace(found, title=found.title.rstrip()) == first
+        assert lines.parse(dressed, DAY) == lines.parse(text, DAY) != []
+
+
+def test_forgetting_the_last_entry_leaves_a_file_without_a_final_line_ending_without_one() -> None:
+    day = DayText("# Mine\r\n\r\n" + render(entry("one")).removesuffix("\n"))
+    day.bury({"one"})
+    assert day.text == "# Mine\r\n\r\n<!-- memoria forgotten entry=one turns=tone -->"
+
+
+def test_a_lost_heading_costs_neither_the_page_its_title_nor_a_person_the_part_above() -> None:
+    headless = render(entry("two")).partition("\n")[2]
+    text = f"# Mine\n\n{render(entry('one'))}\n## My part\n\nmy words\n\n### Renamed\n{headless}"
+    day = DayText(text)
+    day.bury({"two"})
+    assert day.text == f"# Mine\n\n{render(entry('one'))}\n## My part\n\nmy words\n\n{day.rows[-1]}\n"
+    day = DayText("# Mine\n" + headless)
+    day.bury({"two"})
+    assert day.text.startswith("# Mine\n<!-- memoria forgotten entry=two")
+
+
+def test_a_fact_stands_in_its_entry_whatever_a_person_wrote_into_the_entry() -> None:
+    fact = lines.learned(a_fact("Use pnpm."))
+    text = render(entry("one", learned=(fact,))).replace("\n^e-one\n\n", "\n#### My remark\n\nmine\n\n^e-one\n\n")
+    (line,) = DayText(text.replace(" -->\n", " -->  \n")).learned()
+    assert (line.session, line.project) == ("s-9", SHOP)
+    assert lines.without(text, {fact.id}) == text
+
+
+def test_a_line_without_words_is_no_fact_and_stops_nobody_from_reading() -> None:
+    assert lines.parse("- [fact]  ^l-aaaa\n- [fact] Use tea cups. ^l-bbbb\n", DAY)[0].id == "l-bbbb"
+
+
+NAMES = st.sampled_from(["shop", "my-shop", "Ünïcode", "a"])
+WORDS = st.text(
+    st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Cf", "Zl", "Zp")), min_size=1, max_size=12
+)
+TITLES = st.lists(WORDS, min_size=1, max_size=4).map(" · ".join)
+BETWEEN = st.sampled_from(
+    ["", "\nMy note.\n", "\n### My part · two\n\nmine\n", "\n#### deep\n", "\n```  \n### code\n```  \n"]
+)
+
+
+@given(st.lists(st.tuples(NAMES, TITLES, BETWEEN), max_size=4), st.sampled_from(["\n", "\r\n"]), BETWEEN)
+def test_the_index_and_the_daily_log_see_the_same_entries(
+    told: list[tuple[str, str, str]], end: str, before: str
+) -> None:
+    text = "# Daily Log\n" + before
+    for number, (name, title, between) in enumerate(told):
+        block = render(entry(f"e{number}", project=name, project_key=f"{name}-123456", title=title, decisions=(title,)))
+        text += "\n" + block.replace("\n**Context", between + "\n**Context") + between
+    entries = list(DayText(text.replace("\n", end)).entries(DAY))
+    found = [one for one in documents.of_file(f"daily/{DAY}.md", text) if one.anchor.startswith("e-")]
+    assert [(one.anchor, one.project, one.session) for one in found] == [
+        (f"e-{one.id}", one.project_key, one.session) for one in entries
+    ]
+    assert [one.title for one in found] == [one.title or DAY.isoformat() for one in entries]
+    for one, known in zip(found, entries, strict=True):
+        texts = {(passage.label, passage.text) for passage in one.passages}
+        assert {("Decisions Made", f"- {item}") for item in known.decisions} <= texts
+
+
+@pytest.mark.parametrize(
+    "heading", ["### Session (14:05) · my · project · Title", "### Session (14:05) · my · Title  "]
+)
+def test_a_heading_a_person_wrote_is_read_the_same_way(heading: str) -> None:
+    marker = render(entry("one")).splitlines()[-1]
+    (known,) = DayText(f"{heading}\n\n{marker}\n").entries(DAY)
+    for text in (f"{heading}\n\n{marker}\n", f"{heading}\n\nwords\n"):
+        (found,) = documents.of_file(f"daily/{DAY}.md", text)
+        assert found.title == known.title

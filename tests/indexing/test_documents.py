@@ -1,0 +1,72 @@
+"""The index reads a page as ``Article`` reads it: the same title, names, sections and claims."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memoria.indexing import documents
+from memoria.wiki.article import Article
+
+SOURCE = "[[daily/2026-11-20#^e-01aa]]"
+OPEN = st.sampled_from(["---\n", "---  \n", "---\t\n"])
+FRONT = st.lists(
+    st.sampled_from(
+        ["title: A · B · C", 'title: "Quoted: name"', "title: 0", "aliases: one", "aliases:\n  - x · y\n  - z",
+         "tags: [a, 1]", "tags:", "updated: 2026-11-20", "created: 2026-11-01", "own: {a: b}", "title: [broken"]
+    ),
+    max_size=4,
+    unique_by=lambda row: row.partition(":")[0],
+)  # fmt: skip
+ROWS = st.lists(
+    st.sampled_from(
+        ["# Title · of", "# Closed #", "## Key Points", "## C#", "## Related", "## History ##", "### Deep", "words",
+         "", "```", "```  ", "```python", "~~~ ", "````", "## ",
+         f"- One claim. {SOURCE}", "- A claim without. ^block",
+         "* Starred. ^e-01aa", "+ Plus.", "---", "**Label:** bold"]
+    ),
+    max_size=14,
+)  # fmt: skip
+
+
+def page(opening: str, front: list[str], rows: list[str], end: str, mark: str) -> str:
+    head = opening + "".join(f"{row}\n" for row in front) + opening if front else ""
+    return mark + (head + "".join(f"{row}\n" for row in rows)).replace("\n", end)
+
+
+@given(OPEN, FRONT, ROWS, st.sampled_from(["\n", "\r\n"]), st.sampled_from(["", "\ufeff"]))
+def test_the_index_and_the_article_agree_on_title_names_sections_and_claims(
+    opening: str, front: list[str], rows: list[str], end: str, mark: str
+) -> None:
+    text = page(opening, front, rows, end, mark)
+    found = documents.article("knowledge/concepts/x.md", text)
+    try:
+        article = Article("concepts/x", text)
+    except ValueError:  # the index reads such a page as text
+        assert found.passages
+        return
+    assert (found.title, list(found.aliases), list(found.tags)) == (article.title, article.aliases, article.tags)
+    assert found.date == (article.updated or article.front.text("created"))
+    texts = {(passage.label, passage.text.partition(" daily/")[0].partition("\n")[0]) for passage in found.passages}
+    bullets = {text.lstrip("-*+ ") for _, text in texts}
+    assert all(claim.text in bullets for claim in article.claims if claim.text)
+    for section in article.sections:
+        for _, claim in section.claims():
+            deep = any(row.startswith(("### ", "# ", "**")) for row in section.rows)
+            label = "" if section.heading == article.title else section.heading
+            assert deep or any((label, f"{mark} {claim.text}") in texts for mark in "-*+")
+
+
+def test_a_heading_in_code_is_no_section_and_fences_may_have_trailing_blanks() -> None:
+    text = f"---  \ntitle: A · B\n--- \n\n## Key Points\n\n```  \n## no heading\n- no claim\n```  \n- Claim. {SOURCE}\n"
+    article, found = Article("concepts/x", text), documents.article("knowledge/concepts/x.md", text)
+    assert article.title == found.title == "A · B"
+    assert [claim.text for claim in article.claims] == ["Claim."]
+    assert [section.heading for section in article.sections] == ["Key Points"]
+    assert {passage.label for passage in found.passages} == {"Key Points"}
+    assert not any("title:" in passage.text for passage in found.passages)
+
+
+def test_a_code_fence_is_closed_by_one_that_is_as_long_and_says_nothing() -> None:
+    text = "## One\n\n````\n```\n## no heading\n```python\n````  \n\n## Two\n\n~~~\n```\n## no\n~~~\n"
+    assert [section.heading for section in Article("concepts/x", text).sections] == ["One", "Two"]

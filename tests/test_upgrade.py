@@ -1,0 +1,215 @@
+"""A home and a state as 0.1.0 wrote them go on working: nothing is lost, nothing is told twice."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from memoria import cli
+from memoria.capture import paused
+from memoria.capture.capture import capture
+from memoria.capture.hook import Event
+from memoria.capture.spool import Spool
+from memoria.commands.demo import TRANSCRIPTS
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.entry import Entry
+from memoria.facts.keeper import Keeper
+from memoria.ground.home import Home
+from memoria.indexing.index import Index
+from memoria.recall import session_start
+from memoria.wiki.folder import Wiki
+
+OLD = Path(__file__).parent / "fixtures" / "home-0.1.0"
+CLOCK, CACHE = "5b1f6a0e-3c52-4c1f-9d0a-7e1c2f4a9b10", "c4d8e7b2-91a6-4f0d-8b35-2a6d1c9e0f44"
+OFFLINE, OFF = "0e97a3d5-6f48-4b7c-a1d2-b83f5c7e6120", "0d9b7e11-7c1e-4a55-9f0e-3f6f3f0a9c77"
+SEEN = 40  # lines of the session that was going on
+PROJECT = "/home/mara/src/tidemark"
+
+
+@pytest.fixture
+def base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder with home, settings and transcripts, as 0.1.0 left them a moment ago."""
+    base = tmp_path / "user"
+    _copy(OLD, base / "memoria", base)
+    (base / "memoria" / "state").rename(base / "memoria" / ".memoria")
+    (base / "memoria" / "README.md").unlink()
+    (base / ".config" / "memoria").mkdir(parents=True)
+    (base / "memoria" / "config.json").rename(base / ".config" / "memoria" / "config.json")
+    client = transcript(base, CLOCK).parent
+    client.mkdir(parents=True)
+    (base / "memoria" / f"{OFF}.jsonl").rename(transcript(base, OFF))
+    for session, name in ((CLOCK, "2026-11-18-clock-change"), (CACHE, "2026-11-18-prediction-cache")):
+        shutil.copy(TRANSCRIPTS / f"{name}.jsonl", transcript(base, session))
+    transcript(base, OFFLINE).write_bytes(b"".join(_rows()[:SEEN]))
+    monkeypatch.setenv("MEMORIA_HOME", str(base / "memoria"))
+    monkeypatch.setenv("MEMORIA_COMPILE_INTERVAL_MIN", "100000000")  # the tests compile when they mean to
+    monkeypatch.setenv("MEMORIA_PYTHON", "/bin/true")  # no worker beside them
+    return base
+
+
+def _copy(source: Path, target: Path, base: Path) -> None:
+    for path in source.rglob("*"):
+        copy = target / path.relative_to(source)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        if path.suffix == ".sql":
+            with closing(sqlite3.connect(copy.with_suffix(""))) as db:
+                db.executescript(path.read_text(encoding="utf-8").replace("@BASE@", str(base)))
+        elif path.suffix == ".gz":
+            shutil.copy(path, copy)
+        elif path.is_file():
+            copy.write_bytes(path.read_bytes().replace(b"@BASE@", str(base).encode()))
+
+
+def _rows() -> list[bytes]:
+    return (TRANSCRIPTS / "2026-11-19-offline-tides.jsonl").read_bytes().splitlines(keepends=True)
+
+
+def transcript(base: Path, session: str) -> Path:
+    return base / ".claude" / "projects" / "-home-mara-src-tidemark" / f"{session}.jsonl"
+
+
+def fire(base: Path, session: str, name: str) -> None:
+    home = Home.open()
+    fields = {"hook_event_name": name, "session_id": session, "transcript_path": str(transcript(base, session))}
+    capture(Event({**fields, "cwd": PROJECT}), home.settings, home.paths)
+
+
+def entries() -> list[Entry]:
+    daily = DailyLog.of(Home.open().paths)
+    return [entry for day in daily.days() for entry in daily.entries(day)]
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    capsys.readouterr()
+    assert cli.main(list(arguments)) == 0, capsys.readouterr().err
+    return capsys.readouterr().out
+
+
+def test_the_receipt_finds_nothing_missing(base: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    facts = json.loads(run(capsys, "verify", "--json"))
+    assert (facts["turns"], facts["captured"], facts["waiting"], facts["missing"]) == (86, 58, 22, 0)
+    assert sum(facts["skipped"].values()) == 6, "what was said with memoria off stays out"
+
+
+def test_a_waiting_job_becomes_one_entry_and_the_session_goes_on(
+    base: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = entries()
+    run(capsys, "flush", "--now")
+    (first,) = [entry for entry in entries() if entry not in before]
+    assert first.session == OFFLINE
+    assert entries()[:2] == before
+    run(capsys, "flush", "--now")
+    assert len(entries()) == 3
+    with transcript(base, OFFLINE).open("ab") as file:
+        file.writelines(_rows()[SEEN:])
+    fire(base, OFFLINE, "SessionEnd")
+    run(capsys, "flush", "--now")
+    _, _, first_again, rest = entries()
+    assert first_again == first
+    assert rest.session == OFFLINE
+    assert not set(first.turns) & set(rest.turns)
+    assert not Spool(Home.open().paths.spool).jobs()
+    assert json.loads(run(capsys, "verify", "--json"))["missing"] == 0
+
+
+def test_a_session_that_was_switched_off_stays_out_until_it_is_switched_on(base: Path) -> None:
+    home = Home.open()
+    mark = paused.read(home.paths.cursors, OFF)
+    assert mark is not None
+    assert mark.covers(0)
+    shutil.copy(transcript(base, CLOCK), new := transcript(base, OFF).with_name("new.jsonl"))
+    with transcript(base, OFF).open("ab") as file:
+        file.write(new.read_bytes())
+    fire(base, OFF, "SessionEnd")
+    (job,) = [job for job in Spool(home.paths.spool).jobs() if job.session == OFF]
+    assert job.start == (OLD / f"{OFF}.jsonl").stat().st_size
+
+
+def test_the_compile_takes_in_what_is_new_and_undo_takes_it_back(
+    base: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def pages() -> dict[str, bytes]:
+        folder = base / "memoria" / "knowledge"
+        return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*.md")}
+
+    old = pages()
+    assert "0 of 0 entries compiled" in run(capsys, "compile")
+    assert pages() == old, "what 0.1.0 compiled is not compiled again"
+    run(capsys, "flush", "--now")
+    run(capsys, "compile")
+    assert pages() != old
+    run(capsys, "undo")
+    assert {name: data for name, data in pages().items() if name != "log.md"} == {
+        name: data for name, data in old.items() if name != "log.md"
+    }
+    run(capsys, "undo")  # a step that 0.1.0 wrote
+    step = OLD / "state" / "undo" / "00000002-20261121T180134"
+    assert pages()["concepts/tidemark.md"] == (step / "1.old").read_bytes()
+
+
+def test_what_was_known_is_found_and_told(base: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = json.loads(run(capsys, "search", "--json", "prediction cache SQLite one file"))
+    assert any(CACHE in json.dumps(hit) for hit in found["results"])
+    assert "Never use pip" in run(capsys, "learned")
+    run(capsys, "flush", "--now")
+    home = Home.open()
+    with Index(home.paths.index) as index:
+        assert {entry.id for entry in entries()} <= set(index.entries())
+    fields: dict[str, object] = {
+        "hook_event_name": "SessionStart",
+        "session_id": "a-new-one",
+        "source": "startup",
+        "cwd": PROJECT,
+    }
+    told = json.dumps(session_start.session_start(Event(fields), home.settings, home.paths), ensure_ascii=False)
+    assert "SQLite" in told
+
+
+def test_a_fact_that_waited_is_learned_and_every_old_one_is_still_known(
+    base: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = {
+        line.split()[-1].strip("^") for line in (OLD / "daily/2026-11-18.md").read_text().splitlines() if " ^l-" in line
+    }
+    run(capsys, "flush", "--now")
+    with Keeper.at(Home.open()) as keeper:
+        known = {fact.id for fact in keeper.store.facts()}
+    assert {*old, "l-0utb0x11"} <= known
+    assert len(old) > 5
+
+
+def test_forgetting_leaves_nothing_of_it(base: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert b"pip" in (base / "memoria/daily/2026-11-18.md").read_bytes()
+    run(capsys, "forget", "--yes", "Never use pip in this project")
+    for path in (base / "memoria").rglob("*"):
+        assert not path.is_file() or b"never use pip in this project" not in path.read_bytes().lower(), path
+    run(capsys, "flush", "--now")
+    with Keeper.at(Home.open()) as keeper:
+        assert not any("pip in" in fact.content for fact in keeper.store.facts())
+
+
+def test_where_an_open_session_was_is_still_known(base: Path) -> None:
+    home = Home.open()
+    block = Path(home.paths.where, f"{OFFLINE}.md").read_text(encoding="utf-8")
+    fields: dict[str, object] = {
+        "hook_event_name": "SessionStart",
+        "session_id": OFFLINE,
+        "source": "resume",
+        "cwd": PROJECT,
+    }
+    told = json.dumps(session_start.session_start(Event(fields), home.settings, home.paths), ensure_ascii=False)
+    assert block.strip().splitlines()[-1][:40] in told
+
+
+def test_the_wiki_is_whole_and_old_caches_go(base: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, "flush", "--now")
+    home = Home.open()
+    assert not list(Path(home.paths.state).glob("roster.db*"))
+    assert not list(Path(home.paths.state).glob("*.bak-*")), "no old file was taken for a damaged one"
+    assert len(list(Wiki.of(home.paths).articles())) == 4
