@@ -35,7 +35,7 @@ from memoria.facts.keeper import Keeper
 from memoria.facts.lines import Lines
 from memoria.facts.store import Store
 from memoria.flushing import worker
-from memoria.flushing.session import Flush, Report
+from memoria.flushing.worker import Report, Worker
 from memoria.ground import locks
 from memoria.ground.errors import BadAnswerError, ModelUnavailableError
 from memoria.ground.home import Home
@@ -121,10 +121,10 @@ class Person:
 
     def work(self) -> Report:
         """One run of the worker."""
-        verb = Flush.of(self.home)
-        verb.learner.models[0].model = self.model  # type: ignore[attr-defined]
+        verb = Worker.of(self.home)
+        verb.flush.learner.models[0].model = self.model  # type: ignore[attr-defined]
         verb.now = lambda: time.time() + self.ahead
-        verb.learner.docket.now, verb.learner.docket.roll = verb.now, lambda: 0.9
+        verb.flush.learner.pending.now, verb.flush.learner.pending.roll = verb.now, lambda: 0.9
         try:
             return verb.run()
         finally:
