@@ -29,6 +29,7 @@ FOLDERS = (
     "mcp",
     "compiling",
     "flushing",
+    "observing",
     "learning",
     "briefing",
     "forgetting",

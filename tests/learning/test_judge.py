@@ -26,8 +26,6 @@ from memoria.base import failpoints
 from memoria.base.paths import Paths
 from memoria.capture import detach
 from memoria.capture.spool import Spool
-from memoria.commands import observe
-from memoria.commands.observe import Attention
 from memoria.daily.daily_log import DailyLog, Entry
 from memoria.daily.ledger import Call, Ledger
 from memoria.facts.fact import Fact
@@ -41,6 +39,8 @@ from memoria.ground.errors import BadAnswerError, ModelUnavailableError
 from memoria.ground.home import Home
 from memoria.models.protocol import Prompt
 from memoria.models.scripted import Item, Scripted
+from memoria.observing import loop
+from memoria.observing.due import Attention
 from places import ROOT
 
 FLAG = "No, never push {} to main, because main is deployed at once."
@@ -687,7 +687,7 @@ def test_an_observer_looks_again_for_a_hook_that_found_it_at_work(
     person.set("MEMORIA_WHERE_YOU_WERE", "false")
     monkeypatch.setattr(Attention, "pay", paid)
     Path(person.home.paths.state).mkdir(parents=True, exist_ok=True)
-    asyncio.run(observe.work(person.home))
+    asyncio.run(loop.work(person.home))
     assert started == ["worker"]
     assert len(looks) == 2
 

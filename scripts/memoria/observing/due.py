@@ -1,0 +1,62 @@
+"""Due: whether turns of a session that goes on are due to be judged; if so, the worker is started."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import time
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from memoria.capture import detach
+from memoria.capture.spool import Job, Spool
+from memoria.daily.ledger import Ledger
+from memoria.facts.store import Store as Facts
+from memoria.ground.errors import LedgerError, MemoryStoreError
+from memoria.ground.home import Home
+from memoria.learning.pending import Pending
+from memoria.redaction.redact import Redactor
+from memoria.transcripts.intake import Intake, UnreadableJobError
+
+log = logging.getLogger(__name__)
+
+RECENT_S = 600  # how long after a hook its turns are put to the local check; what is older was, or waits for the flush
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """Whether the worker is needed to judge something; ``seen``: names of jobs that were looked at."""
+
+    home: Home
+    seen: set[str] = field(default_factory=set)
+
+    def pay(self) -> None:
+        """Look at the sessions that spoke since the last look, and start the worker when something of them is due."""
+        spool = Spool(self.home.paths.spool)
+        waiting = spool.jobs()
+        since = time.time() - RECENT_S
+        fresh = {job.session for job in waiting if job.name not in self.seen and job.stamp / 1e9 > since}
+        self.seen.update(job.name for job in waiting)
+        try:
+            if fresh and self._is_due(spool, [[job for job in waiting if job.session == name] for name in fresh]):
+                log.info("%s", detach.start_worker(self.home.settings, self.home.paths))
+        except (LedgerError, MemoryStoreError, sqlite3.Error) as error:
+            log.warning("what is due to be judged is not known now: %s", error)
+
+    def has_news(self) -> bool:
+        """Whether jobs came since the last look."""
+        return any(job.name not in self.seen for job in Spool(self.home.paths.spool).jobs())
+
+    def _is_due(self, spool: Spool, sessions: list[list[Job]]) -> bool:
+        paths, settings = self.home.paths, self.home.settings
+        with closing(Ledger(Path(paths.ledger))) as ledger, Facts(Path(paths.state, "learned.db")) as facts:
+            docket = Pending(self.home, ledger, facts, Redactor(settings.redact_extra))
+            return any(_has_due(docket, spool, jobs) for jobs in sessions)
+
+
+def _has_due(docket: Pending, spool: Spool, jobs: list[Job]) -> bool:
+    try:
+        return bool(docket.due(Intake(spool, jobs)))
+    except (FileNotFoundError, UnreadableJobError):  # a worker is at it
+        return False
