@@ -40,7 +40,7 @@ from memoria.ground.home import Home
 from memoria.models.protocol import Prompt
 from memoria.models.scripted import Item, Scripted
 from memoria.observing import loop
-from memoria.observing.due import Attention
+from memoria.observing.due import DueCheck
 from places import ROOT
 
 FLAG = "No, never push {} to main, because main is deployed at once."
@@ -374,7 +374,7 @@ def test_turns_that_come_while_one_extraction_runs_are_taken_together_by_one_tra
     wait_for(calls.exists)
     for number in (2, 3, 4):
         person.says(flag(number))
-        Attention(person.home).pay()
+        DueCheck(person.home).run()
     assert detach.start_worker(person.home.settings, person.home.paths) == "worker busy"
     gate.touch()
     running.join()
@@ -642,13 +642,13 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_the_observer_starts_the_worker_for_a_flagged_turn_and_once(person: Person, started: list[str]) -> None:
-    attention = Attention(person.home)
+    attention = DueCheck(person.home)
     person.says(plain(1))
-    attention.pay()
+    attention.run()
     assert started == []
     person.says(flag(2))
-    attention.pay()
-    attention.pay()
+    attention.run()
+    attention.run()
     assert started == ["worker"]
 
 
@@ -656,36 +656,36 @@ def test_the_observer_starts_the_worker_when_enough_turns_have_gathered(person: 
     for number in range(1, 6):
         assert started == []
         person.says(plain(number))
-        Attention(person.home).pay()
+        DueCheck(person.home).run()
     assert started == ["worker"]
 
 
 def test_the_observer_starts_no_worker_for_what_is_judged_or_has_to_wait(person: Person, started: list[str]) -> None:
     person.says(flag(1))
     person.work()
-    Attention(person.home).pay()
+    DueCheck(person.home).run()
     assert started == []
     person.model = Scripted([AWAY])
     person.says(flag(2))
     person.work()
     person.says(flag(3))
-    Attention(person.home).pay()
+    DueCheck(person.home).run()
     assert started == []
 
 
 def test_an_observer_looks_again_for_a_hook_that_found_it_at_work(
     person: Person, started: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pay, looks = Attention.pay, list[int]()
+    run, looks = DueCheck.run, list[int]()
 
-    def paid(self: Attention) -> None:
-        pay(self)
+    def counted(self: DueCheck) -> None:
+        run(self)
         looks.append(len(looks))
         if len(looks) == 1:
             person.says(flag(2))  # its hook starts no observer: the lock is held
 
     person.set("MEMORIA_WHERE_YOU_WERE", "false")
-    monkeypatch.setattr(Attention, "pay", paid)
+    monkeypatch.setattr(DueCheck, "run", counted)
     Path(person.home.paths.state).mkdir(parents=True, exist_ok=True)
     asyncio.run(loop.work(person.home))
     assert started == ["worker"]
@@ -700,7 +700,7 @@ def test_an_observer_that_cannot_look_does_no_harm(person: Person, started: list
     else:
         name = {"ledger": "ledger.db", "store": "learned.db"}[fault]
         Path(person.home.paths.state, name).mkdir()
-    Attention(person.home).pay()
+    DueCheck(person.home).run()
     assert started == []
 
 

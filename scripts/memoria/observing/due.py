@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-import time
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,22 +20,19 @@ from memoria.transcripts.intake import Intake, UnreadableJobError
 
 log = logging.getLogger(__name__)
 
-RECENT_S = 600  # how long after a hook its turns are put to the local check; what is older was, or waits for the flush
-
 
 @dataclass(frozen=True, slots=True)
-class Attention:
-    """Whether the worker is needed to judge something; ``seen``: names of jobs that were looked at."""
+class DueCheck:
+    """The local check of what sessions said; ``seen``: names of jobs that were looked at."""
 
     home: Home
     seen: set[str] = field(default_factory=set)
 
-    def pay(self) -> None:
-        """Look at the sessions that spoke since the last look, and start the worker when something of them is due."""
+    def run(self) -> None:
+        """Check the sessions that spoke since the last look, and start the worker when something of them is due."""
         spool = Spool(self.home.paths.spool)
         waiting = spool.jobs()
-        since = time.time() - RECENT_S
-        fresh = {job.session for job in waiting if job.name not in self.seen and job.stamp / 1e9 > since}
+        fresh = {job.session for job in waiting if job.name not in self.seen and job.is_recent()}
         self.seen.update(job.name for job in waiting)
         try:
             if fresh and self._is_due(spool, [[job for job in waiting if job.session == name] for name in fresh]):
@@ -45,18 +41,18 @@ class Attention:
             log.warning("what is due to be judged is not known now: %s", error)
 
     def has_news(self) -> bool:
-        """Whether jobs came since the last look."""
+        """Return whether jobs came since the last look."""
         return any(job.name not in self.seen for job in Spool(self.home.paths.spool).jobs())
 
     def _is_due(self, spool: Spool, sessions: list[list[Job]]) -> bool:
         paths, settings = self.home.paths, self.home.settings
         with closing(Ledger(Path(paths.ledger))) as ledger, Facts(Path(paths.state, "learned.db")) as facts:
-            docket = Pending(self.home, ledger, facts, Redactor(settings.redact_extra))
-            return any(_has_due(docket, spool, jobs) for jobs in sessions)
+            waiting = Pending(self.home, ledger, facts, Redactor(settings.redact_extra))
+            return any(_has_due(waiting, spool, jobs) for jobs in sessions)
 
 
-def _has_due(docket: Pending, spool: Spool, jobs: list[Job]) -> bool:
+def _has_due(waiting: Pending, spool: Spool, jobs: list[Job]) -> bool:
     try:
-        return bool(docket.due(Intake(spool, jobs)))
+        return bool(waiting.due(Intake(spool, jobs)))
     except (FileNotFoundError, UnreadableJobError):  # a worker is at it
         return False

@@ -12,8 +12,8 @@ from memoria.capture.open_sessions import OpenSessions
 from memoria.ground import locks
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
-from memoria.observing.due import Attention
-from memoria.observing.observer import Observer
+from memoria.observing.due import DueCheck
+from memoria.observing.observer import News, Observer
 from memoria.redaction.redact import Redactor
 from memoria.working.factory import open_store
 
@@ -22,8 +22,8 @@ log = logging.getLogger(__name__)
 
 async def work(home: Home) -> None:
     """Look until no session has news; a hook that came while the lock was held relied on a further one."""
-    seen: set[tuple[str, int, bool]] = set()
-    attention = Attention(home)
+    seen: set[News] = set()
+    check = DueCheck(home)
     async with _observer(home) as observer:
         while True:
             detach.observer_looks(home.paths)
@@ -32,9 +32,9 @@ async def work(home: Home) -> None:
                     return
                 if observer:  # first: after a compaction the client waits for nobody
                     await observer.run(seen)
-                    observer.expire()
-                attention.pay()
-            if not attention.has_news() and not (observer and any(observer.news(seen))):
+                    observer.places.expire()
+                check.run()
+            if not check.has_news() and not (observer and observer.news(seen)):
                 return
 
 

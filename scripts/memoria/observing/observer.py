@@ -1,17 +1,14 @@
-"""Observe: note where each session stands, and whether what was said is due to be judged.
+"""Observer: what the transcripts say since the last look, kept in working memory and told again after a compaction.
 
-Started by Stop and PreCompact as a process of its own beside the flush worker, which may be waiting for a model. Reads
-what a transcript has grown by since the last look, keeps what it says in working memory, and writes the block that the
-session is given back after losing its context. Puts each turn to the local check, and starts the worker for those that
-are due. Calls no model. Why it is done so: docs/decisions/0033-where-you-were.md, 0034-judging.md.
+Reads what a transcript has grown by, keeps what it says in working memory, and writes the block that the session is
+given back after losing its context. Calls no model. Why it is done so: docs/decisions/0033-where-you-were.md.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -19,7 +16,7 @@ from typing import Any
 
 from memoria.base import exclude
 from memoria.capture import cursor, paused, transcript
-from memoria.capture.open_sessions import BLOCK, COMPACTING, KEPT_S, MAX_CHARS, OpenSessions
+from memoria.capture.open_sessions import BLOCK, COMPACTING, MAX_CHARS, OpenSessions
 from memoria.ground import files
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
@@ -31,6 +28,7 @@ from memoria.working.task_reading import observe, where_you_were
 log = logging.getLogger(__name__)
 
 RECENT_S = 600  # how long after a hook its turns are put to the local check; what is older was, or waits for the flush
+News = tuple[str, int, bool]  # a session, its cursor's time, whether it asks for a checkpoint (``OpenSessions.news``)
 READ = "read"  # key in what is observed: how far the transcript was read, moved together with what it said
 
 
@@ -43,43 +41,19 @@ class Observer:
     places: OpenSessions
     redactor: Redactor
 
-    async def run(self, seen: set[tuple[str, int, bool]]) -> None:
-        """Look at every session with news that is not in ``seen``, and add it there.
-
-        As: its name, the time of its cursor, whether it asked for a checkpoint.
-        """
-        for name, stamp, compacts in self.news(seen):
-            seen.add((name, stamp, compacts))
+    async def run(self, seen: set[News]) -> None:
+        """Look at every session with news that is not in ``seen``, and add it there."""
+        for news in self.news(seen):
+            seen.add(news)
+            name, stamp, _ = news
             try:
                 await self._session(name, stamp)
             except (ExpectedError, OSError, ValueError) as error:  # one session's fault must not hide the others
                 log.warning("session %s was not observed: %s", name, error)
 
-    def news(self, seen: set[tuple[str, int, bool]]) -> Iterator[tuple[str, int, bool]]:
-        """What ``run`` would look at."""
-        for path in Path(self.home.paths.cursors).iterdir():
-            if path.suffix:
-                continue
-            stamp = path.stat().st_mtime_ns
-            news = (path.name, stamp, Path(self.places.path(path.name, COMPACTING)).exists())
-            if news not in seen and self._has_news(path.name, stamp):
-                yield news
-
-    def expire(self) -> None:
-        """Remove what is too old to be asked for; working memory forgets by itself."""
-        for path in Path(self.places.folder).iterdir():
-            if time.time() - path.stat().st_mtime > KEPT_S:
-                path.unlink(missing_ok=True)
-
-    def _has_news(self, session: str, stamp: int) -> bool:
-        """A block bears the time of the cursor that it was made for."""
-        if time.time() - stamp / 1e9 > KEPT_S:
-            return False
-        try:
-            made_for = Path(self.places.path(session, BLOCK)).stat().st_mtime_ns
-        except FileNotFoundError:
-            return True
-        return made_for != stamp or Path(self.places.path(session, COMPACTING)).exists()
+    def news(self, seen: set[News]) -> list[News]:
+        """Return what ``run`` would look at."""
+        return [news for news in self.places.news(self.home.paths.cursors) if news not in seen]
 
     async def _session(self, session: str, stamp: int) -> None:
         memory = await WorkingMemory.for_session(session, store=self.store)
