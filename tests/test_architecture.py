@@ -56,7 +56,10 @@ HOOK_FLOOR = {"recall", "capture", "search", "base"}
 SLOW = {"asyncio", "contextlib", "dataclasses", "json", "logging", "pathlib", "re", "subprocess", "typing"}
 BROAD = {"capture.hook": "run", "flushing.worker": "the worker's job loop", "cli": "the door"}  # one broad except each
 SHARED = {  # package -> the rooms that may know it, when more than one does
-    "yaml": {"indexing.documents", "ground.markdown"},  # one writes frontmatter exactly, the other reads any of it fast
+    "yaml": {
+        "indexing.documents",
+        "ground.safe_yaml",
+    },  # one writes frontmatter exactly, the other reads any of it fast
     "tqdm": {"compiling.compiler", "commands.ingest"},  # progress that a person watches
     "jsonschema": {"mcp.server", "models.answer"},  # both hold what a model said against a schema
 }

@@ -89,7 +89,7 @@ class Bench:
         return verb, verb.run()
 
     def entries(self) -> list[Any]:
-        daily = self.opened[-1].flush.writer.daily
+        daily = self.opened[-1].daily
         return [entry for day in daily.days() for entry in daily.entries(day)]
 
     def waiting(self) -> list[str]:

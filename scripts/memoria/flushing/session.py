@@ -10,15 +10,21 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from memoria.base import exclude
 from memoria.base.settings import Settings
+from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
+from memoria.facts.keeper import Keeper
 from memoria.flushing.writer import Writer
 from memoria.ground.errors import BadAnswerError, TranscriptMissingError
 from memoria.ground.home import Home
 from memoria.learning.learner import Learner
 from memoria.learning.session import Session
+from memoria.models.metered import Metered
+from memoria.redaction.redact import Redactor
+from memoria.transcripts.archive import Archive
 from memoria.transcripts.intake import Intake, Stretch, stretches
 
 MISSING_S = 24 * 3600  # a transcript that has not appeared by then will not
@@ -45,6 +51,16 @@ class SessionFlush:
     ledger: Ledger
     learner: Learner
     writer: Writer
+
+    @classmethod
+    def of(cls, home: Home, daily: DailyLog, ledger: Ledger, keeper: Keeper) -> SessionFlush:
+        """Return the flush of a home whose logs, ledger and facts are open already."""
+        settings = home.settings
+        redactor = Redactor(settings.redact_extra)
+        model = Metered.of(home, ledger)
+        archive = Archive(Path(home.paths.archive), settings.archive_mb * 1_000_000, redactor)
+        learner = Learner.of(home, ledger, keeper, model, redactor)
+        return cls(home, ledger, learner, Writer(home, daily, ledger, model, archive, learner))
 
     def ready(self, intake: Intake, now: float, *, insist: bool = False) -> Ready | None:
         """Return what is written now; None when it is too little to be worth a call. ``insist``: nothing is.

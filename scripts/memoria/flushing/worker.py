@@ -14,17 +14,17 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memoria.audit.receipt import check_some
 from memoria.base import failpoints, state
-from memoria.briefing import housekeeping, refresh
+from memoria.briefing import housekeeping
 from memoria.capture import detach
 from memoria.capture.spool import Job, Spool
 from memoria.daily import gate
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
-from memoria.flushing.session import SessionFlush
-from memoria.flushing.writer import Writer
+from memoria.facts.keeper import Keeper
 from memoria.ground import backoff, clock, locks
 from memoria.ground.errors import (
     ExpectedError,
@@ -35,11 +35,10 @@ from memoria.ground.errors import (
     TranscriptMissingError,
 )
 from memoria.ground.home import Home
-from memoria.learning.learner import Learner
-from memoria.models.metered import Metered
-from memoria.redaction.redact import Redactor
-from memoria.transcripts.archive import Archive
 from memoria.transcripts.intake import Intake, UnreadableJobError
+
+if TYPE_CHECKING:
+    from memoria.flushing.session import SessionFlush
 
 log = logging.getLogger(__name__)
 
@@ -66,36 +65,42 @@ class Worker:
 
     home: Home
     spool: Spool
+    daily: DailyLog
     ledger: Ledger
-    flush: SessionFlush
+    keeper: Keeper
     insist: bool = False
     now: Callable[[], float] = time.time
     roll: Callable[[], float] = random.random
+    _flush: SessionFlush | None = None
 
     @classmethod
     def of(cls, home: Home, *, insist: bool = False) -> Worker:
         """Return the worker of a home, its databases open."""
-        paths, settings = home.paths, home.settings
+        paths = home.paths
         ledger = Ledger(Path(paths.ledger))
-        redactor = Redactor(settings.redact_extra)
-        model = Metered.of(home, ledger)
-        archive = Archive(Path(paths.archive), settings.archive_mb * 1_000_000, redactor)
-        learner = Learner.of(home, ledger, model, redactor)
-        writer = Writer(home, DailyLog.of(paths), ledger, model, archive, learner)
-        return cls(home, Spool(paths.spool), ledger, SessionFlush(home, ledger, learner, writer), insist)
+        return cls(home, Spool(paths.spool), DailyLog.of(paths), ledger, Keeper.at(home), insist)
 
     def close(self) -> None:
         """Close the databases."""
-        self.flush.learner.keeper.store.db.close()
+        self.keeper.store.db.close()
         self.ledger.close()
+
+    @property
+    def flush(self) -> SessionFlush:
+        """The flush of a session, made for the first that waits: models and judge are slow to import."""
+        if self._flush is None:
+            from memoria.flushing import session  # noqa: PLC0415 (0.1 s, only for a session that waits)
+
+            self._flush = session.SessionFlush.of(self.home, self.daily, self.ledger, self.keeper)
+        return self._flush
 
     def run(self) -> Report:
         """Go once through everything that waits; the caller holds the worker lock."""
         report = Report()
         state.make_folders(self.home.paths)
         housekeeping.clean(self.home.paths)
-        self.flush.writer.daily.sweep()
-        self.flush.writer.daily.refresh(self.ledger)
+        self.daily.sweep()
+        self.daily.refresh(self.ledger)
         for job in self.spool.jobs(self.spool.cur):  # left by a worker that died: the lock is ours, so it is gone
             self.spool.release(job)
         self._pick_up()
@@ -129,7 +134,7 @@ class Worker:
         if intake is None:
             return
         try:
-            self._flush(intake, report)
+            self._flush_session(intake, report)
         except Exception as error:  # noqa: BLE001 (one of three: one session's fault must not stop the others)
             log.warning("session %s: %s: %s", intake.session, type(error).__name__, error, exc_info=_is_bug(error))
             self._failed(intake, error, report)
@@ -149,7 +154,7 @@ class Worker:
                 return None
         return None
 
-    def _flush(self, intake: Intake, report: Report) -> None:
+    def _flush_session(self, intake: Intake, report: Report) -> None:
         """Claim the jobs, have their entries written, acknowledge them."""
         ready = self.flush.ready(intake, self.now(), insist=self.insist)
         if ready is None:
@@ -244,12 +249,14 @@ def _run_locked(home: Home, *, insist: bool) -> Report:
 
 def _bring_up_to_date(worker: Worker, report: Report) -> None:
     """Bring in and exchange learned facts, prepare the pages that show what is new, and tell the user of trouble."""
-    home, keeper = worker.home, worker.flush.learner.keeper
+    home, keeper = worker.home, worker.keeper
     housekeeping.bring_in(keeper)
     housekeeping.compare_with_client(home, keeper)
     housekeeping.exchange_facts(home, keeper)
     store = keeper.store
-    if report.entries or store.revision or store.meta().get("unshown") or worker.ledger.get(refresh.DUE):
+    if report.entries or store.revision or store.meta().get("unshown") or worker.ledger.get(housekeeping.PAGES_DUE):
+        from memoria.briefing import refresh  # noqa: PLC0415 (with the search index 0.1 s, for what is new)
+
         refresh.renew(home, keeper)
     housekeeping.tell_user(home, report.failures, report.deferred)
 

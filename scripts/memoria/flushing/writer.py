@@ -15,7 +15,7 @@ from datetime import datetime
 from functools import partial
 
 from memoria.base import failpoints
-from memoria.briefing import refresh
+from memoria.briefing import housekeeping
 from memoria.daily.daily_log import DailyLog, Entry, Learned
 from memoria.daily.ledger import Ledger
 from memoria.facts import lines
@@ -73,8 +73,10 @@ class Writer:
         """Put the entry into the daily log, where it takes in the facts that are ``known`` there already."""
         # First, so that an entry in the log can always be traced; one whose writer dies here is kept again.
         self.archive.keep(entry.id, entry.day, (turn for part in stretch.exchanges for turn in part.turns))
-        if not self.ledger.get(refresh.DUE):
-            self.ledger.put(refresh.DUE, value=True)  # a worker that dies before they are made leaves them to the next
+        if not self.ledger.get(housekeeping.PAGES_DUE):
+            self.ledger.put(
+                housekeeping.PAGES_DUE, value=True
+            )  # a worker that dies before they are made leaves them to the next
         self.daily.append(entry, partial(lines.without, idents={fact.id for fact in known}))
         self.ledger.record(entry.booked)
         log.info("entry %s: %s", entry.id, entry.title)

@@ -19,7 +19,7 @@ import yaml
 
 from memoria.facts import lines
 from memoria.facts.fact import GLOBAL
-from memoria.ground import markdown
+from memoria.ground import safe_yaml
 
 PASSAGE_CHARS = 1_200  # a longer paragraph is cut into several passages, at line ends where it has any
 
@@ -224,7 +224,7 @@ def _frontmatter(text: str) -> tuple[dict[str, Any], str]:
         return {}, text
     try:
         meta = yaml.load(head, Loader=_LOADER)  # noqa: S506 (both are safe loaders)
-    except markdown.YAML_ERRORS:
+    except safe_yaml.ERRORS:
         return {}, text
     return (meta, body.partition("\n")[2]) if isinstance(meta, dict) else ({}, text)
 

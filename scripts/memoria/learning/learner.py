@@ -71,9 +71,8 @@ class Learner:
         self.pending = waiting
 
     @classmethod
-    def of(cls, home: Home, ledger: Ledger, model: Metered, redactor: Redactor) -> Learner:
+    def of(cls, home: Home, ledger: Ledger, keeper: Keeper, model: Metered, redactor: Redactor) -> Learner:
         """Return the learner of a home whose model is ``model``."""
-        keeper = Keeper.at(home)
         return cls(keeper, judges(home, ledger, model), Pending(home, ledger, keeper.store, redactor))
 
     # -- while a session goes on

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from memoria.base import exclude
-from memoria.daily.ledger import Ledger
+from memoria.daily.ledger import JUDGING, Ledger
 from memoria.facts import cues
 from memoria.facts.cues import Cues
 from memoria.facts.fact import MAX_FACTS
@@ -32,7 +32,6 @@ from memoria.transcripts.turn import Exchange, exchanges
 log = logging.getLogger(__name__)
 
 BEFORE: Final = 1_200  # characters of what the assistant had said that are shown with the answer to it
-TRIES: Final = "judge"  # the name that failed tries stand under in the ledger, alone or before a session's id
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +144,7 @@ class Pending:
         if excluded:
             return excluded
         jobs = (job.name for job in intake.jobs)  # a session whose flush failed a moment ago is left alone
-        for name in (TRIES, f"{TRIES} {intake.session}", *jobs):
+        for name in (JUDGING, f"{JUDGING} {intake.session}", *jobs):
             _, not_before, reason = self.ledger.tries(name)
             if backoff.is_on(not_before, self.now()):
                 return f"the last try failed ({reason})"
@@ -157,7 +156,7 @@ class Pending:
         True when the answers were bad so often that no more are asked for.
         """
         bad = isinstance(error, BadAnswerError)
-        name = f"{TRIES} {session}" if bad else TRIES
+        name = f"{JUDGING} {session}" if bad else JUDGING
         count = self.ledger.tries(name)[0] + 1
         if bad and count >= self.home.settings.max_attempts:
             self.ledger.forget_tries([name])
@@ -174,4 +173,4 @@ class Pending:
 
     def forget_failures(self, session: str) -> None:
         """Forget what failed before, because a model has answered."""
-        self.ledger.forget_tries([TRIES, f"{TRIES} {session}"])
+        self.ledger.forget_tries([JUDGING, f"{JUDGING} {session}"])
