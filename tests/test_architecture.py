@@ -29,6 +29,7 @@ FOLDERS = (
     "mcp",
     "compiling",
     "flushing",
+    "observing",
     "learning",
     "briefing",
     "forgetting",
@@ -53,7 +54,7 @@ HOOK_FLOOR = {"recall", "capture", "search", "base"}
 
 # What costs the hook more than the interpreter itself (measured: docs/decisions/0003-hook-floor.md).
 SLOW = {"asyncio", "contextlib", "dataclasses", "json", "logging", "pathlib", "re", "subprocess", "typing"}
-BROAD = {"capture.hook": "run", "flushing.session": "the worker's job loop", "cli": "the door"}  # one broad except each
+BROAD = {"capture.hook": "run", "flushing.worker": "the worker's job loop", "cli": "the door"}  # one broad except each
 SHARED = {  # package -> the rooms that may know it, when more than one does
     "tqdm": {"compiling.compiler", "commands.ingest"},  # progress that a person watches
     "jsonschema": {"mcp.server", "models.answer"},  # both hold what a model said against a schema

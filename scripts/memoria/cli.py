@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import io
 import logging
-import logging.handlers
 import os
 import sys
 from collections.abc import Sequence
 from types import ModuleType
 
 from memoria import __version__
-from memoria.ground import files
 from memoria.ground.errors import ExpectedError, HomeRefusedError
 from memoria.ground.home import Home
 
@@ -56,9 +53,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="memoria", description="A memory for Claude Code that compiles itself.")
     parser.add_argument("--version", action="version", version=f"memoria {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
-    for verb, line in VERBS.items():
+    chosen = VERBS.keys() & words[:1]
+    for verb in chosen or VERBS:  # the other verbs are only for the help
+        line = VERBS[verb]
         sub = verbs.add_parser(verb, help=line, description=line[0].upper() + line[1:] + ".")
-        if words[:1] == [verb]:  # only the verb that runs is imported
+        if verb in chosen:  # only the verb that runs is imported
             _module(verb).arguments(sub)
     args = parser.parse_args(words)
     return run(args.verb, args)
@@ -115,33 +114,35 @@ def script(verb: str) -> int:
     return main([verb, *sys.argv[1:]])
 
 
-class _PrivateLog(logging.handlers.RotatingFileHandler):
-    """A log that only its owner can read, also the new one after a rotation."""
+class _Log(logging.Handler):
+    """The log file, opened with the first record: most runs write none."""
 
-    def _open(self) -> io.TextIOWrapper:
-        return io.TextIOWrapper(open(self.baseFilename, "ab", opener=files.private), encoding=self.encoding)
+    def __init__(self, home: Home) -> None:
+        super().__init__()
+        self.home = home
+        self.file: logging.Handler | None = None
 
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one record."""
+        if self.file is None:
+            from memoria.ground import log_file  # noqa: PLC0415 (10 ms that only a record is worth)
 
-class _OneLine(logging.Formatter):
-    """A message stays on its line, whatever text of a model it quotes; only tracebacks have several."""
+            self.file = log_file.opened(self.home.paths.memoria_log, self.home.settings.log_bytes)
+        self.file.handle(record)
 
-    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 (the base class's name)
-        return "\\n".join(super().formatMessage(record).splitlines())
+    def close(self) -> None:
+        """Close the file."""
+        if self.file is not None:
+            self.file.close()
+        super().close()
 
 
 def _log_to(home: Home) -> None:
-    """Log to a file that rotates; a log that cannot be written is no reason to fail, nor to say more than one line."""
     logging.raiseExceptions = False  # else each line that a full disk refuses is a traceback on stderr
-    handler: logging.Handler
-    try:
-        handler = _PrivateLog(home.paths.memoria_log, maxBytes=home.settings.log_bytes, backupCount=1, encoding="utf-8")
-    except OSError:
-        handler = logging.NullHandler()  # without any, warnings would go to stderr
-    handler.setFormatter(_OneLine("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger("memoria")
     for old in root.handlers:
         old.close()
-    root.handlers[:] = [handler]
+    root.handlers[:] = [_Log(home)]
     root.setLevel(logging.INFO)
 
 

@@ -25,7 +25,7 @@ from memoria.base.settings import Settings
 from memoria.facts import cues
 from memoria.facts.fact import Fact, Stamp
 from memoria.ground.errors import ModelUnavailableError
-from memoria.learning import learner as learn
+from memoria.learning import judge as judging
 from memoria.learning import pending
 from memoria.models.protocol import Completion, Prompt, Usage
 from memoria.transcripts import turn
@@ -166,7 +166,7 @@ def by_patterns(case: Case) -> tuple[Fact, ...]:
 
 def by_chain(case: Case) -> tuple[Fact, ...]:
     """What the scripted judge, with the patterns behind it, makes of a case."""
-    return learn.judge([case.exchange], STAMP, [ScriptedJudge(case)]).facts
+    return judging.judge([case.exchange], STAMP, [ScriptedJudge(case)]).facts
 
 
 def measure(judge: Callable[[Case], tuple[Fact, ...]], chosen: Iterable[Case], *, misses: bool = False) -> Score:
@@ -224,7 +224,7 @@ def free_turns(folder: Path, every: int, stop: int = Settings.load({}).flush_tur
             counts.trivial += seen.trivial
             counts.flagged += seen.flagged
             long = min(_spoken(exchanges[begin:end]), 2 * (end - begin)) >= stop
-            batches = pending.due(pending.pending(exchanges[begin:end], done.intersection), 0 if long else every)
+            batches = pending.due(pending.unjudged(exchanges[begin:end], done.intersection), 0 if long else every)
             done |= {mark for batch in batches for unit in batch for mark in unit.marks}
             counts.calls += len(batches)
             counts.busy += bool(batches)

@@ -134,7 +134,7 @@ def test_a_python3_that_is_missing_or_old_is_broken(
 
 def test_a_lock_that_is_held_is_named_with_its_holder(home: Home) -> None:
     assert levels(doctor._lock(home)) == [OK]
-    program = "import portalocker as p, sys; f = open(sys.argv[1], 'a'); p.lock(f, 2); print('', flush=True); input()"
+    program = "import fcntl, sys; f = open(sys.argv[1], 'a'); fcntl.flock(f, 2); print('', flush=True); input()"
     holder = subprocess.Popen(
         [sys.executable, "-c", program, home.paths.worker_lock], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )

@@ -24,7 +24,7 @@ from memoria.capture.spool import Job, Spool
 from memoria.commands import flush
 from memoria.daily.ledger import Ledger
 from memoria.flushing import worker
-from memoria.flushing.session import Flush, Report
+from memoria.flushing.worker import Report, Worker
 from memoria.ground import backoff, locks
 from memoria.ground.errors import BadAnswerError, LedgerDamagedError, ModelUnavailableError
 from memoria.ground.home import Home
@@ -53,7 +53,7 @@ class Bench:
         self.set("MEMORIA_TRANSCRIPT_WAIT_S", "0")
         self.transcript = base / "t.jsonl"
         self.naps: list[float] = []
-        self.opened: list[Flush] = []
+        self.opened: list[Worker] = []
         self.model = Scripted([ANSWER])
 
     @property
@@ -77,13 +77,13 @@ class Bench:
         known = {"transcript": str(self.transcript), "start": 0, "copied_from": 0, "end": len(data), "cwd": "/x/shop"}
         return self.spool.add({**known, "event": event, "session": session, **header}, data)
 
-    def flush(self, *answers: Any, now: float = 0.0) -> tuple[Flush, Report]:
+    def flush(self, *answers: Any, now: float = 0.0) -> tuple[Worker, Report]:
         """One run with these answers."""
-        verb = Flush.of(self.home)
+        verb = Worker.of(self.home)
         self.opened.append(verb)
         self.model = Scripted(answers or [ANSWER])
-        verb.model.model = self.model
-        verb.model.sleep = self.naps.append
+        verb.flush.writer.model.model = self.model
+        verb.flush.writer.model.sleep = self.naps.append
         verb.now = (lambda: time.time() + now) if now else time.time
         verb.roll = lambda: 0.5
         return verb, verb.run()
@@ -201,9 +201,9 @@ def test_bad_answers_count_and_end_in_failed_with_the_reason_while_others_go_on(
     for day in range(5):
         ahead = day * 86400.0
         bench.job(exchange(day), session=f"other-{day}")
-        verb = Flush.of(bench.home)
+        verb = Worker.of(bench.home)
         bench.opened.append(verb)
-        verb.model.model, verb.model.sleep = Scripted(answer), bench.naps.append
+        verb.flush.writer.model.model, verb.flush.writer.model.sleep = Scripted(answer), bench.naps.append
         verb.now = partial(operator.add, time.time(), ahead)
         verb.run()
         assert len(bench.entries()) == day + 1
@@ -421,12 +421,12 @@ def test_a_long_turn_whose_first_piece_fails_is_tried_again_whole(bench: Bench) 
 
 def test_a_title_of_several_lines_forges_none_of_the_log(bench: Bench) -> None:
     bench.script()
-    title = "One\n2026-11-20 10:00:00,000 1 INFO memoria.flushing.session: entry forged01: Two"
+    title = "One\n2026-11-20 10:00:00,000 1 INFO memoria.flushing.writer: entry forged01: Two"
     Path(bench.base, "answers.json").write_text(json.dumps({"flush": [{**ANSWER, "title": title}]}), encoding="utf-8")
     bench.job(exchange(1))
     assert cli.main(["flush"]) == 0
     said = Path(bench.home.paths.memoria_log).read_text(encoding="utf-8")
-    assert len([row for row in said.splitlines() if "memoria.flushing.session: entry " in row]) == 1
+    assert len([row for row in said.splitlines() if "memoria.flushing.writer: entry " in row]) == 1
     ledger = Ledger.of(bench.home.paths)
     assert "\n" not in next(iter(ledger.entries())).title
     ledger.close()
@@ -500,9 +500,9 @@ def test_a_job_that_comes_while_the_worker_lets_go_is_seen(bench: Bench, monkeyp
 
 def test_one_model_call_at_a_time(bench: Bench) -> None:
     bench.job(exchange(1))
-    verb = Flush.of(bench.home)
+    verb = Worker.of(bench.home)
     bench.opened.append(verb)
-    verb.model.model = model = Scripted([ANSWER])
+    verb.flush.writer.model.model = model = Scripted([ANSWER])
     with locks.waiting(Path(bench.home.paths.model_lock)):
         ledger_owner = threading.Thread(target=lambda: _run_elsewhere(bench, model))
         ledger_owner.start()
@@ -513,8 +513,8 @@ def test_one_model_call_at_a_time(bench: Bench) -> None:
 
 
 def _run_elsewhere(bench: Bench, model: Scripted) -> None:
-    verb = Flush.of(bench.home)
-    verb.model.model = model
+    verb = Worker.of(bench.home)
+    verb.flush.writer.model.model = model
     verb.run()
     verb.ledger.close()
 
@@ -524,15 +524,15 @@ def test_a_ledger_found_damaged_at_work_is_begun_anew_once(bench: Bench, monkeyp
     bench.job(exchange(1))
     bench.flush()
     bench.job(exchange(1) + exchange(2))
-    real = Flush.run
+    real = Worker.run
     hits = iter([True])
 
-    def run(self: Flush) -> Report:
+    def run(self: Worker) -> Report:
         if next(hits, False):
             raise LedgerDamagedError("malformed")
         return real(self)
 
-    monkeypatch.setattr(Flush, "run", run)
+    monkeypatch.setattr(Worker, "run", run)
     assert worker.work(bench.home) == 1
     assert set(kept(bench).values()) == {1}
     assert list(Path(bench.home.paths.state).glob("ledger.db.bak-*"))

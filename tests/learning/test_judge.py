@@ -26,8 +26,6 @@ from memoria.base import failpoints
 from memoria.base.paths import Paths
 from memoria.capture import detach
 from memoria.capture.spool import Spool
-from memoria.commands import observe
-from memoria.commands.observe import Attention
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
 from memoria.daily.ledger import Call, Ledger
@@ -36,12 +34,14 @@ from memoria.facts.keeper import Keeper
 from memoria.facts.lines import Lines
 from memoria.facts.store import Store
 from memoria.flushing import worker
-from memoria.flushing.session import Flush, Report
+from memoria.flushing.worker import Report, Worker
 from memoria.ground import locks
 from memoria.ground.errors import BadAnswerError, ModelUnavailableError
 from memoria.ground.home import Home
 from memoria.models.protocol import Prompt
 from memoria.models.scripted import Item, Scripted
+from memoria.observing import loop
+from memoria.observing.due import DueCheck
 from places import ROOT
 
 FLAG = "No, never push {} to main, because main is deployed at once."
@@ -122,10 +122,10 @@ class Person:
 
     def work(self) -> Report:
         """One run of the worker."""
-        verb = Flush.of(self.home)
-        verb.learner.models[0].model = self.model  # type: ignore[attr-defined]
+        verb = Worker.of(self.home)
+        verb.flush.learner.models[0].model = self.model  # type: ignore[attr-defined]
         verb.now = lambda: time.time() + self.ahead
-        verb.learner.docket.now, verb.learner.docket.roll = verb.now, lambda: 0.9
+        verb.flush.learner.pending.now, verb.flush.learner.pending.roll = verb.now, lambda: 0.9
         try:
             return verb.run()
         finally:
@@ -375,7 +375,7 @@ def test_turns_that_come_while_one_extraction_runs_are_taken_together_by_one_tra
     wait_for(calls.exists)
     for number in (2, 3, 4):
         person.says(flag(number))
-        Attention(person.home).pay()
+        DueCheck(person.home).run()
     assert detach.start_worker(person.home.settings, person.home.paths) == "worker busy"
     gate.touch()
     running.join()
@@ -643,13 +643,13 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_the_observer_starts_the_worker_for_a_flagged_turn_and_once(person: Person, started: list[str]) -> None:
-    attention = Attention(person.home)
+    attention = DueCheck(person.home)
     person.says(plain(1))
-    attention.pay()
+    attention.run()
     assert started == []
     person.says(flag(2))
-    attention.pay()
-    attention.pay()
+    attention.run()
+    attention.run()
     assert started == ["worker"]
 
 
@@ -657,38 +657,38 @@ def test_the_observer_starts_the_worker_when_enough_turns_have_gathered(person: 
     for number in range(1, 6):
         assert started == []
         person.says(plain(number))
-        Attention(person.home).pay()
+        DueCheck(person.home).run()
     assert started == ["worker"]
 
 
 def test_the_observer_starts_no_worker_for_what_is_judged_or_has_to_wait(person: Person, started: list[str]) -> None:
     person.says(flag(1))
     person.work()
-    Attention(person.home).pay()
+    DueCheck(person.home).run()
     assert started == []
     person.model = Scripted([AWAY])
     person.says(flag(2))
     person.work()
     person.says(flag(3))
-    Attention(person.home).pay()
+    DueCheck(person.home).run()
     assert started == []
 
 
 def test_an_observer_looks_again_for_a_hook_that_found_it_at_work(
     person: Person, started: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pay, looks = Attention.pay, list[int]()
+    run, looks = DueCheck.run, list[int]()
 
-    def paid(self: Attention) -> None:
-        pay(self)
+    def counted(self: DueCheck) -> None:
+        run(self)
         looks.append(len(looks))
         if len(looks) == 1:
             person.says(flag(2))  # its hook starts no observer: the lock is held
 
     person.set("MEMORIA_WHERE_YOU_WERE", "false")
-    monkeypatch.setattr(Attention, "pay", paid)
+    monkeypatch.setattr(DueCheck, "run", counted)
     Path(person.home.paths.state).mkdir(parents=True, exist_ok=True)
-    asyncio.run(observe.work(person.home))
+    asyncio.run(loop.work(person.home))
     assert started == ["worker"]
     assert len(looks) == 2
 
@@ -701,7 +701,7 @@ def test_an_observer_that_cannot_look_does_no_harm(person: Person, started: list
     else:
         name = {"ledger": "ledger.db", "store": "learned.db"}[fault]
         Path(person.home.paths.state, name).mkdir()
-    Attention(person.home).pay()
+    DueCheck(person.home).run()
     assert started == []
 
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from memoria.learning import learner
+from memoria.learning import judge
 from memoria.models import tasks
 from messages_api import MessagesApi, Reply, Scripted, Status
 
@@ -171,7 +171,7 @@ def shape(task: str, prompt: str) -> Json:
 
 def _task(prompt: str) -> str:
     """Which of memoria's prompts this is, by its first line."""
-    for path in [*tasks.PROMPTS.glob("*.md"), learner.PROMPT]:
+    for path in [*tasks.PROMPTS.glob("*.md"), judge.PROMPT]:
         if path.read_text(encoding="utf-8").splitlines()[0] in prompt:
             return path.stem
     return "?"

@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import memoria
-from memoria.transcripts import json_lines
-from memoria.transcripts.json_lines import kept
+from memoria.transcripts import decoder
+from memoria.transcripts.decoder import kept
 from memoria.transcripts.tool_lines import LINE, describe
 from memoria.transcripts.turn import Exchange, Reader, Turn, exchanges, split
 from places import SHARED, TRANSCRIPTS
@@ -63,7 +63,7 @@ class Refusing:
 
 
 def read_wholly(lines: Iterable[bytes], *, keep_sidechains: bool = False) -> list[Turn]:
-    with patch.object(json_lines, "_LINE", Refusing()):
+    with patch.object(decoder, "_LINE", Refusing()):
         return read(lines, keep_sidechains=keep_sidechains)
 
 

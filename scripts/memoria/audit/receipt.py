@@ -248,8 +248,7 @@ class Receipt:
     def _keys(self, jobs: list[Job]) -> set[str]:
         while jobs:
             try:
-                intake = Intake(self.spool, jobs, self.home.settings.keep_sidechains)
-                return {turn.key for turn in intake.turns(lambda _: False, settle=True)}
+                return set(Intake(self.spool, jobs, self.home.settings.keep_sidechains).keys())
             except UnreadableJobError as error:
                 jobs = [job for job in jobs if job is not error.job]
             except FileNotFoundError:  # the worker is done with one: the ledger knows its turns

@@ -17,17 +17,14 @@ from memoria.base import state
 from memoria.base.paths import Paths
 from memoria.briefing import notices
 from memoria.capture.spool import Spool
-from memoria.facts import already_saved
 from memoria.facts.fact import GLOBAL
 from memoria.facts.keeper import Keeper
-from memoria.facts.memory_server import Server
-from memoria.facts.sync import Sync
 from memoria.ground.errors import ExpectedError, MemoryStoreError
 from memoria.ground.home import Home
-from memoria.indexing.client_memory import ClientMemory
 
 log = logging.getLogger(__name__)
 
+PAGES_DUE = "pages_due"  # in the ledger: whether entries stand that the prepared pages may not show
 STALE_TMP_S = 24 * 3600  # a hook writes its job within milliseconds; what is this old belongs to one that died
 
 
@@ -76,6 +73,9 @@ def compare_with_client(home: Home, keeper: Keeper) -> None:
     facts = [fact for fact in keeper.fresh if fact.project != GLOBAL]
     if not facts:
         return
+    from memoria.facts import already_saved  # noqa: PLC0415 (a worker that learned nothing needs neither)
+    from memoria.indexing.client_memory import ClientMemory  # noqa: PLC0415
+
     client = ClientMemory.of(home.paths)
     for memory in client.listed():
         try:
@@ -95,6 +95,9 @@ def exchange_facts(home: Home, keeper: Keeper) -> None:
     settings = home.settings
     if not settings.memory_api_url:
         return
+    from memoria.facts.memory_server import Server  # noqa: PLC0415 (35 ms that only a user with a server pays)
+    from memoria.facts.sync import Sync  # noqa: PLC0415
+
     try:
         server = Server(settings.memory_api_url, settings.memory_api_key)
     except ExpectedError as error:  # a slip in a setting must not keep pages and wiki from being made

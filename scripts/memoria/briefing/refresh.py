@@ -11,7 +11,7 @@ import sqlite3
 from collections.abc import Collection
 from contextlib import closing
 
-from memoria.briefing import notices
+from memoria.briefing import housekeeping, notices
 from memoria.briefing.page import Pages
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
@@ -22,7 +22,6 @@ from memoria.indexing.index import Index
 
 log = logging.getLogger(__name__)
 
-DUE = "pages_due"  # in the ledger: whether entries stand that the prepared pages may not show
 OFFERED = 120  # characters of a fact that the offer shows
 
 
@@ -42,7 +41,7 @@ def _renew(home: Home, keeper: Keeper, touched: Collection[str] | None) -> None:
         sources.refresh(index, home.paths)
         Pages.of(home.paths).prepare(home.settings.page_chars, ledger, DailyLog.of(home.paths), index, keeper, touched)
         if touched is None:
-            ledger.put(DUE, value=False)
+            ledger.put(housekeeping.PAGES_DUE, value=False)
             keeper.store.set_meta("unshown", "")
     _offer(home, keeper)
 

@@ -27,6 +27,41 @@ class OpenSessions:
         """The file of a session; ``kind`` is one of the three endings."""
         return os.path.join(self.folder, session + kind)
 
+    def news(self, cursors: str) -> list[tuple[str, int, bool]]:
+        """Return the sessions whose block is older than their cursor in ``cursors``, or that ask for a checkpoint.
+
+        As: the session, its cursor's time in nanoseconds, whether it asks for a checkpoint. A block bears the time of
+        the cursor that it was made for.
+        """
+        found = []
+        for name in os.listdir(cursors):
+            if "." in name:
+                continue
+            try:
+                stamp = os.stat(os.path.join(cursors, name)).st_mtime_ns
+            except FileNotFoundError:  # removed since the folder was listed
+                continue
+            compacts = os.path.exists(self.path(name, COMPACTING))
+            if time.time() - stamp / 1e9 <= KEPT_S and (compacts or self._made_for(name) != stamp):
+                found.append((name, stamp, compacts))
+        return found
+
+    def expire(self) -> None:
+        """Remove what is too old to be asked for."""
+        for name in os.listdir(self.folder):
+            path = os.path.join(self.folder, name)
+            try:
+                if time.time() - os.stat(path).st_mtime > KEPT_S:
+                    os.unlink(path)
+            except FileNotFoundError:  # asked for and taken a moment ago
+                continue
+
+    def _made_for(self, session: str) -> int:
+        try:
+            return os.stat(self.path(session, BLOCK)).st_mtime_ns
+        except FileNotFoundError:
+            return -1
+
     def begin(self, session: str, project: str, client: str) -> None:
         """The client has begun (or taken up) this session."""
         self._write(self.path(session, LIVE), f"{client} {project}")

@@ -20,6 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+RECENT_S = 600  # how long after its hook a job is recent
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
 
 
@@ -47,6 +48,10 @@ class Job:
         self.session = parts[3]
         start, _, end = parts[4].partition("-")
         self.start, self.end = int(start), int(end)
+
+    def is_recent(self) -> bool:
+        """Return whether its turns are put to the local check; those of an older job were, or wait for the flush."""
+        return self.stamp / 1e9 > time.time() - RECENT_S
 
 
 class Spool:

@@ -36,7 +36,7 @@ from memoria.transcripts import client_files
 
 OK, NOTE, BROKEN = "ok", "note", "broken"
 HOOK_PYTHON, WORKER_PYTHON = (3, 9), (3, 11)
-PACKAGES = ("memoria", "claude_agent_sdk", "jsonschema", "portalocker", "yaml")
+PACKAGES = ("memoria", "claude_agent_sdk", "jsonschema", "yaml")
 FREE_MB, FREE_WARN_MB = 100, 1_000
 SLOW_HOOK_S = 0.5  # SessionEnd has 1.5 s for the hooks of all plugins together
 LONG_LOCK_S = 1_800.0

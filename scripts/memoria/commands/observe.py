@@ -1,226 +1,19 @@
-"""Observe: note where each session stands, and whether what was said is due to be judged.
+"""Observe: note where each session stands, and start the worker for turns that are due to be judged.
 
-Started by Stop and PreCompact as a process of its own beside the flush worker, which may be waiting for a model. Reads
-what a transcript has grown by since the last look, keeps what it says in working memory, and writes the block that the
-session is given back after losing its context. Puts each turn to the local check, and starts the worker for those that
-are due. Calls no model. Why it is done so: docs/decisions/0033-where-you-were.md, 0034-judging.md.
+Started by Stop and PreCompact as a process of its own beside the flush worker, which may be waiting for a model: after
+every answer, so that names and times of files are asked first, and nothing else is imported while they say that there
+is nothing to do. Why it is done so: docs/decisions/0033-where-you-were.md, 0034-judging.md.
 """
 
 from __future__ import annotations
 
 import argparse
-import asyncio
-import logging
 import os
-import sqlite3
-import time
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, closing
-from dataclasses import dataclass, field
-from itertools import accumulate
-from pathlib import Path
-from typing import Any
 
-from memoria.base import exclude
-from memoria.capture import cursor, detach, paused, transcript
-from memoria.capture.open_sessions import BLOCK, COMPACTING, KEPT_S, MAX_CHARS, OpenSessions
-from memoria.capture.spool import Job, Spool
-from memoria.daily.ledger import Ledger
-from memoria.facts.store import Store as Facts
-from memoria.ground import files, locks
-from memoria.ground.errors import ExpectedError, LedgerError, MemoryStoreError
+from memoria.capture import detach
+from memoria.capture.open_sessions import OpenSessions
+from memoria.capture.spool import Spool
 from memoria.ground.home import Home
-from memoria.learning.pending import Pending
-from memoria.redaction.redact import Redactor
-from memoria.transcripts.intake import Intake, UnreadableJobError
-from memoria.working import WorkingMemory
-from memoria.working.factory import open_store
-from memoria.working.store import Store
-from memoria.working.task_reading import observe, where_you_were
-
-log = logging.getLogger(__name__)
-
-RECENT_S = 600  # how long after a hook its turns are put to the local check; what is older was, or waits for the flush
-READ = "read"  # key in what is observed: how far the transcript was read, moved together with what it said
-
-
-@dataclass(frozen=True, slots=True)
-class Observer:
-    """The verb with its nouns."""
-
-    home: Home
-    store: Store
-    places: OpenSessions
-    redactor: Redactor
-
-    async def run(self, seen: set[tuple[str, int, bool]]) -> None:
-        """Look at every session with news that is not in ``seen``, and add it there.
-
-        As: its name, the time of its cursor, whether it asked for a checkpoint.
-        """
-        for name, stamp, compacts in self.news(seen):
-            seen.add((name, stamp, compacts))
-            try:
-                await self._session(name, stamp)
-            except (ExpectedError, OSError, ValueError) as error:  # one session's fault must not hide the others
-                log.warning("session %s was not observed: %s", name, error)
-
-    def news(self, seen: set[tuple[str, int, bool]]) -> Iterator[tuple[str, int, bool]]:
-        """What ``run`` would look at."""
-        for path in Path(self.home.paths.cursors).iterdir():
-            if path.suffix:
-                continue
-            stamp = path.stat().st_mtime_ns
-            news = (path.name, stamp, Path(self.places.path(path.name, COMPACTING)).exists())
-            if news not in seen and self._has_news(path.name, stamp):
-                yield news
-
-    def expire(self) -> None:
-        """Remove what is too old to be asked for; working memory forgets by itself."""
-        for path in Path(self.places.folder).iterdir():
-            if time.time() - path.stat().st_mtime > KEPT_S:
-                path.unlink(missing_ok=True)
-
-    def _has_news(self, session: str, stamp: int) -> bool:
-        """A block bears the time of the cursor that it was made for."""
-        if time.time() - stamp / 1e9 > KEPT_S:
-            return False
-        try:
-            made_for = Path(self.places.path(session, BLOCK)).stat().st_mtime_ns
-        except FileNotFoundError:
-            return True
-        return made_for != stamp or Path(self.places.path(session, COMPACTING)).exists()
-
-    async def _session(self, session: str, stamp: int) -> None:
-        memory = await WorkingMemory.for_session(session, store=self.store)
-        before = await memory.get_observed()
-        observed = self._grown(session, before)
-        excluded = exclude.reason(str(observed.get("cwd", "")), self.home.settings, self.home.paths)
-        if excluded:
-            log.info("session %s left alone: %s", session, excluded)
-            return
-        if observed != before:
-            await memory.set_observed(observed)
-        request = Path(self.places.path(session, COMPACTING))
-        if request.exists():
-            await memory.create_checkpoint("before compaction")
-            request.unlink(missing_ok=True)
-        notes = await memory.get_scratchpad_with_timestamps()
-        block = where_you_were(observed, await memory.get_task_state(), notes, MAX_CHARS)
-        target = Path(self.places.path(session, BLOCK))
-        files.replace(target, block, mode=0o600)
-        os.utime(target, ns=(stamp, stamp))
-
-    def _grown(self, session: str, before: Mapping[str, Any]) -> dict[str, Any]:
-        """What is known with what the transcript says since; the newest 8 MiB of it, as capture copies."""
-        place = cursor.latest(self.home.paths.cursors, session)
-        if place is None:
-            return dict(before)
-        known = before.get(READ) or {}
-        same = known.get("transcript") == place.transcript
-        start, mark = (known["end"], bytes.fromhex(known["mark"])) if same else (0, b"")
-        quiet = paused.read(self.home.paths.cursors, session)
-        if quiet is not None and quiet.after(start) != start:
-            start, mark = quiet.after(start), b""
-        piece = transcript.read_after(place.transcript, start, mark)
-        if piece is None or not piece.data:
-            return dict(before)
-        lines = _spoken(piece.data.splitlines(keepends=True), piece.copied_from, quiet)
-        state = _clean(observe(lines, before), self.redactor)
-        read = {"transcript": place.transcript, "end": piece.end, "mark": piece.mark.hex()}
-        return {**state, READ: read}
-
-
-def _spoken(lines: list[bytes], position: int, quiet: paused.PausedSpans | None) -> list[bytes]:
-    """The lines, which begin at ``position``, without what was written with memoria switched off."""
-    if quiet is None:
-        return lines
-    starts = accumulate(map(len, lines), initial=position)
-    return [line for line, start in zip(lines, starts, strict=False) if not quiet.covers(start)]
-
-
-def _clean(value: Any, redactor: Redactor) -> Any:
-    """The same without what the user's own patterns name (``observe`` has used the built-in ones)."""
-    if isinstance(value, str):
-        return redactor.redact(value)
-    if isinstance(value, list):
-        return [_clean(item, redactor) for item in value]
-    if isinstance(value, dict):
-        return {name: _clean(item, redactor) for name, item in value.items()}
-    return value
-
-
-@dataclass(frozen=True, slots=True)
-class Attention:
-    """Whether the worker is needed to judge something; ``seen``: names of jobs that were looked at."""
-
-    home: Home
-    seen: set[str] = field(default_factory=set)
-
-    def pay(self) -> None:
-        """Look at the sessions that spoke since the last look, and start the worker when something of them is due."""
-        spool = Spool(self.home.paths.spool)
-        waiting = spool.jobs()
-        since = time.time() - RECENT_S
-        fresh = {job.session for job in waiting if job.name not in self.seen and job.stamp / 1e9 > since}
-        self.seen.update(job.name for job in waiting)
-        try:
-            if fresh and self._is_due(spool, [[job for job in waiting if job.session == name] for name in fresh]):
-                log.info("%s", detach.start_worker(self.home.settings, self.home.paths))
-        except (LedgerError, MemoryStoreError, sqlite3.Error) as error:
-            log.warning("what is due to be judged is not known now: %s", error)
-
-    def has_news(self) -> bool:
-        """Whether jobs came since the last look."""
-        return any(job.name not in self.seen for job in Spool(self.home.paths.spool).jobs())
-
-    def _is_due(self, spool: Spool, sessions: list[list[Job]]) -> bool:
-        paths, settings = self.home.paths, self.home.settings
-        with closing(Ledger.of(paths)) as ledger, Facts.of(paths) as facts:
-            docket = Pending(self.home, ledger, facts, Redactor(settings.redact_extra))
-            return any(_has_due(docket, spool, jobs) for jobs in sessions)
-
-
-def _has_due(docket: Pending, spool: Spool, jobs: list[Job]) -> bool:
-    try:
-        return bool(docket.due(Intake(spool, jobs)))
-    except (FileNotFoundError, UnreadableJobError):  # a worker is at it
-        return False
-
-
-async def work(home: Home) -> None:
-    """Look until no session has news; a hook that came while the lock was held relied on a further one."""
-    seen: set[tuple[str, int, bool]] = set()
-    attention = Attention(home)
-    async with _observer(home) as observer:
-        while True:
-            detach.observer_looks(home.paths)
-            with locks.held(Path(home.paths.observer_lock)) as mine:
-                if not mine:
-                    return
-                if observer:  # first: after a compaction the client waits for nobody
-                    await observer.run(seen)
-                    observer.expire()
-                attention.pay()
-            if not attention.has_news() and not (observer and any(observer.news(seen))):
-                return
-
-
-@asynccontextmanager
-async def _observer(home: Home) -> AsyncIterator[Observer | None]:
-    """The observer with its store open; None when it cannot be, or sessions are not to be told where they were."""
-    try:
-        store = open_store(home.settings, home.paths) if home.settings.where_you_were else None
-    except (ExpectedError, OSError) as error:  # no reason to leave turns unjudged
-        log.warning("no session was observed: %s", error)
-        store = None
-    if store is None:
-        yield None
-        return
-    try:
-        yield Observer(home, store, OpenSessions(home.paths.where), Redactor(home.settings.redact_extra))
-    finally:
-        await store.close()
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -231,7 +24,21 @@ def command(args: argparse.Namespace, home: Home) -> int:  # noqa: ARG001 (every
     """Look once at every session with news, as hooks have it done."""
     if hasattr(os, "nice"):
         os.nice(max(0, 10 - os.nice(0)))
-    Path(home.paths.where).mkdir(mode=0o700, parents=True, exist_ok=True)
-    Path(home.paths.cursors).mkdir(mode=0o700, parents=True, exist_ok=True)
-    asyncio.run(work(home))
+    for folder in (home.paths.where, home.paths.cursors):
+        os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103 (pathlib is one of the imports that are saved)
+    detach.observer_looks(home.paths)  # first: a hook that comes from now on starts an observer of its own
+    if _has_news(home):
+        import asyncio  # noqa: PLC0415 (with the observer 0.1 s, paid only when there is something to look at)
+
+        from memoria.observing.loop import work  # noqa: PLC0415
+
+        asyncio.run(work(home))
     return 0
+
+
+def _has_news(home: Home) -> bool:
+    """Return whether a session stands elsewhere than its block says, or said something that may be due."""
+    sessions = OpenSessions(home.paths.where)
+    if home.settings.where_you_were and sessions.news(home.paths.cursors):
+        return True
+    return any(job.is_recent() for job in Spool(home.paths.spool).jobs())

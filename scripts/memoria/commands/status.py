@@ -10,17 +10,18 @@ import json
 from collections import defaultdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memoria.capture.spool import Spool
-from memoria.daily.ledger import Call, Ledger
+from memoria.daily.ledger import JUDGING, Call, Ledger
 from memoria.ground import clock
 from memoria.ground.home import Home
 from memoria.ground.usage import Usage
-from memoria.indexing.tally import Count, Tally
-from memoria.learning import pending
 from memoria.models import budget
 from memoria.wiki.folder import Wiki
+
+if TYPE_CHECKING:
+    from memoria.indexing.tally import Count
 
 DAYS = 7  # of calls and costs that are shown
 COST_DAYS = 31  # of costs by project
@@ -102,6 +103,8 @@ def _taken(row: dict[str, Any]) -> str:
 
 def recall(home: Home) -> dict[str, Any]:
     """Which notes were shown beside prompts, found, opened and used, in numbers of sessions; JSON-able."""
+    from memoria.indexing.tally import Tally  # noqa: PLC0415 (only for this)
+
     counts = Tally.of(home.paths).counts()
     ways = ("shown", "telling", "found", "opened", "used")
     return {
@@ -153,7 +156,7 @@ def gather(home: Home) -> dict[str, Any]:
                 | _trouble(ledger, job.name)
                 for job in waiting
             ],
-            "judging": _trouble(ledger, pending.TRIES),
+            "judging": _trouble(ledger, JUDGING),
             "failed": [{"job": job.name, "reason": _why(spool, job.name)} for job in failed],
             **ledger.counts(),
             "articles": len(Wiki.of(paths).slugs()),

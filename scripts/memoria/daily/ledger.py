@@ -24,6 +24,8 @@ from memoria.ground.errors import LedgerDamagedError, LedgerError
 
 log = logging.getLogger(__name__)
 
+JUDGING = "judge"  # the name that failed tries of the judge stand under, alone or before a session's id
+
 # Step n brings a database from user_version n to n + 1. Never change one that has shipped; add another.
 MIGRATIONS = (
     """

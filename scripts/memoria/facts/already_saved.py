@@ -1,9 +1,9 @@
-"""Already saved: facts that the assistant keeps in the client's own memory are not learned a second time."""
+"""Already saved: what the assistant keeps in the client's own memory, or memoria in its store, is not learned again."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from memoria.facts import similarity
@@ -28,3 +28,34 @@ def holds(texts: Iterable[str], fact: Fact) -> bool:
 def without_saved(facts: Iterable[Fact], texts: list[str]) -> list[Fact]:
     """The facts that the assistant did not save itself."""
     return [fact for fact in facts if not holds(texts, fact)] if texts else list(facts)
+
+
+def sort(
+    facts: Iterable[Fact], texts: list[str], earlier: list[Fact], twin: Callable[[Fact], Fact | None]
+) -> tuple[list[Fact], list[Fact]]:
+    """Return the facts to store, and those that the assistant saved itself in one of ``texts``.
+
+    What it saved and has a ``twin`` in the store, perhaps of another project, is counted even so. Left out is what was
+    learned ``earlier`` from these very words: the patterns spoke while there was no model.
+    """
+    facts = list(facts)
+    unsaved = without_saved(facts, texts)
+    wanted = [fact for fact in facts if fact in unsaved or twin(fact)]
+    news = [fact for fact in wanted if not any(_from_same_words(fact, known) for known in earlier)]
+    return news, [fact for fact in facts if fact not in unsaved]
+
+
+def without_repeats(facts: Iterable[Fact]) -> list[Fact]:
+    """Return the facts without those that say again what one before them says."""
+    unlike: dict[Fact, similarity.Words] = {}
+    for fact in facts:
+        words = similarity.words(fact.content)
+        if not any(similarity.same(words, known) for known in unlike.values()):
+            unlike[fact] = words
+    return list(unlike)
+
+
+def _from_same_words(one: Fact, other: Fact) -> bool:
+    """Return whether two facts were learned from the same words of a turn."""
+    quote, known = (" ".join(fact.quote.split()).casefold() for fact in (one, other))
+    return bool(quote and known) and (quote in known or known in quote) and one.id != other.id

@@ -1,22 +1,208 @@
-"""Worker: one at a time, flush until nothing new waits; then prepare the pages and start the compile if it is due."""
+"""Worker: flush the waiting jobs session by session until nothing new waits, then prepare pages and start the compile.
+
+One worker at a time. A job goes only after its entry is on disk; one that fails waits, longer each time, and is set
+aside with its reason in the end. Knows what a job's state means; does not know what a session's flush does.
+"""
 
 from __future__ import annotations
 
 import logging
+import random
+import sqlite3
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from memoria.base import failpoints
-from memoria.briefing import housekeeping, refresh
+from memoria.audit.receipt import check_some
+from memoria.base import failpoints, state
+from memoria.briefing import housekeeping
 from memoria.capture import detach
-from memoria.capture.spool import Spool
+from memoria.capture.spool import Job, Spool
 from memoria.daily import gate
+from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
-from memoria.flushing.session import Flush, Report
-from memoria.ground import clock, locks
-from memoria.ground.errors import LedgerDamagedError
+from memoria.facts.keeper import Keeper
+from memoria.ground import backoff, clock, locks
+from memoria.ground.errors import (
+    ExpectedError,
+    LedgerDamagedError,
+    LedgerError,
+    ModelUnavailableError,
+    OverBudgetError,
+    TranscriptMissingError,
+)
 from memoria.ground.home import Home
+from memoria.transcripts.intake import Intake, UnreadableJobError
+
+if TYPE_CHECKING:
+    from memoria.flushing.session import SessionFlush
 
 log = logging.getLogger(__name__)
+
+# Faults that are none of the job's own.
+OUTSIDE = (ModelUnavailableError, TranscriptMissingError, LedgerError, OSError, sqlite3.OperationalError)
+
+
+@dataclass(slots=True)
+class Report:
+    """What a run did. ``seen``: every job it looked at; ``entries``: ids written; ``failures``: one a session.
+
+    ``deferred``: one sentence for each session that waits for the budget.
+    """
+
+    seen: set[str] = field(default_factory=set)
+    entries: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+    deferred: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Worker:
+    """One run over a home's spool. ``insist``: wait for no more turns and no failed job's next try: a person asked."""
+
+    home: Home
+    spool: Spool
+    daily: DailyLog
+    ledger: Ledger
+    keeper: Keeper
+    insist: bool = False
+    now: Callable[[], float] = time.time
+    roll: Callable[[], float] = random.random
+    _flush: SessionFlush | None = None
+
+    @classmethod
+    def of(cls, home: Home, *, insist: bool = False) -> Worker:
+        """Return the worker of a home, its databases open."""
+        paths = home.paths
+        ledger = Ledger.of(paths)
+        return cls(home, Spool(paths.spool), DailyLog.of(paths), ledger, Keeper.at(home), insist)
+
+    def close(self) -> None:
+        """Close the databases."""
+        self.keeper.store.db.close()
+        self.ledger.close()
+
+    @property
+    def flush(self) -> SessionFlush:
+        """The flush of a session, made for the first that waits: models and judge are slow to import."""
+        if self._flush is None:
+            from memoria.flushing import session  # noqa: PLC0415 (0.1 s, only for a session that waits)
+
+            self._flush = session.SessionFlush.of(self.home, self.daily, self.ledger, self.keeper)
+        return self._flush
+
+    def run(self) -> Report:
+        """Go once through everything that waits; the caller holds the worker lock."""
+        report = Report()
+        state.make_folders(self.home.paths)
+        housekeeping.clean(self.home.paths)
+        self.daily.sweep()
+        self.daily.refresh(self.ledger)
+        for job in self.spool.jobs(self.spool.cur):  # left by a worker that died: the lock is ours, so it is gone
+            self.spool.release(job)
+        self._pick_up()
+        for jobs in self._sessions():
+            report.seen.update(job.name for job in jobs)
+            if not any(self._must_wait(job) for job in jobs):
+                self._take(jobs, report)
+        return report
+
+    def _pick_up(self) -> None:
+        """Spool what no hook captured: the session of a killed terminal, or one whose hooks never fired."""
+        for account in check_some(self.home, self.ledger, self.spool):
+            text = f"{account.missing} of {account.turns} turns were picked up from {account.found.path}"
+            self.ledger.note("picked-up", account.session, text)
+            log.info("session %s: %s", account.session, text)
+
+    def _sessions(self) -> list[list[Job]]:
+        """Return the waiting jobs by session, the session that waits longest first."""
+        groups: dict[str, list[Job]] = {}
+        for job in self.spool.jobs(self.spool.new):
+            groups.setdefault(job.session, []).append(job)
+        return list(groups.values())
+
+    def _must_wait(self, job: Job) -> bool:
+        """Return whether a failed job's next try is yet to come; a person who asks waits for none."""
+        return not self.insist and backoff.is_on(self.ledger.tries(job.name)[1], self.now())
+
+    def _take(self, jobs: list[Job], report: Report) -> None:
+        """Flush one session; its fault must not stop the others."""
+        intake = self._intake(jobs, report)
+        if intake is None:
+            return
+        try:
+            self._flush_session(intake, report)
+        except Exception as error:  # noqa: BLE001 (one of three: one session's fault must not stop the others)
+            log.warning("session %s: %s: %s", intake.session, type(error).__name__, error, exc_info=_is_bug(error))
+            self._failed(intake, error, report)
+
+    def _intake(self, jobs: list[Job], report: Report) -> Intake | None:
+        """Read the jobs' headers; a job that cannot be read is set aside, and the others go on without it."""
+        while jobs:
+            try:
+                return Intake(self.spool, jobs, self.home.settings.keep_sidechains)
+            except UnreadableJobError as error:
+                self.spool.claim(error.job)
+                self.spool.fail(error.job, str(error))
+                report.failures.append(f"{error}; set aside in {self.spool.failed}")
+                jobs = [job for job in jobs if job is not error.job]
+            except FileNotFoundError as error:  # somebody took a job away by hand
+                report.failures.append(f"{error.filename} is gone")
+                return None
+        return None
+
+    def _flush_session(self, intake: Intake, report: Report) -> None:
+        """Claim the jobs, have their entries written, acknowledge them."""
+        ready = self.flush.ready(intake, self.now(), insist=self.insist)
+        if ready is None:
+            return
+        for job in ready.intake.jobs:
+            self.spool.claim(job)
+        for entry in self.flush.write_entries(ready):
+            report.entries.append(entry)
+        self._acknowledge(ready.intake)
+
+    def _acknowledge(self, intake: Intake) -> None:
+        """Remove jobs whose turns are all recorded, but for those with prompts that may yet be taken back."""
+        self.ledger.forget_tries(job.name for job in intake.jobs)
+        for job in intake.jobs:
+            if job.name in intake.unresolved:
+                self.spool.release(job)
+            else:
+                self.spool.acknowledge(job)
+
+    def _failed(self, intake: Intake, error: Exception, report: Report) -> None:
+        """Book the failure and let the jobs wait; those that failed too often are set aside."""
+        counted = not isinstance(error, OUTSIDE)
+        names = [job.name for job in intake.jobs]
+        count = max(self.ledger.tries(name)[0] for name in names) + 1
+        self.ledger.failed(names, counted=counted, not_before=self._next_try(error, count), reason=str(error))
+        given_up = {name for name in names if counted and self.ledger.tries(name)[0] >= self.home.settings.max_attempts}
+        if isinstance(error, OverBudgetError):
+            report.deferred.append(str(error))
+        elif not isinstance(error, TranscriptMissingError):  # a session opened and left without a word is no failure
+            report.failures.append(f"session {intake.session}: {error}")
+        for job in intake.jobs:
+            self.spool.claim(job)
+            if job.name in given_up:
+                self.spool.fail(job, f"{type(error).__name__}: {error}")
+            else:
+                self.spool.release(job)
+
+    def _next_try(self, error: Exception, count: int) -> float:
+        """Return when jobs that failed for the ``count``-th time are tried again, in seconds since the epoch."""
+        if isinstance(error, TranscriptMissingError):
+            return self.now()  # the session's next hook may find it, and looking costs nothing
+        if isinstance(error, OverBudgetError) and error.until:
+            return max(self.now(), error.until.timestamp())
+        return self.now() + backoff.delay(count, self.roll())
+
+
+def _is_bug(error: Exception) -> bool:
+    return not isinstance(error, (ExpectedError, OSError))
 
 
 def work(home: Home, *, insist: bool = False) -> int:
@@ -48,25 +234,34 @@ def work(home: Home, *, insist: bool = False) -> int:
 
 def _run_locked(home: Home, *, insist: bool) -> Report:
     housekeeping.be_modest()
-    flush = Flush.of(home, insist=insist)
-    try:
+    with closing(Worker.of(home, insist=insist)) as worker:
         housekeeping.rotate(home)
-        report = flush.run()
-        housekeeping.bring_in(flush.learner.keeper)
-        housekeeping.compare_with_client(home, flush.learner.keeper)
-        housekeeping.exchange_facts(home, flush.learner.keeper)
-        store = flush.learner.keeper.store
-        if report.entries or store.revision or store.meta().get("unshown") or flush.ledger.get(refresh.DUE):
-            refresh.renew(home, flush.learner.keeper)
-        housekeeping.tell_user(home, report.failures, report.deferred)
-        last = flush.ledger.get("last_compile")
-        moment = clock.parse(last) if last else None
-        waiting = flush.ledger.counts()["uncompiled"]
-        flush.ledger.put("last_flush", clock.now().isoformat())
-    finally:
-        flush.close()
-    if gate.compile_due(waiting, moment, clock.now(), home.settings.compile_interval_min):
+        report = worker.run()
+        _bring_up_to_date(worker, report)
+        is_due = _is_compile_due(worker)
+        worker.ledger.put("last_flush", clock.now().isoformat())
+    if is_due:
         ways = [[*way, "--due"] for way in detach.commands("compile.py", home.settings)]
         if ways:
             detach.start(ways, home.paths)
     return report
+
+
+def _bring_up_to_date(worker: Worker, report: Report) -> None:
+    """Bring in and exchange learned facts, prepare the pages that show what is new, and tell the user of trouble."""
+    home, keeper = worker.home, worker.keeper
+    housekeeping.bring_in(keeper)
+    housekeeping.compare_with_client(home, keeper)
+    housekeeping.exchange_facts(home, keeper)
+    store = keeper.store
+    if report.entries or store.revision or store.meta().get("unshown") or worker.ledger.get(housekeeping.PAGES_DUE):
+        from memoria.briefing import refresh  # noqa: PLC0415 (with the search index 0.1 s, for what is new)
+
+        refresh.renew(home, keeper)
+    housekeeping.tell_user(home, report.failures, report.deferred)
+
+
+def _is_compile_due(worker: Worker) -> bool:
+    last = clock.parse(worker.ledger.get("last_compile"))
+    waiting = worker.ledger.counts()["uncompiled"]
+    return gate.compile_due(waiting, last, clock.now(), worker.home.settings.compile_interval_min)

@@ -12,8 +12,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import yaml
-
 from memoria.base import fence
 
 _LINK = re.compile(r"(?<!\\)\[\[([^\[\]|#\n]*)(#[^\[\]|\n]*)?(?:\|([^\[\]\n]*))?\]\]")
@@ -27,7 +25,6 @@ _PICTURE = re.compile(r"<(?=\s*(?:img|image|iframe|video|audio|embed|object)\b)"
 _KEY = re.compile(r"^([A-Za-z_][\w-]*)\s*:")
 
 # What loading YAML raises: its own errors, and those of values that are not what their tag says, or nest too deeply.
-YAML_ERRORS = (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +107,14 @@ class Frontmatter:
     def __init__(self, raw: str) -> None:
         """``raw`` is the text between the fences; ValueError when it is not a YAML mapping."""
         self.raw = raw
-        try:
-            loaded = yaml.load(raw, Loader=_Loader) if raw.strip() else {}  # noqa: S506 (a safe loader)
-        except YAML_ERRORS as error:
-            raise ValueError(f"invalid frontmatter: {' '.join(str(error).split())}") from error
+        loaded: object = {}
+        if raw.strip():
+            from memoria.ground import safe_yaml  # noqa: PLC0415 (20 ms that only a page with frontmatter is worth)
+
+            try:
+                loaded = safe_yaml.load(raw)
+            except ValueError as error:
+                raise ValueError(f"invalid frontmatter: {error}") from error
         if not isinstance(loaded, dict):
             raise ValueError("invalid frontmatter: it must be a mapping of keys to values")
         self.values: dict[str, Any] = loaded
@@ -181,16 +182,6 @@ class Frontmatter:
             self.raw, self.values = raw, grown.values
 
 
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """Safe YAML in which dates stay the strings they are."""
-
-
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-
-
 def _dump(key: str, value: str | list[str]) -> list[str]:
     if isinstance(value, list):
         return [f"{key}:", *(f"  - {_scalar(part)}" for part in value)] if value else [f"{key}: []"]
@@ -198,8 +189,9 @@ def _dump(key: str, value: str | list[str]) -> list[str]:
 
 
 def _scalar(text: str) -> str:
-    dumped = yaml.safe_dump(text, allow_unicode=True, width=10_000_000, default_flow_style=True)
-    return dumped.removesuffix("\n").removesuffix("\n...").strip()
+    from memoria.ground import safe_yaml  # noqa: PLC0415 (as above)
+
+    return safe_yaml.scalar(text)
 
 
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t\r]*")

@@ -1,6 +1,6 @@
 """Pending: which exchanges of a session wait to be judged for learned facts, and whether their time has come.
 
-Every exchange passes the local check of ``notice``, which asks no model. What it flags is due at once; when
+Every exchange passes the local check of ``cues``, which asks no model. What it flags is due at once; when
 ``learn_every`` others that hold something have gathered, they are due together; a flush learns from what is left.
 An exchange is known by its first turn and by its words, so that a transcript that was rewritten begins again and
 repeats nothing. Knows waiting jobs, marks and failed tries; asks no model, keeps no fact.
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from memoria.base import exclude
-from memoria.daily.ledger import Ledger
+from memoria.daily.ledger import JUDGING, Ledger
 from memoria.facts import cues
 from memoria.facts.cues import Cues
 from memoria.facts.fact import MAX_FACTS
@@ -32,7 +32,6 @@ from memoria.transcripts.turn import Exchange, exchanges
 log = logging.getLogger(__name__)
 
 BEFORE: Final = 1_200  # characters of what the assistant had said that are shown with the answer to it
-TRIES: Final = "judge"  # the name that failed tries stand under in the ledger, alone or before a session's id
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,7 @@ class Unit:
 
     exchange: Exchange
     marks: tuple[str, ...]
-    notice: Cues
+    cues: Cues
     before: str = ""  # the end of what the assistant had said: a correction is about that
 
     def material(self) -> dict[str, Any]:
@@ -52,16 +51,16 @@ class Unit:
 Batch = tuple[Unit, ...]  # for one call
 
 
-def own(parts: Iterable[Exchange]) -> list[Exchange]:
-    """The exchanges without what sub-agents said: whom they call their user is the assistant."""
+def without_sidechains(parts: Iterable[Exchange]) -> list[Exchange]:
+    """Return the exchanges without what sub-agents said: whom they call their user is the assistant."""
     kept = (Exchange(tuple(turn for turn in part.turns if not turn.sidechain)) for part in parts)
     return [part for part in kept if part.turns]
 
 
-def pending(parts: Iterable[Exchange], judged: Callable[[list[str]], set[str]]) -> list[Unit]:
-    """The exchanges, in order, that were not judged yet; those without a word of the user are none.
+def unjudged(parts: Iterable[Exchange], judged: Callable[[list[str]], set[str]]) -> list[Unit]:
+    """Return the exchanges, in order, that were not judged yet and in which the user says something.
 
-    ``judged``: of these marks, those that stand for judged exchanges.
+    ``judged`` returns those of the given marks that stand for judged exchanges.
     """
     spoken = list(parts)
     before = ["", *("\n\n".join(part.texts("assistant"))[-BEFORE:] for part in spoken)]
@@ -80,10 +79,10 @@ def due(waiting: Sequence[Unit], every: int, chars: int = 60_000) -> list[Batch]
     One flagged exchange is a call alone. Several wait only when they came while another call was made or could not be
     made: they are taken together, as many as a call may find facts. ``chars``: most characters of a call.
     """
-    flagged = [unit for unit in waiting if unit.notice.flagged]
-    rest = [unit for unit in waiting if not unit.notice.flagged]
+    flagged = [unit for unit in waiting if unit.cues.flagged]
+    rest = [unit for unit in waiting if not unit.cues.flagged]
     batches = _packed(flagged, chars, MAX_FACTS)
-    if every and sum(not unit.notice.trivial for unit in rest) >= every:
+    if every and sum(not unit.cues.trivial for unit in rest) >= every:
         batches += _packed(rest, chars, len(rest))
     return batches
 
@@ -110,7 +109,7 @@ def _marks(exchange: Exchange) -> tuple[str, ...]:
 
 @dataclass(slots=True)
 class Pending:
-    """The docket of one home. ``now``: seconds since the epoch; ``roll``: in [0, 1), for the spread of waits."""
+    """What waits in one home. ``now``: seconds since the epoch; ``roll``: in [0, 1), for the spread of waits."""
 
     home: Home
     ledger: Ledger
@@ -121,7 +120,7 @@ class Pending:
 
     def due(self, intake: Intake, *, rest: bool = True) -> list[Batch]:
         """The calls to make now for a session that goes on, secrets taken out; ``rest``: not what is flagged alone."""
-        reason = self.passed_over(intake)
+        reason = self.reason_to_wait(intake)
         if reason:
             log.debug("session %s is not judged now: %s", intake.session, reason)
             return []
@@ -133,10 +132,10 @@ class Pending:
         turns = intake.turns(lambda key: self.ledger.entry_of(key) is not None, settle=False)
         spoken = exchanges(turn for turn in turns if not turn.sidechain)
         clean = [exchange.cleaned(self.redactor.redact) for exchange in spoken]
-        return pending(clean, self.store.judged)
+        return unjudged(clean, self.store.judged)
 
-    def passed_over(self, intake: Intake) -> str:
-        """Why nothing of a session is judged now; ``""`` when it may be."""
+    def reason_to_wait(self, intake: Intake) -> str:
+        """Return why nothing of a session is judged now; ``""`` when it may be."""
         if not self.home.settings.learn_at_once:
             return "learn_at_once is off"
         if intake.is_echo:
@@ -145,19 +144,19 @@ class Pending:
         if excluded:
             return excluded
         jobs = (job.name for job in intake.jobs)  # a session whose flush failed a moment ago is left alone
-        for name in (TRIES, f"{TRIES} {intake.session}", *jobs):
+        for name in (JUDGING, f"{JUDGING} {intake.session}", *jobs):
             _, not_before, reason = self.ledger.tries(name)
             if backoff.is_on(not_before, self.now()):
                 return f"the last try failed ({reason})"
         return ""
 
-    def failed(self, session: str, error: Exception) -> bool:
+    def postpone(self, session: str, error: Exception) -> bool:
         """Let judging wait, longer with each failure: this session's when an answer was bad, all when there was none.
 
         True when the answers were bad so often that no more are asked for.
         """
         bad = isinstance(error, BadAnswerError)
-        name = f"{TRIES} {session}" if bad else TRIES
+        name = f"{JUDGING} {session}" if bad else JUDGING
         count = self.ledger.tries(name)[0] + 1
         if bad and count >= self.home.settings.max_attempts:
             self.ledger.forget_tries([name])
@@ -168,10 +167,10 @@ class Pending:
         self.ledger.failed([name], counted=True, not_before=self.now() + wait, reason=str(error))
         return False
 
-    def judged(self, session: str, batch: Batch) -> None:
-        """These exchanges are done with."""
+    def close(self, session: str, batch: Batch) -> None:
+        """Mark these exchanges as judged."""
         self.store.mark_judged(session, [mark for unit in batch for mark in unit.marks])
 
-    def answered(self, session: str) -> None:
-        """A model answered: what failed before is over."""
-        self.ledger.forget_tries([TRIES, f"{TRIES} {session}"])
+    def forget_failures(self, session: str) -> None:
+        """Forget what failed before, because a model has answered."""
+        self.ledger.forget_tries([JUDGING, f"{JUDGING} {session}"])

@@ -12,9 +12,9 @@ import logging
 import os
 import stat
 import time
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import BinaryIO
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, BinaryIO
 
 from memoria.capture.spool import Job, Spool
 from memoria.ground import clock
@@ -84,6 +84,14 @@ class Intake:
                 return left
             sleep(0.1)
         return []
+
+    def without(self, jobs: Collection[Job]) -> Intake:
+        """Return the intake of the other jobs."""
+        return Intake(self.spool, [job for job in self.jobs if job not in jobs], self.keep_sidechains)
+
+    def keys(self) -> list[str]:
+        """Return the keys of all turns, whether they are recorded or not."""
+        return [turn.key for turn in self.turns(lambda _: False, settle=True)]
 
     def turns(self, known: Callable[[str], bool], *, settle: bool) -> Iterator[Turn]:
         """New turns in the order they were written, each once; ``known`` says which keys are recorded already.
@@ -181,6 +189,14 @@ class Stretch:
     exchanges: tuple[Exchange, ...]
     keys: tuple[str, ...]
     identity: str
+
+    def material(self) -> list[dict[str, Any]]:
+        """Return the exchanges as a model is given them."""
+        return [exchange.material() for exchange in self.exchanges]
+
+    def cleaned(self, clean: Callable[[str], str]) -> Stretch:
+        """Return the stretch with every text and tool line put through ``clean``."""
+        return replace(self, exchanges=tuple(part.cleaned(clean) for part in self.exchanges))
 
     @property
     def continued(self) -> bool:

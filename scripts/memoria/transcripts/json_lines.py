@@ -1,129 +1,20 @@
-"""Transcript lines: from the client's bytes to JSON objects, building as little of them as possible.
+"""Transcript lines: all JSON objects on a line, whatever stands around them.
 
-Two thirds of a transcript's bytes are tool output, progress and copies of both. ``kept`` walks a line once, with a
-decoder that checks all of it and builds only what a turn can be made of (``msgspec``, docs/decisions/0026-reading.md);
-no byte test guesses what a line is. ``objects`` reads all of a line, and survives what real files hold: glued objects,
-half-written lines, broken UTF-8, NULs, deep nesting. Knows the envelope; does not know what a turn is.
+Survives what real files hold: glued objects, half-written lines, broken UTF-8, NULs, deep nesting. Knows the envelope;
+does not know what a turn is.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
-from typing import Any, TypedDict
-
-import msgspec
+from typing import Any
 
 Json = dict[str, Any]
 
-
-class _Block(TypedDict, total=False):
-    type: Any
-    text: Any
-    title: Any
-    name: Any
-    input: Any
-    content: msgspec.Raw  # a tool's output: most of it is never looked into
-    is_error: Any
-
-
-class _Message(TypedDict, total=False):
-    id: Any
-    model: Any
-    content: list[_Block] | str | None
-
-
-class _Attachment(TypedDict, total=False):
-    type: Any
-    prompt: Any
-    commandMode: Any
-    origin: Any
-    promptSource: Any
-    isMeta: Any
-    isCompactSummary: Any
-    isVisibleInTranscriptOnly: Any
-
-
-class _Line(TypedDict, total=False):
-    type: Any
-    uuid: Any
-    timestamp: Any
-    sessionId: Any
-    cwd: Any
-    gitBranch: Any
-    message: _Message | str | None
-    attachment: _Attachment | None
-    operation: Any
-    content: Any
-    text: Any
-    origin: Any
-    promptSource: Any
-    planContent: Any
-    isSidechain: Any
-    isMeta: Any
-    isCompactSummary: Any
-    isVisibleInTranscriptOnly: Any
-    isApiErrorMessage: Any
-
-
-_NAMELESS = ("queue-operation",)
-_KINDS = ("assistant", "user", "attachment", "memoria-note", *_NAMELESS)
-_LINE = msgspec.json.Decoder(_Line)
-_ANY = msgspec.json.Decoder()
-
-# How output begins that may carry the user's words, after whatever white space; and what a failure holds that is not
-# marked as one. A letter that is written as its number could spell any of it.
-_TELLING = re.compile(rb'"(?:\\u[0-9A-Fa-f]{4}|\\.|[^!-~])*+(?:User |Your questions |The user )')
-_STATUS, _NUMBERED = b"<exit_code>", b"\\u00"
 _DECODER = json.JSONDecoder(strict=False)
 _START = re.compile(r'\{\s*"(?:parentUuid|type|uuid|sessionId)"\s*:')
 _RECOVERIES = 16  # starts tried after a broken beginning; keeps a hostile line linear
-
-
-def kept(lines: Iterable[bytes]) -> Iterator[Json]:
-    """The objects on these lines that turns can be made of, with all that ``turn`` asks for.
-
-    A tool's output may come undecoded: ``is_silent`` and ``output`` take it.
-    """
-    decode = _LINE.decode
-    for line in lines:
-        try:
-            value = decode(line)
-        except (ValueError, RecursionError):  # glued, torn, broken, or of another shape than the client writes today
-            yield from (whole for whole in objects(line) if whole.get("type") in _KINDS)
-            continue
-        kind = value.get("type")
-        if kind in _KINDS:
-            uuid = value.get("uuid")
-            if (isinstance(uuid, str) and uuid) or kind in _NAMELESS:
-                yield value  # type: ignore[misc]  # a dict with those keys
-            else:  # what has no uuid is told apart by all it holds
-                yield from objects(line)
-
-
-def is_silent(block: object) -> bool:
-    """Whether a block is a tool's result that certainly holds no failure and no words of the user."""
-    if not isinstance(block, dict) or block.get("type") != "tool_result" or block.get("is_error") is True:
-        return False
-    content = block.get("content")
-    if not isinstance(content, msgspec.Raw):
-        return False
-    data = bytes(content)
-    if _STATUS in data or _NUMBERED in data:
-        return False
-    return data.startswith(b'"') and _TELLING.match(data) is None
-
-
-def output(block: Json) -> object:
-    """A tool's output as JSON has it: text, or a list of blocks."""
-    content = block.get("content")
-    if not isinstance(content, msgspec.Raw):
-        return content
-    try:
-        return _ANY.decode(content)
-    except (ValueError, RecursionError):  # broken UTF-8
-        return next(iter(objects(b'{"content":' + bytes(content) + b"}")), {}).get("content")
 
 
 def objects(line: bytes) -> list[Json]:

@@ -18,7 +18,6 @@ from typing import Any, Literal, TypeGuard
 
 from memoria.ground import clock
 from memoria.transcripts import prompt
-from memoria.transcripts.json_lines import is_silent, kept, output
 from memoria.transcripts.prompt_queue import Queue, Queued
 from memoria.transcripts.tool_lines import describe
 
@@ -197,6 +196,8 @@ class Reader:
 
     def read(self, lines: Iterable[bytes]) -> Iterator[Turn]:
         """The turns of these lines, each key once."""
+        from memoria.transcripts.decoder import kept  # noqa: PLC0415 (25 ms that only a transcript is worth)
+
         for value in kept(lines):
             if value.get("isSidechain") is not True or self._keep_sidechains:
                 turns = self._turns(value)
@@ -303,6 +304,8 @@ def _holds_plan(use: dict[str, Any]) -> bool:
 
 
 def _user(value: dict[str, Any]) -> list[Turn]:
+    from memoria.transcripts.decoder import is_silent, output  # noqa: PLC0415 (as above)
+
     message = value.get("message")
     content = message.get("content") if isinstance(message, dict) else message
     blocks = content if isinstance(content, list) else [content]

@@ -1,0 +1,110 @@
+"""Writer: one stretch of a session becomes an entry of the daily log, in one model call.
+
+The order holds promises: archive, then daily log, then ledger, then learned facts. A writer killed between two of them
+is made good by the next, which finds the entry in the log or writes it again under the same id.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+
+from memoria.base import failpoints
+from memoria.briefing import housekeeping
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.entry import Entry
+from memoria.daily.ledger import Ledger
+from memoria.facts import lines
+from memoria.facts.fact import Fact
+from memoria.ground import clock
+from memoria.ground.home import Home
+from memoria.indexing import tally
+from memoria.learning.learner import Findings, Learner
+from memoria.learning.session import Session
+from memoria.models import tasks
+from memoria.models.metered import Metered
+from memoria.models.protocol import Completion
+from memoria.transcripts.archive import Archive
+from memoria.transcripts.intake import Stretch
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """What a stretch passes through on its way into the daily log."""
+
+    home: Home
+    daily: DailyLog
+    ledger: Ledger
+    model: Metered
+    archive: Archive
+    learner: Learner
+
+    def write_entry(self, stretch: Stretch, session: Session) -> str:
+        """Write the entry and return its id; ``""`` when nothing was worth saving."""
+        if not stretch.spoken:
+            self.ledger.record_nothing(stretch.keys, session.id, "nothing was said")
+            return ""
+        stretch = stretch.cleaned(self.archive.redactor.redact)
+        prompt = tasks.flush({"project": session.name, "exchanges": stretch.material()})
+        tally.count(self.home.paths, session.id, stretch.exchanges)
+        completion = self.model.complete(prompt, session.project)
+        failpoints.reached("flush.answered")
+        moment = next((part.time for part in stretch.exchanges if part.time), None) or clock.now()
+        day = self.home.zone.day(moment)
+        found = self.learner.findings(
+            session, stretch.exchanges, completion.data["learned"], day, continued=stretch.continued
+        )
+        entry = _entry(completion, stretch, session, found, self.home.zone.local(moment))
+        is_kept = completion.data["worth_saving"] or entry.learned  # what was learned is compiled from its entry
+        if is_kept:
+            self._put(entry, stretch, found.known)
+        else:
+            self.ledger.record_nothing(stretch.keys, session.id, f"{completion.model}: nothing worth saving")
+        self.learner.keep(session, found)
+        return entry.id if is_kept else ""
+
+    def _put(self, entry: Entry, stretch: Stretch, known: Iterable[Fact]) -> None:
+        """Put the entry into the daily log, where it takes in the facts that are ``known`` there already."""
+        # First, so that an entry in the log can always be traced; one whose writer dies here is kept again.
+        self.archive.keep(entry.id, entry.day, (turn for part in stretch.exchanges for turn in part.turns))
+        if not self.ledger.get(housekeeping.PAGES_DUE):
+            self.ledger.put(
+                housekeeping.PAGES_DUE, value=True
+            )  # a worker that dies before they are made leaves them to the next
+        self.daily.append(entry, partial(lines.without, idents={fact.id for fact in known}))
+        self.ledger.record(entry.booked)
+        log.info("entry %s: %s", entry.id, entry.title)
+
+
+def _entry(completion: Completion, stretch: Stretch, session: Session, found: Findings, moment: datetime) -> Entry:
+    """Return the entry of a stretch that began at ``moment``, which is in the user's zone."""
+    data = completion.data
+    return Entry(
+        id=_short_id(f"{session.id} {stretch.identity}", 8),
+        day=moment.date(),
+        time=f"{moment:%H:%M}",
+        session=session.id,
+        project=session.name,
+        project_key=session.project,
+        # Ledger and log take the title as one line, as the daily log does.
+        title=" ".join(data["title"].split()) or "What was learned",
+        context=data["context"],
+        key_exchanges=tuple(data["key_exchanges"]),
+        decisions=tuple(data["decisions"]),
+        lessons=tuple(data["lessons"]),
+        action_items=tuple(data["action_items"]),
+        learned=tuple(map(lines.learned, (*found.known, *found.fresh))),
+        turns=stretch.keys,
+        model=completion.model,
+    )
+
+
+def _short_id(text: str, length: int) -> str:
+    return base64.b32encode(hashlib.sha1(text.encode("utf-8", "replace")).digest()).decode().lower()[:length]  # noqa: S324

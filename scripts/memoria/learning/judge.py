@@ -1,0 +1,110 @@
+"""Judge: ask a model which facts a few exchanges hold; keeps nothing.
+
+The judges are a chain: the model that the settings name, then those of ``learn_models``, then the patterns of ``cues``.
+Every answer passes the same check.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from memoria.base.fence import fenced
+from memoria.daily.ledger import Ledger
+from memoria.facts import cues
+from memoria.facts import fact as facts
+from memoria.facts.fact import Checked, Fact, Material, Stamp
+from memoria.ground.errors import ModelError
+from memoria.ground.home import Home
+from memoria.models import chain, tasks
+from memoria.models.metered import Metered
+from memoria.models.protocol import JsonObject, Model, Prompt, Usage
+
+log = logging.getLogger(__name__)
+
+MAX_SAID: Final = 20_000  # characters of one thing said; more is pasted
+PROMPT: Final = tasks.PROMPTS / "learn.md"
+SCHEMA: Final[JsonObject] = {
+    "type": "object",
+    "properties": {"learned": {name: part for name, part in tasks.FACTS.items() if name != "default"}},
+    "required": ["learned"],  # an answer that does not speak of it is no answer
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The checked facts of one call, who answered, what it took; ``failure``: why the patterns had to."""
+
+    facts: tuple[Fact, ...]
+    dropped: tuple[str, ...]
+    model: str
+    usage: Usage
+    failure: ModelError | None = None
+
+
+def judges(home: Home, ledger: Ledger, first: Metered) -> list[Metered]:
+    """Return the models to ask, in order: the settings' own, then those of ``learn_models`` that are not part of it.
+
+    None more when ``offline`` is part of it: it always answers, and who names it wants no model.
+    """
+    settings = home.settings
+    known = {chain.backend(name) for name in settings.model.split(",")}
+    more = [name for name in settings.learn_models if chain.backend(name) not in known]
+    if "offline" in known:
+        more = []
+    return [first, *(Metered.around(chain.named([name], settings, home.paths), home, ledger) for name in more)]
+
+
+def judge(materials: Sequence[JsonObject], stamp: Stamp, models: Sequence[Model]) -> Judged:
+    """Ask the models in order; the first answer counts. When there is none, the patterns speak.
+
+    ``materials``: exchanges as ``Unit.material`` gives them. ``failure`` is then the first model's, the one that
+    the user chose; without models there is none.
+    """
+    failure: ModelError | None = None
+    for model in models:
+        try:
+            completion = model.complete(_prompt(materials, stamp.project))
+        except ModelError as error:
+            log.info("learn: %s did not answer: %s", model.name, error)
+            failure = failure or error
+            continue
+        return checked(completion.data["learned"], materials, stamp, completion.model, completion.usage)
+    return _judged(cues.judge(materials, stamp), "patterns", Usage(), failure)
+
+
+def checked(
+    claims: object, materials: Sequence[JsonObject], stamp: Stamp, model: str, usage: Usage | None = None
+) -> Judged:
+    """Return what of a model's claims these exchanges prove; the rest is dropped and logged."""
+    return _judged(facts.check(claims, Material.of(materials), stamp), model, usage or Usage())
+
+
+def _judged(found: Checked, model: str, usage: Usage, failure: ModelError | None = None) -> Judged:
+    for reason in found.dropped:
+        log.info("learn: dropped a fact of %s: %s", model, reason)
+    return Judged(found.facts, found.dropped, model, usage, failure)
+
+
+def _prompt(materials: Sequence[JsonObject], project: str) -> Prompt:
+    shown = "\n\n".join(json.dumps(_brief(material), ensure_ascii=False, indent=0) for material in materials)
+    text = PROMPT.read_text(encoding="utf-8").strip() + "\n\n" + fenced("conversation", shown)
+    return Prompt("learn", text, SCHEMA, {"exchanges": list(materials)}, project)
+
+
+def _brief(material: JsonObject) -> JsonObject:
+    """An exchange without the middle of what was pasted: what a person says of it stands before or after."""
+    return {
+        name: _ends(said) if isinstance(said, str) else [_ends(line) for line in said]
+        if isinstance(said, list) else said for name, said in material.items()
+    }  # fmt: skip
+
+
+def _ends(text: str) -> str:
+    if len(text) <= MAX_SAID:
+        return text
+    half = MAX_SAID // 2
+    return f"{text[:half]}\n… ({len(text) - 2 * half} characters left out) …\n{text[-half:]}"

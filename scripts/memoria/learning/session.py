@@ -1,0 +1,34 @@
+"""Session: whose turns they are that are judged and summarised."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memoria.base import project
+from memoria.base.settings import Settings
+from memoria.facts.fact import Stamp
+from memoria.ground import clock
+from memoria.transcripts.intake import Intake
+from memoria.transcripts.turn import Exchange
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A session's id, its project's key and name, and the folder it works in."""
+
+    id: str
+    project: str
+    name: str
+    cwd: str = ""
+
+    @classmethod
+    def of(cls, intake: Intake, settings: Settings) -> Session:
+        """Return the session whose jobs these are."""
+        owner = project.of(intake.cwd, settings.split_worktrees)
+        return cls(intake.session, owner.key, owner.name, intake.cwd)
+
+    def stamp(self, exchanges: Sequence[Exchange]) -> Stamp:
+        """Return where and when these exchanges happened; the time is the last one's."""
+        moments = [exchange.time for exchange in exchanges if exchange.time]
+        return Stamp(self.project, self.id, moments[-1] if moments else clock.now())

@@ -1,0 +1,57 @@
+"""Due: whether turns of a session that goes on are due to be judged; if so, the worker is started."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass, field
+
+from memoria.capture import detach
+from memoria.capture.spool import Job, Spool
+from memoria.daily.ledger import Ledger
+from memoria.facts.store import Store as Facts
+from memoria.ground.errors import LedgerError, MemoryStoreError
+from memoria.ground.home import Home
+from memoria.learning.pending import Pending
+from memoria.redaction.redact import Redactor
+from memoria.transcripts.intake import Intake, UnreadableJobError
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class DueCheck:
+    """The local check of what sessions said; ``seen``: names of jobs that were looked at."""
+
+    home: Home
+    seen: set[str] = field(default_factory=set)
+
+    def run(self) -> None:
+        """Check the sessions that spoke since the last look, and start the worker when something of them is due."""
+        spool = Spool(self.home.paths.spool)
+        waiting = spool.jobs()
+        fresh = {job.session for job in waiting if job.name not in self.seen and job.is_recent()}
+        self.seen.update(job.name for job in waiting)
+        try:
+            if fresh and self._is_due(spool, [[job for job in waiting if job.session == name] for name in fresh]):
+                log.info("%s", detach.start_worker(self.home.settings, self.home.paths))
+        except (LedgerError, MemoryStoreError, sqlite3.Error) as error:
+            log.warning("what is due to be judged is not known now: %s", error)
+
+    def has_news(self) -> bool:
+        """Return whether jobs came since the last look."""
+        return any(job.name not in self.seen for job in Spool(self.home.paths.spool).jobs())
+
+    def _is_due(self, spool: Spool, sessions: list[list[Job]]) -> bool:
+        paths, settings = self.home.paths, self.home.settings
+        with closing(Ledger.of(paths)) as ledger, Facts.of(paths) as facts:
+            waiting = Pending(self.home, ledger, facts, Redactor(settings.redact_extra))
+            return any(_has_due(waiting, spool, jobs) for jobs in sessions)
+
+
+def _has_due(waiting: Pending, spool: Spool, jobs: list[Job]) -> bool:
+    try:
+        return bool(waiting.due(Intake(spool, jobs)))
+    except (FileNotFoundError, UnreadableJobError):  # a worker is at it
+        return False

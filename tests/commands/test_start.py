@@ -1,0 +1,36 @@
+"""Start: a verb with nothing to do imports nothing that it does not need (``tests/bench/start.py`` measures it)."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+# Each costs 10 ms of processor time or more, most of them far more.
+SLOW = {
+    "asyncio", "claude_agent_sdk", "jsonschema", "logging.handlers", "mcp", "msgspec", "numpy", "portalocker", "redis",
+    "tqdm", "urllib.request", "yaml",
+}  # fmt: skip
+OURS = {"memoria.learning.judge", "memoria.models.claude", "memoria.redaction.redact", "memoria.working"}
+
+
+@pytest.mark.parametrize("verb", ["observe", "flush", "status", "--help"])
+def test_a_verb_with_nothing_to_do_imports_nothing_slow(verb: str, tmp_path: Path) -> None:
+    program = (
+        "import sys\n"
+        "from memoria import cli\n"
+        "try:\n    assert cli.main(sys.argv[1:]) == 0\n"
+        "except SystemExit as error:\n    assert not error.code\n"
+        "print('\\n'.join(['loaded:', *sys.modules]))"
+    )
+    env = {
+        "HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": str(tmp_path / "claude"), "MEMORIA_HOME": str(tmp_path / "home"),
+        "XDG_CONFIG_HOME": str(tmp_path / "config"),
+    }  # fmt: skip
+    for _ in range(2):  # the first makes the home
+        run = subprocess.run([sys.executable, "-c", program, verb], env=env, capture_output=True, text=True, check=True)
+        loaded = set(run.stdout.partition("loaded:\n")[2].split())
+        assert "memoria.cli" in loaded
+        assert loaded & (SLOW | OURS) == set()
