@@ -31,7 +31,6 @@ class Paths:
         "log",
         "observer_lock",
         "page",
-        "recall",
         "since",
         "spool",
         "state",
@@ -55,7 +54,6 @@ class Paths:
         self.index = join(self.state, "index.db")
         self.page = join(self.state, "page")
         self.hints = join(self.state, "hints")
-        self.recall = join(self.state, "recall.db")
         self.archive = join(self.state, "archive")
         self.where = join(self.state, "where")
         self.observer_lock = join(self.state, "observer.lock")

@@ -35,7 +35,7 @@ README = """This folder is memoria's runtime state. It is yours; nothing in it i
   ledger.db      which turns stand in which entry, model calls and what they cost
   index.db       search index (a cache)      page/         prepared text for new sessions (a cache)
   where/         which sessions are open, and where each stands (a cache)
-  hints/         which notes each session was given  recall.db  which of them were of use
+  hints/         which notes each session was given
   archive/       the kept turns, redacted and compressed
   log/           what hooks and worker did   version       which state format this is
 

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
+from memoria.briefing import housekeeping
 from memoria.briefing.page import Pages
 from memoria.daily import daily_log
 from memoria.daily.daily_log import DailyLog
@@ -190,9 +191,9 @@ def _caches(home: Home, ledger: Ledger) -> None:
     for name in ("index.db", "roster.db"):
         for path in Path(home.paths.state).glob(f"{name}*"):
             path.unlink()
+    housekeeping.remove_outdated(home.paths)
     with Index(home.paths.index) as index:
         sources.refresh(index, home.paths)
-        sources.forget_gone(index, home.paths)
         # Prepared pages, what sessions were shown (costs a repetition), where they stand (written anew after a turn).
         for folder, pattern in ((home.paths.page, "**/*"), (home.paths.hints, "*"), (home.paths.where, "*.md")):
             for path in Path(folder).glob(pattern):

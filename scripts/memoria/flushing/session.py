@@ -37,7 +37,6 @@ from memoria.ground.errors import (
     TranscriptMissingError,
 )
 from memoria.ground.home import Home
-from memoria.indexing import tally
 from memoria.learning.learner import Learner, Session
 from memoria.models import tasks
 from memoria.models.metered import Metered
@@ -238,7 +237,6 @@ class Flush:
             return
         clean = tuple(part.cleaned(self.archive.redactor.redact) for part in stretch.exchanges)
         stretch = replace(stretch, exchanges=clean)
-        tally.count(self.home.paths, intake.session, stretch.exchanges)
         session = self._whose(intake)
         material = {"project": session.name, "exchanges": [exchange.material() for exchange in stretch.exchanges]}
         completion = self.model.complete(tasks.flush(material), session.project)
