@@ -45,6 +45,7 @@ FOLDERS = (
     "capture",
     "search",
     "ground",
+    "language",
     "base",
 )
 ORDER = {name: place for place, name in enumerate(("doors", *FOLDERS))}

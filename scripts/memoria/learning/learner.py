@@ -19,13 +19,14 @@ from typing import Final
 from memoria.base import failpoints
 from memoria.base.fence import fenced
 from memoria.daily.ledger import Ledger
-from memoria.facts import already_saved, cues, similarity
+from memoria.facts import already_saved, cues
 from memoria.facts import fact as facts
 from memoria.facts.fact import Checked, Fact, Material, Stamp
 from memoria.facts.keeper import Keeper, Kept
 from memoria.ground import clock
 from memoria.ground.errors import MemoryStoreError, ModelError
 from memoria.ground.home import Home
+from memoria.language import statements
 from memoria.learning import pending
 from memoria.learning.pending import Batch, Pending
 from memoria.models import chain, tasks
@@ -273,10 +274,10 @@ def stamp(session: Session, exchanges: Sequence[Exchange]) -> Stamp:
 
 def _apart(facts: Iterable[Fact]) -> list[Fact]:
     """Without those that say again what one before them says."""
-    kept: dict[Fact, similarity.Words] = {}
+    kept: dict[Fact, statements.Words] = {}
     for fact in facts:
-        told = similarity.words(fact.content)
-        if not any(similarity.same(told, words) for words in kept.values()):
+        told = statements.words(fact.content)
+        if not any(statements.same(told, words) for words in kept.values()):
             kept[fact] = told
     return list(kept)
 

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from memoria.base import fence
-from memoria.models.extractive import prose
+from memoria.language import prose
 from memoria.models.protocol import JsonObject
 
 MIN_CLAIMS = 2  # items about a term that make it worth an article

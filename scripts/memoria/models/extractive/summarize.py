@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from memoria.facts.fact import MAX_FACTS
-from memoria.models.extractive import prose
+from memoria.language import prose
 from memoria.models.protocol import JsonObject
 
 MAX_LINES = 8
