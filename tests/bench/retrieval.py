@@ -25,7 +25,7 @@ from typing import Any
 from memoria.indexing import meaning
 from memoria.indexing.documents import Document, Passage
 from memoria.indexing.index import Index
-from memoria.search.tokens import STOP_WORDS
+from memoria.language.stop_words import FUNCTION_WORDS
 
 JsonObject = dict[str, Any]
 Search = Callable[[str, str], list[str]]
@@ -119,7 +119,7 @@ def _plain(sessions: Sequence[JsonObject]) -> Search:
 
 def _plain_words(text: str) -> Iterator[str]:
     for word in "".join(c.lower() if c.isalnum() else " " for c in text).split():
-        if word not in STOP_WORDS:
+        if word not in FUNCTION_WORDS:
             yield word
 
 

@@ -24,9 +24,10 @@ sys.path.extend(str(Path(__file__).resolve().parents[1] / part) for part in ("."
 
 from memoria.daily.daily_log import Entry, Learned, parse, render
 from memoria.ground import markdown
+from memoria.language.words import words
 from memoria.models.extractive import cluster, summarize
 from memoria.transcripts.turn import Reader, exchanges, split
-from memoria.wiki.article import Article, words
+from memoria.wiki.article import Article
 from wiki_home import WikiHome
 
 SHARED = Path(os.environ.get("MEMORIA_SHARED") or Path(__file__).parents[3] / "shared")

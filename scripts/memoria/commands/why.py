@@ -17,9 +17,10 @@ from memoria.capture import spool
 from memoria.daily.daily_log import DailyLog, Entry
 from memoria.ground.errors import ArchiveError, ExpectedError
 from memoria.ground.home import Home
+from memoria.language.words import words
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn import Reader, Turn
-from memoria.wiki.article import Article, Claim, words
+from memoria.wiki.article import Article, Claim
 from memoria.wiki.folder import Wiki
 from memoria.wiki.links import LinkTargets
 

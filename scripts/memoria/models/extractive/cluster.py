@@ -16,7 +16,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from memoria.base import fence
-from memoria.language import prose
+from memoria.language import identifiers, prose
+from memoria.language.similarity import jaccard
 from memoria.models.protocol import JsonObject
 
 MIN_CLAIMS = 2  # items about a term that make it worth an article
@@ -147,7 +148,7 @@ def _items(entry: JsonObject) -> Iterator[Item]:
     for kind, written in facts:
         text = _claim_text(written)
         words = frozenset(prose.words(text))
-        if not text or any(_alike(words, other) for other in seen):
+        if not text or any(jaccard(words, other) >= prose.SAME for other in seen):
             continue
         seen.append(words)
         yield _item(entry, kind, text, words)
@@ -161,14 +162,10 @@ def _item(entry: JsonObject, kind: str, text: str, words: frozenset[str]) -> Ite
     return Item(text, kind, entry["id"], entry["day"], entry["project"], _terms(text), words)
 
 
-def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
-    return bool(one) and len(one & other) >= 0.8 * len(one | other)
-
-
 def _terms(text: str) -> dict[str, str]:
     """What a statement is about: its identifiers (paths by their last part) and its pairs of neighbouring words."""
     found: dict[str, str] = {}
-    for name in prose.identifiers(text):
+    for name in identifiers.in_prose(text):
         if name.count(" ") > 1 or name.startswith("-"):  # a long command or an option says how, not what about
             continue
         last = name.rstrip("/").rsplit("/", 1)[-1].removesuffix("()").rsplit(":", 1)[0]
@@ -355,8 +352,7 @@ def _superseded(item: Item, said: Iterable[tuple[str, frozenset[str]]]) -> str:
     numbers = set(_NUMBER.findall(item.text))
     best, closest = "", 0.0
     for text, words in said:
-        union = len(item.words | words)
-        overlap = len(item.words & words) / union if union else 0.0
+        overlap = jaccard(item.words, words)
         other_value = overlap >= 0.75 and numbers and numbers != set(_NUMBER.findall(text))
         replaced = changes and len(item.words & words) >= 2 and overlap >= 0.34
         if (other_value or replaced) and overlap > closest:

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from memoria.facts.fact import MAX_FACTS
-from memoria.language import prose
+from memoria.language import identifiers, prose
+from memoria.language.similarity import jaccard
 from memoria.models.protocol import JsonObject
 
 MAX_LINES = 8
@@ -193,7 +194,7 @@ def _outcome(exchange: JsonObject) -> str:
 
 def _ending(sentence: str, place: float) -> float:
     """How much a sentence reads like a result; ``place`` is 0 at the start of the answer and 1 at its end."""
-    names = prose.identifiers(sentence)
+    names = identifiers.in_prose(sentence)
     score = 2 * place + 2 * bool(_OUTCOME.search(sentence)) + 0.5 * bool(names)
     score -= 4 * bool(_INTENT.match(sentence)) + bool(_HYPOTHESIS.search(sentence))
     return score - 2.5 * (len(sentence) < 40 and not names)
@@ -244,7 +245,7 @@ def _met(exchange: JsonObject) -> str:
 
 def _touched(exchange: JsonObject) -> str:
     """What was worked on, for an exchange whose answer says nothing quotable."""
-    found = prose.identifiers("\n".join(exchange.get("tools", ())))
+    found = identifiers.in_prose("\n".join(exchange.get("tools", ())))
     names = [name for name in found if re.search(r"[./_]", name)]  # the tools' own names say nothing
     return "worked on " + ", ".join(f"`{name}`" for name in names[:4]) if names else ""
 
@@ -281,7 +282,7 @@ def _own_words(exchange: JsonObject) -> list[str]:
 def _surest(found: list[Found]) -> list[Found]:
     """At most two causes an exchange: while searching one names many, and the last with names in it stand."""
     causes = [item for item in found if item.kind == "debugging"]
-    named = [item for item in causes if prose.identifiers(item.text)]
+    named = [item for item in causes if identifiers.in_prose(item.text)]
     kept = (named or causes)[-2:]
     return [item for item in found if item.kind != "debugging" or item in kept]
 
@@ -328,7 +329,7 @@ def _kind_of_assistant(sentence: str) -> str:
 
 def _states(sentence: str) -> bool:
     """Whether it says something about a thing with a name, as against about the speaker."""
-    return bool(_FACT.search(sentence) and prose.identifiers(sentence) and not _SPEAKER.match(sentence))
+    return bool(_FACT.search(sentence) and identifiers.in_prose(sentence) and not _SPEAKER.match(sentence))
 
 
 def _unique(items: Iterable[Found]) -> Iterator[Found]:
@@ -336,7 +337,7 @@ def _unique(items: Iterable[Found]) -> Iterator[Found]:
     seen: list[frozenset[str]] = []
     for item in items:
         words = frozenset(prose.words(item.text))
-        if words and all(len(words & other) < 0.8 * len(words | other) for other in seen):
+        if words and all(jaccard(words, other) < prose.SAME for other in seen):
             seen.append(words)
             yield item
 
@@ -377,7 +378,7 @@ def _best(found: list[Found]) -> list[Found]:
 
 def _learned(item: Found) -> JsonObject:
     replaced = _REPLACED.search(item.text)
-    names = prose.identifiers(item.text)
+    names = identifiers.in_prose(item.text)
     return {
         "kind": item.kind,
         "content": item.text,
