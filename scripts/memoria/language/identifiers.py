@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 _SUFFIXES = "py|ts|tsx|js|jsx|go|rs|rb|java|c|h|cpp|md|json|toml|ya?ml|sql|sh|lock|html|css|txt|log|cfg|ini"  # of files
 _MARKED = r"`[^`\n]{2,80}`"  # what the writer marked as code
 _NAMES = (
-    r"(?<![\w/@-])(?:"
-    r"(?:~|\.{1,2})?/[\w/.-]*\w|@?(?:[\w.-]+/){2,}[\w.-]*\w|@[\w.-]+/[\w.-]*\w"  # paths, but not "and/or"
-    r"|[\w-]+(?:/[\w-]+)*/[\w-]*\.\w+"  # paths of two parts, with a suffix
+    r"(?<![\w/@-])(?!//)(?:"
+    r"(?:~|\.{1,2})?/[\w/.-]*\w|(?<!\.)@?(?:[\w.-]+/){2,}[\w.-]*\w|@[\w.-]+/[\w.-]*\w"  # paths, but not "and/or"
+    r"|(?<!\.)[\w-]+(?:/[\w-]+)*/[\w-]*\.\w+"  # paths of two parts, with a suffix
     rf"|[\w-]{{1,80}}\.(?:{_SUFFIXES})\b"  # files
     r"|--[a-z][\w-]*"  # options
     r"|[A-Za-z]\w*_\w+"  # snake_case, CONSTANTS

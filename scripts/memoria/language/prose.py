@@ -67,6 +67,11 @@ def words(text: str) -> list[str]:
     return [singular(word) for word in found if word not in COMMON_WORDS and len(word) > 2]
 
 
+def content(text: str) -> frozenset[str]:
+    """Return the words that tell a sentence from others: those that carry meaning, or all when none does."""
+    return frozenset(words(text)) or frozenset(match.group().lower() for match in _WORD.finditer(text))
+
+
 _CLAUSE = Pattern(r"[.,;:!?()\[\]\"\u201c\u201d`/→\u2013\u2014]|\s-\s")
 _HUMP = Pattern(r"(?<=[a-z0-9])(?=[A-Z])")
 _ASCII_WORD = Pattern(r"[a-z0-9]+")

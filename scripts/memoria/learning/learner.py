@@ -19,7 +19,7 @@ from typing import Final
 from memoria.base import failpoints
 from memoria.base.fence import fenced
 from memoria.daily.ledger import Ledger
-from memoria.facts import already_saved, cues
+from memoria.facts import already_saved, local_judge
 from memoria.facts import fact as facts
 from memoria.facts.fact import Checked, Fact, Material, Stamp
 from memoria.facts.keeper import Keeper, Kept
@@ -111,7 +111,7 @@ def judge(materials: Sequence[JsonObject], stamp: Stamp, models: Sequence[Model]
             continue
         checked = facts.check(completion.data["learned"], Material.of(materials), stamp)
         return _told(checked, completion.model, completion.usage)
-    return _told(cues.judge(materials, stamp), "patterns", Usage(), failure)
+    return _told(local_judge.judge(materials, stamp), "patterns", Usage(), failure)
 
 
 def _told(checked: Checked, model: str, usage: Usage, failure: ModelError | None = None) -> Judged:

@@ -108,7 +108,7 @@ class Wiki:
         self.articles = {article["slug"]: article for article in material["articles"]}
         self.index = {row["slug"]: row for row in material["index"]} | self.articles
         self.claims = [
-            (slug, claim["text"], frozenset(prose.words(claim["text"])))
+            (slug, claim["text"], prose.content(claim["text"]))
             for slug, article in self.articles.items()
             for claim in article.get("claims", ())
         ]
@@ -147,7 +147,7 @@ def _items(entry: JsonObject) -> Iterator[Item]:
     facts += [("debugging", text) for text in entry.get("lessons", ())]
     for kind, written in facts:
         text = _claim_text(written)
-        words = frozenset(prose.words(text))
+        words = prose.content(text)
         if not text or any(jaccard(words, other) >= prose.SAME for other in seen):
             continue
         seen.append(words)
@@ -218,7 +218,7 @@ def _project_article(entry: JsonObject, wiki: Wiki, drafts: dict[str, Draft]) ->
     text = _claim_text(text)
     if not text:
         return
-    item = _item(entry, "session", text, frozenset(prose.words(text)))
+    item = _item(entry, "session", text, prose.content(text))
     _shelf(entry["project"], "", wiki, drafts).items.append(item)
 
 
@@ -328,7 +328,7 @@ def _write(draft: Draft, drafts: dict[str, Draft], wiki: Wiki) -> JsonObject:
 
 def _claims(draft: Draft) -> list[JsonObject]:
     """The items as claims, oldest first, the same words once; what the article says already is left out."""
-    said = [(claim["text"], frozenset(prose.words(claim["text"]))) for claim in draft.known.get("claims", ())]
+    said = [(claim["text"], prose.content(claim["text"])) for claim in draft.known.get("claims", ())]
     old = {text for text, _ in said}
     claims: dict[str, JsonObject] = {}
     for item in sorted(draft.items, key=lambda item: item.day):
