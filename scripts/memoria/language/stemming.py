@@ -19,6 +19,8 @@ def singular(word: str) -> str:
     """
     if len(word) > 4 and word.endswith("ies"):
         return word[:-3] + "y"
+    if word.endswith(("sses", "shes")):
+        return word[:-2]
     if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
         return word[:-1]
     return word

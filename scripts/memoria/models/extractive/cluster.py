@@ -38,7 +38,7 @@ _CHANGE = re.compile(
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"\d[\d.,:]*")
-_ENDED = "In the end: "  # what the note of `extract` puts before how a session ended
+_ENDED = "In the end: "  # what the note of `summarize` puts before how a session ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +209,7 @@ def _shelf(project: str, shelf: str, wiki: Wiki, drafts: dict[str, Draft]) -> Dr
 def _project_article(entry: JsonObject, wiki: Wiki, drafts: dict[str, Draft]) -> None:
     """One claim an entry in its project's article: what was worked on, and how it stands."""
     asked, ended, outcome = entry.get("context", "").partition(_ENDED)
-    if ended:  # as ``extract`` writes it: the title stands for what was asked
+    if ended:  # as ``summarize`` writes it: the title stands for what was asked
         title = entry["title"].removesuffix("…")
         text = outcome if outcome.startswith(title) else f"{entry['title']} → {outcome}"
     else:
