@@ -45,21 +45,21 @@ def main() -> int:
     parser.add_argument("--each", type=int, default=60)
     args = parser.parse_args()
     chance = random.Random(7)
-    sessions = retrieval._read(args.questions / "corpus.jsonl")
+    sessions = retrieval.read(args.questions / "corpus.jsonl")
     names = sorted({session["collection"] for session in sessions})
-    queries = retrieval._read(args.questions / "queries.jsonl")
+    queries = retrieval.read(args.questions / "queries.jsonl")
     asked = [
         query
         for name in names
         for query in chance.sample([each for each in queries if each["collection"] == name], args.each)
     ]
-    padding = [query["query"] for query in retrieval._read(args.padding / "queries.jsonl")]
+    padding = [query["query"] for query in retrieval.read(args.padding / "queries.jsonl")]
     with tempfile.TemporaryDirectory() as scratch, ExitStack() as stack:
         finders: dict[str, reader.Finder] = {}
         for name in names:
             index = stack.enter_context(Index(Path(scratch, f"{name}.db")))
             own = (session for session in sessions if session["collection"] == name)
-            index.add(replace(retrieval._document(session), kind="entry") for session in own)
+            index.add(replace(retrieval.document(session), kind="entry") for session in own)
             finders[name] = index.finder
         strangers = dict(zip(names, [*names[1:], names[0]], strict=True))
         for joined in JOINTS:

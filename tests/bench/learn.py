@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from memoria.base.settings import Settings
-from memoria.facts import cues
+from memoria.facts import local_judge
 from memoria.facts.fact import Fact, Stamp
 from memoria.ground.errors import ModelUnavailableError
 from memoria.learning import judge as judging
@@ -161,7 +161,7 @@ def _claim(kind: str, content: str, quote: str, origin: str) -> dict[str, Any]:
 
 def by_patterns(case: Case) -> tuple[Fact, ...]:
     """What the patterns make of a case."""
-    return cues.judge([case.exchange], STAMP).facts
+    return local_judge.judge([case.exchange], STAMP).facts
 
 
 def by_chain(case: Case) -> tuple[Fact, ...]:
@@ -219,7 +219,7 @@ def free_turns(folder: Path, every: int, stop: int = Settings.load({}).flush_tur
         done: set[str] = set()
         begin = 0
         for end in range(1, len(exchanges) + 1):
-            seen = cues.notice(exchanges[end - 1].material())
+            seen = local_judge.notice(exchanges[end - 1].material())
             counts.turns += 1
             counts.trivial += seen.trivial
             counts.flagged += seen.flagged
@@ -255,7 +255,7 @@ def flags(name: str, known: list[Case]) -> None:
         ("with", [case for case in known if case.expected]),
         ("without", [case for case in known if not case.expected]),
     ):
-        flagged = sum(cues.notice(case.exchange).flagged for case in chosen)
+        flagged = sum(local_judge.notice(case.exchange).flagged for case in chosen)
         print(f"local check, {name}: {flagged}/{len(chosen)} exchanges {which} a fact get a call of their own")
 
 

@@ -32,7 +32,7 @@ def main() -> int:
         print("the extra memoria[semantic] is not installed: only the words are measured")
     _measure("the notes alone", [])
     for folder in map(Path, sys.argv[1:]):
-        sessions = [retrieval._document(session) for session in retrieval._read(folder / "corpus.jsonl")]
+        sessions = [retrieval.document(session) for session in retrieval.read(folder / "corpus.jsonl")]
         _measure(f"among {len(sessions)} sessions of {folder.name}", sessions)
         turns = list(_turns(sessions))
         _measure(f"among {len(turns)} turns of {folder.name}", turns)

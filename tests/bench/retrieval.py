@@ -25,7 +25,7 @@ from typing import Any
 from memoria.indexing import meaning
 from memoria.indexing.documents import Document, Passage
 from memoria.indexing.index import Index
-from memoria.search.tokens import STOP_WORDS
+from memoria.language.stop_words import FUNCTION_WORDS
 
 JsonObject = dict[str, Any]
 Search = Callable[[str, str], list[str]]
@@ -39,9 +39,9 @@ def main() -> int:
     for folder in parser.parse_args().folders:
         print(f"{folder.name}: unit = session, scope = the query's own collection")
         print(f"{'':10}     n  any@1  any@5 any@10 frac@10    MRR  p50 ms  p95 ms")
-        sessions, queries = _read(folder / "corpus.jsonl"), _read(folder / "queries.jsonl")
+        sessions, queries = read(folder / "corpus.jsonl"), read(folder / "queries.jsonl")
         with tempfile.TemporaryDirectory() as scratch, Index(Path(scratch, "index.db")) as index:
-            index.add(map(_document, sessions))
+            index.add(map(document, sessions))
             _measure("memoria", queries, _memoria(index))
             if meaning.files():
                 _measure("+ semantic", queries, _semantic(index))
@@ -49,12 +49,14 @@ def main() -> int:
     return 0
 
 
-def _read(path: Path) -> list[JsonObject]:
+def read(path: Path) -> list[JsonObject]:
+    """The objects of a file, one a line."""
     with path.open(encoding="utf-8") as file:
         return [json.loads(line) for line in file]
 
 
-def _document(session: JsonObject) -> Document:
+def document(session: JsonObject) -> Document:
+    """A session as the index takes it."""
     human = {turn["speaker"] for turn in session["turns"]} - {"user", "assistant"}
     passages = tuple(
         Passage(turn["text"], label=turn["speaker"] if human else "", own=turn["speaker"] == "user")
@@ -117,7 +119,7 @@ def _plain(sessions: Sequence[JsonObject]) -> Search:
 
 def _plain_words(text: str) -> Iterator[str]:
     for word in "".join(c.lower() if c.isalnum() else " " for c in text).split():
-        if word not in STOP_WORDS:
+        if word not in FUNCTION_WORDS:
             yield word
 
 

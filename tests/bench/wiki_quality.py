@@ -25,9 +25,10 @@ sys.path.extend(str(Path(__file__).resolve().parents[1] / part) for part in ("."
 from memoria.daily.day_text import DayText, render
 from memoria.daily.entry import Entry, Learned
 from memoria.ground import markdown
+from memoria.language.words import words
 from memoria.models.extractive import cluster, summarize
 from memoria.transcripts.turn import Reader, exchanges, split
-from memoria.wiki.article import Article, words
+from memoria.wiki.article import Article
 from wiki_home import WikiHome
 
 SHARED = Path(os.environ.get("MEMORIA_SHARED") or Path(__file__).parents[3] / "shared")

@@ -30,7 +30,7 @@ from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.indexing import sources
 from memoria.indexing.index import Index
-from memoria.recall.shown_notes import Note, ShownNotes
+from memoria.recall.shown_notes import ShownNotes
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn import Reader
 from memoria.wiki.folder import Wiki
@@ -125,7 +125,8 @@ def _caches(home: Home) -> None:
     DailyLog.of(home.paths).refresh(ledger)
     ledger.mark_compiled(["01aa", "01bb"])
     ledger.note("refused", "01aa", f"not in the source: {SECRET}")
-    ShownNotes(home.paths.hints, "s9").add([Note("daily/x.md", ["quaggasoft_key"])])
+    ShownNotes(home.paths.hints, "s9").add(["knowledge/concepts/quaggasoft-key.md"])
+    Path(home.paths.state, "recall.db").write_text("knowledge/concepts/quaggasoft-key.md")  # of version 0.1.0
     with Index(home.paths.index) as index:
         sources.refresh(index, home.paths)
         with Keeper.at(home) as keeper:

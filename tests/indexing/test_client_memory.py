@@ -207,5 +207,5 @@ def test_a_model_finds_it_and_is_told_where_it_lies(client: Client, home: Home) 
 async def asked(client: Client, home: Home, given: dict[str, object]) -> str:
     own = project.of(str(client.work))
     async with await WorkingMemory.for_session("s2", store=open_store(home.settings, home.paths)) as memory:
-        toolbox = Toolbox(memory, Library(home.paths), IndexSearch(home, own, "s2"))
+        toolbox = Toolbox(memory, Library(home.paths), IndexSearch(home, own))
         return await next(tool for tool in toolbox.tools() if tool.name == "search").run(given)

@@ -188,21 +188,13 @@ def test_the_users_own_words_rank_above_the_same_words_of_others() -> None:
         assert keys(index, "deploy fridays")[0] == "archive/b"
 
 
-def test_use_importance_recency_and_the_preferred_project_lift_a_document() -> None:
+def test_importance_recency_and_the_preferred_project_lift_a_document() -> None:
     same = "the cache is warmed at start"
-    for better in ({"project": "mine"}, {"importance": 1.0}, {"date": "2026-11-20"}, {"uses": 3}):
+    for better in ({"project": "mine"}, {"importance": 1.0}, {"date": "2026-11-20"}):
         with Index(":memory:") as index:
             plain = {"date": "2026-01-01"}
             index.add([note("a", same, **plain), note("b", same, **(plain | better)), note("c", same, **plain)])
             assert keys(index, "cache warmed", prefer="mine")[0] == "knowledge/concepts/b.md", better
-
-
-def test_counted_uses_outlive_a_change_of_nothing_else() -> None:
-    with Index(":memory:") as index:
-        index.add([note("a", "warm cache"), note("b", "warm cache")])
-        index.set_uses({"knowledge/concepts/b.md": 1})
-        index.add([note("a", "warm cache"), note("b", "warm cache")])
-        assert keys(index, "warm cache")[0] == "knowledge/concepts/b.md"
 
 
 def test_a_superseded_fact_leads_to_its_successor() -> None:

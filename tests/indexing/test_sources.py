@@ -17,8 +17,6 @@ from memoria.ground import files
 from memoria.ground.clock import Zone
 from memoria.indexing import sources
 from memoria.indexing.index import Index
-from memoria.indexing.tally import Tally
-from memoria.recall import shown_notes
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn import Turn
 
@@ -100,7 +98,6 @@ def test_turns_that_cannot_be_read_are_left_out(world: Paths) -> None:
 
 def test_an_index_made_anew_holds_the_same(world: Paths) -> None:
     archive(world).keep("abcdefgh", date(2026, 11, 20), turns("I love pangolins"))
-    Tally.of(world).opened("s", ["archive/abcdefgh"])
     with Index(world.index) as index:
         sources.refresh(index, world)
         count, (before,) = len(index), index.search("pangolins")
@@ -150,26 +147,3 @@ def test_a_projects_page_begins_with_the_articles_nearest_to_what_it_did_last(wo
     assert own.index("concepts/ports") < own.index("concepts/bread")
     everywhere = page_of(world, "global")
     assert everywhere.index("concepts/bread") < everywhere.index("concepts/ports")
-
-
-def test_the_page_stays_the_same_while_knowledge_does_whatever_was_used(world: Paths) -> None:
-    for name in ("one", "two", "three"):
-        article(world, name, "Which port the listener takes.", "2026-11-01")
-    before = page_of(world, "shop-000001")
-    for session in range(9):
-        Tally.of(world).opened(f"s{session}", ["knowledge/concepts/two.md"])
-    assert page_of(world, "shop-000001") == before
-
-
-def test_what_is_gone_is_forgotten_where_it_was_counted_and_shown(world: Paths) -> None:
-    article(world, "ports", "Which port the listener takes.", "2026-11-01")
-    Tally.of(world).opened("s", ["knowledge/concepts/ports.md", "knowledge/concepts/pangolin-affair.md"])
-    shown_notes.ShownNotes(world.hints, "s").add(
-        [shown_notes.Note("knowledge/concepts/pangolin-affair.md", ["pangolin_affair"])]
-    )
-    with Index(world.index) as index:
-        sources.refresh(index, world)
-        sources.forget_gone(index, world)
-    assert [count.key for count in Tally.of(world).counts()] == ["knowledge/concepts/ports.md"]
-    left = [path for path in Path(world.state).rglob("*") if path.is_file() and b"pangolin" in path.read_bytes()]
-    assert left == []

@@ -11,7 +11,7 @@ import pytest
 
 from facts import MONDAY, SHOP, a_fact, exchange, keeper
 from memoria.daily.ledger import Ledger
-from memoria.facts import already_saved, cues
+from memoria.facts import already_saved, local_judge
 from memoria.facts.keeper import Keeper
 from memoria.ground.errors import BadAnswerError, MemoryStoreError, ModelUnavailableError
 from memoria.ground.home import Home
@@ -499,4 +499,4 @@ def test_patterns_would_rather_miss_than_invent(half: str, precision: float, rec
     ],
 )
 def test_what_is_no_rule_is_not_taken_for_one(user: str) -> None:
-    assert cues.claims([exchange(1, user).material()]) == []
+    assert local_judge.claims([exchange(1, user).material()]) == []

@@ -243,22 +243,12 @@ def test_the_hook_ends_well_and_silent_on_anything(world: Paths, payload: bytes)
     assert (run.returncode, run.stdout, run.stderr) == (0, b"", b"")
 
 
-def test_names_that_the_prompt_does_not_hold_betray_the_notes_use(world: Paths) -> None:
-    text = "The flush race: hold `worker.lock` in flush_session() before the worker lock, see scripts/memoria/flush.py."
-    remember(world, note(text=text))
-    ask(world, PROMPT + " it is in flush_session")
-    (given,) = shown_notes.ShownNotes(world.hints, "s1").notes()
-    assert given.marks == ["worker.lock", "scripts/memoria/flush.py"]
-    assert given.at > 0
-
-
 def test_a_torn_line_in_the_sessions_file_is_skipped(world: Paths) -> None:
     given = shown_notes.ShownNotes(world.hints, "s1")
-    given.add([shown_notes.Note("a", ["x_y"])])
+    given.add(["a"])
     with Path(given.path).open("ab") as file:
-        file.write(b'{"at": 1, "key": "b", "ma\n[1]\n{"at": "x", "key": "c", "marks": []}\n')
+        file.write(b'{"key": "b", "ma\n[1]\n{"at": 1, "key": "c", "marks": []}\n')  # the last as version 0.1.0 wrote it
     assert given.keys() == {"a", "c"}
-    assert [one.key for one in given.notes()] == ["a"]
 
 
 # -- the fence

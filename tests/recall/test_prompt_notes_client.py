@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,9 +21,7 @@ from memoria.facts.keeper import Keeper
 from memoria.ground.clock import Zone
 from memoria.indexing import sources
 from memoria.indexing.index import Index
-from memoria.indexing.tally import Tally
 from memoria.recall import shown_notes
-from memoria.search import reader
 from memoria.transcripts.turn import Reader
 from messages_api import MessagesApi
 from places import ROOT
@@ -209,57 +205,3 @@ def test_the_setting_switches_the_notes_off(world: World) -> None:
     session = world.session(PROMPT)
     assert [run.stdout for run in session.hooks if run.event == "UserPromptSubmit"] == [""]
     assert "may fit this prompt" not in world.said()
-
-
-def test_what_was_found_and_opened_by_the_model_is_counted_and_shown(world: World, tmp_path: Path) -> None:
-    """By the MCP server that the client started, for the session whose prompt was given the note."""
-    world.remember(
-        "knowledge/concepts/worker-lock.md", "# Worker lock\n\nFlush race, worker lock: see `flush_session()`.\n"
-    )
-    world.prepare()
-    steps = [("search", {"query": "worker lock"}), ("read", {"path": "concepts/worker-lock"})]
-
-    def model(body: dict[str, Any]) -> str | list[dict[str, Any]]:
-        if not steps or not body.get("tools"):
-            return "The answer is in `flush_session()`."
-        name, given = steps.pop(0)
-        return [{"type": "tool_use", "id": f"toolu_{name}", "name": f"mcp__memoria__{name}", "input": given}]
-
-    world.api.answer = model
-    config = tmp_path / "mcp.json"
-    server = {"command": sys.executable, "args": ["-m", "memoria", "mcp"], "env": {"MEMORIA_HOME": world.paths.home}}
-    config.write_text(json.dumps({"mcpServers": {"memoria": server}}))
-    own = ("--mcp-config", str(config), "--strict-mcp-config", "--allowedTools", "mcp__memoria")
-    with Session(world.env, world.work, "--plugin-dir", str(ROOT), *own) as session:
-        session.ask(PROMPT)
-        session.settle()
-        session.end()
-    assert steps == []
-    memoria = [sys.executable, "-m", "memoria"]
-    env = {**world.env, "MEMORIA_MODEL": "offline"}
-    subprocess.run([*memoria, "flush", "--now"], env=env, check=True, capture_output=True, timeout=60)
-    (count,) = (each for each in Tally.of(world.paths).counts() if each.key == "knowledge/concepts/worker-lock.md")
-    assert (count.shown, count.found, count.opened, count.used, count.helped) == (1, 1, 1, 1, 1), "one session, one row"
-    shows = subprocess.run([*memoria, "status", "--recall"], env=env, check=True, capture_output=True, timeout=60)
-    said = shows.stdout.decode()
-    assert re.search(r"^shown +1 times", said, re.MULTILINE)
-    assert re.search(r"^used +1 times", said, re.MULTILINE)
-    assert re.search(r"^opened +1 times; found by a search [1-9]", said, re.MULTILINE)
-    assert re.search(r"^rising +knowledge/concepts/worker-lock.md: shown 1, opened 1, used 1$", said, re.MULTILINE)
-
-
-def test_a_note_whose_name_the_answer_says_is_counted_as_used(world: World) -> None:
-    """The whole way: hook, client, transcript, spool, worker; the same words in the prompt would prove nothing."""
-    text = "# Worker lock\n\nFlush race, worker lock: lose the flush race in `flush_session()`, lose the worker lock.\n"
-    world.remember("knowledge/concepts/worker-lock.md", text)
-    world.prepare()
-    world.api.answer = lambda _: "Look into `flush_session()`."
-    world.session(PROMPT)
-    worker = [sys.executable, "-m", "memoria", "flush", "--now"]
-    env = {**world.env, "MEMORIA_MODEL": "offline"}
-    subprocess.run(worker, env=env, check=True, capture_output=True, timeout=60)
-    (count,) = Tally.of(world.paths).counts()
-    assert (count.key, count.shown, count.used) == ("knowledge/concepts/worker-lock.md", 1, 1)
-    with reader.Finder(world.paths.index) as finder:
-        uses = finder._db.execute("SELECT uses FROM documents WHERE key = ?", (count.key,)).fetchone()
-    assert uses == (1,)

@@ -42,8 +42,7 @@ class Paths:
         self.index = join(state, "index.db")
         self.facts = join(state, "learned.db")
         self.working = join(state, "working.db")
-        self.old_article_cache = join(state, "roster.db")
-        self.recall = join(state, "recall.db")
+        self.outdated = (join(state, "roster.db"), join(state, "recall.db"))  # of 0.1.0, and deleted
         # what sessions are told
         self.page = join(state, "page")
         self.short_page = join(self.page, "short")

@@ -51,7 +51,6 @@ May be deleted, at a small price.
   cursors/             how far each transcript has been copied, and what was said while memoria was off; without
                        them transcripts are read again, and what was said while it was off is kept
   learned.db           the learned facts, read back from the daily logs; what was judged is judged again
-  recall.db            which notes were of use; the counts begin anew
   undo/                what the wiki was before the last compiles; without it `memoria undo` has nothing
   told.json            what the user was told already, so that it is not said twice
   notice               what the next session's start tells the user

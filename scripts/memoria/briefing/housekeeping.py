@@ -25,6 +25,7 @@ from memoria.ground.home import Home
 log = logging.getLogger(__name__)
 
 PAGES_DUE = "pages_due"  # in the ledger: whether entries stand that the prepared pages may not show
+MAX_SHOWN_S = 30 * 24 * 3600  # files of what sessions were shown go after that
 STALE_TMP_S = 24 * 3600  # a hook writes its job within milliseconds; what is this old belongs to one that died
 
 
@@ -49,8 +50,22 @@ def clean(paths: Paths) -> None:
                     path.unlink()
             except FileNotFoundError:  # the hook has just moved it
                 continue
-    for path in Path(paths.state).glob(f"{Path(paths.old_article_cache).name}*"):
-        path.unlink(missing_ok=True)
+    remove_shown_notes(paths)
+    remove_outdated(paths)
+
+
+def remove_shown_notes(paths: Paths) -> None:
+    """Remove what is written down of the notes that sessions long over were shown."""
+    for path in Path(paths.hints).glob("*"):
+        if time.time() - path.stat().st_mtime > MAX_SHOWN_S:
+            path.unlink(missing_ok=True)
+
+
+def remove_outdated(paths: Paths) -> None:
+    """Remove the files that only an earlier version used."""
+    for name in paths.outdated:
+        for path in Path(paths.state).glob(f"{Path(name).name}*"):
+            path.unlink(missing_ok=True)
 
 
 def rotate(home: Home) -> None:

@@ -161,7 +161,7 @@ def _nearest(index: Index, words: Iterable[str], project: str) -> list[str]:
 
     How often a note helped does not count here: the page is to stay the same, byte for byte, while knowledge does.
     """
-    hits = index.search(" ".join(words), limit=NEAREST, prefer=project, kinds=("article",), by_use=False)
+    hits = index.search(" ".join(words), limit=NEAREST, prefer=project, kinds=("article",))
     return [hit.path.removeprefix("knowledge/").removesuffix(".md") for hit in hits]
 
 

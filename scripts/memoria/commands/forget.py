@@ -17,6 +17,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
+from memoria.briefing import housekeeping
 from memoria.briefing.page import Pages
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import DayText, tombstone
@@ -197,12 +198,12 @@ def _buried(text: str, ids: Collection[str]) -> str:
 
 def _caches(home: Home, ledger: Ledger) -> None:
     """Made anew from what is left, so that nothing has to be looked for in them."""
-    for name in (home.paths.index, home.paths.old_article_cache):  # the second is a cache of 0.1.0
+    for name in (home.paths.index, *home.paths.outdated):
         for path in Path(home.paths.state).glob(f"{Path(name).name}*"):  # also what was set aside, and SQLite's own
             path.unlink()
+    housekeeping.remove_outdated(home.paths)
     with Index(home.paths.index) as index:
         sources.refresh(index, home.paths)
-        sources.forget_gone(index, home.paths)
         # Prepared pages, what sessions were shown (costs a repetition), where they stand (written anew after a turn).
         for folder, pattern in ((home.paths.page, "**/*"), (home.paths.hints, "*"), (home.paths.where, "*.md")):
             for path in Path(folder).glob(pattern):

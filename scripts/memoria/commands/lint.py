@@ -22,10 +22,11 @@ from memoria.ground import clock, locks, printable
 from memoria.ground.errors import ModelError
 from memoria.ground.home import Home
 from memoria.ground.markdown import Link
+from memoria.language.words import words
 from memoria.models import tasks
 from memoria.models.metered import Metered
 from memoria.wiki import evidence, minhash
-from memoria.wiki.article import KEY_POINTS, RELATED, Article, Claim, words
+from memoria.wiki.article import KEY_POINTS, RELATED, Article, Claim
 from memoria.wiki.folder import slugify
 from memoria.wiki.snapshot import Snapshot
 from memoria.wiki.transaction import ChangedError, Transactions, digest

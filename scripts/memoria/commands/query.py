@@ -22,12 +22,13 @@ from memoria.ground.errors import ExpectedError, ModelError
 from memoria.ground.home import Home
 from memoria.indexing import meaning, sources
 from memoria.indexing.index import Index
+from memoria.language.words import words
 from memoria.models import tasks
 from memoria.models.metered import Metered
 from memoria.models.protocol import JsonObject
 from memoria.search.hit import Hit
 from memoria.wiki import evidence, index_page
-from memoria.wiki.article import Article, Claim, words
+from memoria.wiki.article import Article, Claim
 from memoria.wiki.article_cache import Row
 from memoria.wiki.folder import INDEX, LOG, Wiki, slugify
 from memoria.wiki.links import LinkTargets

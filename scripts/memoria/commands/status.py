@@ -10,7 +10,7 @@ import json
 from collections import defaultdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from memoria.capture.spool import Spool
 from memoria.daily.ledger import JUDGING, Call, Ledger
@@ -20,28 +20,24 @@ from memoria.ground.usage import Usage
 from memoria.models import budget
 from memoria.wiki.folder import Wiki
 
-if TYPE_CHECKING:
-    from memoria.indexing.tally import Count
-
 DAYS = 7  # of calls and costs that are shown
 COST_DAYS = 31  # of costs by project
-ROWS = 10  # of the notes that rise, of those that sink, and of single calls
+ROWS = 10  # of single calls
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What the command line takes."""
     parser.add_argument("--json", action="store_true", help="the same as one JSON object")
     parser.add_argument("--costs", action="store_true", help="instead: what calls cost by day, project and model")
-    parser.add_argument("--recall", action="store_true", help="instead: which notes were shown, opened and of use")
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
     """Print how things stand; 0 always, a person judges."""
-    facts = recall(home) if args.recall else costs(home) if args.costs else gather(home)
+    facts = costs(home) if args.costs else gather(home)
     if args.json:
         print(json.dumps(facts, indent=2, ensure_ascii=False))
     else:
-        lines = _recall_lines if args.recall else _cost_lines if args.costs else _lines
+        lines = _cost_lines if args.costs else _lines
         print("\n".join(lines(facts, home.zone)))
     return 0
 
@@ -99,41 +95,6 @@ def _taken(row: dict[str, Any]) -> str:
     return (
         f"{row['input_tokens']:,} tokens in, {row['output_tokens']:,} out, ${row['cost_usd']:.4f}, {row['seconds']} s"
     )
-
-
-def recall(home: Home) -> dict[str, Any]:
-    """Which notes were shown beside prompts, found, opened and used, in numbers of sessions; JSON-able."""
-    from memoria.indexing.tally import Tally  # noqa: PLC0415 (only for this)
-
-    counts = Tally.of(home.paths).counts()
-    ways = ("shown", "telling", "found", "opened", "used")
-    return {
-        "hints": home.settings.hints,
-        "notes": len(counts),
-        **{way: sum(getattr(count, way) for count in counts) for way in ways},
-        "rising": [_counted(count) for count in counts if count.uses > 0][:ROWS],
-        "sinking": [_counted(count) for count in reversed(counts) if count.uses < 0][:ROWS],
-    }
-
-
-def _counted(count: Count) -> dict[str, Any]:
-    return {"key": count.key, "uses": count.uses, "shown": count.shown, "opened": count.opened, "used": count.used}
-
-
-def _recall_lines(facts: dict[str, Any], _zone: clock.Zone) -> list[str]:
-    rows = [
-        f"hints      {'on' if facts['hints'] else 'off'}",
-        f"shown      {facts['shown']} times ({facts['notes']} notes in all), of which {facts['telling']} hold names by "
-        "which use can be told",
-        f"used       {facts['used']} times an answer said such a name that the prompt did not",
-        f"opened     {facts['opened']} times; found by a search {facts['found']} times",
-    ]
-    for name in ("rising", "sinking"):
-        rows += [
-            f"{name:<9}  {row['key']}: shown {row['shown']}, opened {row['opened']}, used {row['used']}"
-            for row in facts[name]
-        ]
-    return rows
 
 
 def gather(home: Home) -> dict[str, Any]:

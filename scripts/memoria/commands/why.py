@@ -19,9 +19,11 @@ from memoria.daily.entry import Entry
 from memoria.ground import printable
 from memoria.ground.errors import ArchiveError, ExpectedError
 from memoria.ground.home import Home
+from memoria.language.similarity import coverage
+from memoria.language.words import words
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn import Reader, Turn
-from memoria.wiki.article import Article, Claim, words
+from memoria.wiki.article import Article, Claim
 from memoria.wiki.folder import Wiki
 from memoria.wiki.links import LinkTargets
 
@@ -80,10 +82,7 @@ def _meant(asked: str, articles: Sequence[Article], targets: LinkTargets) -> lis
         return [(article, claim) for article in named for claim in article.claims]
     wanted = set(words(asked))
     scored = [
-        (len(wanted.intersection(words(claim.text))) / len(wanted), article, claim)
-        for article in articles
-        for claim in article.claims
-        if wanted
+        (coverage(wanted, set(words(claim.text))), article, claim) for article in articles for claim in article.claims
     ]
     best = sorted((row for row in scored if row[0] >= 0.5), key=lambda row: -row[0])
     return [(article, claim) for share, article, claim in best[:MAX_CLAIMS] if share >= best[0][0] * 0.8]

@@ -1,7 +1,7 @@
 """Memory: the facts learned from turns, one line each in a daily log and one row each in a store made from those lines.
 
 - ``event``: what a fact is, and the check that everything a model claims must pass
-- ``likeness``: when two sentences say the same, the opposite, or something else
+- ``local_judge``: what can be told of an exchange without asking a model
 - ``lines``: a fact's form in a daily log; finding, adding and changing such lines (the truth)
 - ``store``: ``learned.db``, made from the lines: search, duplicates, successors, what has been judged
 - ``outbox``: work that must not be forgotten, as files: facts on their way to the log, changes on their way to a server

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from memoria.facts import similarity
 from memoria.facts.fact import Fact
+from memoria.language import statements
 
 COVERED: Final = 0.6  # share of a fact's words that one saved statement must hold
 
@@ -16,11 +16,11 @@ _STATEMENT = re.compile(r"(?<=[.!?])\s+|\n+|\\n")
 
 def holds(texts: Iterable[str], fact: Fact) -> bool:
     """Whether one saved statement says what the fact says."""
-    claims = [similarity.words(fact.content), similarity.words(fact.quote)]
+    claims = [statements.words(fact.content), statements.words(fact.quote)]
     for text in texts:
         for statement in _STATEMENT.split(text):
-            told = similarity.words(statement)
-            if any(claim.stems and similarity.covered(claim, told) >= COVERED for claim in claims):
+            told = statements.words(statement)
+            if any(claim.stems and statements.covered(claim, told) >= COVERED for claim in claims):
                 return True
     return False
 
@@ -47,10 +47,10 @@ def sort(
 
 def without_repeats(facts: Iterable[Fact]) -> list[Fact]:
     """Return the facts without those that say again what one before them says."""
-    unlike: dict[Fact, similarity.Words] = {}
+    unlike: dict[Fact, statements.Words] = {}
     for fact in facts:
-        words = similarity.words(fact.content)
-        if not any(similarity.same(words, known) for known in unlike.values()):
+        words = statements.words(fact.content)
+        if not any(statements.same(words, known) for known in unlike.values()):
             unlike[fact] = words
     return list(unlike)
 

@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Final
 
 from memoria.base.paths import Paths
-from memoria.facts import similarity
 from memoria.facts.fact import GLOBAL, Fact
 from memoria.facts.lines import Lines
 from memoria.ground import database
 from memoria.ground.errors import MemoryStoreError
+from memoria.language import statements
 
 log = logging.getLogger(__name__)
 
@@ -119,7 +119,7 @@ class Store:
         cursor = self.db.execute(
             "INSERT INTO facts (id, day, kind, time, ended, successor, body) VALUES (?, ?, ?, ?, ?, ?, ?)", row
         )
-        stems = " ".join(sorted(similarity.words(fact.content).stems))
+        stems = " ".join(sorted(statements.words(fact.content).stems))
         texts = (fact.content, " ".join(fact.keywords), " ".join(fact.tags), stems)
         self.db.execute(
             "INSERT INTO words (rowid, content, keywords, tags, stems) VALUES (?, ?, ?, ?, ?)",
@@ -180,32 +180,32 @@ class Store:
 
     def twin(self, fact: Fact) -> Fact | None:
         """A live fact that says the same, the most alike; never the very same id."""
-        told = similarity.words(fact.content)
-        pairs = [(other, similarity.words(other.content)) for other in self._candidates(fact.content, live=True)]
+        told = statements.words(fact.content)
+        pairs = [(other, statements.words(other.content)) for other in self._candidates(fact.content, live=True)]
         alike = [
-            (similarity.likeness(told, words), other)
+            (statements.likeness(told, words), other)
             for other, words in pairs
-            if other.id != fact.id and similarity.same(told, words)
+            if other.id != fact.id and statements.same(told, words)
         ]
         return max(alike, key=lambda pair: pair[0])[1] if alike else None
 
     def rivals(self, fact: Fact) -> list[Fact]:
         """Live facts of the same projects, or global, about the same thing that say the opposite or another number."""
-        told = similarity.words(fact.content)
+        told = statements.words(fact.content)
         places = {*fact.projects, GLOBAL}
         return [
             other
             for other in self._candidates(fact.content, live=True)
             if other.id != fact.id
             and places.intersection(other.projects)
-            and similarity.opposed(told, similarity.words(other.content))
+            and statements.opposed(told, statements.words(other.content))
         ]
 
-    def nearest(self, text: str, places: Iterable[str], floor: float = similarity.TOPIC) -> Fact | None:
+    def nearest(self, text: str, places: Iterable[str], floor: float = statements.TOPIC) -> Fact | None:
         """The live fact of these projects whose words are most like ``text``'s; None below ``floor``."""
-        told = similarity.words(text)
+        told = statements.words(text)
         near = [
-            (similarity.likeness(told, similarity.words(other.content)), other)
+            (statements.likeness(told, statements.words(other.content)), other)
             for other in self._candidates(text, live=True)
             if {*places, GLOBAL}.intersection(other.projects)
         ]
@@ -213,7 +213,7 @@ class Store:
         return best[1] if best and best[0] >= floor else None
 
     def _candidates(self, text: str, *, live: bool, limit: int = _CANDIDATES) -> list[Fact]:
-        terms = sorted(similarity.words(text).stems | set(text.casefold().split()))
+        terms = sorted(statements.words(text).stems | set(text.casefold().split()))
         quoted = " OR ".join('"' + term.replace('"', '""') + '"' for term in terms[:60] if any(map(str.isalnum, term)))
         if not quoted:
             return []

@@ -23,7 +23,6 @@ from memoria.facts import lines
 from memoria.facts.fact import Fact
 from memoria.ground import clock
 from memoria.ground.home import Home
-from memoria.indexing import tally
 from memoria.learning.learner import Findings, Learner
 from memoria.learning.session import Session
 from memoria.models import tasks
@@ -53,7 +52,6 @@ class Writer:
             return ""
         stretch = stretch.cleaned(self.archive.redactor.redact)
         prompt = tasks.flush({"project": session.name, "exchanges": stretch.material()})
-        tally.count(self.home.paths, session.id, stretch.exchanges)
         completion = self.model.complete(prompt, session.project)
         failpoints.reached("flush.answered")
         moment = next((part.time for part in stretch.exchanges if part.time), None) or clock.now()

@@ -42,8 +42,8 @@ class Document:
     ``path`` is relative to the home with ``/`` (``knowledge/concepts/x.md``), that of a ``memory`` absolute; ``kind``
     is ``article``, ``entry``, ``fact``, ``turn`` (an archived session, its turns as passages) or ``memory``; ``anchor``
     is the block inside the path (``e-01k9x2``), empty for the whole file. ``date`` is ``YYYY-MM-DD`` or empty.
-    ``importance`` is 0 to 1. ``uses`` counts how often it helped. ``superseded_by`` is the key, or ``^`` and the
-    anchor, of the document to be shown in its stead.
+    ``importance`` is 0 to 1. ``superseded_by`` is the key, or ``^`` and the anchor, of the document to be shown in
+    its stead.
     """
 
     path: str
@@ -58,7 +58,6 @@ class Document:
     passages: tuple[Passage, ...] = ()
     date: str = ""
     importance: float = 0.5
-    uses: int = 0
     superseded_by: str = ""
 
     @property
@@ -68,7 +67,7 @@ class Document:
 
     @property
     def digest(self) -> str:
-        """Changes when anything changes but ``uses``, which is counted apart from the text."""
+        """Changes when anything changes."""
         content = (self.kind, self.session, self.project, self.title, self.aliases, self.tags, self.keywords, self.date)
         passages = tuple((passage.text, passage.label, passage.own) for passage in self.passages)
         whole = repr((content, passages, self.importance, self.superseded_by))

@@ -43,7 +43,7 @@ _SCHEMA = """
 CREATE TABLE documents (
     id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, source TEXT NOT NULL, path TEXT NOT NULL, kind TEXT NOT NULL,
     anchor TEXT NOT NULL, session TEXT NOT NULL, project TEXT NOT NULL, title TEXT NOT NULL, date TEXT NOT NULL,
-    names TEXT NOT NULL, importance REAL NOT NULL, uses INTEGER NOT NULL, superseded_by TEXT NOT NULL,
+    names TEXT NOT NULL, importance REAL NOT NULL, superseded_by TEXT NOT NULL,
     digest TEXT NOT NULL);
 CREATE INDEX documents_source ON documents (source);
 CREATE INDEX documents_date ON documents (date);
@@ -109,10 +109,6 @@ class Index:
         """How many documents can be found."""
         return int(self._db.execute("SELECT count(*) FROM documents").fetchone()[0])
 
-    def keys(self) -> set[str]:
-        """The keys of everything that can be found."""
-        return {key for (key,) in self._db.execute("SELECT key FROM documents")}
-
     def entries(self) -> dict[str, About]:
         """What is known of every daily entry, by its id."""
         rows = self._db.execute(
@@ -129,18 +125,6 @@ class Index:
         """Take documents out by key; returns how many were there."""
         with self._transaction():
             return sum(self._drop(key) for key in keys)
-
-    def set_uses(self, uses: Mapping[str, int]) -> int:
-        """Make these the counts of use, by key, and 0 that of every other document; returns how many changed."""
-
-        def write() -> int:
-            with self._transaction():
-                known = dict(self._db.execute("SELECT key, uses FROM documents WHERE uses <> 0").fetchall())
-                wanted = dict.fromkeys(known, 0) | dict(uses)
-                changed = [(count, key) for key, count in wanted.items() if count != known.get(key, 0)]
-                return self._db.executemany("UPDATE documents SET uses = ? WHERE key = ?", changed).rowcount
-
-        return max(0, self._guarded(write, 0))
 
     def sync(self, home: Path | str, more: Mapping[str, Stamped] | None = None) -> int:
         """Bring the index up to date with a home's markdown and ``more`` sources; returns how many documents changed.
@@ -169,11 +153,10 @@ class Index:
         project: str = "",
         prefer: str = "",
         kinds: Collection[str] = (),
-        by_use: bool = True,
     ) -> list[Hit]:
         """What ``Finder.search`` finds; nothing, and a line in the log, when the file cannot be read."""
         try:
-            return self.finder.search(query, limit=limit, project=project, prefer=prefer, kinds=kinds, by_use=by_use)
+            return self.finder.search(query, limit=limit, project=project, prefer=prefer, kinds=kinds)
         except reader.UnreadableError as error:
             log.warning("search: nothing was found because %s", error)
             return []
@@ -300,9 +283,9 @@ class Index:
             self._drop(document.key)
         names = json.dumps([*document.aliases, *document.tags, *document.keywords], ensure_ascii=False)
         place = (document.key, source, document.path, document.kind, document.anchor, document.session)
-        about = (document.project, document.title, document.date, names, document.importance, document.uses)
+        about = (document.project, document.title, document.date, names, document.importance)
         number: int = self._db.execute(  # type: ignore[assignment]  # an INSERT that did not raise has a row
-            "INSERT INTO documents VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO documents VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (*place, *about, document.superseded_by, digest),
         ).lastrowid
         first = (number << reader.SHIFT) + len(ranking.HEAD)

@@ -1,13 +1,12 @@
 """Feeds: bringing the search index up to date with everything a home can be asked about, in one way for all who ask.
 
-Beside the markdown, which the index reads itself: the archived turns of each entry, the client's own memory, and how
-often a note helped. Knows the archive, the client's memory and the tally; does not know who searches.
+Beside the markdown, which the index reads itself: the archived turns of each entry and the client's own memory. Knows
+the archive and the client's memory; does not know who searches.
 """
 
 from __future__ import annotations
 
 import logging
-import shutil
 from collections.abc import Iterable, Iterator
 from functools import partial
 
@@ -17,7 +16,6 @@ from memoria.indexing import documents
 from memoria.indexing.client_memory import ClientMemory
 from memoria.indexing.documents import Document
 from memoria.indexing.index import About, Index, Stamped
-from memoria.indexing.tally import Tally
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn import Turn
 
@@ -27,15 +25,7 @@ log = logging.getLogger(__name__)
 def refresh(index: Index, paths: Paths, *, anew: bool = False) -> int:
     """Bring the index up to date, or make it ``anew``; returns how many documents changed. Never raises over a file."""
     more = {**_archived(index, Archive.of(paths)), **ClientMemory.of(paths).sources()}
-    changed = index.rebuild(paths.home, more=more) if anew else index.sync(paths.home, more=more)
-    uses = {count.key: count.uses for count in Tally.of(paths).counts() if count.uses}
-    return changed + index.set_uses(uses)
-
-
-def forget_gone(index: Index, paths: Paths) -> None:
-    """Forget what sessions were shown (it holds names out of notes), and the counts of notes that are gone."""
-    shutil.rmtree(paths.hints, ignore_errors=True)
-    Tally.of(paths).retain(index.keys())
+    return index.rebuild(paths.home, more=more) if anew else index.sync(paths.home, more=more)
 
 
 def _archived(index: Index, archive: Archive) -> dict[str, Stamped]:

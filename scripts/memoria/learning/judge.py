@@ -1,7 +1,7 @@
 """Judge: ask a model which facts a few exchanges hold; keeps nothing.
 
-The judges are a chain: the model that the settings name, then those of ``learn_models``, then the patterns of ``cues``.
-Every answer passes the same check.
+The judges are a chain: the model that the settings name, then those of ``learn_models``, then
+``local_judge``. Every answer passes the same check.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Final
 
 from memoria.base.fence import fenced
 from memoria.daily.ledger import Ledger
-from memoria.facts import cues
 from memoria.facts import fact as facts
+from memoria.facts import local_judge
 from memoria.facts.fact import Checked, Fact, Material, Stamp
 from memoria.ground.errors import ModelError
 from memoria.ground.home import Home
@@ -73,7 +73,7 @@ def judge(materials: Sequence[JsonObject], stamp: Stamp, models: Sequence[Model]
             failure = failure or error
             continue
         return checked(completion.data["learned"], materials, stamp, completion.model, completion.usage)
-    return _judged(cues.judge(materials, stamp), "patterns", Usage(), failure)
+    return _judged(local_judge.judge(materials, stamp), "patterns", Usage(), failure)
 
 
 def checked(

@@ -18,9 +18,9 @@ from typing import Any, Final
 
 from memoria.base import exclude
 from memoria.daily.ledger import JUDGING, Ledger
-from memoria.facts import cues
-from memoria.facts.cues import Cues
+from memoria.facts import local_judge
 from memoria.facts.fact import MAX_FACTS
+from memoria.facts.local_judge import Cues
 from memoria.facts.store import Store
 from memoria.ground import backoff
 from memoria.ground.errors import BadAnswerError, OverBudgetError
@@ -67,7 +67,7 @@ def unjudged(parts: Iterable[Exchange], judged: Callable[[list[str]], set[str]])
     marked = [(part, _marks(part), said) for part, said in zip(spoken, before, strict=False) if part.texts("user")]
     done = judged([mark for _, marks, _ in marked for mark in marks])
     return [
-        Unit(exchange, marks, cues.notice(exchange.material()), said)
+        Unit(exchange, marks, local_judge.notice(exchange.material()), said)
         for exchange, marks, said in marked
         if not done.intersection(marks)
     ]

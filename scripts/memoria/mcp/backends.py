@@ -7,11 +7,9 @@ learned fact: redacted, checked as the assistant's own claim (never as the user'
 from __future__ import annotations
 
 import asyncio
-import re
 import sqlite3
 from collections.abc import Sequence
 
-from memoria.base.paths import Paths
 from memoria.base.project import Project
 from memoria.briefing.refresh import renew
 from memoria.facts.fact import Material, Stamp, check
@@ -21,8 +19,6 @@ from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.indexing import meaning, sources
 from memoria.indexing.index import Index
-from memoria.indexing.tally import Tally
-from memoria.mcp.pages import Library, Passage
 from memoria.mcp.tools import Found
 from memoria.redaction.redact import redact
 
@@ -30,10 +26,9 @@ from memoria.redaction.redact import redact
 class IndexSearch:
     """Search in the index, brought up to date first; this project's pages rank a little higher."""
 
-    def __init__(self, home: Home, project: Project, session: str = "") -> None:
+    def __init__(self, home: Home, project: Project) -> None:
         self.home = home
         self.project = project
-        self.session = session
 
     async def __call__(self, query: str, limit: int, kinds: Sequence[str]) -> list[Found]:
         """See ``mcp_tools.Search``."""
@@ -46,24 +41,7 @@ class IndexSearch:
                 hits = meaning.search(index, query, limit=limit, prefer=self.project.key, kinds=kinds)
         except (sqlite3.Error, OSError) as error:
             raise ExpectedError(f"the search index cannot be used now ({error}); read pages by their path") from error
-        Tally.of(self.home.paths).found(self.session, (hit.key for hit in hits))
         return [Found(_place(hit.path, hit.anchor), hit.kind, hit.title, hit.date, hit.passages) for hit in hits]
-
-
-class CountedLibrary(Library):
-    """The library, where what a session opens is counted."""
-
-    def __init__(self, paths: Paths, session: str) -> None:
-        super().__init__(paths)
-        self.session = session
-        self.tally = Tally.of(paths)
-
-    def read(self, name: str, first: int = 1, lines: int = 400, most: int = 16_000) -> Passage:
-        """See ``Library.read``; of a daily log only a block that was named (``#^e-…``) counts as opened."""
-        passage = super().read(name, first, lines, most)
-        block = re.search(r"#\^[\w-]+", name)
-        self.tally.opened(self.session, [passage.path + (block[0] if block else "")])
-        return passage
 
 
 class KeptFacts:

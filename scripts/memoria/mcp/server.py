@@ -20,7 +20,8 @@ from memoria.base import project
 from memoria.base.fence import neutral
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
-from memoria.mcp.backends import CountedLibrary, IndexSearch, KeptFacts
+from memoria.mcp.backends import IndexSearch, KeptFacts
+from memoria.mcp.pages import Library
 from memoria.mcp.tools import Tool, Toolbox
 from memoria.working import WorkingMemory
 from memoria.working.factory import open_store
@@ -40,8 +41,8 @@ async def serve(home: Home, session: str = "") -> None:
     session = session or os.environ.get("CLAUDE_CODE_SESSION_ID", "") or f"client of {here.key}"
     store = open_store(home.settings, home.paths)
     async with await WorkingMemory.for_session(session, here.key, store=store) as memory:
-        rooms = IndexSearch(home, here, session), KeptFacts(home, here, session)
-        server = build(Toolbox(memory, CountedLibrary(home.paths, session), *rooms).tools())
+        rooms = IndexSearch(home, here), KeptFacts(home, here, session)
+        server = build(Toolbox(memory, Library(home.paths), *rooms).tools())
         async with stdio_server() as (reading, writing):
             await server.run(reading, writing, server.create_initialization_options())
 

@@ -1,7 +1,7 @@
 """Shown: which notes a session was given, so that each comes once, and again only after a compaction.
 
-One small file a session, a JSON object a line, only ever appended to: the hook adds what it shows and when the client
-compacted, the worker later asks whether any of it was of use. A lost file costs a repetition; a torn line is skipped.
+One small file a session, a JSON object a line, only ever appended to: the hook adds the key of each note that it shows,
+and a line when the client compacted. A lost file costs a repetition; a torn line is skipped.
 
 Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
 """
@@ -9,26 +9,11 @@ Part of the hook floor: standard library only, Python 3.9, nothing slow at impor
 from __future__ import annotations
 
 import os
-import time
 
 from memoria.base import quickjson
 from memoria.capture.spool import safe_name
 
-MAX_BYTES = 1_000_000  # read of one file; a note takes about 200
-
-
-class Note:
-    """One shown note: ``at`` (seconds since the epoch), ``key`` in the index, and ``marks``, words that betray its use.
-
-    A note without marks is one whose use nobody could tell.
-    """
-
-    __slots__ = ("at", "key", "marks")
-
-    def __init__(self, key: str, marks: list[str], at: float = 0.0) -> None:
-        self.key = key
-        self.marks = marks
-        self.at = at
+MAX_BYTES = 1_000_000  # read of one file; a note takes about 60
 
 
 class ShownNotes:
@@ -57,15 +42,6 @@ class ShownNotes:
                 found.append(value)
         return found
 
-    def notes(self) -> list[Note]:
-        """Every note that was shown, also before a compaction."""
-        found = []
-        for line in self.lines():
-            at, key, marks = line.get("at"), line.get("key"), line.get("marks")
-            if isinstance(key, str) and isinstance(marks, list) and isinstance(at, (int, float)):
-                found.append(Note(key, [mark for mark in marks if isinstance(mark, str)], float(at)))
-        return found
-
     def keys(self) -> set[str]:
         """What the model still has before it: shown since the last compaction."""
         keys: set[str] = set()
@@ -80,15 +56,14 @@ class ShownNotes:
         """Whether the client has thrown anything away."""
         return any("compacted" in line for line in self.lines())
 
-    def add(self, notes: list[Note]) -> None:
-        """These notes are being shown now."""
-        now = int(time.time())
-        self._append([{"at": now, "key": note.key, "marks": list(note.marks)} for note in notes])
+    def add(self, keys: list[str]) -> None:
+        """Write down the keys of notes that are being shown now."""
+        self._append([{"key": key} for key in keys])
 
     def compacted(self) -> None:
-        """The client has thrown away what it was shown."""
+        """Write down that the client has thrown away what it was shown."""
         if os.path.exists(self.path):
-            self._append([{"at": int(time.time()), "compacted": True}])
+            self._append([{"compacted": True}])
 
     def _append(self, lines: list[dict[str, object]]) -> None:
         os.makedirs(self.folder, mode=0o700, exist_ok=True)

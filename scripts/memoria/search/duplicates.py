@@ -8,6 +8,8 @@ Part of the hook floor: standard library only, Python 3.9, nothing slow at impor
 
 from __future__ import annotations
 
+from memoria.language.similarity import bigrams, jaccard
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memoria.search.hit import Hit
@@ -53,14 +55,7 @@ def _without(passages: list[str], said: list[str]) -> list[str]:
 def _same(one: list[str], other: list[str]) -> bool:
     if one == other:
         return bool(one)
-    pairs, others = _pairs(one), _pairs(other)
-    if not pairs or not others or len(pairs & others) < SAME * len(pairs | others):
-        return False
-    return _numbers(one) == _numbers(other)
-
-
-def _pairs(words: list[str]) -> set[tuple[str, str]]:
-    return set(zip(words, words[1:]))
+    return jaccard(bigrams(one), bigrams(other)) >= SAME and _numbers(one) == _numbers(other)
 
 
 def _numbers(words: list[str]) -> list[str]:

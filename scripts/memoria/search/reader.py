@@ -96,7 +96,6 @@ class Finder:
         project: str = "",
         prefer: str = "",
         kinds: Collection[str] = (),
-        by_use: bool = True,
         parts: Sequence[str] = (),
     ) -> list[Hit]:
         """The best documents for the words of ``query``, best first.
@@ -105,9 +104,8 @@ class Finder:
         that each fits best, or by all where that is more. A hit's ``fit`` is its score as it would be for a query of
         the usual length, so that long and short queries have one threshold.
 
-        ``project`` and ``kinds`` leave out everything else; ``prefer`` is a project that only ranks higher. Without
-        ``by_use`` it does not matter how often a document helped. Any text is a valid query. Raises UnreadableError
-        when the file cannot be read.
+        ``project`` and ``kinds`` leave out everything else; ``prefer`` is a project that only ranks higher. Any text
+        is a valid query. Raises UnreadableError when the file cannot be read.
         """
         words = tokens.of_query(query[:_QUERY_CHARS])[:QUERY_WORDS]
         if not words or limit < 1:
@@ -120,7 +118,7 @@ class Finder:
                 limit,
                 project,
                 kinds,
-                lambda about, newest: _standing(about, prefer, newest, by_use),
+                lambda about, newest: _standing(about, prefer, newest),
             )
         except sqlite.module().Error as error:
             raise UnreadableError(str(error)) from None
@@ -259,7 +257,7 @@ class Finder:
 
 
 _READ = (
-    "SELECT id, codes, ends, places, lengths, project, importance, uses, date"
+    "SELECT id, codes, ends, places, lengths, project, importance, date"
     " FROM documents JOIN contents USING (id) WHERE id IN"
 )
 _SHOW = "SELECT id, key, path, kind, anchor, session, project, title, date, superseded_by FROM documents"
@@ -269,13 +267,11 @@ def _by_fit(candidate: _Candidate) -> tuple[float, int]:
     return -candidate.fit, candidate.document
 
 
-def _standing(about: Sequence[Any], prefer: str, newest: float, by_use: bool) -> float:
-    """What a document's place in the world adds to its words: project, importance, use, recency."""
-    project, importance, uses, date = about
+def _standing(about: Sequence[Any], prefer: str, newest: float) -> float:
+    """What a document's place in the world adds to its words: project, importance, recency."""
+    project, importance, date = about
     standing = _PREFERRED if prefer and project == prefer else 1.0
     standing *= 0.95 + 0.1 * float(importance)
-    if by_use:
-        standing *= 1 + 0.02 * max(min(int(uses), 5), -5)
     if date:
         standing *= 1 + _FRESH * 2 ** (-max(newest - _days(date), 0.0) / _FRESH_DAYS)
     return standing

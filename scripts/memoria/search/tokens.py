@@ -11,6 +11,9 @@ from __future__ import annotations
 
 from binascii import crc32
 
+from memoria.language.stemming import porter
+from memoria.language.stop_words import FUNCTION_WORDS
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,31 +34,6 @@ _UNSPACED = (  # scripts written without spaces (or, for Hangul, with particles 
     (0x20000, 0x323AF),
 )
 
-# Closed-class words only (articles, pronouns, prepositions, auxiliaries, question words): no language's content words.
-_STOP_WORDS_BY_LANGUAGE = (
-    # English
-    "a about above after again all also am an and any are aren as at be because been before being below between both "
-    "but by can cannot could couldn d did didn do does doesn doing don down during each few for from further had hadn "
-    "has hasn have haven having he her here hers herself him himself his how i if in into is isn it its itself just ll "
-    "m me more most my myself no nor not now of off on once only or other our ours ourselves out over own re s same "
-    "she should shouldn so some such t than that the their theirs them themselves then there these they this those "
-    "through to too under until up us ve very was wasn we were weren what when where which while who whom whose why "
-    "will with won would wouldn you your yours yourself yourselves "
-    # German
-    "aber als am an auch auf aus bei bis das dass dem den der dies diese durch ein eine einem einen einer "
-    "eines er es euch fur hatte ich ihm ihn ihr im ist ja kann kein keine mein mich mir mit nach nicht noch nur "
-    "oder ohne sein sich sie sind uber um und uns unter vom von vor warum was weil wenn wer wie wir wird wo zu zum "
-    "zur "
-    # French
-    "au aux avec ce ces cette dans de des du elle en est et il ils je la le les leur lui mais mes moi mon ne nos "
-    "nous ou par pas pour qu que qui sa sans se ses sont sur ta te tes toi tu un une vos votre vous "
-    # Spanish, Portuguese, Italian
-    "al como con cual cuando da del della di do dos e el ella en entre esta este esto foi gli ha hay il la las "
-    "lo los mas mi muy na nao nei no non nos o para per pero por porque que quien se si sobre sono su sus te "
-    "tiene um uma un una uno y ya yo"
-)
-STOP_WORDS = frozenset(_STOP_WORDS_BY_LANGUAGE.split())
-
 _MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
     "december",
@@ -73,7 +51,7 @@ def of_day(day: str) -> list[str]:
     month, _, number = rest.partition("-")
     if not (year.isdecimal() and month.isdecimal() and number.isdecimal() and 1 <= int(month) <= 12):
         return []
-    return [str(int(number)), stem(_MONTHS[int(month) - 1]), year, year + month + number]
+    return [str(int(number)), porter(_MONTHS[int(month) - 1]), year, year + month + number]
 
 
 def of_query(text: str) -> list[str]:
@@ -116,7 +94,6 @@ def _is_unspaced(character: str) -> bool:
 
 _separators = _Separators()
 _cache: dict[str, tuple[str, ...]] = {}
-_stems: dict[str, str] = {}
 
 
 def _chunks(text: str) -> list[str]:
@@ -142,8 +119,8 @@ def _terms(chunk: str) -> Iterator[str]:
             yield from _pairs(word)
         else:
             lower = word.lower()
-            if lower not in STOP_WORDS:
-                yield stem(lower)[:MAX_TOKEN]
+            if lower not in FUNCTION_WORDS:
+                yield porter(lower)[:MAX_TOKEN]
     if len(words) > 1 and not _apostrophe_only(folded):
         whole = "".join(words).lower()
         if len(whole) <= MAX_TOKEN and not any(_is_unspaced(character) for character in whole):
@@ -213,108 +190,3 @@ def _pairs(run: str) -> Iterator[str]:
         yield character
         if position + 1 < len(run):
             yield run[position : position + 2]
-
-
-def stem(word: str) -> str:
-    """The stem of a lower-case word (Porter 1980, as published); words of other alphabets and numbers as they are."""
-    found = _stems.get(word)
-    if found is None:
-        found = _porter(word) if len(word) > 2 and word.isascii() and word.isalpha() else word
-        if len(_stems) >= CACHED:
-            _stems.clear()
-        _stems[word] = found
-    return found
-
-
-def _shape(word: str) -> str:
-    """Each letter as ``c`` (consonant) or ``v`` (vowel; ``y`` after a consonant is one)."""
-    shape = ""
-    for letter in word:
-        vowel = letter in "aeiou" or (letter == "y" and shape[-1:] == "c")
-        shape += "v" if vowel else "c"
-    return shape
-
-
-def _measure(part: str) -> int:
-    """Porter's m: how many vowel-consonant sequences the stem holds."""
-    return _shape(part).count("vc")
-
-
-def _ends_short(part: str) -> bool:
-    """Porter's *o: the stem ends consonant, vowel, consonant, the last not w, x or y."""
-    return _shape(part)[-3:] == "cvc" and part[-1] not in "wxy"
-
-
-def _doubled(part: str) -> bool:
-    return len(part) > 1 and part[-1] == part[-2] and part[-1] not in "aeiou"
-
-
-_STEP_2 = (
-    ("ational", "ate"), ("tional", "tion"), ("enci", "ence"), ("anci", "ance"), ("izer", "ize"), ("abli", "able"),
-    ("alli", "al"), ("entli", "ent"), ("eli", "e"), ("ousli", "ous"), ("ization", "ize"), ("ation", "ate"),
-    ("ator", "ate"), ("alism", "al"), ("iveness", "ive"), ("fulness", "ful"), ("ousness", "ous"), ("aliti", "al"),
-    ("iviti", "ive"), ("biliti", "ble"),
-)  # fmt: skip
-_STEP_3 = (
-    ("icate", "ic"), ("ative", ""), ("alize", "al"), ("iciti", "ic"), ("ical", "ic"), ("ful", ""), ("ness", ""),
-)  # fmt: skip
-_STEP_4 = (
-    "ement", "ance", "ence", "able", "ible", "ment", "sion", "tion", "ant", "ent", "ism", "ate", "iti", "ous", "ive",
-    "ize", "al", "er", "ic", "ou",
-)  # fmt: skip
-
-
-def _porter(word: str) -> str:
-    word = _plural(word)
-    word = _participle(word)
-    if word.endswith("y") and "v" in _shape(word[:-1]):
-        word = word[:-1] + "i"
-    word = _replaced(_replaced(word, _STEP_2), _STEP_3)
-    return _tidied(_residual(word))
-
-
-def _plural(word: str) -> str:
-    if word.endswith(("sses", "ies")):
-        return word[:-2]
-    return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
-
-
-def _participle(word: str) -> str:
-    if word.endswith("eed"):
-        return word[:-1] if _measure(word[:-3]) > 0 else word
-    ending = "ed" if word.endswith("ed") else "ing" if word.endswith("ing") else ""
-    part = word[: -len(ending)] if ending else ""
-    if "v" not in _shape(part):
-        return word
-    if part.endswith(("at", "bl", "iz")):
-        return part + "e"
-    if _doubled(part) and part[-1] not in "lsz":
-        return part[:-1]
-    return part + "e" if _measure(part) == 1 and _ends_short(part) else part
-
-
-def _replaced(word: str, endings: tuple[tuple[str, str], ...]) -> str:
-    for ending, instead in endings:
-        if word.endswith(ending):
-            part = word[: -len(ending)]
-            return part + instead if _measure(part) > 0 else word
-    return word
-
-
-def _residual(word: str) -> str:
-    for ending in _STEP_4:
-        if word.endswith(ending):
-            part = word[: -len(ending)]
-            if ending in ("sion", "tion"):
-                part = word[:-3]
-            return part if _measure(part) > 1 else word
-    return word
-
-
-def _tidied(word: str) -> str:
-    if word.endswith("e"):
-        part = word[:-1]
-        measure = _measure(part)
-        if measure > 1 or (measure == 1 and not _ends_short(part)):
-            word = part
-    return word[:-1] if word.endswith("ll") and _measure(word) > 1 else word

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
 from typing import Any
 
+from memoria.language import identifiers
 from memoria.transcripts import client_saved
 
 COMMAND = 600  # characters kept of a command, a query, a prompt's start
@@ -20,12 +20,6 @@ NAMES = 1_500  # characters of identifiers in it
 
 Input = Mapping[str, Any]
 
-# A word and, looked at but not taken, the arguments it is called with here.
-_TOKEN = re.compile(r"([A-Za-z_$~.@/-][\w.~@$/-]*)(?=(\([^()\n]{0,40}\))?)")
-_CODE = re.compile(r"`([^`\n]{2,60})`")
-_DEFINED = re.compile(r"\b(?:class|def|enum|fn|func|function|interface|struct|trait|type)\s+([A-Za-z_]\w{2,})")
-# An inner capital, underscore or dot; a path, an option, a variable.
-_TELLING = re.compile(r"[a-z0-9][A-Z]|[A-Z][A-Z][a-z]|[A-Za-z0-9]_[A-Za-z0-9]|\w\.\w|/\w|^--\w|^\$[A-Z]", re.ASCII)
 _SPACE = re.compile(r"\s+")
 
 
@@ -43,31 +37,8 @@ def one_line(text: object, limit: int = COMMAND) -> str:
     flat = _SPACE.sub(" ", text).strip() if isinstance(text, str) else ("" if text is None else str(text))
     if len(flat) <= limit:
         return flat
-    rest = (word for word in identifiers([flat[limit:]]) if word not in flat[:limit])
+    rest = (word for word in identifiers.in_code([flat[limit:]]) if word not in flat[:limit])
     return f"{flat[:limit]} … {_fitting(rest, NAMES)}".rstrip()
-
-
-def identifiers(texts: Iterable[str]) -> list[str]:
-    """Distinct paths, options, variables, ``snake_case``, ``CamelCase`` and dotted names, and what is defined.
-
-    A called name keeps the arguments of a call: summaries write ``load(path)``.
-    """
-    found: dict[str, str] = {}
-    for text in texts:
-        tokens = _TOKEN.findall(text)
-        calls = {word: arguments for word, arguments in tokens if arguments}
-        defined = set(_DEFINED.findall(text))
-        for token in (*dict(tokens), *_CODE.findall(text)):
-            arguments = calls.get(token, "")
-            if _is_telling(token) or token in defined or (arguments and token[0].isupper()):
-                word = token.rstrip("./-@")
-                found.setdefault(word, word + arguments)
-    return [form for form in found.values() if 3 <= len(form) <= 160]
-
-
-@lru_cache(maxsize=20_000)  # the same names come up in every edit of a session
-def _is_telling(token: str) -> bool:
-    return _TELLING.search(token.rstrip("./-@")) is not None
 
 
 def _fitting(words: Iterable[str], limit: int) -> str:
@@ -78,7 +49,7 @@ def _fitting(words: Iterable[str], limit: int) -> str:
 
 def names(old: Iterable[str], new: Iterable[str]) -> str:
     """Identifiers of an edit, those that it brings or takes away first, at most ``NAMES`` characters."""
-    before, after = identifiers(old), identifiers(new)
+    before, after = identifiers.in_code(old), identifiers.in_code(new)
     common = set(before) & set(after)
     ordered = [word for word in (*after, *before) if word not in common] + [word for word in after if word in common]
     return _fitting(dict.fromkeys(ordered), NAMES)

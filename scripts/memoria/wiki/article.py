@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from memoria.ground import markdown
+from memoria.language.words import words
 
 SECTION = 2  # the level of a section's heading
 KEY_POINTS, RELATED, HISTORY = "Key Points", "Related", "History"
@@ -23,7 +24,6 @@ SIMILAR = 0.6  # share of common words from which two sentences are taken for th
 _SOURCE = re.compile(r"\s*\[\[(daily/\d{4}-\d{2}-\d{2}#\^e-[0-9a-z]+)(?:\|[^\]]*)?\]\]")
 _BULLET = re.compile(r"[-*+] ")
 _UNTIL = re.compile(r"Until (\d{4}-\d{2}-\d{2}): ")
-_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +53,6 @@ class Claim:
     def day(self) -> str:
         """ISO day of the newest entry it came from; ``""`` when it names none."""
         return max((source.removeprefix("daily/")[:10] for source in self.sources), default="")
-
-
-def words(text: str) -> list[str]:
-    """The words of a text, without case and punctuation, for comparing."""
-    return [word.casefold() for word in _WORD.findall(text)]
-
-
-def likeness(one: str, other: str) -> float:
-    """The share of words that two texts have in common, 0 to 1."""
-    first, second = set(words(one)), set(words(other))
-    return len(first & second) / len(first | second) if first and second else 0.0
 
 
 @dataclass(slots=True)

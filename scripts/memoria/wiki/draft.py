@@ -16,18 +16,20 @@ from typing import Any
 from memoria.daily.entry import Entry
 from memoria.ground import markdown
 from memoria.ground.errors import DropRefusedError
+from memoria.language import statements
+from memoria.language.similarity import jaccard, overlap
+from memoria.language.words import stems, words, words_and_numbers
 from memoria.wiki import evidence
-from memoria.wiki.article import FOLDERS, RELATED, SIMILAR, Article, Claim, likeness, words
+from memoria.wiki.article import FOLDERS, RELATED, SIMILAR, Article, Claim
 from memoria.wiki.folder import Wiki, find_slug, slugify
 from memoria.wiki.transaction import digest
 
 JsonObject = dict[str, Any]
 MAX_RELATED = 30  # links under Related; a hub that everything points to stays readable
 MIN_RELATED = 2  # a concept links at least this many others when they exist
+MIN_SHARED = 0.5  # share of the shorter sentence's words from which two are about the same
 FEW = 3  # claims of one page that may always be outdated in one compile, whatever the share
 
-_NOISE = frozenset(("a", "an", "and", "for", "in", "of", "on", "the", "to", "with"))
-_ENDING = re.compile(r"(?<=\w{4})(?:ing|ed|es|s)$")
 _ANCHOR = re.compile(r"(?:^|\s)\^([A-Za-z0-9-]+)[ \t]*$", re.MULTILINE)
 
 
@@ -151,10 +153,10 @@ class Draft:
 
     def _alike(self, titles: Sequence[str], near: Sequence[str]) -> str:
         """The near (or just founded) page whose title or alias has the same words but for endings and little words."""
-        wanted = [_stems(title) for title in titles]
+        wanted = [found for found in map(stems, titles) if found]
         for slug in [*near, *self.created]:
             for name in (*self.names.get(slug, ()), slug.rsplit("/", 1)[-1].replace("-", " ")):
-                if any(stems and stems == _stems(name) for stems in wanted):
+                if stems(name) in wanted:
                     return slug
         return ""
 
@@ -288,16 +290,17 @@ def _related_count(article: Article) -> int:
 
 def _best(text: str, claims: list[Claim], least: float = SIMILAR) -> Claim | None:
     """The claim that ``text`` quotes: the same words, or nearly all of them."""
-    score, claim = max(((likeness(text, claim.text), claim) for claim in claims), key=lambda pair: pair[0],
-                       default=(0.0, None))  # fmt: skip
+    quoted = set(words(text))
+    scored = [(jaccard(quoted, set(words(claim.text))), claim) for claim in claims]
+    score, claim = max(scored, key=lambda pair: pair[0], default=(0.0, None))
     return claim if score >= least else None
 
 
 def _other_value(claim: Claim, claims: list[Claim]) -> Claim | None:
     """The claim from other entries that says the same, at least four words of it, with one other number."""
-    new = _tokens(claim.text)
+    new = words_and_numbers(claim.text)
     for other in claims:
-        old = _tokens(other.text)
+        old = words_and_numbers(other.text)
         if len(new) != len(old) or len(new) < 5 or set(claim.sources) & set(other.sources):
             continue
         differing = [(one, two) for one, two in zip(new, old, strict=True) if one != two]
@@ -306,15 +309,6 @@ def _other_value(claim: Claim, claims: list[Claim]) -> Claim | None:
     return None
 
 
-def _tokens(text: str) -> list[str]:
-    return re.findall(r"\d[\d.,:]*\d|\w+", text.casefold())
-
-
-def _stems(title: str) -> frozenset[str]:
-    return frozenset(_ENDING.sub("", word) for word in words(title) if word not in _NOISE)
-
-
 def _covers(event: str, claim: str) -> bool:
     """Whether two sentences are about the same: half of the shorter one's telling words stand in the other."""
-    first, second = ({_ENDING.sub("", word) for word in words(text) if word not in _NOISE} for text in (event, claim))
-    return bool(first and second) and len(first & second) >= 0.5 * min(len(first), len(second))
+    return overlap(statements.words(event).stems, statements.words(claim).stems) >= MIN_SHARED

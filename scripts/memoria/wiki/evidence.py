@@ -7,19 +7,13 @@ from __future__ import annotations
 
 import re
 
-_CODE = re.compile(r"`([^`]+)`")
+from memoria.language import identifiers
+
 _QUOTE = re.compile(r"[\"“]([^\"“”]{4,})[\"”]")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:[.,:]\d+)*")  # with or without a unit: 30, 30s, 8 %, 14:05
-_NAME = re.compile(
-    r"(?<![\w/.-])(?:"
-    r"(?:~|\.{1,2})?/[\w.-]*[\w/.-]*\w|(?:[\w.-]+/){2,}[\w.-]*\w|[\w-]+(?:/[\w-]+)*/[\w-]*\.\w+"  # a path
-    r"|[\w-]+\.(?:py|js|ts|tsx|rs|go|md|json|toml|yaml|yml|sh|sql|css|html|txt|cfg|ini)\b"  # a file
-    r"|--[a-z][\w-]*"  # an option
-    r"|v\d+(?:\.\d+)*\b"  # a version
-    r"|[A-Za-z]\w*_\w+"  # snake_case, CONSTANT_CASE
-    r"|[a-z]+[a-z0-9]*[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*"  # camelCase, CamelCase
-    r"|(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}\b"  # a commit
-    r")"
+_VALUE = re.compile(
+    r"(?<![\w/.-])(?:v\d+(?:\.\d+)*\b"  # a version
+    r"|(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}\b)"  # a commit
 )
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _WORDS = dict(
@@ -34,9 +28,11 @@ _WORD = re.compile(r"\b(?:" + "|".join(_WORDS) + r")\b")
 
 def precise(text: str) -> list[str]:
     """The identifiers, numbers and quotes of a text, each once, in order."""
-    found = [match[1] for pattern in (_CODE, _QUOTE) for match in pattern.finditer(text)]
-    rest = _CODE.sub(" ", _QUOTE.sub(" ", text))
-    for pattern in (_NAME, _NUMBER):
+    found = [*identifiers.MARKED.findall(text), *_QUOTE.findall(text)]
+    rest = identifiers.MARKED.sub(" ", _QUOTE.sub(" ", text))
+    found += identifiers.NAME.findall(rest)
+    rest = identifiers.NAME.sub(" ", rest)
+    for pattern in (_VALUE, _NUMBER):
         found += [match[0] for match in pattern.finditer(rest)]
         rest = pattern.sub(" ", rest)
     return list(dict.fromkeys(part.strip() for part in found if part.strip()))

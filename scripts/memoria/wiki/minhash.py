@@ -13,6 +13,8 @@ from collections.abc import Hashable, Iterator, Mapping
 from functools import lru_cache
 from typing import TypeVar
 
+from memoria.language.similarity import jaccard
+
 Key = TypeVar("Key", bound=Hashable)
 
 BINS, BAND = 64, 4  # two texts at 0.6 of shared words meet in one of the 16 bands nine times in ten
@@ -36,14 +38,9 @@ def pairs(texts: Mapping[Key, frozenset[str]], least: float) -> Iterator[tuple[K
                 if (one, other) in seen:
                     continue
                 seen.add((one, other))
-                share = alike(texts[one], texts[other])
+                share = jaccard(texts[one], texts[other])
                 if share >= least:
                     yield one, other, share
-
-
-def alike(one: frozenset[str], other: frozenset[str]) -> float:
-    """The share of words that two texts have in common, 0 to 1 (Jaccard)."""
-    return len(one & other) / len(one | other) if one or other else 0.0
 
 
 def _signature(words: frozenset[str]) -> list[int]:

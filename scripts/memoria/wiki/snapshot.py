@@ -15,8 +15,9 @@ from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
 from memoria.ground import markdown
 from memoria.ground.home import Home
+from memoria.language.words import words
 from memoria.wiki import index_page
-from memoria.wiki.article import FOLDERS, Article, words
+from memoria.wiki.article import FOLDERS, Article
 from memoria.wiki.folder import LOG, Wiki
 from memoria.wiki.links import LinkTargets
 

@@ -16,7 +16,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from memoria.base import fence
-from memoria.models.extractive import prose
+from memoria.language import identifiers, prose
+from memoria.language.similarity import jaccard
 from memoria.models.protocol import JsonObject
 
 MIN_CLAIMS = 2  # items about a term that make it worth an article
@@ -37,7 +38,7 @@ _CHANGE = re.compile(
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"\d[\d.,:]*")
-_ENDED = "In the end: "  # what the note of `extract` puts before how a session ended
+_ENDED = "In the end: "  # what the note of `summarize` puts before how a session ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,7 @@ class Wiki:
         self.articles = {article["slug"]: article for article in material["articles"]}
         self.index = {row["slug"]: row for row in material["index"]} | self.articles
         self.claims = [
-            (slug, claim["text"], frozenset(prose.words(claim["text"])))
+            (slug, claim["text"], prose.content(claim["text"]))
             for slug, article in self.articles.items()
             for claim in article.get("claims", ())
         ]
@@ -146,8 +147,8 @@ def _items(entry: JsonObject) -> Iterator[Item]:
     facts += [("debugging", text) for text in entry.get("lessons", ())]
     for kind, written in facts:
         text = _claim_text(written)
-        words = frozenset(prose.words(text))
-        if not text or any(_alike(words, other) for other in seen):
+        words = prose.content(text)
+        if not text or any(jaccard(words, other) >= prose.SAME for other in seen):
             continue
         seen.append(words)
         yield _item(entry, kind, text, words)
@@ -161,14 +162,10 @@ def _item(entry: JsonObject, kind: str, text: str, words: frozenset[str]) -> Ite
     return Item(text, kind, entry["id"], entry["day"], entry["project"], _terms(text), words)
 
 
-def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
-    return bool(one) and len(one & other) >= 0.8 * len(one | other)
-
-
 def _terms(text: str) -> dict[str, str]:
     """What a statement is about: its identifiers (paths by their last part) and its pairs of neighbouring words."""
     found: dict[str, str] = {}
-    for name in prose.identifiers(text):
+    for name in identifiers.in_prose(text):
         if name.count(" ") > 1 or name.startswith("-"):  # a long command or an option says how, not what about
             continue
         last = name.rstrip("/").rsplit("/", 1)[-1].removesuffix("()").rsplit(":", 1)[0]
@@ -212,7 +209,7 @@ def _shelf(project: str, shelf: str, wiki: Wiki, drafts: dict[str, Draft]) -> Dr
 def _project_article(entry: JsonObject, wiki: Wiki, drafts: dict[str, Draft]) -> None:
     """One claim an entry in its project's article: what was worked on, and how it stands."""
     asked, ended, outcome = entry.get("context", "").partition(_ENDED)
-    if ended:  # as ``extract`` writes it: the title stands for what was asked
+    if ended:  # as ``summarize`` writes it: the title stands for what was asked
         title = entry["title"].removesuffix("…")
         text = outcome if outcome.startswith(title) else f"{entry['title']} → {outcome}"
     else:
@@ -221,7 +218,7 @@ def _project_article(entry: JsonObject, wiki: Wiki, drafts: dict[str, Draft]) ->
     text = _claim_text(text)
     if not text:
         return
-    item = _item(entry, "session", text, frozenset(prose.words(text)))
+    item = _item(entry, "session", text, prose.content(text))
     _shelf(entry["project"], "", wiki, drafts).items.append(item)
 
 
@@ -331,7 +328,7 @@ def _write(draft: Draft, drafts: dict[str, Draft], wiki: Wiki) -> JsonObject:
 
 def _claims(draft: Draft) -> list[JsonObject]:
     """The items as claims, oldest first, the same words once; what the article says already is left out."""
-    said = [(claim["text"], frozenset(prose.words(claim["text"]))) for claim in draft.known.get("claims", ())]
+    said = [(claim["text"], prose.content(claim["text"])) for claim in draft.known.get("claims", ())]
     old = {text for text, _ in said}
     claims: dict[str, JsonObject] = {}
     for item in sorted(draft.items, key=lambda item: item.day):
@@ -355,8 +352,7 @@ def _superseded(item: Item, said: Iterable[tuple[str, frozenset[str]]]) -> str:
     numbers = set(_NUMBER.findall(item.text))
     best, closest = "", 0.0
     for text, words in said:
-        union = len(item.words | words)
-        overlap = len(item.words & words) / union if union else 0.0
+        overlap = jaccard(item.words, words)
         other_value = overlap >= 0.75 and numbers and numbers != set(_NUMBER.findall(text))
         replaced = changes and len(item.words & words) >= 2 and overlap >= 0.34
         if (other_value or replaced) and overlap > closest:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
-from memoria.facts import cues
+from memoria.facts import local_judge
 from memoria.ground.errors import BadAnswerError
 from memoria.models import answer
 from memoria.models.extractive import cluster, passages, summarize
@@ -19,7 +19,7 @@ from memoria.models.protocol import Completion, JsonObject, Model, Prompt, Usage
 
 
 def _learned(material: JsonObject) -> JsonObject:
-    return {"learned": cues.claims(material["exchanges"])}
+    return {"learned": local_judge.claims(material["exchanges"])}
 
 
 TASKS: dict[str, Callable[[JsonObject], JsonObject]] = {

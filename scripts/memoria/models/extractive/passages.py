@@ -5,7 +5,7 @@ A part of ``offline``: answers the ``query`` task. Chooses sentences and quotes 
 
 from __future__ import annotations
 
-from memoria.models.extractive import prose
+from memoria.language import prose
 from memoria.models.protocol import JsonObject
 
 MAX_SENTENCES = 4

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from memoria.facts.fact import MAX_FACTS
-from memoria.models.extractive import prose
+from memoria.language import cues, identifiers, prose
+from memoria.language.similarity import jaccard
 from memoria.models.protocol import JsonObject
 
 MAX_LINES = 8
@@ -45,10 +46,6 @@ _OUTCOME = _cue(
     r"works now|now works|all (?:\d+ )?tests pass|tests? pass(?:es|ed)?|passes|the fix is|root cause|"
     r"(?:is|was) caused by|the (?:issue|problem|bug) (?:is|was)|the answer is|because)\b"
 )
-_HYPOTHESIS = _cue(
-    r"\b(?:might|maybe|could be|perhaps|probably|possibly|likely|not sure|i wonder|i guess|i think|i believe|i feel|"
-    r"seems? like|wondering)\b"
-)
 _FIXED = _cue(r"\b(?:fix(?:ed|es)?|resolved?|caused?|because)\b")
 
 _DECISION = _cue(
@@ -66,7 +63,6 @@ _CAUSE = _cue(
     r"the fix (?:is|was)|the solution (?:is|was)|(?:the )?(?:fix|cause): |"
     r"only (?:works|surfaces|happens|fails) (?:if|when|with|on)|gotcha|pitfall|masks? (?:this|the)|lesson)"
 )
-_WORKAROUND = _cue(r"\b(?:work-?around|as a stopgap|for now,? (?:use|we|run|set)|until (?:this|that|it) is fixed)\b")
 _OPERATE = _cue(
     r"(?:\b(?:to|you can|how to)\b.{0,60}\b(?:run|build|deploy|start|release|install|lint|format|profile|test|migrate|"
     r"debug)\b.{0,80}`[^`]+`|"
@@ -79,23 +75,6 @@ _TODO = _cue(
     r"\bnot (?:done|implemented|fixed|tested) yet\b|\b(?:is|are|was|were) not yet\b|\bdon'?t forget to\b|"
     r"\b(?:later|tomorrow|next time|afterwards),? (?:we|i|you) (?:should|need|must|have to|will)\b|"
     r"\b(?:we|i|you) (?:should|need to|must|will|have to) \w+.{0,80}\b(?:later|tomorrow|next time|eventually))"
-)
-_CORRECTION = _cue(
-    r"^(?:(?:no|nope|wrong|actually|stop|wait)[,.!:;]+ (?!problem|worries|need|idea|matter|changes|more)\w+.{8,}|"
-    r"actually,? \w+.{8,}|that'?s (?:wrong|not (?:right|correct|what|how)).*|"
-    r"i (?:said|told you|meant)\b.*|you (?:should|must) not\b.*|not .+, (?:but|use)\b.*)|"
-    r"\b(?:use|using|it'?s|should be|want|call it) .{1,60}(?:,? not |,? instead of |,? rather than )\S+|"
-    r"\buse .{1,60} instead\b"
-)
-_PREFERENCE = _cue(
-    r"(?:^|[.;,:(] ?|\b(?:please|you|we|should|must|and|but|to|i) )(?:always|never) (?!get|got|see|work|fail|had|been|"
-    r"seen|return|is\b|was\b|has\b|be\b|happen|mind)\w+|\bfrom now on\b|\bgoing forward\b|\bi(?:'d| would)? prefer\b|"
-    r"\bwe prefer\b|\bmake sure (?:you |to )?(?:always|never|only)\b|\bensure this never\b|"
-    r"\bplease (?:don'?t|do not|avoid|stop|keep)\b|\b(?:don'?t|do not) (?:ever|just|use)\b|"
-    r"^(?:don'?t|do not|avoid|stop) \w+|\bour (?:convention|rule|policy|style) (?:is|here)|\bby convention\b|"
-    r"\bas a rule\b|\bremember (?:to|that) \w+|\bthat'?s how i (?:want|like)\b|\bi don'?t want\b|"
-    r"\b(?:before|when) you .{3,60}, ask me\b|"
-    r"\bonly .{2,60} may \w+"
 )
 _FACT = _cue(  # a statement about a thing, not about the speaker
     r"^(?:(?:the|our|my|this|these|all|each|every) [^,.]{2,60}?|`[^`]+`|[\w./-]+(?: [\w./-]+){0,2}) "
@@ -162,6 +141,8 @@ def note(material: JsonObject) -> JsonObject:
 def _has_substance(exchange: JsonObject) -> bool:
     request = _request(exchange)
     answered = len(exchange.get("assistant", "")) >= 40 or bool(exchange.get("tools") or exchange.get("errors"))
+    if any(map(cues.of, cues.own_sentences(exchange.get("user", "")))):
+        return True
     told = bool(request) and not _CHATTER.match(request)
     unasked = not request and len(exchange.get("assistant", "")) >= 120
     return unasked or (told and (answered or len(request) >= 40))
@@ -193,9 +174,9 @@ def _outcome(exchange: JsonObject) -> str:
 
 def _ending(sentence: str, place: float) -> float:
     """How much a sentence reads like a result; ``place`` is 0 at the start of the answer and 1 at its end."""
-    names = prose.identifiers(sentence)
+    names = identifiers.in_prose(sentence)
     score = 2 * place + 2 * bool(_OUTCOME.search(sentence)) + 0.5 * bool(names)
-    score -= 4 * bool(_INTENT.match(sentence)) + bool(_HYPOTHESIS.search(sentence))
+    score -= 4 * bool(_INTENT.match(sentence)) + bool(cues.GUESS.search(sentence))
     return score - 2.5 * (len(sentence) < 40 and not names)
 
 
@@ -244,17 +225,15 @@ def _met(exchange: JsonObject) -> str:
 
 def _touched(exchange: JsonObject) -> str:
     """What was worked on, for an exchange whose answer says nothing quotable."""
-    found = prose.identifiers("\n".join(exchange.get("tools", ())))
+    found = identifiers.in_prose("\n".join(exchange.get("tools", ())))
     names = [name for name in found if re.search(r"[./_]", name)]  # the tools' own names say nothing
     return "worked on " + ", ".join(f"`{name}`" for name in names[:4]) if names else ""
 
 
 def _find(exchanges: list[JsonObject]) -> Iterator[Found]:
     for number, exchange in enumerate(exchanges):
-        for sentence in _own_words(exchange):
-            kind = _kind_of_user(sentence) if 12 <= len(sentence) <= MAX_SENTENCE else ""
-            if kind:
-                yield Found(kind, sentence, "user", number)
+        for sentence, kind in _said(exchange.get("user", "")):
+            yield Found(kind, sentence, "user", number)
         found = []
         for sentence in prose.sentences(_written(exchange)):
             kind = _kind_of_assistant(sentence) if 25 <= len(sentence) <= MAX_SENTENCE else ""
@@ -269,11 +248,21 @@ def _written(exchange: JsonObject) -> str:
     return "\n\n".join([*exchange.get("notes", ()), exchange.get("assistant", "")])
 
 
-def _own_words(exchange: JsonObject) -> list[str]:
+def _said(prompt: str) -> Iterator[tuple[str, str]]:
+    """The user's sentences that say something to keep, with its kind."""
+    ruled = [(sentence, cue.kind) for sentence in cues.own_sentences(prompt) if (cue := cues.of(sentence))]
+    yield from ruled
+    known = {sentence for sentence, _ in ruled}
+    for sentence in _own_words(prompt):
+        kind = _kind_of_user(sentence) if 12 <= len(sentence) <= MAX_SENTENCE and sentence not in known else ""
+        if kind:
+            yield sentence, kind
+
+
+def _own_words(prompt: str) -> list[str]:
     """The user's sentences; of a prompt with a paste in it only the first and the last few."""
-    text = exchange.get("user", "")
-    found = prose.sentences(text)
-    if len(text) > _PASTE:
+    found = prose.sentences(prompt)
+    if len(prompt) > _PASTE:
         found = found[:3] + found[3:][-2:]
     return found
 
@@ -281,7 +270,7 @@ def _own_words(exchange: JsonObject) -> list[str]:
 def _surest(found: list[Found]) -> list[Found]:
     """At most two causes an exchange: while searching one names many, and the last with names in it stand."""
     causes = [item for item in found if item.kind == "debugging"]
-    named = [item for item in causes if prose.identifiers(item.text)]
+    named = [item for item in causes if identifiers.in_prose(item.text)]
     kept = (named or causes)[-2:]
     return [item for item in found if item.kind != "debugging" or item in kept]
 
@@ -296,27 +285,26 @@ def _commands(exchanges: list[JsonObject]) -> Iterator[Found]:
 
 
 def _kind_of_user(sentence: str) -> str:
+    """What else a sentence of the user's is; rules and corrections are known to ``cues``."""
     if sentence.endswith("?"):
         return ""
     for kind, cue in (
-        ("preference", _PREFERENCE),
-        ("correction", _CORRECTION),
         ("todo", _TODO),
         ("decision", _DECISION),
         ("debugging", _CAUSE),
-        ("workaround", _WORKAROUND),
+        ("workaround", cues.WORKAROUND),
     ):
-        if cue.search(sentence) and not (kind == "debugging" and _HYPOTHESIS.search(sentence)):
+        if cue.search(sentence) and not (kind == "debugging" and cues.GUESS.search(sentence)):
             return kind
-    return "fact" if _states(sentence) and not _HYPOTHESIS.search(sentence) and len(sentence) >= 30 else ""
+    return "fact" if _states(sentence) and not cues.GUESS.search(sentence) and len(sentence) >= 30 else ""
 
 
 def _kind_of_assistant(sentence: str) -> str:
-    if sentence.endswith(("?", ":")) or _INTENT.match(sentence) or _HYPOTHESIS.search(sentence):
+    if sentence.endswith(("?", ":")) or _INTENT.match(sentence) or cues.GUESS.search(sentence):
         return ""
     for kind, cue in (
         ("todo", _TODO),
-        ("workaround", _WORKAROUND),
+        ("workaround", cues.WORKAROUND),
         ("debugging", _CAUSE),
         ("decision", _DECISION),
         ("operational", _OPERATE),
@@ -328,15 +316,15 @@ def _kind_of_assistant(sentence: str) -> str:
 
 def _states(sentence: str) -> bool:
     """Whether it says something about a thing with a name, as against about the speaker."""
-    return bool(_FACT.search(sentence) and prose.identifiers(sentence) and not _SPEAKER.match(sentence))
+    return bool(_FACT.search(sentence) and identifiers.in_prose(sentence) and not _SPEAKER.match(sentence))
 
 
 def _unique(items: Iterable[Found]) -> Iterator[Found]:
     """Each thing said once, however often it was repeated."""
     seen: list[frozenset[str]] = []
     for item in items:
-        words = frozenset(prose.words(item.text))
-        if words and all(len(words & other) < 0.8 * len(words | other) for other in seen):
+        words = prose.content(item.text)
+        if words and all(jaccard(words, other) < prose.SAME for other in seen):
             seen.append(words)
             yield item
 
@@ -377,7 +365,7 @@ def _best(found: list[Found]) -> list[Found]:
 
 def _learned(item: Found) -> JsonObject:
     replaced = _REPLACED.search(item.text)
-    names = prose.identifiers(item.text)
+    names = identifiers.in_prose(item.text)
     return {
         "kind": item.kind,
         "content": item.text,

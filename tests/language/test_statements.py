@@ -2,15 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from memoria.facts import similarity
+from memoria.language import statements
 
 
 def same(one: str, other: str) -> bool:
-    return similarity.same(similarity.words(one), similarity.words(other))
+    return statements.same(statements.words(one), statements.words(other))
 
 
 def opposed(one: str, other: str) -> bool:
-    return similarity.opposed(similarity.words(one), similarity.words(other))
+    return statements.opposed(statements.words(one), statements.words(other))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,283 @@
+"""Cues: what one sentence of the user's says about itself: a correction, a preference, a decision, a fact, or nothing.
+
+English and German. Everyone who asks what a sentence is asks here, so that all see it alike. The patterns would rather
+miss a rule than invent one: a question, a quotation, a passing wish ("for now") is none. Knows sentences only.
+"""
+
+from __future__ import annotations
+
+from memoria.language.pattern import Pattern
+
+MAX_PROMPT = 1_500  # characters of a prompt looked at; most of what is longer was pasted
+
+_PASTED = Pattern(r"(?sm)```.*?(?:```|\Z)|^[ \t]*>.*$|<[a-z_-]+>.*?</[a-z_-]+>")
+_SPLIT = Pattern(r"(?<=[.!?])\s+(?=\S)|\n+")
+_COMMAND = Pattern(r"^\s*(?:[/!#]\w|<(?:command|local-command|bash|task-notification|teammate)|\[Request interrupted)")
+_FILLER = Pattern(
+    r"(?i)^(?:(?:ok(?:ay)?|so|and|but|also|well|hm+|actually|please|bitte|und|gut|ja|yes|yeah|thanks|danke|sorry|"
+    r"no|nope|nah|nein|nee|nö|oh|btw|by the way|fwiw|fyi|heads[ -]up|to be clear|"
+    r"(?:just )?so (?:that )?you know(?: that)?|one (?:more )?thing|remember|merk dir|note|as i said|again|"
+    r"wie gesagt|"
+    r"i (?:already )?told you(?: already)?)\b[\s,:;!.-]*)+"
+)
+_QUESTION = Pattern(
+    r"(?i)\?\s*$|^(?:(?:ok|so|and|but|actually|hey|presumably)[\s,]+)*(?:can|could|should|shall|would|will|is|are|"
+    r"was|were|do we|do you|does|did|what|why|how|where|which|who|when should|"
+    r"kannst|könntest|können|soll|sollen|sollte|ist|sind|warum|wieso|wie (?!gesagt)|wo|welche|wer|gibt|hast|"
+    r"haben wir)\b"
+)
+_PASSING = Pattern(
+    r"(?i)\b(?:for now|right now|this time|just once|for the moment|today|yet|for a (?:second|moment)|"
+    r"erst ?mal|vorerst|diesmal|gerade nicht|noch nicht|heute)\b"
+)
+_THIS = Pattern(r"(?i)^(?:use|run|take|nimm|nutze) (?:this|that|it|the (?:same|following)|dies\w*|das)\b")
+
+
+class Cue:
+    """A pattern, the kind it speaks for, how important that usually is, how many words the sentence must have."""
+
+    __slots__ = ("importance", "kind", "min_words", "pattern")
+
+    def __init__(self, kind: str, importance: float, min_words: int, *patterns: str) -> None:
+        self.kind = kind
+        self.importance = importance
+        self.min_words = min_words
+        self.pattern = Pattern("(?i)" + "|".join(patterns))
+
+    def fits(self, sentence: str, bare: str) -> bool:
+        """Whether the sentence, or what is left of it without its lead-in (``bare``), holds the cue."""
+        return len(sentence.split()) >= self.min_words and bool(
+            self.pattern.search(sentence) or self.pattern.search(bare)
+        )
+
+
+_ASIDE = (  # what follows "don't" in a person's speech without being a rule
+    r"worry|mind|think|know|understand|see|care|get|have|want|like|need|feel|find|believe|forget"
+)
+_NO = r"^(?:(?:ok|sorry|hm+|oh|ah|ach|wait),? )?(?:no|nope|nah|nein|nee|nö)"
+_HABIT = (  # what follows "always" and "never" in a rule, and not in a report
+    r"(?!(?:get|gets|got|gotten|see|saw|seen|work|works|fail|fails|had|been|return|returns|is|was|were|has|be|"
+    r"happen\w*|mind|did|knew|know|thought|will|would|could|quite|really|even|\w+ed)\b)\w+"
+)
+_NAMED = (  # a tool or a habit, and not one of the things at hand
+    r"(?!(?:this|that|it|the|a|an|my|your|our|them|these|those|one|another|option|both|either|what\w*|das|den|die|"
+    r"der|dem|dies\w*|es|ihn|sie|ein\w*|mein\w*|dein\w*|\d)\b)\S"
+)
+_USE = r"(?:use|run|write|keep|name) " + _NAMED
+# Tried in order on each sentence that is no question; the first that fits decides. A standing rule is told from a step
+# of the task at hand by its words: "never", "always", "we … here", plural things in general; not "don't set it".
+_CUES = (
+    Cue(
+        "correction", 0.9, 6,
+        r"\bas i (?:already )?said\b",
+        r"\bi (?:already )?(?:told|asked) you(?: already| before| to| not)",
+        r"\byou keep \w+ing\b",
+        r"^wie gesagt\b",
+        r"\bich (?:habe|hab) (?:es )?dir (?:schon|bereits|doch)\b",
+    ),
+    Cue(
+        "correction", 0.85, 6,
+        _NO + r"[,:.!]\s+(?!(?:thanks|thank|danke|problem|worries|the other)\b)"
+        r".*\b(?:(?:we (?:use|run|do|don't)|wir|instead|immer|nie|niemals|statt|sondern)\b|(?:always|never) "
+        + _HABIT + ")",
+        _NO + r"[,:.!]\s+(?:(?:do not|don't) use|nicht)\b",
+    ),
+    Cue(  # as short as people say it
+        "correction", 0.85, 3,
+        _NO + r"[\W]+(?:we|you should|you must) (?:(?:only|all) )?(?:" + _USE + r"|(?:always|never) " + _HABIT + r")",
+        _NO + r"[\W]+(?:we )?(?:do not|don't|dont|never|always|only) use " + _NAMED,
+        _NO + r"[,:.!]\s+(?:please )?(?:use|stick (?:to|with)) " + _NAMED,
+        _NO + r"\W+wir (?:nutzen|nehmen|verwenden|benutzen|schreiben) (?!das\b|dies\w*\b|es\b)\w",
+        _NO + r"[,:.!]\s+(?:bitte )?(?:nimm|nutze?|verwende|benutze?) (?:bitte )?(?:immer |nur )?" + _NAMED,
+    ),
+    Cue(
+        "correction", 0.85, 8,
+        r"\b(?:that'?s|that is) not how (?:we|i|it)\b",
+        r"\bso (?:machen|nennen|schreiben) wir das (?:hier )?nicht\b",
+        r"\b(?:that'?s|that is|you(?:'re| are)|das ist) (?:wrong|incorrect|not (?:right|true|correct)|mistaken|falsch|"
+        r"nicht (?:richtig|wahr))\b.*(?:, not\b|\binstead of\b|\b(?:und|and) nicht\b|\bsondern\b)",
+        r"\bdas stimmt nicht\b.*(?:\bnicht\b.*\bnicht\b|\bsondern\b)",
+    ),
+    Cue(
+        "correction", 0.8, 4,
+        r"^(?:never(?! mind\b)|ever use|avoid|only ever|stop \w+ing|niemals|vermeide|keine[nr]?)\b(?! ahnung\b)",
+        r"^(?:do not|don't|dont) (?:ever\b|(?!" + _ASIDE + r")\w+(?: (?!it|this|that|them|these|those|anything|the|any|"
+        r"a|an|my|your|us|me)\w+){0,2} (?!this|is|was)\w{3,}s\b)",
+        r"^(?:do not|don't|dont) (?:use " + _NAMED + r"|just \w+)",
+        r"\bnever\b.*\b(?:because|since|otherwise)\b",
+        r"^(?:verwende|nutze|nimm|schreib\w*|mach)\b.*\b(?:niemals|nie)\b",
+    ),
+    Cue(
+        "preference", 0.8, 4,
+        r"\b(?:from now on|going forward|ab jetzt|ab sofort|künftig|in zukunft|grundsätzlich)\b",
+        r"^in (?:the )?future,|^as a rule\b|^for (?:the|all) future\b|^für die zukunft\b",
+    ),
+    Cue(
+        "preference", 0.75, 5,
+        r"\bi (?:really |strongly |much |generally |usually )?prefer\b",
+        r"\bi'?d (?:much )?prefer\b",
+        r"\bi(?:'d| would) rather (?!not\b)|\bmir (?:ist|wäre) (?:es )?lieber\b|\bich hätte lieber\b",
+        r"\bthat'?s how (?:i|we) (?:want|like)\b|"
+        r"\bi always want\b|\bmy preference\b|\bich bevorzuge\b",
+    ),
+    Cue(
+        "preference", 0.75, 5,
+        r"^(?:always|immer)\b(?! (?:works?|fails?|returns?|happens?|wieder|noch|mehr)\b)",
+        r"^make sure (?:to |that you |you )?always\b",
+        r"^(?:schreib\w*|nutze|verwende|nimm|antworte|teste)\b.*\bimmer\b",
+    ),
+    Cue(
+        "decision", 0.7, 5,
+        r"\b(?:we|i)(?:'ve| have)? (?:decided|agreed|settled|opted|chosen|went with)\b"
+        r"(?! on (?:this|that|yesterday|earlier|before)\b)",
+        r"\bthe decision (?:is|was)\b",
+        r"\bwe(?:'re| are) (?:dropping|moving (?:to|off|away)|switching (?:to|from)|going with|getting rid of|"
+        r"standardi[sz]ing on|deprecating)\b(?! (?:option|this|that|it|the (?:next|first|second)|\d))",
+        r"\bi(?:'ve| have)? (?:switched|moved|migrated) (?:us|everything|the team)\b",
+        r"\bwir haben uns\b.*\b(?:entschieden|geeinigt)\b|\bwir (?:bleiben bei|steigen (?:auf|um))\b",
+        r"\bshould be (?:the )?(?:single )?source of truth\b",
+    ),
+    Cue(
+        "decision", 0.65, 5,
+        r"^let'?s (?:use|go with|stick (?:to|with)|switch to|settle on) (?!option|\d|that|this|it\b).*"
+        r"(?:\bnot\b|\binstead\b|\bover\b|\brather\b|\bbecause\b|\bsince\b|, (?:it|they|we)\b)",
+        r"^lass uns .*\b(?:statt|weil)\b",
+    ),
+    Cue(
+        "preference", 0.7, 5,
+        r"\bwe (?:always |only |never |all )?(?:use|run|write|keep|put|test|name)\b.*\b(?:here|in (?:this|our) \w+|"
+        r"everything|explicitly|on purpose)\b",
+        r"\bwe (?:don't|do not|never) (?:use|run|write|keep|put|test|name)\b.*\b(?:here|because|since)\b",
+        r"\bwir (?:nutzen|verwenden|nehmen|schreiben|testen|arbeiten)\b.*\b(?:hier|immer|nicht|statt|keine\w*|"
+        r"diesem)\b",
+    ),
+    Cue(
+        "preference", 0.7, 4,
+        r"\b(?:we|you should|you must|please) (?:always|never) " + _HABIT,
+        r"\bwe only use " + _NAMED,
+        r"\bwir (?:nutzen|verwenden|nehmen|benutzen|schreiben|testen) (?:hier )?"
+        r"(?:immer|nie|niemals|nur|ausschließlich)\b",
+        r"\bour (?:convention|rule|policy|style) (?:is|here)\b|\bby convention\b",
+    ),
+    Cue(
+        "preference", 0.7, 5,
+        r"^(?:use|write|put|name|verwende|nutze|schreib\w*) .*(?:\bbreaks? (?:it|them)\b|\bin (?:all|every) \w+|"
+        r"\bin diesem projekt\b)",
+        r"^instead of \w+.*\bin (?:all|every|new)\b",
+    ),
+    Cue(
+        "operational", 0.7, 6,
+        r"\bremember(?: that\b(?!,)|:|,)|\bremember this\b|,? remember that$",
+        r"^(?:just )?so (?:that )?you know\b|^(?:fyi|heads[ -]up|for your information)\b|^damit du(?:'s| es)? weißt\b",
+        r"\bkeep in mind\b|\bfor the record\b|\bmemori[sz]e\b.*:|\bmerke? dir\b|\bzur info\b",
+    ),
+    Cue(
+        "debugging", 0.6, 8,
+        r"\b(?:was|were|is|are) (?:only |just |all )?because\b.*\b(?:fix\w*|solv\w*|help\w*|work\w*)\b",
+        r"^the (?:reason|cause)\b(?! (?:why )?(?:i|we|you)\b).*\b(?:was|is|were)\b",
+        r"\bit turned out (?:that|to be)\b|^turned out\b",
+        r"^(?:die ursache|der grund|schuld) (?:war|ist|dafür war)\b|\b(?:lag|hing) (?:am|an|daran)\b.*\b(?:läuft|geht|"
+        r"behoben|gelöst)\b",
+    ),
+    Cue(
+        "fact", 0.6, 5,
+        r"^(?:this|that|these|die|diese) (?:files?|folders?|modules?|code|dateien?|ordner) (?:is|are|wird|werden|ist) "
+        r"(?:auto-?)?(?:generated|vendored|generiert|erzeugt)\b",
+        r"\bbei uns\b.*\b(?:nur|immer|nie|niemals|ausschließlich)\b|\b(?:nur|immer|nie) bei uns\b",
+        r"\b(?:uses|always|never|must)\b.*\b(?:in|for) (?:this|our) (?:repo|repository|project|codebase|team)\b",
+        r"\b(?:database|server|host|staging|production|pipeline|cluster|bucket|"
+        r"queue|service|docs?|datenbank\w*|produktion\w*)\b.*\b(?:is called|is deployed|is hosted|lives (?:on|in)|"
+        r"runs on|listens on|läuft auf|liegt auf|heißt|hängt an)\b",
+        r"^(?:my name is|i'm responsible for|i am responsible for|deploys? (?:go|happen|run))\b",
+    ),
+)  # fmt: skip
+
+# Looser: worth a model's look, not enough for a pattern to speak.
+_HINT = Pattern(
+    r"(?i)"
+    # a rule or a habit
+    r"\b(?:don'?t|do not|never|always|instead of|rather than|that'?s (?:wrong|not)|not what i|i (?:said|meant|told)|"
+    r"why did you|you should(?:n'?t)?|you keep|stop \w+ing|prefer|i (?:don'?t )?like|remember|memorize|make sure|"
+    r"in (?:the )?future|from now on|next time|we (?:should|decided|always|never|use|agreed)|let'?s use|on purpose|"
+    r"convention|source of truth|note that|trade-?off|nicht|kein\w*|niemals|immer|lieber|statt|bevorzug\w*|merk dir|"
+    r"ab jetzt|künftig|entschieden|falsch|eigentlich|wir (?:nutzen|nehmen|verwenden)|"
+    r"(?:would|'d) rather|no need (?:for|to)|leave \w+ out|keep (?:it|them|that) \w+|when(?:ever)? you \w+|wenn du|"
+    r"für die zukunft|lass\w* .* weg|(?:have|has) to (?:be|have|go|run|stay)|must(?:n'?t)?|no exceptions|"
+    # how things are here
+    r"in (?:this|our) (?:repo|repository|project|codebase|team|company)|bei uns|hier (?:auf|nur|mit)|our own|"
+    r"we(?:'ve| have| had) (?:an?|our|two|\w+ed)|we(?:'re| are) (?:dropping|moving|switching|going)|we went with|"
+    r"(?:switched|moved|migrated) (?:us|to|over)|call(?:s|ed)? it|is called|heißt|heißen|no longer|"
+    r"not any ?more|nicht mehr|inzwischen|gone since|dead code|deprecated|(?:is|are) generated|pin(?:ned)?|"
+    r"until upstream|my name|i own|i'm on|"
+    # told on purpose
+    r"so you know|fyi|fwiw|by the way|btw|heads[ -]up|one (?:more )?thing|übrigens|achtung|damit du|the plan is|"
+    # what went wrong
+    r"schon wieder|that broke|that'?s (?:why|what|how)|the reason|(?:was|were|is) because|turned out|die ursache|"
+    r"lag an|hing a[mn]|got it working)\b"
+    # this and not that; done once more
+    r"|\w,? (?:and |but )?not (?!sure\b|yet\b|only\b|working\b|the (?:same|case)\b)\w+[^?]*$"
+    r"|\byou \w+ .*\bagain\b"
+)
+
+# What the assistant says of an error: that there was one, its cause, what helped; and that it only guesses.
+TROUBLE = Pattern(
+    r"(?i)\b(?:fail\w*|error\w*|broken|bug|hang\w*|crash\w*|slow|issue|problem|timeout|leak|flaky|why|wrong|"
+    r"fixed it|delay|solved|fehl\w*|fehler\w*|warum|kaputt|rot|hängt)\b"
+)
+CAUSE = Pattern(
+    r"(?i)\b(?:root cause|the cause|caused by|(?:error|hang|delay|failure|problem|bug|issue) (?:was|is|comes|came)|"
+    r"because|needed|needs about|inherited|die ursache|lag an|liegt an|weil)\b"
+)
+FIX = Pattern(
+    r"(?i)\b(?:fixed (?:it |this )?by|(?:the )?fix (?:was|is)|solved by|resolved by|fixed|workaround|avoids (?:it|"
+    r"this|that)|passes now after|works now (?:that|because)|needed `|behoben|gelöst|umgehung|indem)\b"
+)
+GUESS = Pattern(
+    r"(?i)\b(?:may|might|maybe|perhaps|probably|possibly|likely|not sure|could be|seems? like|i(?:'m)? wonder(?:ing)?|"
+    r"wondering|i (?:think|guess|believe|feel)|i'll look|vielleicht|vermutlich|eventuell)\b"
+)
+WORKAROUND = Pattern(
+    r"(?i)\b(?:work-?around|avoids|umgehung|as a stopgap|for now,? (?:use|we|run|set)|"
+    r"until (?:this|that|it) is fixed)\b"
+)
+
+
+def own_sentences(prompt: str) -> list[str]:
+    """Return the sentences of a prompt that the user wrote: no command, no quotation, nothing out of a paste."""
+    if is_command(prompt) or len(prompt) > MAX_PROMPT:
+        return []
+    return sentences(_PASTED.sub("\n", prompt))
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences and lines of a text."""
+    return [part.strip() for part in _SPLIT.split(text) if part.strip()]
+
+
+def is_command(text: str) -> bool:
+    """Whether a prompt is empty, or speaks to the client and not to the assistant."""
+    return not text.strip() or bool(_COMMAND.match(text))
+
+
+def of(sentence: str) -> Cue | None:
+    """Return the cue that says what kind of fact the user states in a sentence; None when it states none."""
+    bare = _FILLER.sub("", sentence)
+    if _QUESTION.search(sentence) or _QUESTION.search(bare) or _PASSING.search(sentence) or _THIS.search(bare):
+        return None
+    return next((cue for cue in _CUES if cue.fits(sentence, bare)), None)
+
+
+def is_hint(sentence: str) -> bool:
+    """Whether a sentence has words that often go with something worth keeping; looser than ``of``."""
+    return bool(_HINT.search(sentence)) and len(sentence.split()) >= 5 and not _QUESTION.search(sentence)
+
+
+def worded(sentence: str) -> str:
+    """Return the sentence without what only leads into it, beginning with a capital, ending in a full stop."""
+    bare = _FILLER.sub("", sentence).strip() or sentence
+    return bare[:1].upper() + bare[1:] + ("" if bare[-1:] in ".!" else ".")
+
+
+def without_quotations(text: str) -> str:
+    """Return a text without code blocks, quoted lines and tagged passages."""
+    return _PASTED.sub("\n", text)

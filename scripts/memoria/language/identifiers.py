@@ -1,0 +1,69 @@
+"""Identifiers: the names out of code that a text holds (paths, files, options, ``snake_case``, ``CamelCase``)."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from memoria.language.pattern import Pattern
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_SUFFIXES = "py|ts|tsx|js|jsx|go|rs|rb|java|c|h|cpp|md|json|toml|ya?ml|sql|sh|lock|html|css|txt|log|cfg|ini"  # of files
+_MARKED = r"`[^`\n]{2,80}`"  # what the writer marked as code
+_NAMES = (
+    r"(?<![\w/@-])(?!//)(?:"
+    r"(?:~|\.{1,2})?/[\w/.-]*\w|(?<!\.)@?(?:[\w.-]+/){2,}[\w.-]*\w|@[\w.-]+/[\w.-]*\w"  # paths, but not "and/or"
+    r"|(?<!\.)[\w-]+(?:/[\w-]+)*/[\w-]*\.\w+"  # paths of two parts, with a suffix
+    rf"|[\w-]{{1,80}}\.(?:{_SUFFIXES})\b"  # files
+    r"|--[a-z][\w-]*"  # options
+    r"|[A-Za-z]\w*_\w+"  # snake_case, CONSTANTS
+    r"|[a-z]+[a-z0-9]*[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*"  # camelCase, CamelCase
+    r"|[A-Z]{2,}[a-z]{2,}\w*"  # SQLite
+    r")"
+)
+MARKED = Pattern(r"`([^`]+)`")
+NAME = Pattern(_NAMES)
+_IN_PROSE = Pattern(f"{_MARKED}|{_NAMES}")
+
+# A word of code and, looked at but not taken, the arguments it is called with here.
+_TOKEN = Pattern(r"([A-Za-z_$~.@/-][\w.~@$/-]*)(?=(\([^()\n]{0,40}\))?)")
+_MARKED_SHORT = Pattern(r"`([^`\n]{2,60})`")
+_DEFINED = Pattern(r"\b(?:class|def|enum|fn|func|function|interface|struct|trait|type)\s+([A-Za-z_]\w{2,})")
+# An inner capital, underscore or dot; a path, an option, a variable.
+_TELLING = Pattern(r"(?a)[a-z0-9][A-Z]|[A-Z][A-Z][a-z]|[A-Za-z0-9]_[A-Za-z0-9]|\w\.\w|/\w|^--\w|^\$[A-Z]")
+
+
+def in_prose(text: str) -> list[str]:
+    """Return the names that a reader would search for, and what is marked as code; in order, each once."""
+    found: dict[str, None] = {}
+    for match in _IN_PROSE.finditer(text):
+        name = match.group().strip("`").strip()
+        if len(name) > 2 and any(character.isalpha() for character in name):
+            found[name] = None
+    return list(found)
+
+
+def in_code(texts: Iterable[str]) -> list[str]:
+    """Return the distinct names in source code and commands, also variables, dotted names, and what is defined.
+
+    Code is made of words that prose would not call names, so it is read word by word. A called name keeps the arguments
+    of a call: summaries write ``load(path)``.
+    """
+    found: dict[str, str] = {}
+    for text in texts:
+        tokens = [(match[1], match[2]) for match in _TOKEN.finditer(text)]
+        calls = {word: arguments for word, arguments in tokens if arguments}
+        defined = set(_DEFINED.findall(text))
+        for token in (*dict(tokens), *_MARKED_SHORT.findall(text)):
+            arguments = calls.get(token, "")
+            if _is_telling(token) or token in defined or (arguments and token[0].isupper()):
+                word = token.rstrip("./-@")
+                found.setdefault(word, word + arguments)
+    return [form for form in found.values() if 3 <= len(form) <= 160]
+
+
+@lru_cache(maxsize=20_000)  # the same names come up in every edit of a session
+def _is_telling(token: str) -> bool:
+    return _TELLING.search(token.rstrip("./-@")) is not None

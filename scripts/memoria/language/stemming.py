@@ -1,0 +1,149 @@
+"""Stemming: three ways to bring the forms of a word together, from the deepest cut to the lightest."""
+
+from __future__ import annotations
+
+CACHED = 200_000  # words whose stems are remembered within a process (a few ten MB)
+
+_ENDINGS = (
+    "ization", "ations", "ation", "ments", "ment", "ness", "ings", "ing", "ungen", "ung", "edly", "ies", "ied", "ers",
+    "ern", "ed", "er", "es", "en", "em", "ly", "e", "s",
+)  # fmt: skip
+
+_stems: dict[str, str] = {}
+
+
+def singular(word: str) -> str:
+    """Return a simple English plural as its singular.
+
+    For words that people get to read (titles, keywords), which must stay words.
+    """
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    if word.endswith(("sses", "shes")):
+        return word[:-2]
+    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return word[:-1]
+    return word
+
+
+def without_ending(word: str) -> str:
+    """Return the word without one common English or German ending; at least three letters stay.
+
+    For comparing two statements in either language, where a false match costs a fact.
+    """
+    if not word.isalpha():
+        return word
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 3 and not (ending == "s" and word.endswith("ss")):
+            word = word[: -len(ending)]
+            break
+    return word[:-1] if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "ls" else word
+
+
+def porter(word: str) -> str:
+    """Return the stem of a lower-case word (Porter 1980, as published); other alphabets and numbers stay as they are.
+
+    For the search index, whose figures were measured with it. It knows English only and cuts deep: ``general`` and
+    ``generate`` are one, which finds more and may not decide whether two facts are the same.
+    """
+    found = _stems.get(word)
+    if found is None:
+        found = _porter(word) if len(word) > 2 and word.isascii() and word.isalpha() else word
+        if len(_stems) >= CACHED:
+            _stems.clear()
+        _stems[word] = found
+    return found
+
+
+def _shape(word: str) -> str:
+    """Each letter as ``c`` (consonant) or ``v`` (vowel; ``y`` after a consonant is one)."""
+    shape = ""
+    for letter in word:
+        vowel = letter in "aeiou" or (letter == "y" and shape[-1:] == "c")
+        shape += "v" if vowel else "c"
+    return shape
+
+
+def _measure(part: str) -> int:
+    """Porter's m: how many vowel-consonant sequences the stem holds."""
+    return _shape(part).count("vc")
+
+
+def _ends_short(part: str) -> bool:
+    """Porter's *o: the stem ends consonant, vowel, consonant, the last not w, x or y."""
+    return _shape(part)[-3:] == "cvc" and part[-1] not in "wxy"
+
+
+def _doubled(part: str) -> bool:
+    return len(part) > 1 and part[-1] == part[-2] and part[-1] not in "aeiou"
+
+
+_STEP_2 = (
+    ("ational", "ate"), ("tional", "tion"), ("enci", "ence"), ("anci", "ance"), ("izer", "ize"), ("abli", "able"),
+    ("alli", "al"), ("entli", "ent"), ("eli", "e"), ("ousli", "ous"), ("ization", "ize"), ("ation", "ate"),
+    ("ator", "ate"), ("alism", "al"), ("iveness", "ive"), ("fulness", "ful"), ("ousness", "ous"), ("aliti", "al"),
+    ("iviti", "ive"), ("biliti", "ble"),
+)  # fmt: skip
+_STEP_3 = (
+    ("icate", "ic"), ("ative", ""), ("alize", "al"), ("iciti", "ic"), ("ical", "ic"), ("ful", ""), ("ness", ""),
+)  # fmt: skip
+_STEP_4 = (
+    "ement", "ance", "ence", "able", "ible", "ment", "sion", "tion", "ant", "ent", "ism", "ate", "iti", "ous", "ive",
+    "ize", "al", "er", "ic", "ou",
+)  # fmt: skip
+
+
+def _porter(word: str) -> str:
+    word = _plural(word)
+    word = _participle(word)
+    if word.endswith("y") and "v" in _shape(word[:-1]):
+        word = word[:-1] + "i"
+    word = _replaced(_replaced(word, _STEP_2), _STEP_3)
+    return _tidied(_residual(word))
+
+
+def _plural(word: str) -> str:
+    if word.endswith(("sses", "ies")):
+        return word[:-2]
+    return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
+
+
+def _participle(word: str) -> str:
+    if word.endswith("eed"):
+        return word[:-1] if _measure(word[:-3]) > 0 else word
+    ending = "ed" if word.endswith("ed") else "ing" if word.endswith("ing") else ""
+    part = word[: -len(ending)] if ending else ""
+    if "v" not in _shape(part):
+        return word
+    if part.endswith(("at", "bl", "iz")):
+        return part + "e"
+    if _doubled(part) and part[-1] not in "lsz":
+        return part[:-1]
+    return part + "e" if _measure(part) == 1 and _ends_short(part) else part
+
+
+def _replaced(word: str, endings: tuple[tuple[str, str], ...]) -> str:
+    for ending, instead in endings:
+        if word.endswith(ending):
+            part = word[: -len(ending)]
+            return part + instead if _measure(part) > 0 else word
+    return word
+
+
+def _residual(word: str) -> str:
+    for ending in _STEP_4:
+        if word.endswith(ending):
+            part = word[: -len(ending)]
+            if ending in ("sion", "tion"):
+                part = word[:-3]
+            return part if _measure(part) > 1 else word
+    return word
+
+
+def _tidied(word: str) -> str:
+    if word.endswith("e"):
+        part = word[:-1]
+        measure = _measure(part)
+        if measure > 1 or (measure == 1 and not _ends_short(part)):
+            word = part
+    return word[:-1] if word.endswith("ll") and _measure(word) > 1 else word

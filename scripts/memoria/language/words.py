@@ -1,0 +1,25 @@
+"""Words: a text taken apart into words, as they stand in it."""
+
+from __future__ import annotations
+
+from memoria.language.pattern import Pattern
+from memoria.language.stemming import porter
+from memoria.language.stop_words import FUNCTION_WORDS
+
+_WORD = Pattern(r"\w+")
+_WORD_OR_NUMBER = Pattern(r"\d[\d.,:]*\d|\w+")
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text, without case and punctuation."""
+    return [word.casefold() for word in _WORD.findall(text)]
+
+
+def words_and_numbers(text: str) -> list[str]:
+    """Return the words of a text, where a number with its separators (``3.11``, ``14:05``) is one word."""
+    return _WORD_OR_NUMBER.findall(text.casefold())
+
+
+def stems(text: str) -> frozenset[str]:
+    """Return the stems of the words that carry meaning: what two titles of one thing have in common."""
+    return frozenset(porter(word) for word in words(text) if word not in FUNCTION_WORDS)
