@@ -19,7 +19,7 @@ STATE = {  # files of the state folder and of other tools: not in the repository
     "uv.lock", "worker.lock", "compile.lock", "daily.lock", "model.lock", "observer.lock",
 }  # fmt: skip
 LINK = re.compile(r"\[[^\]\n]*\]\((?!\w+:)([^)\s#]+)")
-CODE = re.compile(r"```.*?```|`[^`\n]+`|^ {4}.+$", re.DOTALL | re.MULTILINE)
+CODE = re.compile(r"```.*?```|`[^`\n]+`|^ {4}[^\n]+$", re.DOTALL | re.MULTILINE)
 SELECTION = re.compile(r"(?P<files>(?:tests/[\w/.]+\.py )+)-k (?P<words>\"[^\"]+\"|\w+)")
 DECISION = re.compile(r"\b\d{4}-[a-z-]+\.md\b")
 

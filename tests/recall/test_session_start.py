@@ -58,9 +58,10 @@ def test_a_session_is_given_nothing_when_the_page_has_no_room(tmp_path: Path) ->
     block.write_text("the goal was this", encoding="utf-8")
     assert "additionalContext" not in client.fire("SessionStart", source="resume")
     client.env.pop("MEMORIA_PAGE_CHARS")
-    assert "elsewhere\nthe goal was this" in json.loads(client.fire("SessionStart", source="resume"))[
-        "hookSpecificOutput"
-    ]["additionalContext"]
+    assert (
+        "elsewhere\nthe goal was this"
+        in json.loads(client.fire("SessionStart", source="resume"))["hookSpecificOutput"]["additionalContext"]
+    )
 
 
 def test_a_notice_is_said_once_and_beside_the_page(client: Client) -> None:
