@@ -4,7 +4,6 @@
 - ``scope``: whose memory it is: agent, project, session
 - ``store``: the protocol of a store, and the shapes that pass through it
 - ``changes``: writes that depend on the stored value, as pure functions
-- ``memory_store``: a store inside one process
 - ``sqlite_store``: a store in one file for many processes (the default)
 - ``redis_store``: a store for many machines
 - ``failover_store``: Redis, and the embedded store while Redis is away
