@@ -175,6 +175,13 @@ def test_every_folder_has_its_place_and_says_what_it_is_for_in_a_sentence() -> N
         assert ". " not in first, f"{folder}/__init__.py"
 
 
+def test_the_architecture_page_lists_the_folders_in_their_order() -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    rows = re.findall(r"^\| `(\w+)/`( ★)? \| .+\. \|$", page, re.MULTILINE)
+    assert tuple(name for name, _ in rows) == FOLDERS
+    assert {name for name, star in rows if star} == HOOK_FLOOR
+
+
 def test_a_folder_imports_only_from_folders_below_it() -> None:
     wrong = []
     for item in all_imports():

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from hooks import Client, exchange
+from hooks import SESSION, Client, exchange
 from memoria.base import project, state
+from memoria.capture.open_sessions import BLOCK, OpenSessions
 
 
 @pytest.fixture
@@ -45,6 +46,22 @@ def test_a_page_never_exceeds_what_the_client_shows(client: Client) -> None:
     page(client, "global", "x" * 20_000)
     output = json.loads(client.fire("SessionStart"))
     assert len(output["hookSpecificOutput"]["additionalContext"]) == 9_500
+
+
+def test_a_session_is_given_nothing_when_the_page_has_no_room(tmp_path: Path) -> None:
+    """README: ``page_chars`` 0 switches the page off, and with it where the session was."""
+    client = Client(tmp_path, MEMORIA_PAGE_CHARS="0")
+    state.open_state(client.paths)
+    page(client, "global", "elsewhere")
+    block = Path(OpenSessions(client.paths.where).path(SESSION, BLOCK))
+    block.parent.mkdir(exist_ok=True)
+    block.write_text("the goal was this", encoding="utf-8")
+    assert "additionalContext" not in client.fire("SessionStart", source="resume")
+    client.env.pop("MEMORIA_PAGE_CHARS")
+    assert (
+        "elsewhere\nthe goal was this"
+        in json.loads(client.fire("SessionStart", source="resume"))["hookSpecificOutput"]["additionalContext"]
+    )
 
 
 def test_a_notice_is_said_once_and_beside_the_page(client: Client) -> None:

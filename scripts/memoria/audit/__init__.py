@@ -1,1 +1,1 @@
-"""Audit: account for every turn, estimate work before it starts, and check the installation."""
+"""Account for every turn, estimate the cost of an ingest, and check the installation."""

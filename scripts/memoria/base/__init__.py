@@ -1,1 +1,1 @@
-"""Base: paths, settings and the other modules that even the hooks need."""
+"""Provide paths, settings, the state folder and everything else that even the hooks need."""

@@ -1,1 +1,1 @@
-"""Briefing: prepare what the next session starts with, and tell the user what they must know."""
+"""Prepare the page that the next session starts with, and the notices for the user."""

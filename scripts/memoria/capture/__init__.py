@@ -1,1 +1,1 @@
-"""Capture: copy what the client wrote into the spool and start the worker."""
+"""Copy what the client wrote into the spool, and start the worker."""

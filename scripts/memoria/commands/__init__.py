@@ -1,1 +1,1 @@
-"""Commands: one module a verb of the command line; no verb knows another."""
+"""Implement the command line, one module for each command; no command imports another."""

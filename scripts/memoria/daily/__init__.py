@@ -1,1 +1,1 @@
-"""Daily: the daily logs, the ledger of what they hold, and the gate that says when a compile is due."""
+"""Read and write the daily logs, keep the ledger of their entries, and decide when a compile is due."""

@@ -1,1 +1,1 @@
-"""Forgetting: find everything memoria holds about something, and remove it."""
+"""Find everything that memoria holds about something, and remove it."""

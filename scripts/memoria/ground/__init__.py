@@ -1,1 +1,1 @@
-"""Ground: clock, files, locks, errors and markdown, as every room above uses them."""
+"""Provide the clock, files, locks, errors and markdown for every folder above."""

@@ -1,1 +1,1 @@
-"""Indexing: the writing side of the search index, and the sources it is built from."""
+"""Write the search index, and read the sources that it is built from."""

@@ -1,1 +1,1 @@
-"""What is known about natural language: stop words, stems, similarity, identifiers, and the cues of a correction."""
+"""Know natural language: stop words, stems, similarity, identifiers, and the cues of a correction."""

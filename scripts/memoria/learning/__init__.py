@@ -1,1 +1,1 @@
-"""Learning: judge the turns of a session for facts worth keeping, and keep account of what waits to be judged."""
+"""Judge the turns of a session for facts worth keeping, and track which turns wait to be judged."""

@@ -1,1 +1,1 @@
-"""MCP: what a model may ask of its memory while it works, as tools over stdin and stdout."""
+"""Provide the tools that a model can call over the Model Context Protocol while it works."""

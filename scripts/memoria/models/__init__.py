@@ -1,7 +1,14 @@
-"""Models: one protocol, a table of names, and a chain that tries them in order.
+"""Call models through one protocol, by a table of names and a chain that tries them in order.
 
-``protocol`` holds the protocol and the records that cross it; ``claude`` is the only room that knows the Agent SDK;
-``ollama`` speaks HTTP; ``offline`` answers without any model (``summarize`` writes its notes, ``cluster`` its
-articles); ``scripted`` is the fake that ships for tests. ``tasks`` asks, ``answer`` checks what came, ``chain`` holds
-the table of names. Nothing below this floor knows that models exist.
+- ``protocol``: the protocol, and the records that cross it
+- ``claude``: the only module that imports the Agent SDK
+- ``ollama``: a local server, over HTTP
+- ``extractive``: answers without any model, taken from the text itself
+- ``scripted``: the fake that ships for tests
+- ``tasks``, ``prompts``: what models are asked, and the shape of a good answer
+- ``answer``: the check of what a model wrote
+- ``chain``: the table of names, and models tried one after the other
+- ``metered``, ``budget``, ``prices``: retries, booked calls, and what they may cost
+
+Nothing below this folder knows that models exist.
 """

@@ -1,1 +1,1 @@
-"""Recall: what the hooks give a session: a page at its start and notes beside a prompt."""
+"""Give a session its page when it starts, and notes beside a prompt."""

@@ -1,1 +1,1 @@
-"""Redaction: remove secrets from text before it is written or shown to a model."""
+"""Remove secrets from text before it is written or shown to a model."""

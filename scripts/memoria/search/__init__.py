@@ -1,1 +1,1 @@
-"""Search: the reading side of the search index: tokens, ranking and results."""
+"""Read the search index: from the words of a query to ranked results."""

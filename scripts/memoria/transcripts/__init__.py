@@ -1,1 +1,1 @@
-"""Transcripts: read the client's files as turns, from raw lines to an archive of what was said."""
+"""Read the client's files as turns, and archive the turns that were kept."""

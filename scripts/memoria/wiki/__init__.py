@@ -1,1 +1,1 @@
-"""Wiki: articles, the checks a proposed change must pass, and the transaction that applies it."""
+"""Read and write articles, check the changes that a model proposes, and apply them in one transaction."""

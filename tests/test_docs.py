@@ -1,0 +1,85 @@
+"""The documents are true: every path, test selection and link they name leads somewhere."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from places import ROOT
+
+FOLDERS = (".ci", ".claude", ".claude-plugin", "docs", "hooks", "scripts", "tests")  # what the repository tracks
+ENDINGS = (".py", ".jsonl", ".txt", ".toml", ".lock", ".sh")  # a name with one of these is a file, wherever it lies
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / ".claude").glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+STATE = {  # files of the state folder and of other tools: not in the repository, and rightly named
+    "uv.lock", "worker.lock", "compile.lock", "daily.lock", "model.lock", "observer.lock",
+}  # fmt: skip
+LINK = re.compile(r"\[[^\]\n]*\]\((?!\w+:)([^)\s#]+)")
+CODE = re.compile(r"```.*?```|`[^`\n]+`|^ {4}[^\n]+$", re.DOTALL | re.MULTILINE)
+SELECTION = re.compile(r"(?P<files>(?:tests/[\w/.]+\.py )+)-k (?P<words>\"[^\"]+\"|\w+)")
+DECISION = re.compile(r"\b\d{4}-[a-z-]+\.md\b")
+
+
+@cache
+def repository() -> frozenset[str]:
+    """Every file and folder of the repository's own, as paths from its root."""
+    files = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if "__pycache__" not in path.parts]
+    names = {path.relative_to(ROOT).as_posix() for path in [*files, *ROOT.glob("*")]}
+    return frozenset(names | set(FOLDERS))
+
+
+def named_paths(text: str) -> Iterator[str]:
+    """Words in code spans and code blocks that name something in the repository."""
+    for span in CODE.findall(text):
+        for word in re.sub(r"https?://\S+", "", span).split():
+            name = word.strip("`\"'(),;:")
+            if name.split("/")[0] in FOLDERS or name.endswith(ENDINGS):
+                yield name.rstrip("/").partition("::")[0]
+
+
+def exists(name: str) -> bool:
+    """Whether a path, or the end of one, is there; ``*`` and ``<placeholder>`` stand for any name."""
+    if name in STATE or name in repository():
+        return True
+    wildcard = re.sub(r"<[^>]*>", "*", name)
+    pattern = re.compile("(?:.+/)?" + re.escape(wildcard).replace(r"\*", "[^/]*"))
+    return any(pattern.fullmatch(path) for path in repository())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_path_that_a_document_names_exists(page: Path) -> None:
+    assert [name for name in named_paths(page.read_text("utf-8")) if not exists(name)] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_relative_link_resolves(page: Path) -> None:
+    links = LINK.findall(CODE.sub("", page.read_text("utf-8")))
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_selection_of_tests_that_a_document_names_selects_one(page: Path) -> None:
+    for selection in SELECTION.finditer(page.read_text("utf-8")):
+        tests = [name for file in selection["files"].split() for name in names_of_tests(ROOT / file)]
+        for word in set(re.findall(r"\w+", selection["words"])) - {"and", "or", "not"}:
+            assert any(word in name for name in tests), f"{selection[0]}: no test is named so"
+
+
+def names_of_tests(path: Path) -> list[str]:
+    functions = (node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.FunctionDef))
+    return [node.name for node in functions if node.name.startswith("test_")]
+
+
+def test_every_document_that_code_or_a_document_names_exists() -> None:
+    sources = [*PAGES, ROOT / "pyproject.toml", *(ROOT / "scripts").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]
+    missing = []
+    for path in sources:
+        text = path.read_text("utf-8")
+        named = set(re.findall(r"(?<![\w./-])docs/[\w/-]+\.md\b", text))
+        named |= {f"docs/decisions/{name}" for name in DECISION.findall(text) if not re.match(r"\d{4}-\d", name)}
+        missing += [f"{path.relative_to(ROOT)} names {name}" for name in named if name not in repository()]
+    assert missing == []
