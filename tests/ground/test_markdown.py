@@ -53,3 +53,12 @@ def test_what_is_inert_stays_as_it_is_when_it_is_written_again() -> None:
 @pytest.mark.parametrize("seconds", [10**12, -(10**12), 2**62 // 10**9 * 1000])
 def test_a_file_time_that_no_calendar_has_is_no_day(seconds: int) -> None:
     assert documents.day_of(seconds * 10**9) == ""
+
+
+@pytest.mark.parametrize(
+    ("row", "wanted"),
+    [("##", (2, "")), ("## ", (2, "")), ("## A ##", (2, "A")), ("## C#", (2, "C#")), ("#x", (0, "")), ("x", (0, "")),
+     ("####### x", (0, "")), ("## #", (2, "")), ("#\tA #b\r", (1, "A #b")), ("", (0, ""))],
+)  # fmt: skip
+def test_a_heading_is_read_as_commonmark_has_it(row: str, wanted: tuple[int, str]) -> None:
+    assert markdown.heading(row) == wanted

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memoria.indexing import documents
@@ -35,6 +35,9 @@ def page(opening: str, front: list[str], rows: list[str], end: str, mark: str) -
 
 
 @given(OPEN, FRONT, ROWS, st.sampled_from(["\n", "\r\n"]), st.sampled_from(["", "\ufeff"]))
+@example("---\n", ["title: A"], ["# Title", "## ", f"- One claim. {SOURCE}"], "\n", "")
+@example("---\n", ["title: A"], ["##", f"- One claim. {SOURCE}"], "\n", "")
+@settings(deadline=None, max_examples=300)
 def test_the_index_and_the_article_agree_on_title_names_sections_and_claims(
     opening: str, front: list[str], rows: list[str], end: str, mark: str
 ) -> None:

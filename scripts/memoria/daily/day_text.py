@@ -53,7 +53,7 @@ _TOMBSTONE = re.compile(r"<!-- memoria forgotten entry=(\S+) turns=(\S*) -->[ \t
 _BLOCK_ID = re.compile(r"\^(e-[0-9a-z]+)[ \t]*")
 _LABEL = re.compile(r"^\*\*(?P<label>[A-Z][A-Za-z ]+):\*\*[ \t]*(?P<rest>.*)$", re.MULTILINE)
 _LEARNED = re.compile(r"- \[(?P<kind>[a-z]+)\] (?P<text>.*?)(?:[ \t]+\^(?P<id>l-[0-9a-z]+))?[ \t]*")
-_QUOTE = re.compile(r"[ \t]+> (.*?)[ \t]*")
+_QUOTE = re.compile(r"[ \t]+> (.*)")
 _PARTICULARS = re.compile(r"[ \t]+<!-- learned (\{.*\}) -->[ \t]*")
 
 
@@ -114,7 +114,7 @@ class LearnedLine:
     @property
     def quote(self) -> str:
         """The words that prove the fact, empty when there are none."""
-        found = [match[1] for row in self.learned.below if (match := _QUOTE.fullmatch(row))]
+        found = [match[1].rstrip(" \t") for row in self.learned.below if (match := _QUOTE.fullmatch(row))]
         return found[-1] if found else ""
 
     @property

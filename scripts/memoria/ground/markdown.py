@@ -194,7 +194,7 @@ def _scalar(text: str) -> str:
     return safe_yaml.scalar(text)
 
 
-_HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t\r]*")
+MAX_LEVEL = 6  # of a heading
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})(.*)")
 
 
@@ -219,8 +219,12 @@ def code_rows(rows: Iterable[str]) -> Iterator[tuple[str, bool]]:
 
 def heading(row: str) -> tuple[int, str]:
     """Return level and text of a heading, without the number signs that may close it; ``(0, "")`` of another row."""
-    match = _HEADING.fullmatch(row)
-    return (len(match[1]), match[2]) if match else (0, "")
+    level = len(row) - len(row.lstrip("#"))
+    if not 1 <= level <= MAX_LEVEL or row[level : level + 1] not in ("", " ", "\t", "\r"):
+        return 0, ""
+    text = row[level:].strip(" \t\r")
+    bare = text.rstrip("#")
+    return level, bare.rstrip(" \t") if bare[-1:] in ("", " ", "\t") else text
 
 
 def first_heading(rows: Iterable[str]) -> str:
@@ -234,7 +238,7 @@ def first_heading(rows: Iterable[str]) -> str:
     return ""
 
 
-BLOCK_ID = re.compile(r"(?:^|\s+)\^[A-Za-z0-9-]+\s*$")  # at the end of a row
+BLOCK_ID = re.compile(r"(?:^|\s)\^[A-Za-z0-9-]+\s*$")  # at the end of a row
 
 _CLOSE = re.compile(r"^---[ \t\r]*$", re.MULTILINE)
 
