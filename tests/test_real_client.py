@@ -25,6 +25,8 @@ from messages_api import MessagesApi
 from places import PAYLOADS, ROOT
 from real_client import clean_env
 
+pytestmark = pytest.mark.slow
+
 FACTS = ("SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "PostCompact", "SubagentStop", "SessionEnd")
 RECORDING = bool(os.environ.get("MEMORIA_RECORD_PAYLOADS"))  # read before conftest clears the environment
 # what memoria reads; the client may say more, and more from version to version

@@ -157,6 +157,7 @@ def witness(paths: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ca
     return lambda: len(told.read_text().splitlines()) if told.exists() else 0
 
 
+@pytest.mark.slow
 def test_a_start_beyond_the_limit_leaves_one_worker_that_waits_and_a_storm_leaves_no_more(
     paths: Paths, witness: Callable[[], int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

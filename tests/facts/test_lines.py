@@ -28,6 +28,7 @@ def entry(**given: object) -> Entry:
     return replace(usual, **given)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @given(
     content=st.text(min_size=8, max_size=80),
     quote=st.text(max_size=60),

@@ -231,6 +231,7 @@ def test_a_flush_carries_at_most_6000_bytes_beside_the_conversation(
     assert over <= 6_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("said", "error", "retry_now"),
     [
@@ -271,6 +272,7 @@ def test_without_a_login_claude_names_the_remedy(
     assert api.messages == []
 
 
+@pytest.mark.slow
 def test_a_claude_that_hangs_is_given_up_at_our_deadline_and_its_process_is_gone(
     claude: Callable[..., tuple[Claude, MessagesApi]],
 ) -> None:

@@ -56,6 +56,7 @@ def shared(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Cal
     server.stop()
 
 
+@pytest.mark.slow
 def test_sixteen_processes_on_one_session_lose_no_update(shared: tuple[Callable[[], Store], list[str]]) -> None:
     opener, where = shared
 
