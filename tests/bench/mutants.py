@@ -1,0 +1,138 @@
+"""Break memoria line by line, and see whether a test notices.
+
+``uv run python tests/bench/mutants.py`` works through ``mutants.txt``: each mutant is one text of a module replaced by
+another, chosen where a wrong line loses, doubles or corrupts something. It is applied to a copy of the tree with an
+environment of its own, and the tests named for its module run until the first fails. A mutant that survives wants a
+test, or a reason in docs/reliability.md. Arguments select: modules or words of a mutant's name.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = Path("scripts", "memoria")
+LIST = Path(__file__).with_suffix(".txt")
+PYTEST = ("-x", "-q", "-p", "no:cacheprovider", "-m", "not slow")
+SURVIVED = "survived"
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One line broken: in ``module`` (below the package) ``old``, which stands there once, becomes ``new``."""
+
+    module: str
+    name: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+
+    def applied(self, text: str) -> str:
+        """Return the module's text with the mutation; LookupError when ``old`` does not stand there exactly once."""
+        if text.count(self.old) != 1:
+            raise LookupError(f"stands there {text.count(self.old)} times")
+        return text.replace(self.old, self.new)
+
+
+def read(text: str) -> Iterator[Mutant]:
+    """Yield the mutants of a list: ``== module: tests``, then for each ``-- name``, the old text, ``=>``, the new."""
+    for part in text.split("\n== ")[1:]:
+        head, *bodies = part.rstrip("\n").split("\n-- ")
+        module, _, tests = head.partition(": ")
+        for body in bodies:
+            name, _, change = body.partition("\n")
+            old, _, new = change.rstrip("\n").partition("\n=>")
+            yield Mutant(module, name, old, new.removeprefix("\n"), tuple(tests.split()))
+
+
+def copy_tree(folder: Path) -> None:
+    """Copy what git knows of the tree, with an environment in which the copy is the installed package."""
+    names = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, capture_output=True, check=True,
+    ).stdout.decode().split("\0")  # fmt: skip
+    for name in (*names, "uv.lock"):
+        if name and (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
+    environment = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
+    subprocess.run(["uv", "sync", "--quiet"], cwd=folder, env=environment, check=True)
+
+
+def verdict(tree: Path, tests: Sequence[str], timeout_s: float) -> str:
+    """Run the tests in the copy; return the first that failed, ``timed out``, or ``survived``."""
+    found = _run(tree, tests[:1], timeout_s)  # the module's own tests come first, and mostly suffice
+    return _run(tree, tests[1:], timeout_s) if found == SURVIVED and tests[1:] else found
+
+
+def _run(tree: Path, tests: Sequence[str], timeout_s: float) -> str:
+    command = [str(tree / ".venv" / "bin" / "python"), "-m", "pytest", *PYTEST, *tests]
+    process = subprocess.Popen(
+        command, cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+    )
+    try:
+        output, _ = process.communicate(timeout=timeout_s)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        return "timed out"
+    if process.returncode == 0:
+        return SURVIVED
+    failed = [line for line in output.splitlines() if line.startswith(("FAILED ", "ERROR "))]
+    return failed[0].split(" - ")[0].partition(" ")[2] if failed else output.strip().splitlines()[-1]
+
+
+def try_out(mutant: Mutant, tree: Path, timeout_s: float) -> str:
+    """Apply one mutant to the copy, run its tests, and put the module back."""
+    path = tree / PACKAGE / mutant.module
+    whole = path.read_text(encoding="utf-8")
+    try:
+        path.write_text(mutant.applied(whole), encoding="utf-8")
+        return verdict(tree, mutant.tests, timeout_s)
+    except LookupError as error:
+        return f"stale: {error}"
+    finally:
+        path.write_text(whole, encoding="utf-8")
+
+
+def main() -> int:
+    """Try every mutant that was asked for; 1 when one survives or is stale."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("words", nargs="*", help="only mutants whose module or name holds one of these")
+    parser.add_argument("--timeout", type=float, default=180.0, help="seconds for the tests of one mutant")
+    options = parser.parse_args()
+    mutants = list(read(LIST.read_text(encoding="utf-8")))
+    chosen = [
+        mutant for mutant in mutants
+        if not options.words or any(word in f"{mutant.module} {mutant.name}" for word in options.words)
+    ]  # fmt: skip
+    total, killed = Counter[str](), Counter[str]()
+    bad = 0
+    with tempfile.TemporaryDirectory(prefix="memoria-mutants-") as folder:
+        tree = Path(folder)
+        copy_tree(tree)
+        for mutant in chosen:
+            found = try_out(mutant, tree, options.timeout)
+            lives = found == SURVIVED or found.startswith("stale")
+            bad += lives
+            total[mutant.module] += 1
+            killed[mutant.module] += not lives
+            print(f"{mutant.module}: {mutant.name}: {found}", flush=True)
+    print("\n| module | mutants | killed |\n|---|---|---|")
+    for module in total:
+        print(f"| {module} | {total[module]} | {killed[module]} |")
+    return min(bad, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
