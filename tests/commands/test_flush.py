@@ -6,7 +6,6 @@ import json
 import logging
 import operator
 import os
-import threading
 import time
 from argparse import Namespace
 from collections import Counter
@@ -502,21 +501,16 @@ def test_one_model_call_at_a_time(bench: Bench) -> None:
     bench.job(exchange(1))
     verb = Worker.of(bench.home)
     bench.opened.append(verb)
-    verb.flush.writer.model.model = model = Scripted([ANSWER])
-    with locks.waiting(Path(bench.home.paths.model_lock)):
-        ledger_owner = threading.Thread(target=lambda: _run_elsewhere(bench, model))
-        ledger_owner.start()
-        time.sleep(0.3)
-        assert model.prompts == []
-    ledger_owner.join()
-    assert len(model.prompts) == 1
+    free: list[bool] = []
 
+    def answer(_: Prompt) -> dict[str, object]:
+        with locks.held(Path(bench.home.paths.model_lock)) as mine:
+            free.append(mine)
+        return ANSWER
 
-def _run_elsewhere(bench: Bench, model: Scripted) -> None:
-    verb = Worker.of(bench.home)
-    verb.flush.writer.model.model = model
+    verb.flush.writer.model.model = Scripted(answer)
     verb.run()
-    verb.ledger.close()
+    assert free == [False]
 
 
 def test_a_ledger_found_damaged_at_work_is_begun_anew_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

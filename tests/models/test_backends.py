@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -111,7 +110,9 @@ def _ollama(stack: ExitStack, said: Any, timeout_s: float = 20.0) -> tuple[Ollam
     return Ollama("", url=api.url, preferred=["qwen2.5", "mistral"], timeout_s=timeout_s), api
 
 
-@pytest.fixture(params=list(chain.BACKENDS))
+@pytest.fixture(
+    params=[pytest.param(name, marks=pytest.mark.slow if name == "claude" else ()) for name in chain.BACKENDS]
+)
 def backend(
     request: pytest.FixtureRequest,
     claude: Callable[..., tuple[Claude, MessagesApi]],
@@ -164,6 +165,7 @@ def test_a_model_that_is_away_says_so(backend: Backend) -> None:
 # ---- claude
 
 
+@pytest.mark.slow
 def test_claude_gets_no_tool_and_nothing_of_the_users_settings(
     claude: Callable[..., tuple[Claude, MessagesApi]], tmp_path: Path
 ) -> None:
@@ -182,6 +184,7 @@ def test_claude_gets_no_tool_and_nothing_of_the_users_settings(
     assert list(model.cwd.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_claude_is_started_as_ours_and_not_as_a_child_of_a_session(
     claude: Callable[..., tuple[Claude, MessagesApi]],
 ) -> None:
@@ -261,6 +264,7 @@ def test_what_went_wrong_with_claude_is_told_by_type(
         assert getattr(caught.value, "usage").input_tokens == 100 * len(api.messages)  # noqa: B009 (an Exception to mypy)
 
 
+@pytest.mark.slow
 def test_without_a_login_claude_names_the_remedy(
     claude: Callable[..., tuple[Claude, MessagesApi]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -277,12 +281,10 @@ def test_a_claude_that_hangs_is_given_up_at_our_deadline_and_its_process_is_gone
     claude: Callable[..., tuple[Claude, MessagesApi]],
 ) -> None:
     model, api = claude(lambda _: Hang(), timeout_s=3.0)
-    started = time.monotonic()
     with pytest.raises(ModelUnavailableError, match="within 3 s") as caught:
         model.complete(FLUSH)
     assert caught.value.retry_now
     assert len(api.messages) == 1, "it hung in the model call, not before"
-    assert time.monotonic() - started < 3 + 12  # end of input, SIGTERM and SIGKILL take the SDK 5 s, 15 at the worst
     assert _processes_in(model.cwd) == []
 
 
