@@ -264,3 +264,4 @@ def test_prices_are_known_for_what_the_setting_may_name() -> None:
     assert haiku.of(1_000_000, 1_000_000) == 6.0
     assert prices.of_model("ollama:qwen2.5:3b") == prices.Price(0.0, 0.0)
     assert prices.of_model("claude:something-new") is None
+    assert prices.of_model("another:haiku") is None

@@ -119,17 +119,16 @@ def backend(
     stack: ExitStack,
     paths: Paths,
 ) -> Backend:
-    """Each backend of the table."""
-    if request.param == "claude":
-        return Backend(
+    """Each backend of the table; a new one says here how it is brought to answer and to be away."""
+    makers: dict[str, Backend] = {
+        "claude": Backend(
             lambda said: claude(lambda _: said)[0], lambda: claude(lambda _: Status(529, "overloaded_error"))[0]
-        )
-    if request.param == "ollama":
-        return Backend(lambda said: _ollama(stack, said)[0], lambda: _ollama(stack, 503)[0])
-    if request.param == "scripted":
-        return Backend(lambda said: Scripted([said]), lambda: Scripted([ModelUnavailableError("away")]))
-    offline = chain.from_settings(Settings.load({"MEMORIA_MODEL": "offline"}), paths)
-    return Backend(lambda _: offline, None)
+        ),
+        "ollama": Backend(lambda said: _ollama(stack, said)[0], lambda: _ollama(stack, 503)[0]),
+        "scripted": Backend(lambda said: Scripted([said]), lambda: Scripted([ModelUnavailableError("away")])),
+        "offline": Backend(lambda _: chain.named(["offline"], Settings.load({}), paths), None),
+    }
+    return makers[request.param]
 
 
 @pytest.mark.parametrize("prompt", [FLUSH, COMPILE], ids=["flush", "compile"])
