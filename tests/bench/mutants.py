@@ -9,9 +9,9 @@ test, or a reason in docs/reliability.md. Arguments select: modules or words of 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -25,6 +25,31 @@ PACKAGE = Path("scripts", "memoria")
 LIST = Path(__file__).with_suffix(".txt")
 PYTEST = ("-x", "-q", "-p", "no:cacheprovider", "-m", "not slow")
 SURVIVED = "survived"
+# Loads what is slow to load, then runs pytest in a child of its own for each line: [output, seconds, argument, ...].
+# The status is pytest's; a child that takes too long is killed with all it started, and its status is negative.
+SERVER = """
+import json, os, signal, sys, time
+import pytest, hypothesis.strategies, jsonschema, msgspec, portalocker, yaml
+for line in sys.stdin:
+    output, seconds, *arguments = json.loads(line)
+    child = os.fork()
+    if not child:
+        os.setsid()
+        descriptor = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(descriptor, 1)
+        os.dup2(descriptor, 2)
+        status = pytest.main([*arguments, "-W", "ignore::pytest.PytestAssertRewriteWarning"])
+        sys.stdout.flush()
+        os._exit(status)
+    end = time.monotonic() + seconds
+    while not (done := os.waitpid(child, os.WNOHANG))[0] and time.monotonic() < end:
+        time.sleep(0.02)
+    if not done[0]:
+        os.killpg(child, signal.SIGKILL)
+        done = os.waitpid(child, 0)
+    print(os.waitstatus_to_exitcode(done[1]), flush=True)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,36 +94,48 @@ def copy_tree(folder: Path) -> None:
     subprocess.run(["uv", "sync", "--quiet"], cwd=folder, env=environment, check=True)
 
 
-def verdict(tree: Path, tests: Sequence[str], timeout_s: float) -> str:
-    """Run the tests in the copy; return the first that failed, ``timed out``, or ``survived``."""
-    found = _run(tree, tests[:1], timeout_s)  # the module's own tests come first, and mostly suffice
-    return _run(tree, tests[1:], timeout_s) if found == SURVIVED and tests[1:] else found
+class Tests:
+    """Runs tests in the copy, in children of a process that has pytest and the libraries loaded already."""
+
+    def __init__(self, tree: Path, timeout_s: float) -> None:
+        self.tree, self.timeout_s = tree, timeout_s
+        python = str(tree / ".venv" / "bin" / "python")
+        self._process = subprocess.Popen(
+            [python, "-c", SERVER], cwd=tree, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.communicate()
+
+    def verdict(self, tests: Sequence[str]) -> str:
+        """Run the module's own tests, then the others; return the first that failed, or ``survived``."""
+        found = self._run(tests[:1])
+        return self._run(tests[1:]) if found == SURVIVED and tests[1:] else found
+
+    def _run(self, tests: Sequence[str]) -> str:
+        assert self._process.stdin
+        assert self._process.stdout
+        output = self.tree / "output.txt"
+        self._process.stdin.write(json.dumps([str(output), self.timeout_s, *PYTEST, *tests]) + "\n")
+        self._process.stdin.flush()
+        status = int(self._process.stdout.readline())
+        if status == 0:
+            return SURVIVED
+        if status < 0:
+            return "timed out"
+        lines = output.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        failed = [line for line in lines if line.startswith(("FAILED ", "ERROR "))]
+        return failed[0].split(" - ")[0].partition(" ")[2] if failed else lines[-1]
 
 
-def _run(tree: Path, tests: Sequence[str], timeout_s: float) -> str:
-    command = [str(tree / ".venv" / "bin" / "python"), "-m", "pytest", *PYTEST, *tests]
-    process = subprocess.Popen(
-        command, cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
-    )
-    try:
-        output, _ = process.communicate(timeout=timeout_s)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-        return "timed out"
-    if process.returncode == 0:
-        return SURVIVED
-    failed = [line for line in output.splitlines() if line.startswith(("FAILED ", "ERROR "))]
-    return failed[0].split(" - ")[0].partition(" ")[2] if failed else output.strip().splitlines()[-1]
-
-
-def try_out(mutant: Mutant, tree: Path, timeout_s: float) -> str:
+def try_out(mutant: Mutant, tests: Tests) -> str:
     """Apply one mutant to the copy, run its tests, and put the module back."""
-    path = tree / PACKAGE / mutant.module
+    path = tests.tree / PACKAGE / mutant.module
     whole = path.read_text(encoding="utf-8")
     try:
         path.write_text(mutant.applied(whole), encoding="utf-8")
-        return verdict(tree, mutant.tests, timeout_s)
+        return tests.verdict(mutant.tests)
     except LookupError as error:
         return f"stale: {error}"
     finally:
@@ -121,13 +158,15 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="memoria-mutants-") as folder:
         tree = Path(folder)
         copy_tree(tree)
+        tests = Tests(tree, options.timeout)
         for mutant in chosen:
-            found = try_out(mutant, tree, options.timeout)
+            found = try_out(mutant, tests)
             lives = found == SURVIVED or found.startswith("stale")
             bad += lives
             total[mutant.module] += 1
             killed[mutant.module] += not lives
             print(f"{mutant.module}: {mutant.name}: {found}", flush=True)
+        tests.close()
     print("\n| module | mutants | killed |\n|---|---|---|")
     for module in total:
         print(f"| {module} | {total[module]} | {killed[module]} |")
