@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from hooks import SESSION, Client, exchange, line
+from memoria.capture import paused
 from memoria.capture.open_sessions import LIVE
 
 
@@ -298,3 +299,14 @@ def test_after_a_clear_the_session_is_still_open_and_after_an_end_it_is_not(clie
     assert live.exists()
     client.fire("SessionEnd", reason="prompt_input_exit")
     assert not live.exists()
+
+
+def test_two_pauses_without_a_word_between_them_are_both_left_out(client: Client) -> None:
+    client.fire("SessionStart")
+    client.write(exchange(1) + exchange(2) + exchange(3))
+    ends = [0, len(exchange(1)), 2 * len(exchange(1))]
+    silence = {"transcript": str(client.transcript), "spans": [ends[:2], ends[1:]], "open": False}
+    Path(client.paths.cursors, SESSION + paused.ENDING).write_text(json.dumps(silence), encoding="utf-8")
+    client.fire("Stop")
+    assert exchange(2) not in client.captured()
+    assert [job.end for job in client.jobs()] == [client.transcript.stat().st_size]
