@@ -147,12 +147,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("words", nargs="*", help="only mutants whose module or name holds one of these")
     parser.add_argument("--timeout", type=float, default=180.0, help="seconds for the tests of one mutant")
+    parser.add_argument("--part", default="1/1", help="2/3: only the second of three parts, for runs side by side")
     options = parser.parse_args()
+    part, parts = map(int, options.part.split("/"))
     mutants = list(read(LIST.read_text(encoding="utf-8")))
     chosen = [
         mutant for mutant in mutants
         if not options.words or any(word in f"{mutant.module} {mutant.name}" for word in options.words)
-    ]  # fmt: skip
+    ][part - 1 :: parts]  # fmt: skip
     total, killed = Counter[str](), Counter[str]()
     bad = 0
     with tempfile.TemporaryDirectory(prefix="memoria-mutants-") as folder:
