@@ -286,14 +286,12 @@ def test_a_forged_time_stops_nothing(bench: Bench, time: str) -> None:
     assert len(kept(bench)) == 2
 
 
-def test_a_transcript_that_is_not_there_yet_is_waited_for(bench: Bench) -> None:
+def test_a_transcript_that_is_not_there_yet_is_waited_for(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     bench.set("MEMORIA_TRANSCRIPT_WAIT_S", "20")
     name = bench.job(b"")
     bench.transcript.unlink()
-    timer = threading.Timer(0.3, lambda: bench.transcript.write_bytes(exchange(1)))
-    timer.start()
+    monkeypatch.setattr("memoria.transcripts.intake.time.sleep", lambda _: bench.transcript.write_bytes(exchange(1)))
     bench.flush()
-    timer.join()
     assert set(kept(bench)) == keys(exchange(1))
     assert name not in bench.waiting()
 
