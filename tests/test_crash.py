@@ -12,7 +12,7 @@ import pytest
 from bench import crash
 from memoria.base import failpoints
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="kills as POSIX knows them")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name == "nt", reason="kills as POSIX knows them")]
 
 
 @pytest.mark.timeout(600)

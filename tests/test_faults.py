@@ -22,7 +22,10 @@ from bench.crash import ENTRY
 from bench.faults import HOOKS, SCENARIOS, Tally, World
 from full_disk import Done, Fault, run
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="forks, FIFOs and permissions as POSIX knows them")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(os.name == "nt", reason="forks, FIFOs and permissions as POSIX knows them"),
+]
 
 # Where the calls fall changes with the code; these are spread over what a run makes.
 POINTS = {

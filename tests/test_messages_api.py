@@ -6,11 +6,14 @@ import json
 import urllib.request
 from pathlib import Path
 
+import pytest
+
 from loopback import Json
 from messages_api import MessagesApi, Reply
 from real_client import clean_env, run_claude
 
 
+@pytest.mark.slow
 def test_the_real_client_holds_a_conversation_with_the_scripted_api(tmp_path: Path) -> None:
     with MessagesApi(lambda _: "scripted hello") as api:
         env = clean_env(tmp_path / "person", api.url)

@@ -107,6 +107,7 @@ def pixels(png: bytes) -> bytes:
     return zlib.decompress(data)
 
 
+@pytest.mark.slow
 def test_the_icon_is_what_the_code_draws() -> None:
     icon = (PLUGIN / "icon.png").read_bytes()
     assert struct.unpack_from(">II", icon, 16) == (512, 512)

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from memoria.base.settings import Settings
 from memoria.cli import VERBS
 from places import ROOT
@@ -45,6 +47,7 @@ def comparable(text: str) -> str:
     return re.sub(r"\^l-\w+", "^l-", shown_rows)
 
 
+@pytest.mark.slow
 def test_the_entry_and_the_article_shown_are_what_the_demo_makes(tmp_path: Path) -> None:
     """In a folder with spaces and non-ASCII letters, as a process of its own."""
     home = tmp_path / "my dëmo"

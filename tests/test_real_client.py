@@ -11,7 +11,6 @@ import os
 import re
 import shutil
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,8 @@ from memoria.capture import detach
 from messages_api import MessagesApi
 from places import PAYLOADS, ROOT
 from real_client import clean_env
+
+pytestmark = pytest.mark.slow
 
 FACTS = ("SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "PostCompact", "SubagentStop", "SessionEnd")
 RECORDING = bool(os.environ.get("MEMORIA_RECORD_PAYLOADS"))  # read before conftest clears the environment
@@ -241,14 +242,12 @@ def test_nothing_less_than_a_double_fork_survives(
 
 def test_the_client_lets_a_plugins_session_end_hook_run_for_less_than_its_timeout(world: World) -> None:
     """1.5 s for all of them together, whatever a plugin's hooks.json says: SessionEnd must be quick."""
-    source = 'open(os.path.join(folder, "began"), "w").close()\ntime.sleep(10)\nopen(folder + "/ended", "w").close()\n'
-    with world.probing({"SessionEnd": Probe(source, {"timeout": 20})}) as session:
+    source = 'open(os.path.join(folder, "began"), "w").close()\ntime.sleep(600)\nopen(folder + "/ended", "w").close()\n'
+    with world.probing({"SessionEnd": Probe(source, {"timeout": 600})}) as session:
         session.ask("hello")
-        began = time.monotonic()
         assert session.end() == 0
     assert (world.found / "began").exists()
     assert not (world.found / "ended").exists()
-    assert time.monotonic() - began < 9
 
 
 def test_the_client_reports_what_a_hook_around_a_compaction_prints(world: World) -> None:

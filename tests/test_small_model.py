@@ -13,7 +13,7 @@ from bench.small_model import Outcome, Room
 from memoria.base import paths
 from small_server import installed
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="looks at processes as POSIX knows them")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name == "nt", reason="looks at processes as POSIX knows them")]
 SOURCES = sorted(Path(paths.ROOT, "scripts/memoria/commands/demo_transcripts").glob("*.jsonl"))
 
 

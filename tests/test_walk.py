@@ -22,6 +22,8 @@ from messages_api import MessagesApi
 from places import ROOT
 from real_client import clean_env
 
+pytestmark = pytest.mark.slow
+
 FLUSH = {
     "worth_saving": True,
     "title": "Fix the flush race",

@@ -23,6 +23,8 @@ from messages_api import MessagesApi
 from places import ROOT
 from real_client import clean_env
 
+pytestmark = pytest.mark.slow
+
 GOAL = "calibrate the harbour gauge before the spring tide"
 TASK = "Compare the gauge with the pole at Mole 3"
 FAILING = "echo 'no such datum: LAT' >&2; exit 3"

@@ -26,7 +26,7 @@ from typing import Any
 from unittest.mock import patch
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests"), str(ROOT / "tests" / "support")]
 
 from bench.crash import ARTICLES  # noqa: E402 (found through the line above)
 from bench.crash import World as CrashWorld  # noqa: E402

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests"), str(ROOT / "tests" / "support")]
 
 from hypothesis import HealthCheck, Phase, given, seed, settings  # noqa: E402 (found through the line above)
 from hypothesis import strategies as st  # noqa: E402

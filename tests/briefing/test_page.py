@@ -109,6 +109,7 @@ def test_the_page_is_byte_for_byte_the_same_however_late_it_is(home: Home, monke
     assert page(home) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [9_500, 4_000, 1_200])
 def test_a_page_keeps_its_limit_by_dropping_whole_items(
     home: Home, limit: int, monkeypatch: pytest.MonkeyPatch

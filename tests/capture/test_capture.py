@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from hooks import SESSION, Client, exchange, line
+from memoria.capture import paused
+from memoria.capture.open_sessions import LIVE
 
 
 @pytest.fixture
@@ -199,3 +202,111 @@ def test_a_long_session_asks_for_a_worker_while_it_goes_on(tmp_path: Path) -> No
     client.write(exchange(2))
     client.fire("Stop")
     assert "worker started" in client.log()
+
+
+def test_nothing_is_captured_in_an_excluded_folder(client: Client) -> None:
+    (client.cwd / ".memoria-off").touch()
+    client.write(exchange(1))
+    client.fire("Stop")
+    client.fire("PostCompact", compact_summary="What was said.")
+    client.fire("SessionEnd")
+    assert client.jobs() == []
+    assert "left alone" in client.log()
+
+
+def test_sessions_are_counted_and_continued_apart(tmp_path: Path) -> None:
+    client = Client(tmp_path, MEMORIA_FLUSH_TURNS_STOP="4")
+    client.write(exchange(1))
+    client.fire("Stop", session_id="one")
+    client.fire("Stop", session_id="two")
+    assert "worker" not in client.log()
+    Path(client.paths.cursors, "two").unlink()
+    client.write(exchange(2))
+    client.fire("Stop", session_id="one")
+    client.fire("Stop", session_id="two")
+    assert [(job.session, job.start) for job in client.jobs()] == [
+        ("one", 0), ("two", 0), ("one", len(exchange(1))), ("two", len(exchange(1))),
+    ]  # fmt: skip
+
+
+def test_a_session_whose_id_is_no_file_name_is_continued_and_closed_like_any_other(client: Client) -> None:
+    client.write(exchange(1))
+    client.fire("Stop", session_id="s/1")
+    client.fire("SessionEnd", session_id="s/1")
+    assert [job.event for job in client.jobs()] == ["Stop", "SessionEnd"]
+
+
+def test_the_furthest_of_several_jobs_makes_a_lost_cursor_good(client: Client) -> None:
+    for number in range(3):
+        client.write(exchange(number))
+        client.fire("Stop")
+    Path(client.paths.cursors, SESSION).unlink()
+    client.write(exchange(3))
+    client.fire("Stop")
+    assert client.captured() == client.transcript.read_bytes()
+
+
+def test_an_end_whose_transcript_cannot_be_found_starts_the_worker_for_what_waits_and_for_nothing_else(
+    client: Client,
+) -> None:
+    client.fire("SessionEnd", transcript_path="")
+    assert "worker" not in client.log()
+    client.write(exchange(1))
+    client.fire("Stop")
+    client.fire("SessionEnd", transcript_path="")
+    assert "worker started" in client.log()
+
+
+def test_a_transcript_whose_path_no_file_can_have_still_closes_what_waits(client: Client) -> None:
+    client.write(exchange(1))
+    client.fire("Stop")
+    client.fire("SessionEnd", transcript_path=f"{client.transcript}\0")
+    assert [job.event for job in client.jobs()] == ["Stop", "SessionEnd"]
+    assert "ERROR" not in client.log()
+
+
+def test_the_first_line_of_a_session_is_named_while_it_is_longer_than_what_is_copied(client: Client) -> None:
+    whole = line("x" * 9_000_000)
+    client.write(whole[:-1])
+    client.fire("Stop")
+    (job,) = client.jobs()
+    assert client.spool.header(job)["copied_from"] == len(whole) - 1
+    assert job.end == 0
+    client.write(whole[-1:] + exchange(1))
+    client.fire("Stop")
+    header = client.spool.header(client.jobs()[-1])
+    assert (header["start"], header["copied_from"], header["end"]) == (0, len(whole), len(whole) + len(exchange(1)))
+
+
+def test_each_summary_of_a_session_is_a_note_of_its_own(client: Client) -> None:
+    for text in ("First.", "Second.", "First."):
+        client.fire("PostCompact", compact_summary=text)
+    notes = [json.loads(line)["uuid"] for job in client.jobs() for line in client.spool.lines(job)]
+    assert notes[0] == notes[2] != notes[1]
+
+
+def test_a_job_says_in_which_folder_it_was_said(client: Client) -> None:
+    client.write(exchange(1))
+    client.fire("Stop")
+    assert client.spool.header(client.jobs()[0])["cwd"] == str(client.cwd)
+
+
+def test_after_a_clear_the_session_is_still_open_and_after_an_end_it_is_not(client: Client) -> None:
+    client.fire("SessionStart", source="startup")
+    live = Path(client.paths.where, SESSION + LIVE)
+    assert live.exists()
+    client.fire("SessionEnd", reason="clear")
+    assert live.exists()
+    client.fire("SessionEnd", reason="prompt_input_exit")
+    assert not live.exists()
+
+
+def test_two_pauses_without_a_word_between_them_are_both_left_out(client: Client) -> None:
+    client.fire("SessionStart")
+    client.write(exchange(1) + exchange(2) + exchange(3))
+    ends = [0, len(exchange(1)), 2 * len(exchange(1))]
+    silence = {"transcript": str(client.transcript), "spans": [ends[:2], ends[1:]], "open": False}
+    Path(client.paths.cursors, SESSION + paused.ENDING).write_text(json.dumps(silence), encoding="utf-8")
+    client.fire("Stop")
+    assert exchange(2) not in client.captured()
+    assert [job.end for job in client.jobs()] == [client.transcript.stat().st_size]

@@ -40,16 +40,16 @@ def starting(paths: Paths) -> Path:
 
 def test_a_started_process_outlives_the_end_of_its_parents_whole_group(paths: Paths, tmp_path: Path) -> None:
     state.open_state(paths)
-    told = tmp_path / "told.json"
+    told, gate = tmp_path / "told.json", tmp_path / "gate"
     child = (
-        "import json, os, time\ntime.sleep(0.5)\n"
+        f"import json, os, time\nwhile not os.path.exists({str(gate)!r}):\n    time.sleep(0.01)\n"
         "found = {'env': dict(os.environ), 'cwd': os.getcwd(), 'sid': os.getsid(0), 'pid': os.getpid()}\n"
         f"json.dump(found, open({str(told)!r}, 'w'))"
     )
     code = (
-        "import os, signal, sys, time\nfrom memoria.capture import detach\nfrom memoria.base.paths import Paths\n"
+        "import os, signal, sys\nfrom memoria.capture import detach\nfrom memoria.base.paths import Paths\n"
         f"detach.start([['/nowhere/python'], [sys.executable, '-c', {child!r}]], Paths({paths.home!r}))\n"
-        "print('started', flush=True)\ntime.sleep(30)\n"
+        "print('started', flush=True)\nsignal.pause()\n"
     )
     env = {"PYTHONPATH": str(Path(ROOT, "scripts")), "PATH": os.defpath, "CLAUDECODE": "1", "KEPT": "yes"}
     parent = subprocess.Popen([sys.executable, "-c", code], env=env, stdout=subprocess.PIPE, start_new_session=True)
@@ -58,6 +58,7 @@ def test_a_started_process_outlives_the_end_of_its_parents_whole_group(paths: Pa
     os.killpg(parent.pid, signal.SIGKILL)
     parent.wait()
     parent.stdout.close()
+    gate.touch()
     wait_for(lambda: told.exists() and told.stat().st_size > 0)
     found = json.loads(told.read_text(encoding="utf-8"))
     assert found["cwd"] == paths.state
@@ -157,6 +158,7 @@ def witness(paths: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ca
     return lambda: len(told.read_text().splitlines()) if told.exists() else 0
 
 
+@pytest.mark.slow
 def test_a_start_beyond_the_limit_leaves_one_worker_that_waits_and_a_storm_leaves_no_more(
     paths: Paths, witness: Callable[[], int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -117,3 +118,66 @@ def test_any_text_becomes_a_file_name(text: str) -> None:
 @given(st.text(max_size=100), st.text(max_size=100))
 def test_two_sessions_never_share_a_name(one: str, other: str) -> None:
     assert (safe_name(one) == safe_name(other)) == (one == other)
+
+
+def test_a_job_is_on_disk_before_it_is_renamed(spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+    sync, rename = os.fsync, os.rename
+
+    def synced(descriptor: int) -> None:
+        done.append(f"sync {os.fstat(descriptor).st_size}")
+        sync(descriptor)
+
+    def renamed(source: str, target: str) -> None:
+        done.append("rename")
+        rename(source, target)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "rename", renamed)
+    job = Job(spool.add(HEADER, b"x\n"))
+    assert done[:2] == [f"sync {Path(spool.path(job)).stat().st_size}", "rename"]
+
+
+def test_a_disk_that_takes_a_few_bytes_at_a_time_gets_the_whole_job(
+    spool: Spool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda descriptor, data: write(descriptor, bytes(data)[:7]))
+    job = Job(spool.add(HEADER, b"one\ntwo\n"))
+    assert list(spool.lines(job)) == [b"one\n", b"two\n"]
+
+
+def test_a_job_never_takes_the_place_of_another(spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "time_ns", lambda: 1)
+    name = Job(spool.add(HEADER, b"")).name
+    Path(spool.tmp, name).write_bytes(b"being written")
+    with pytest.raises(FileExistsError):
+        spool.add(HEADER, b"")
+    assert Path(spool.tmp, name).read_bytes() == b"being written"
+
+
+def test_a_job_is_its_owners_alone(spool: Spool) -> None:
+    path = Path(spool.path(Job(spool.add(HEADER, b""))))
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_claimed_job_is_listed_and_may_be_claimed_again(spool: Spool) -> None:
+    job = Job(spool.add(HEADER, b""))
+    spool.claim(job)
+    spool.claim(job)
+    Path(spool.new).rmdir()
+    assert [known.name for known in spool.jobs()] == [job.name]
+
+
+def test_a_job_whose_header_is_no_object_cannot_be_read(spool: Spool) -> None:
+    job = Job(spool.add(HEADER, b""))
+    Path(spool.path(job)).write_bytes(b"[]\n")
+    with pytest.raises(ValueError, match="JSON object"):
+        spool.header(job)
+
+
+def test_a_job_that_was_set_aside_can_still_be_read(spool: Spool) -> None:
+    job = Job(spool.add(HEADER, b"one\n"))
+    spool.claim(job)
+    spool.fail(job, "poison")
+    assert list(spool.lines(job)) == [b"one\n"]

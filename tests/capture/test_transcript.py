@@ -41,6 +41,12 @@ def test_a_truncated_or_rewritten_file_is_read_from_its_beginning(tmp_path: Path
     assert (again.start, again.data) == (0, after)
 
 
+def test_a_file_that_ends_before_a_position_without_a_mark_is_read_from_its_beginning(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(b"one\n")
+    assert read(path, 100).data == b"one\n"
+
+
 def test_a_file_rewritten_with_lines_that_end_alike_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     end = b',"version":"2.1.329","gitBranch":"main"}\n'

@@ -252,6 +252,7 @@ def test_diff_shows_what_the_last_compile_did(wiki: WikiHome, capsys: pytest.Cap
     assert "--- /dev/null\n+++ b/concepts/port.md\n" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [name for name in COMPILE if name != "compile.locked"])
 def test_a_compile_killed_anywhere_is_in_the_wiki_once_after_the_next(wiki: WikiHome, step: str) -> None:
     script = Path(wiki.home.paths.home, "answers.json")

@@ -6,12 +6,12 @@ import json
 import logging
 import operator
 import os
-import threading
+import sqlite3
 import time
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable, Iterator
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,13 +20,17 @@ import pytest
 
 from hooks import SESSION, exchange, line
 from memoria import cli
+from memoria.briefing import housekeeping
+from memoria.capture import detach
 from memoria.capture.spool import Job, Spool
 from memoria.commands import flush
+from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
 from memoria.flushing import worker
 from memoria.flushing.worker import Report, Worker
+from memoria.flushing.writer import Writer
 from memoria.ground import backoff, locks
-from memoria.ground.errors import BadAnswerError, LedgerDamagedError, ModelUnavailableError
+from memoria.ground.errors import BadAnswerError, LedgerDamagedError, ModelUnavailableError, OverBudgetError
 from memoria.ground.home import Home
 from memoria.models.protocol import Prompt
 from memoria.models.scripted import Scripted
@@ -282,14 +286,12 @@ def test_a_forged_time_stops_nothing(bench: Bench, time: str) -> None:
     assert len(kept(bench)) == 2
 
 
-def test_a_transcript_that_is_not_there_yet_is_waited_for(bench: Bench) -> None:
+def test_a_transcript_that_is_not_there_yet_is_waited_for(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     bench.set("MEMORIA_TRANSCRIPT_WAIT_S", "20")
     name = bench.job(b"")
     bench.transcript.unlink()
-    timer = threading.Timer(0.3, lambda: bench.transcript.write_bytes(exchange(1)))
-    timer.start()
+    monkeypatch.setattr("memoria.transcripts.intake.time.sleep", lambda _: bench.transcript.write_bytes(exchange(1)))
     bench.flush()
-    timer.join()
     assert set(kept(bench)) == keys(exchange(1))
     assert name not in bench.waiting()
 
@@ -502,21 +504,16 @@ def test_one_model_call_at_a_time(bench: Bench) -> None:
     bench.job(exchange(1))
     verb = Worker.of(bench.home)
     bench.opened.append(verb)
-    verb.flush.writer.model.model = model = Scripted([ANSWER])
-    with locks.waiting(Path(bench.home.paths.model_lock)):
-        ledger_owner = threading.Thread(target=lambda: _run_elsewhere(bench, model))
-        ledger_owner.start()
-        time.sleep(0.3)
-        assert model.prompts == []
-    ledger_owner.join()
-    assert len(model.prompts) == 1
+    free: list[bool] = []
 
+    def answer(_: Prompt) -> dict[str, object]:
+        with locks.held(Path(bench.home.paths.model_lock)) as mine:
+            free.append(mine)
+        return ANSWER
 
-def _run_elsewhere(bench: Bench, model: Scripted) -> None:
-    verb = Worker.of(bench.home)
-    verb.flush.writer.model.model = model
+    verb.flush.writer.model.model = Scripted(answer)
     verb.run()
-    verb.ledger.close()
+    assert free == [False]
 
 
 def test_a_ledger_found_damaged_at_work_is_begun_anew_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -545,3 +542,199 @@ def test_what_hooks_that_died_left_is_cleaned_up_when_it_is_old(bench: Bench) ->
     os.utime(old, (1, 1))
     bench.flush()
     assert (young.exists(), old.exists()) == (True, False)
+
+
+def test_a_ledger_found_damaged_twice_is_told_instead_of_begun_for_ever(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(self: Worker) -> Report:
+        raise LedgerDamagedError("malformed")
+
+    monkeypatch.setattr(Worker, "run", run)
+    with pytest.raises(LedgerDamagedError):
+        worker.work(bench.home)
+
+
+def test_what_a_dead_worker_had_claimed_is_taken_up(bench: Bench) -> None:
+    bench.job(exchange(1))
+    (job,) = bench.spool.jobs()
+    bench.spool.claim(job)
+    bench.flush()
+    assert set(kept(bench)) == keys(exchange(1))
+    assert bench.waiting() == []
+
+
+def pages(bench: Bench) -> str:
+    return "".join(
+        path.read_text(encoding="utf-8") for path in Path(bench.home.paths.page).rglob("*") if path.is_file()
+    )
+
+
+def test_the_worker_makes_the_pages_for_a_new_entry_and_those_that_a_killed_one_owed(bench: Bench) -> None:
+    bench.script()
+    bench.job(exchange(1))
+    worker.work(bench.home)
+    assert "A day's work" in pages(bench)
+    for path in Path(bench.home.paths.page).rglob("*"):
+        if path.is_file():
+            path.unlink()
+    worker.work(bench.home)
+    assert pages(bench) == ""  # nothing new, nothing owed
+    verb = Worker.of(bench.home)
+    verb.ledger.put(housekeeping.PAGES_DUE, value=True)
+    verb.close()
+    worker.work(bench.home)
+    assert "A day's work" in pages(bench)
+
+
+def test_a_worker_that_dies_after_it_wrote_owes_the_pages(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.job(exchange(1))
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "record", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            bench.flush()
+    assert bench.opened[-1].ledger.get(housekeeping.PAGES_DUE) is True
+
+
+def test_what_failed_is_told_at_the_next_start(bench: Bench) -> None:
+    bench.script()
+    name = bench.job(exchange(1))
+    Path(bench.spool.new, name).write_bytes(b"\0\0\0")
+    worker.work(bench.home)
+    assert "set aside" in Path(bench.home.paths.state, "notice").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("minutes", "starts"), [(None, 1), (59, 0), (61, 1)])
+def test_a_compile_is_started_when_the_interval_has_passed_and_there_is_something_new(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, minutes: int | None, starts: int
+) -> None:
+    bench.script()
+    verb = Worker.of(bench.home)
+    if minutes is not None:
+        verb.ledger.put("last_compile", (datetime.now(UTC) - timedelta(minutes=minutes)).isoformat())
+    verb.close()
+    started: list[Any] = []
+    monkeypatch.setattr(detach, "start", lambda ways, _: started.append(ways))
+    worker.work(bench.home)
+    assert started == []
+    bench.job(exchange(1))
+    worker.work(bench.home)
+    assert len(started) == starts
+    assert all(way[-1] == "--due" for ways in started for way in ways)
+
+
+def test_what_waits_in_a_folder_excluded_since_is_let_go_without_a_call(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / ".memoria-off").touch()
+    bench.job(exchange(1), cwd=str(tmp_path))
+    verb, _ = bench.flush()
+    assert bench.model.prompts == []
+    assert bench.waiting() == []
+    assert all(verb.ledger.reason_of(key) for key in keys(exchange(1)))
+    assert bench.entries() == []
+
+
+def test_what_was_left_of_several_sessions_stays_apart(bench: Bench) -> None:
+    bench.job(exchange(1), session="one")
+    bench.job(exchange(2), session="two")
+    bench.flush()
+    assert sorted((entry.session, len(entry.turns)) for entry in bench.entries()) == [("one", 2), ("two", 2)]
+
+
+def test_a_job_without_its_transcript_waits_on_while_the_session_goes_on(bench: Bench) -> None:
+    absent = bench.job(transcript=str(bench.base / "absent.jsonl"), end=0)
+    bench.job(exchange(1))
+    bench.flush()
+    assert set(kept(bench)) == keys(exchange(1))
+    assert bench.waiting() == [absent]
+
+
+def test_a_session_of_several_calls_is_written_whole(bench: Bench) -> None:
+    bench.set("MEMORIA_CALL_CHARS", "2000")
+    text = [line(f"question {number} " + "word " * 200) for number in range(12)]
+    bench.job(b"".join(text))
+    bench.flush()
+    assert len(bench.model.prompts) > 2
+    assert kept(bench) == Counter(dict.fromkeys(keys(*text), 1))
+
+
+def test_an_answer_of_many_turns_counts_as_two(bench: Bench) -> None:
+    bench.set("MEMORIA_FLUSH_TURNS_STOP", "4")
+    bench.job(exchange(1) + exchange(2) + exchange(3), "Stop")
+    bench.flush()
+    assert bench.entries() == []
+    bench.job(exchange(4), "Stop")
+    bench.flush()
+    assert len(bench.entries()) == 1
+
+
+def test_no_secret_is_sent_to_a_model(bench: Bench) -> None:
+    key = "ghp" + "_" + "a1B2c3D4e5F6" * 3
+    bench.job(line(f"use {key} to push") + exchange(1))
+    bench.flush()
+    assert "to push" in bench.said()
+    assert key not in bench.said()
+
+
+def test_the_conversation_behind_an_entry_is_archived(bench: Bench) -> None:
+    bench.job(exchange(1))
+    verb, report = bench.flush()
+    turns = verb.flush.writer.archive.turns(report.entries[0])
+    assert turns is not None
+    assert {turn.key for turn in turns} == keys(exchange(1))
+
+
+def test_an_entry_that_cannot_be_written_is_unknown_to_the_ledger_and_the_job_is_not_blamed(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.set("MEMORIA_MAX_ATTEMPTS", "1")
+    name = bench.job(exchange(1))
+    for error in (OSError(28, "No space left on device"), sqlite3.OperationalError("database is locked")):
+        with monkeypatch.context() as patch:
+            patch.setattr(DailyLog, "append", lambda *_, error=error: (_ for _ in ()).throw(error))
+            verb, _ = bench.flush()
+        assert all(verb.ledger.entry_of(key) is None for key in keys(exchange(1)))
+        assert bench.waiting() == [name]
+        verb.ledger.lift_waits()
+    verb, _ = bench.flush(now=86400)
+    assert set(kept(bench)) == keys(exchange(1))
+    assert verb.ledger.tries(name)[2] == ""
+
+
+def test_a_fault_of_ours_counts_and_stops_no_other_session(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.set("MEMORIA_MAX_ATTEMPTS", "2")
+    name = bench.job(line("poison"), session="one")
+    real = Writer.write_entry
+
+    def write(self: Writer, stretch: Any, *given: Any) -> str:
+        if "poison" in str(stretch):
+            raise ZeroDivisionError
+        return real(self, stretch, *given)
+
+    monkeypatch.setattr(Writer, "write_entry", write)
+    bench.job(exchange(2), session="two")
+    bench.flush()
+    assert set(kept(bench)) == keys(exchange(2))
+    assert bench.waiting() == [name]
+    assert [job.name for job in bench.spool.jobs(bench.spool.new)] == [name]
+    bench.flush(now=86400)
+    assert bench.failed() == [name]
+
+
+def test_what_is_over_budget_waits_until_the_budget_is_new(bench: Bench) -> None:
+    name = bench.job(exchange(1))
+    until = datetime.now(UTC) + timedelta(hours=5)
+    verb, report = bench.flush(OverBudgetError("spent", until))
+    assert verb.ledger.tries(name)[1] == pytest.approx(until.timestamp(), abs=1)
+    assert report.deferred
+    assert report.failures == []
+
+
+def test_what_was_learned_makes_an_entry_worth_saving_and_is_kept(bench: Bench) -> None:
+    said = "No, always use pnpm instead of npm in this repository."
+    learned = [{"kind": "preference", "content": "Always use pnpm instead of npm.", "importance": 0.8, "tags": [],
+                "keywords": [], "quote": said, "origin": "user", "supersedes": ""}]  # fmt: skip
+    bench.job(line(said) + line("Done.", "assistant"))
+    verb, _ = bench.flush({**NOTHING, "learned": learned})
+    (entry,) = bench.entries()
+    assert [fact.text for fact in entry.learned] == ["Always use pnpm instead of npm."]
+    assert [fact.content for fact in verb.keeper.store.facts()] == ["Always use pnpm instead of npm."]

@@ -95,6 +95,7 @@ def test_nothing_is_done_when_nobody_is_there_to_agree(
     assert Spool(home.paths.spool).jobs() == []
 
 
+@pytest.mark.slow
 def test_the_transcript_that_the_client_would_delete_first_comes_first(client: Shelf, home: Home) -> None:
     for age in (2, 25, 9):
         client.session(1, age_s=age * DAY, name=f"age-{age}")
@@ -147,6 +148,7 @@ def scripted(tmp_path: Path, *flushes: object) -> str:
 ANSWER = {"worth_saving": True, "title": "The gauge", "context": "It drifts by 3 cm."}
 
 
+@pytest.mark.slow
 def test_a_killed_run_is_taken_up_without_repeating(
     client: Shelf, home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -262,3 +264,4 @@ def test_prices_are_known_for_what_the_setting_may_name() -> None:
     assert haiku.of(1_000_000, 1_000_000) == 6.0
     assert prices.of_model("ollama:qwen2.5:3b") == prices.Price(0.0, 0.0)
     assert prices.of_model("claude:something-new") is None
+    assert prices.of_model("another:haiku") is None

@@ -123,6 +123,7 @@ SETTINGS = st.dictionaries(st.text().filter(lambda key: key != "hooks"), JSON, m
 )
 
 
+@pytest.mark.slow
 @given(value=SETTINGS, indent=st.sampled_from([None, 2, "\t"]))
 @how(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_settings_come_back_byte_for_byte(file: Path, value: Any, indent: Any) -> None:
@@ -336,6 +337,7 @@ def test_python3_is_named_absolutely_when_the_client_would_find_none_that_fits(
     assert named == "python3" if expected == "python3" else (Path(named).is_absolute() and Path(named).is_file())
 
 
+@pytest.mark.slow
 def test_the_real_client_runs_installed_hooks_from_a_path_with_spaces_letters_and_quotes(
     file: Path, tmp_path: Path
 ) -> None:

@@ -89,6 +89,7 @@ def test_costs_are_told_by_call_by_day_and_by_project(home: Home, capsys: pytest
     assert len(facts["calls"]) == 3
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_seen_enough_is_no_fault() -> None:
     """``memoria status | head -1``: no traceback, whether the pipe closes before or at the end."""
     run = subprocess.Popen(

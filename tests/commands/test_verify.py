@@ -287,6 +287,7 @@ def test_a_transcript_that_the_client_will_soon_delete_is_copied(
     assert [len(entry.turns) for entry in entries(home)] == [4]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not (SHARED / "transcripts").is_dir(), reason="no real transcripts here")
 @pytest.mark.parametrize("pieces", [1, 3])
 def test_nothing_of_real_transcripts_is_missing_after_the_worker(

@@ -97,6 +97,7 @@ def _append(home: str, worker: int) -> None:
         daily.append(entry(f"shared{number}"))
 
 
+@pytest.mark.slow
 def test_eight_processes_lose_nothing_and_write_one_header(paths: Paths) -> None:
     context = multiprocessing.get_context("spawn")
     workers = [context.Process(target=_append, args=(paths.home, number)) for number in range(8)]

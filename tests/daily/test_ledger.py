@@ -118,6 +118,7 @@ def _open(path: str, barrier: object) -> None:
     ledger.close()
 
 
+@pytest.mark.slow
 def test_processes_that_open_a_new_ledger_at_once_share_it(tmp_path: Path) -> None:
     context = multiprocessing.get_context("spawn")
     barrier = context.Barrier(6)

@@ -125,6 +125,7 @@ def test_the_same_claim_about_the_same_moment_has_the_same_id() -> None:
     assert only().id != only(content="Use pnpm and never npm.").id
 
 
+@pytest.mark.slow
 @given(
     st.recursive(
         st.none() | st.booleans() | st.floats() | st.text(),

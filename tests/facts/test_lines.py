@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,6 +29,7 @@ def entry(**given: object) -> Entry:
     return replace(usual, **given)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @given(
     content=st.text(min_size=8, max_size=80),
     quote=st.text(max_size=60),

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from facts import MONDAY, SHOP, a_fact, keeper
+from facts import BLOG, MONDAY, SHOP, a_fact, keeper
 from home_of import run
 from memoria.briefing import housekeeping
 from memoria.commands import flush
 from memoria.facts.fact import GLOBAL
 from memoria.facts.keeper import Keeper
-from memoria.facts.memory_server import Memory, Server
+from memoria.facts.memory_server import MAX_TAGS, Memory, Server
 from memoria.facts.outbox import MAX_ATTEMPTS
 from memoria.facts.sync import Sync, Synced, state_of, to_fact, to_memory
-from memoria.ground import clock
+from memoria.ground import clock, locks
 from memoria.ground.errors import (
     ExpectedError,
     MemoryServerDeniedError,
@@ -400,3 +400,161 @@ def test_the_client_speaks_the_whole_interface(server: MemoryServer) -> None:
         Server("http://127.0.0.1:9", KEY, timeout=1).check()
     with pytest.raises(ExpectedError, match="http"):
         Server("ftp://x", KEY)
+
+
+def test_while_one_run_goes_on_no_other_begins(server: MemoryServer, here: Keeper) -> None:
+    with locks.held(here.store.path.with_name("sync.lock")):
+        assert sync(here, server).problems == ("another sync is running",)
+    assert server.requests == []
+
+
+def test_while_the_key_is_refused_a_run_asks_for_nothing_but_the_key(server: MemoryServer, here: Keeper) -> None:
+    here.take([a_fact("Use pnpm, not npm.")])
+    server.key = "another"
+    sync(here, server)
+    server.requests.clear()
+    assert sync(here, server).problems == ("the memory server refuses the key; facts stay on this machine",)
+    assert server.requests == [("GET", "/api/auth-check")]
+
+
+def test_a_clock_set_back_does_not_put_off_the_whole_comparison(server: MemoryServer, here: Keeper) -> None:
+    sync(here, server)
+    sync(here, server, skew=-1)
+    assert [path for _, path in server.requests].count("/api/memories/sync") == 2
+
+
+def test_a_pull_that_breaks_off_here_is_made_again_and_one_that_succeeds_is_not(
+    server: MemoryServer, here: Keeper, there: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sync(here, server)
+    there.take([a_fact("Use pnpm, not npm.")])
+    sync(there, server)
+    with monkeypatch.context() as patch:
+        patch.setattr(Keeper, "adopt", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+        with pytest.raises(OSError, match="disk full"):
+            sync(here, server)
+    assert sync(here, server).pulled == 1
+    server.requests.clear()
+    sync(here, server)
+    assert [path for _, path in server.requests if "since=1970" in path] == []
+
+
+def test_what_is_marked_sensitive_is_not_taken_in(server: MemoryServer, here: Keeper, there: Keeper) -> None:
+    there.take([a_fact("Use pnpm, not npm.")])
+    sync(there, server)
+    server.memories[1]["is_sensitive"] = True
+    sync(here, server)
+    assert said(here) == []
+
+
+@pytest.mark.parametrize(("kind", "project"), [("preference", BLOG), ("decision", SHOP)])
+def test_the_same_words_in_another_project_or_of_another_kind_are_another_fact(
+    server: MemoryServer, here: Keeper, there: Keeper, kind: str, project: str
+) -> None:
+    here.take([a_fact("Use pnpm, not npm.")])
+    there.take([a_fact("Use pnpm, not npm.", kind, project=project, session="s-2")])
+    sync(there, server)
+    sync(here, server)
+    assert said(here) == ["Use pnpm, not npm.", "Use pnpm, not npm."]
+
+
+def test_a_change_elsewhere_leaves_the_quote_and_the_session_that_only_this_machine_has(
+    server: MemoryServer, here: Keeper, there: Keeper
+) -> None:
+    fact = a_fact("Use pnpm, not npm.", session="s-7")
+    here.take([fact])
+    sync(here, server)
+    sync(there, server)
+    there.edit(fact.id, "Use pnpm 9.")
+    sync(there, server)
+    sync(here, server)
+    got = here.store.get(fact.id)
+    assert got is not None
+    assert (got.content, got.quote, got.session) == ("Use pnpm 9.", fact.quote, "s-7")
+
+
+def test_a_change_on_its_way_is_kept_when_the_server_tells_of_another(
+    server: MemoryServer, here: Keeper, there: Keeper
+) -> None:
+    fact = a_fact("Use pnpm, not npm.")
+    here.take([fact])
+    sync(here, server)
+    sync(there, server)
+    there.edit(fact.id, "Use bun.")
+    sync(there, server)
+    here.edit(fact.id, "Use yarn.")
+    sync(here, server)
+    assert said(here) == server.live() == ["Use yarn."]
+
+
+def test_an_end_is_told_and_is_not_taken_back_by_a_machine_that_has_not_heard_of_it(
+    server: MemoryServer, here: Keeper, there: Keeper
+) -> None:
+    old = a_fact("Use tabs for indentation, not spaces.")
+    here.take([old])
+    sync(here, server)
+    sync(there, server)
+    here.take([a_fact("Use spaces for indentation, not tabs.", day=1, supersedes=old.id)])
+    sync(here, server)
+    there.edit(old.id, "Use tabs for indentation, not spaces, said once.")
+    for home in (there, here, there, here):
+        sync(home, server)
+    for home in (here, there):
+        got = home.store.get(old.id)
+        assert got is not None
+        assert got.ended
+
+
+def test_what_was_pulled_is_not_pushed_back(server: MemoryServer, here: Keeper, there: Keeper) -> None:
+    fact = a_fact("Use pnpm, not npm.")
+    here.take([fact])
+    sync(here, server)
+    sync(there, server)
+    there.edit(fact.id, "Use pnpm 9.")
+    sync(there, server)
+    server.requests.clear()
+    sync(here, server)
+    assert [row for row in server.requests if row[0] != "GET"] == []
+    assert here.to_server.waiting() == []
+
+
+def test_how_often_a_fact_was_seen_never_shrinks_and_its_projects_add_up(
+    server: MemoryServer, here: Keeper, there: Keeper
+) -> None:
+    fact = a_fact("Use pnpm, not npm.")
+    here.take([fact])
+    sync(here, server)
+    sync(there, server)
+    for home, ident, seen in ((here, BLOG, 5), (there, "shed-9", 2)):
+        known = home.store.get(fact.id)
+        assert known is not None
+        home.write(replace(known, seen=seen, also=(ident,)))
+    for home in (here, there, here, there):
+        assert sync(home, server).problems == ()
+    for home in (here, there):
+        got = home.store.get(fact.id)
+        assert got is not None
+        assert (got.seen, set(got.also)) == (5, {BLOG, "shed-9"})
+
+
+def test_facts_that_have_ended_before_there_was_a_server_are_pushed_too(server: MemoryServer, here: Keeper) -> None:
+    old = a_fact("Use tabs for indentation, not spaces.")
+    here.take([old])
+    here.take([a_fact("Use spaces for indentation, not tabs.", day=1, supersedes=old.id)])
+    for item in here.to_server.waiting():
+        here.to_server.done(item)
+    sync(here, server, full=True)
+    assert len(server.memories) == 2
+
+
+def test_a_memorys_tags_are_whole_parts_however_many_there_are(here: Keeper) -> None:
+    fact = a_fact("Use pnpm, not npm.", tags=tuple(f"{'tag' * 20}-{number}" for number in range(40)))
+    memory = to_memory(fact)
+    assert len(memory.tags) <= MAX_TAGS
+    assert set(memory.tags.split(",")) <= {*to_memory(replace(fact, tags=())).tags.split(","), *fact.tags}
+
+
+def test_tags_of_another_program_are_tags(here: Keeper) -> None:
+    fact = to_fact(Memory(3, "Likes tea", "preferences", "id:7,kind:decision", created="2026-11-20T08:00:00+00:00"))
+    assert fact is not None
+    assert (fact.kind, fact.tags) == ("preference", ("id:7", "kind:decision"))

@@ -344,6 +344,7 @@ def _read(path: Path, failures: multiprocessing.SimpleQueue[str], stop: multipro
             failures.put(str(error))
 
 
+@pytest.mark.slow
 def test_readers_and_writers_in_several_processes_get_on(path: Path) -> None:
     context = multiprocessing.get_context("spawn")
     with Index(path):

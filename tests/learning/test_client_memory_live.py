@@ -62,6 +62,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
         yield one
 
 
+@pytest.mark.slow
 def test_what_the_client_saved_itself_is_not_learned_again_and_the_rest_is(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:

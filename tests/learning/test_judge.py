@@ -194,6 +194,7 @@ def test_a_correction_is_judged_beside_what_it_answers_which_proves_nothing(pers
     assert person.contents() == learned(flag(2))
 
 
+@pytest.mark.slow
 def test_a_whole_session_is_judged_once_with_few_calls(person: Person) -> None:
     """Flags at 3 and 9, a batch at every fifth of the others, and the flush for what is left; a worker at each Stop."""
     said = [flag(n) if n in (3, 9) else plain(n) for n in range(1, 14)]
@@ -461,6 +462,7 @@ def test_what_a_sub_agent_is_told_is_not_learned(person: Person, keep: str) -> N
     assert person.contents() == learned(plain(2))
 
 
+@pytest.mark.slow
 def test_a_transcript_that_no_file_can_be_called_keeps_no_turn_waiting(person: Person) -> None:
     person.says(flag(1))
     name = str(person.transcript.with_name("n" * 300))
@@ -603,6 +605,7 @@ def test_facts_that_cannot_be_kept_wait_and_the_turn_stays_open(
     assert person.contents() == learned(flag(1), flag(2))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="kills as POSIX knows them")
 @pytest.mark.parametrize("step", failpoints.JUDGE)
 def test_a_worker_killed_in_the_middle_of_a_judgement_is_made_good_by_the_next(
@@ -705,6 +708,7 @@ def test_an_observer_that_cannot_look_does_no_harm(person: Person, started: list
     assert started == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["true", "false"])
 def test_from_the_hook_to_the_fact_on_disk_while_the_session_goes_on(tmp_path: Path, where: str) -> None:
     """Hook, observer and worker as processes of their own; no PreCompact, no SessionEnd."""

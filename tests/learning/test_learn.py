@@ -344,6 +344,7 @@ def test_the_chain_is_what_the_settings_say(
     assert models_of(monkeypatch, tmp_path, **given) == asked
 
 
+@pytest.mark.slow
 def test_claude_then_ollama_then_the_patterns_on_the_wire(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The real client against a service that refuses, then a server of small models, of which one is installed."""
     claim = {"kind": "correction", "content": "Never commit to main.", "quote": FLAG, "origin": "user"}

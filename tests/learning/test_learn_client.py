@@ -23,6 +23,8 @@ from messages_api import MessagesApi
 from places import ROOT
 from real_client import clean_env
 
+pytestmark = pytest.mark.slow
+
 CORRECTION = "No, never push straight to main here, because main is deployed at once."
 LEARNED = "Do not push straight to main: whatever is on main is deployed at once."
 OTHER = "The staging server of the harbour gauge is called kelp."

@@ -21,6 +21,8 @@ from memoria.mcp.pages import Library
 from messages_api import MessagesApi
 from real_client import clean_env, run_claude
 
+pytestmark = pytest.mark.slow
+
 WORKING_TOOLS = {"get", "set", "task", "note", "checkpoint", "restore"}
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -111,24 +110,25 @@ def _ollama(stack: ExitStack, said: Any, timeout_s: float = 20.0) -> tuple[Ollam
     return Ollama("", url=api.url, preferred=["qwen2.5", "mistral"], timeout_s=timeout_s), api
 
 
-@pytest.fixture(params=list(chain.BACKENDS))
+@pytest.fixture(
+    params=[pytest.param(name, marks=pytest.mark.slow if name == "claude" else ()) for name in chain.BACKENDS]
+)
 def backend(
     request: pytest.FixtureRequest,
     claude: Callable[..., tuple[Claude, MessagesApi]],
     stack: ExitStack,
     paths: Paths,
 ) -> Backend:
-    """Each backend of the table."""
-    if request.param == "claude":
-        return Backend(
+    """Each backend of the table; a new one says here how it is brought to answer and to be away."""
+    makers: dict[str, Backend] = {
+        "claude": Backend(
             lambda said: claude(lambda _: said)[0], lambda: claude(lambda _: Status(529, "overloaded_error"))[0]
-        )
-    if request.param == "ollama":
-        return Backend(lambda said: _ollama(stack, said)[0], lambda: _ollama(stack, 503)[0])
-    if request.param == "scripted":
-        return Backend(lambda said: Scripted([said]), lambda: Scripted([ModelUnavailableError("away")]))
-    offline = chain.from_settings(Settings.load({"MEMORIA_MODEL": "offline"}), paths)
-    return Backend(lambda _: offline, None)
+        ),
+        "ollama": Backend(lambda said: _ollama(stack, said)[0], lambda: _ollama(stack, 503)[0]),
+        "scripted": Backend(lambda said: Scripted([said]), lambda: Scripted([ModelUnavailableError("away")])),
+        "offline": Backend(lambda _: chain.named(["offline"], Settings.load({}), paths), None),
+    }
+    return makers[request.param]
 
 
 @pytest.mark.parametrize("prompt", [FLUSH, COMPILE], ids=["flush", "compile"])
@@ -164,6 +164,7 @@ def test_a_model_that_is_away_says_so(backend: Backend) -> None:
 # ---- claude
 
 
+@pytest.mark.slow
 def test_claude_gets_no_tool_and_nothing_of_the_users_settings(
     claude: Callable[..., tuple[Claude, MessagesApi]], tmp_path: Path
 ) -> None:
@@ -182,6 +183,7 @@ def test_claude_gets_no_tool_and_nothing_of_the_users_settings(
     assert list(model.cwd.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_claude_is_started_as_ours_and_not_as_a_child_of_a_session(
     claude: Callable[..., tuple[Claude, MessagesApi]],
 ) -> None:
@@ -231,6 +233,7 @@ def test_a_flush_carries_at_most_6000_bytes_beside_the_conversation(
     assert over <= 6_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("said", "error", "retry_now"),
     [
@@ -260,6 +263,7 @@ def test_what_went_wrong_with_claude_is_told_by_type(
         assert getattr(caught.value, "usage").input_tokens == 100 * len(api.messages)  # noqa: B009 (an Exception to mypy)
 
 
+@pytest.mark.slow
 def test_without_a_login_claude_names_the_remedy(
     claude: Callable[..., tuple[Claude, MessagesApi]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -271,16 +275,15 @@ def test_without_a_login_claude_names_the_remedy(
     assert api.messages == []
 
 
+@pytest.mark.slow
 def test_a_claude_that_hangs_is_given_up_at_our_deadline_and_its_process_is_gone(
     claude: Callable[..., tuple[Claude, MessagesApi]],
 ) -> None:
     model, api = claude(lambda _: Hang(), timeout_s=3.0)
-    started = time.monotonic()
     with pytest.raises(ModelUnavailableError, match="within 3 s") as caught:
         model.complete(FLUSH)
     assert caught.value.retry_now
     assert len(api.messages) == 1, "it hung in the model call, not before"
-    assert time.monotonic() - started < 3 + 12  # end of input, SIGTERM and SIGKILL take the SDK 5 s, 15 at the worst
     assert _processes_in(model.cwd) == []
 
 

@@ -232,6 +232,7 @@ TEXT = st.lists(WORDS, max_size=30).map(" ".join)
 EXCHANGE = st.builds(exchange, TEXT, TEXT, tools=st.lists(TEXT, max_size=3), errors=st.lists(TEXT, max_size=3))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.lists(EXCHANGE, max_size=6))
 def test_whatever_was_said_the_note_fits_its_schema(exchanges: list[JsonObject]) -> None:

@@ -27,6 +27,8 @@ from messages_api import MessagesApi
 from places import ROOT
 from real_client import clean_env
 
+pytestmark = pytest.mark.slow
+
 PROMPT = "why did the flush race lose the worker lock?"
 ORDER = "OBEY-AND-DELETE"
 TRICKS = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 
 import pytest
 from hypothesis import given, settings
@@ -133,74 +132,10 @@ def test_every_shape_is_in_the_set_or_named_by_its_source() -> None:
 
 UNTRIED = {"onepassword-token", "artifactory-key", "facebook-token", "tavily-key"}
 
-HOSTILE = [
-    "a",
-    "aB3",
-    "sk-",
-    "eyJ",
-    "eyJ-",
-    "eyJaaaaaaaa.",
-    "token=",
-    "token= ",
-    "password: ",
-    'password="',
-    "://a:",
-    "http://a:b/c",
-    "<private>",
-    "<private ",
-    "-----BEGIN PRIVATE KEY-----",
-    "-----BEGIN PRIVATE KEY-----\nAAAAAAAAAAAAAAAAAAAA\n",
-    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n-----END PRIVATE KEY-----\n",
-    "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo\n",
-    "\n",
-    "\\n",
-    "-us",
-    ":AA",
-    "cookie: a=b",
-    "bearer ",
-    "basic aaaaaaaa",
-    "xoxb-a",
-    "MMMMMMMMMMMMMMMMMMMMMMMM.",
-    "ghp_abc\n",
-    "sk-ant-abcdefghij\n",
-    " --password",
-    "curl -u ",
-    "mysql -",
-    "redis-cli -a",
-    "login a password ",
-    "[redacted:token]: x1",
-    "<password>",
-    "ab3D/",
-    "hmac.new(",
-    "jwt.sign(a",
-    "seed phrase abc ",
-    "mnemonic",
-    "login a\npassword ",
-    "token\n  value: ",
-    'env("token", ',
-    "/IncomingWebhook/",
-]
-
-
-@pytest.mark.parametrize("piece", HOSTILE)
-def test_four_times_the_text_takes_about_four_times_as_long(piece: str) -> None:
-    """A quadratic pattern would take sixteen times as long; a short run is too noisy to judge and fast enough."""
-
-    def seconds(size: int) -> float:
-        text = (piece * (size // len(piece) + 1))[:size]
-        begin = time.process_time()
-        redact(text)
-        return time.process_time() - begin
-
-    small, large = seconds(25_000), seconds(100_000)
-    assert large < 0.1 or large < 10 * small
-
 
 def test_a_line_of_two_megabytes_is_no_trouble() -> None:
     line = "x" * 1_000_000 + f" {KEY} " + "ab3D/" * 200_000
-    begin = time.process_time()
-    assert KEY not in redact(line)
-    assert time.process_time() - begin < 5
+    assert KEY not in redact(line)  # in seconds; that the time grows with the length alone is measured in tests/bench
 
 
 def test_marks_are_readable_words() -> None:

@@ -366,6 +366,7 @@ ROWS = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(rows=st.lists(ROWS, min_size=1, max_size=5), data=st.data())
 def test_no_line_is_misread_whatever_its_strings_look_like(rows: list[dict[str, Any]], data: st.DataObject) -> None:
@@ -431,6 +432,7 @@ KEYS = (
 TYPES = ("user", "assistant", "attachment", "queue-operation", "system")
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     kind=st.sampled_from(TYPES), value=st.dictionaries(st.sampled_from(KEYS), JSON), blocks=st.lists(JSON, max_size=3)
@@ -539,6 +541,7 @@ TURNS = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(turns=st.lists(TURNS, max_size=8), limit=st.integers(40, 400))
 def test_splitting_leaves_nothing_out_and_keeps_to_the_limit(turns: list[Turn], limit: int) -> None:

@@ -8,8 +8,9 @@ import pytest
 
 from memoria.daily.entry import Entry
 from memoria.ground.errors import DropRefusedError
-from memoria.wiki.draft import Draft
+from memoria.wiki.draft import MAX_RELATED, Draft
 from memoria.wiki.folder import Wiki
+from memoria.wiki.transaction import digest
 from wiki_home import claim, entry, page
 
 
@@ -217,3 +218,142 @@ def test_a_page_that_would_lose_most_of_its_claims_is_refused(wiki: Wiki) -> Non
     with pytest.raises(DropRefusedError, match="5 of its"):
         draft.check(0.5)
     take(wiki, [NEW], page("shop", *answer["claims"][:3])).check(0.5)
+
+
+def test_a_page_of_many_claims_may_lose_a_small_share_of_them(wiki: Wiki) -> None:
+    words = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+    texts = [f"Fact {word} of the shop is as it is" for word in words]
+    write(wiki, take(wiki, [OLD], page("shop", *(claim(text, "a1") for text in texts))))
+    four = page("shop", *(claim(f"{text} no more", "b2", supersedes=text) for text in texts[:4]))
+    take(wiki, [NEW], four).check(0.5)
+    with pytest.raises(DropRefusedError, match="4 of its 10"):
+        take(wiki, [NEW], four).check(0.3)
+
+
+def test_a_claim_that_something_links_to_does_not_go(wiki: Wiki) -> None:
+    write(wiki, take(wiki, [OLD], page("port", claim("The port of the listener is 8080", "a1"))))
+    path = wiki.folder / "concepts/port.md"
+    path.write_text(path.read_text() + "\nMine, and others point at it. ^mine\n")
+    draft = take(wiki, [NEW], page("port", claim("The listener is nice", "b2")))
+    draft.check(0.5)
+    draft.articles["concepts/port"] = Wiki.parse("concepts/port", path.read_bytes().replace(b"^mine", b""))
+    with pytest.raises(DropRefusedError, match=r"\^mine would go"):
+        draft.check(0.5)
+
+
+def test_what_a_page_is_checked_against_is_how_it_was_and_not_how_it_is_now(wiki: Wiki) -> None:
+    write(wiki, take(wiki, [OLD], page("port", claim("The port of the listener is 8080", "a1"))))
+    draft = take(wiki, [NEW], page("port", claim("The port of the listener is 9090", "b2")))
+    assert [known.text for known in draft.before["concepts/port"].claims] == ["The port of the listener is 8080"]
+    assert draft.read["concepts/port.md"] == digest((wiki.folder / "concepts/port.md").read_bytes())
+
+
+def test_a_page_begins_on_the_day_of_its_oldest_claim_and_moves_on_to_its_newest(wiki: Wiki) -> None:
+    both = page("port", claim("The listener is nice", "b2"), claim("The port is 8080", "a1"))
+    text = take(wiki, [OLD, NEW], both).articles["concepts/port"].render()
+    assert "created: '2026-11-16'" in text
+    assert "updated: '2026-11-17'" in text
+    assert "[[daily/2026-11-16]]" in text
+    assert "[[daily/2026-11-17]]" in text
+
+
+def test_two_proposals_of_one_answer_that_mean_one_page_make_one_page(wiki: Wiki) -> None:
+    one = page("flush-race", claim("The port is 8080", "a1"), title="Flush race")
+    for slug, title in (("other", "flush race"), ("other", "Flush races"), ("flush-race", "Something else")):
+        draft = take(wiki, [OLD], one, page(slug, claim("For now", "a1"), title=title))
+        assert draft.created == ["concepts/flush-race"]
+
+
+def test_no_two_pages_share_an_alias(wiki: Wiki) -> None:
+    write(wiki, take(wiki, [OLD], page("port", claim("The port is 8080", "a1"), title="Port", aliases=["Socket"])))
+    draft = take(wiki, [NEW], page("tea", claim("The listener is nice", "b2"), title="Tea", aliases=["Port", "Chai"]))
+    assert list(draft.articles["concepts/tea"].aliases) == ["Chai"]
+
+
+def test_of_two_values_from_one_day_the_later_one_read_stands(wiki: Wiki) -> None:
+    write(wiki, take(wiki, [OLD], page("port", claim("The port of the listener is 8080", "a1"))))
+    same_day = entry("c3", 16, context="The port of the listener is 9090 for now.")
+    draft = take(wiki, [same_day], page("port", claim("The port of the listener is 9090", "c3")))
+    assert claims(draft, "concepts/port") == ["The port of the listener is 9090"]
+
+
+def test_a_claim_that_outdates_itself_stays(wiki: Wiki) -> None:
+    write(wiki, take(wiki, [OLD], page("port", claim("The port of the listener is 8080", "a1"))))
+    again = entry("b2", 17, context=OLD.context)
+    text = "The port of the listener is 8080"
+    draft = take(wiki, [again], page("port", claim(text, "b2", supersedes=text)))
+    assert claims(draft, "concepts/port") == [text]
+    assert "Until" not in draft.articles["concepts/port"].render()
+
+
+def test_a_claim_on_another_page_goes_only_when_it_is_quoted(wiki: Wiki) -> None:
+    write(wiki, take(wiki, [OLD], page("net", claim("The port of the listener is 8080", "a1"))))
+    new = claim("The listener moved to 9090", "b2", supersedes="The port of the house is painted blue")
+    draft = take(wiki, [NEW], page("port", new), near=("concepts/net",))
+    assert claims(draft, "concepts/net") == ["The port of the listener is 8080"]
+
+
+def test_only_a_correction_of_the_same_protects_a_claim(wiki: Wiki) -> None:
+    for learned in (("preference", "The port of the listener is 8080"), ("correction", "Tea is served at noon")):
+        said = entry("a1", 16, context=OLD.context, learned=[learned])
+        draft = take(wiki, [said, NEW], page("port", claim("The port of the listener is 8080", "a1")),
+                     page("port", claim("The port of the listener is 9090", "b2")))  # fmt: skip
+        assert claims(draft, "concepts/port") == ["The port of the listener is 9090"]
+
+
+def test_a_claim_without_words_or_without_a_source_is_not_written(wiki: Wiki) -> None:
+    draft = take(wiki, [OLD], page("port", claim("…!", "a1"), claim("For now", "nowhere")))
+    assert draft.changes() == {}
+    assert len(draft.refused) == 2
+
+
+def test_what_a_person_took_out_comes_back_only_from_an_entry_that_is_new(wiki: Wiki) -> None:
+    again = entry("b2", 17, context=OLD.context)
+    write(wiki, take(wiki, [OLD], page("port", claim("For now", "a1"))))
+    seen = {"a1": {"concepts/port"}}
+    draft = take(wiki, [OLD], page("port", claim("The port is 8080", "a1")), touched=seen)
+    assert claims(draft, "concepts/port") == ["For now"]
+    assert "no longer has" in draft.refused[0]
+    draft = take(wiki, [OLD, again], page("port", claim("The port is 8080", "a1", "b2")), touched=seen)
+    assert claims(draft, "concepts/port") == ["For now", "The port is 8080"]
+
+
+def test_a_hub_has_a_limit_on_its_links_whoever_links(wiki: Wiki) -> None:
+    spokes = [page(f"spoke-{name}", claim("For now", "a1"), related=("hub",)) for name in map(chr, range(97, 123))]
+    spokes += [page(f"rim-{name}", claim("For now", "a1"), related=("hub",)) for name in map(chr, range(97, 123))]
+    names = tuple(str(spoke["slug"]) for spoke in spokes)
+    hub = page("hub", claim("The port is 8080", "a1"), related=names)
+    for pages in ([hub, *spokes], [*spokes, hub]):
+        draft = take(wiki, [OLD], *pages)
+        assert draft.articles["concepts/hub"].render().count("\n- [[") <= MAX_RELATED
+
+
+def test_what_was_learned_supports_a_claim(wiki: Wiki) -> None:
+    said = entry("a1", 16, learned=[("preference", "Listen on 8080")])
+    assert claims(take(wiki, [said], page("port", claim("It listens on 8080", "a1"))), "concepts/port")
+
+
+def test_two_values_of_one_entry_both_stand(wiki: Wiki) -> None:
+    both = entry("a1", 16, context="The port of the listener is 8080 and the port of the listener is 9090.")
+    texts = ["The port of the listener is 8080", "The port of the listener is 9090"]
+    draft = take(wiki, [both], page("port", *(claim(text, "a1") for text in texts)))
+    assert claims(draft, "concepts/port") == texts
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("The port is 8080", "The port is 9090"),  # too short to be told apart from another thing
+        ("The port of the listener is 8080", "The door of the listener is 9090"),
+        ("The port of the listener is red", "The port of the listener is blue"),
+    ],
+)
+def test_only_a_long_claim_with_one_other_number_is_another_value(wiki: Wiki, first: str, second: str) -> None:
+    one, two = entry("a1", 16, context=first), entry("b2", 17, context=second)
+    draft = take(wiki, [one, two], page("port", claim(first, "a1"), claim(second, "b2")))
+    assert claims(draft, "concepts/port") == [first, second]
+
+
+def test_a_page_is_not_made_of_links_alone(wiki: Wiki) -> None:
+    write(wiki, take(wiki, [OLD], page("port", claim("The port is 8080", "a1"))))
+    assert take(wiki, [NEW], page("tea", related=("port",))).created == []

@@ -9,9 +9,12 @@ import sys
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from memoria.base import failpoints
+from memoria.ground import files
 from memoria.wiki import transaction
 from memoria.wiki.transaction import ChangedError, Transactions, digest
 
@@ -140,11 +143,13 @@ def test_a_journal_that_cannot_be_read_is_kept_aside_and_touches_nothing(root: P
     assert [path.read_text() for path in (root.parent / "undo").glob("journal.json.bak-*")] == [text]
 
 
-def test_a_journal_does_not_lead_out_of_the_wiki(root: Path) -> None:
+@pytest.mark.parametrize("way", ["relative", "absolute"])
+def test_a_journal_does_not_lead_out_of_the_wiki(root: Path, way: str) -> None:
     killed(root, "commit", "transaction.journaled")
     journal = root.parent / "undo/journal.json"
     plan = json.loads(journal.read_text())
-    plan["files"][0]["path"] = "../outside.md"
+    (row,) = (row for row in plan["files"] if not row["before"])  # a file that the step makes
+    row["path"] = "../outside.md" if way == "relative" else str(root.parent / "outside.md")
     journal.write_text(json.dumps(plan))
     of(root).recover()
     assert not (root.parent / "outside.md").exists()
@@ -203,3 +208,97 @@ def test_what_is_cleared_is_nowhere_in_the_state(root: Path) -> None:
     work.clear()
     assert work.steps() == []
     assert [path for path in (root.parent / "undo").rglob("*") if path.is_file()] == []
+
+
+def test_all_files_that_changed_are_named(root: Path) -> None:
+    for name in OLD:
+        (root / name).write_bytes(b"a person's")
+    with pytest.raises(ChangedError) as raised:
+        of(root).commit(NEW, read(), "a test")
+    assert sorted(raised.value.names) == ["a.md", "sub/b.md"]
+
+
+def test_a_file_that_changes_while_the_step_is_staged_is_not_written_over_and_nothing_stays(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replace = files.replace
+
+    def staging(path: Path, *given: Any, **named: Any) -> None:
+        (root / "sub/b.md").write_bytes(b"a person's")
+        replace(path, *given, **named)
+
+    monkeypatch.setattr(files, "replace", staging)
+    with pytest.raises(ChangedError):
+        of(root).commit(NEW, read(), "a test")
+    assert there(root) == OLD | {"sub/b.md": b"a person's"}
+    assert list((root.parent / "undo").iterdir()) == []
+
+
+def test_no_file_is_swapped_before_the_journal_stands_and_none_is_left_after_it_goes(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = root.parent / "undo/journal.json"
+    seen: list[tuple[str, bool, bool]] = []
+
+    def reached(step: str) -> None:
+        seen.append((step, journal.exists(), there(root) == OLD))
+
+    monkeypatch.setattr(failpoints, "reached", reached)
+    of(root).commit(NEW, read(), "a test")
+    steps = [row for row in seen if row[0].startswith("transaction.")]
+    assert steps[0] == ("transaction.staged", False, True)
+    assert steps[1] == ("transaction.journaled", True, True)
+    assert [row[:2] for row in steps[2:]] == [("transaction.swapped", True)] * 3 + [("transaction.closed", False)]
+
+
+def test_undo_is_journaled_before_it_begins(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    of(root).commit(NEW, read(), "a test")
+    journal = root.parent / "undo/journal.json"
+    seen: list[tuple[str, bool]] = []
+    monkeypatch.setattr(failpoints, "reached", lambda step: seen.append((step, journal.exists())))
+    of(root).undo()
+    assert ("transaction.journaled", True) in seen
+    assert not journal.exists()
+    assert of(root).steps() == []
+
+
+def test_a_file_that_is_as_the_step_leaves_it_is_not_put_again(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed(root, "commit", "transaction.swapped:1")
+    swaps: list[str] = []
+    monkeypatch.setattr(failpoints, "reached", swaps.append)
+    of(root).recover()
+    assert swaps.count("transaction.swapped") == 2
+    assert there(root) == AFTER
+
+
+def test_a_step_taken_back_because_a_person_wrote_meanwhile_says_so_and_cannot_be_undone(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def reached(step: str) -> None:
+        if step == "transaction.journaled":
+            (root / "sub/c.md").write_bytes(b"a person's")
+
+    monkeypatch.setattr(failpoints, "reached", reached)
+    with pytest.raises(ChangedError) as raised:
+        of(root).commit(NEW, read(), "a test")
+    assert raised.value.names == ["sub/c.md"]
+    assert there(root) == OLD | {"sub/c.md": b"a person's"}
+    assert of(root).steps() == []
+
+
+def test_a_kept_copy_that_is_damaged_is_not_put_back(root: Path) -> None:
+    of(root).commit(NEW, read(), "a test")
+    for copy in (root.parent / "undo").glob("*/*.old"):
+        copy.write_bytes(b"damaged")
+    of(root).undo()
+    assert there(root) == {"a.md": b"new a"}
+
+
+def test_what_killed_runs_staged_is_swept_and_whole_steps_are_not(root: Path) -> None:
+    of(root).commit(NEW, read(), "a test")
+    half = root.parent / "undo/00000009-20261121T000000"
+    half.mkdir()
+    (half / "0.new").write_bytes(b"secret")
+    assert not of(root).recover()
+    assert not half.exists()
+    assert len(of(root).steps()) == 1

@@ -131,6 +131,7 @@ def test_sub_agents_secrets_and_broken_lines_leave_no_trace() -> None:
     assert "Use the key" in state["goal"]
 
 
+@pytest.mark.slow
 def test_what_is_kept_is_bounded_however_long_the_session() -> None:
     said = Transcript()
     for number in range(300):

@@ -56,6 +56,7 @@ def shared(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Cal
     server.stop()
 
 
+@pytest.mark.slow
 def test_sixteen_processes_on_one_session_lose_no_update(shared: tuple[Callable[[], Store], list[str]]) -> None:
     opener, where = shared
 
@@ -125,16 +126,13 @@ def test_a_waiting_writer_does_not_hold_the_event_loop(tmp_path: Path) -> None:
         assert other._connection is not None
         other._connection.execute("BEGIN IMMEDIATE")
         writing = asyncio.create_task(memory.set("k", 1))
-        longest, last = 0.0, time.monotonic()
-        for _ in range(50):
+        for _ in range(50):  # a writer that held the loop until its patience ended would be done
             await asyncio.sleep(0.002)
-            longest, last = max(longest, time.monotonic() - last), time.monotonic()
         assert not writing.done()
         assert await memory.get("k") is None  # reading needs no lock
         other._connection.execute("COMMIT")
         await writing
         assert await memory.get("k") == 1
-        assert longest < 1.0  # far under PATIENCE_S, whatever else this machine does
 
     asyncio.run(scenario())
 

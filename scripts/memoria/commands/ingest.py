@@ -31,7 +31,7 @@ from memoria.daily.ledger import Ledger
 from memoria.ground import clock, files
 from memoria.ground.errors import ExpectedError, UsageError
 from memoria.ground.home import Home
-from memoria.models import budget, prices, tasks
+from memoria.models import budget, chain, prices, tasks
 from memoria.models.metered import CHARS_PER_TOKEN
 from memoria.transcripts import client_files
 from memoria.transcripts.client_files import Found, Head
@@ -200,7 +200,8 @@ def _described(plan: Plan, home: Home, source: Path) -> Iterator[str]:
 
 def _costs(tokens: tuple[int, int]) -> str:
     costs = [f"{name} ${price.of(*tokens):,.2f}" for name, price in prices.PRICES.items()]
-    return " · ".join([*costs, "ollama and offline $0"])
+    free = [name for name, backend in chain.BACKENDS.items() if backend.is_free and name != "scripted"]
+    return " · ".join([*costs, f"{' and '.join(free)} $0"])
 
 
 def _waits(home: Home, tokens: tuple[int, int]) -> Iterator[str]:

@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.ground.errors import BadAnswerError, ExpectedError, ModelError, ModelUnavailableError
 from memoria.models.protocol import Completion, Model, Prompt, Usage
 
-# A name before the colon -> the module whose ``make(argument, settings, paths)`` builds the model; imported on demand.
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """One kind of model: the ``module`` whose ``make(argument, settings, paths)`` builds it, imported on demand.
+
+    ``is_free``: its calls cost nothing; what others cost stands in ``prices``.
+    """
+
+    module: str
+    is_free: bool = False
+
+
+# What a model's name begins with, before the colon.
 BACKENDS = {
-    "claude": "memoria.models.claude",
-    "ollama": "memoria.models.ollama",
-    "offline": "memoria.models.extractive.offline",
-    "scripted": "memoria.models.scripted",
+    "claude": Backend("memoria.models.claude"),
+    "ollama": Backend("memoria.models.ollama", is_free=True),
+    "offline": Backend("memoria.models.extractive.offline", is_free=True),
+    "scripted": Backend("memoria.models.scripted", is_free=True),
 }
 
 
@@ -61,10 +73,10 @@ def backend(name: str) -> str:
 
 
 def _make(name: str, settings: Settings, paths: Paths) -> Model:
-    module, argument = BACKENDS.get(backend(name)), name.partition(":")[2]
-    if module is None:
+    known, argument = BACKENDS.get(backend(name)), name.partition(":")[2]
+    if known is None:
         raise ExpectedError(f"There is no model {name!r}; the settings `model` and `learn_models` know {_known()}.")
-    model: Model = importlib.import_module(module).make(argument.strip(), settings, paths)
+    model: Model = importlib.import_module(known.module).make(argument.strip(), settings, paths)
     return model
 
 

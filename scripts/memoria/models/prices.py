@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from memoria.models import chain
+
 READ_ON = "2026-11-21"
 
 
@@ -28,8 +30,8 @@ PRICES = {"haiku": Price(1.0, 5.0), "sonnet": Price(3.0, 15.0), "opus": Price(5.
 
 
 def of_model(name: str) -> Price | None:
-    """The price of a model by the name it is booked under; free ones cost nothing, an unknown one has none."""
-    provider, _, model = name.partition(":")
-    if provider != "claude":
+    """Return the price of a model by the name it is booked under: nothing for a free one, None when it is not known."""
+    known = chain.BACKENDS.get(chain.backend(name))
+    if known and known.is_free:
         return Price(0.0, 0.0)
-    return next((price for alias, price in PRICES.items() if alias in model), None)
+    return next((price for alias, price in PRICES.items() if name.startswith("claude:") and alias in name), None)
