@@ -71,7 +71,7 @@ class Intake:
         """When the newest job was spooled, seconds since the epoch."""
         return max(job.stamp for job in self.jobs) / 1e9
 
-    def wait_for_transcripts(self, most_s: float, sleep: Callable[[float], None] = time.sleep) -> list[Job]:
+    def wait_for_transcripts(self, most_s: float) -> list[Job]:
         """Wait until every transcript that a hook found missing is there; the jobs whose is not after ``most_s``."""
         absent = [
             (job, str(header["transcript"]))
@@ -82,7 +82,7 @@ class Intake:
         while left := [job for job, path in absent if not os.path.exists(path)]:  # noqa: PTH110 (False for any name)
             if time.monotonic() >= deadline:
                 return left
-            sleep(0.1)
+            time.sleep(0.1)
         return []
 
     def without(self, jobs: Collection[Job]) -> Intake:
