@@ -42,7 +42,6 @@ class Paths:
         self.index = join(state, "index.db")
         self.facts = join(state, "learned.db")
         self.working = join(state, "working.db")
-        self.outdated = (join(state, "roster.db"), join(state, "recall.db"))  # of 0.1.0, and deleted
         # what sessions are told
         self.page = join(state, "page")
         self.short_page = join(self.page, "short")
@@ -72,6 +71,10 @@ class Paths:
         self.hook_log = join(self.log, "hook.log")
         self.worker_output = join(self.log, "worker.out")
         self.memoria_log = join(self.log, "memoria.log")
+
+    def outdated(self) -> list[str]:
+        """Return the databases that 0.1.0 wrote and that are deleted now."""
+        return [os.path.join(self.state, name) for name in ("roster.db", "recall.db")]
 
     def starting(self, process: str) -> str:
         """The file that says that a ``worker`` or ``observer`` was started and has not tried for its lock yet."""

@@ -63,7 +63,7 @@ def remove_shown_notes(paths: Paths) -> None:
 
 def remove_outdated(paths: Paths) -> None:
     """Remove the files that only an earlier version used."""
-    for name in paths.outdated:
+    for name in paths.outdated():
         for path in Path(paths.state).glob(f"{Path(name).name}*"):
             path.unlink(missing_ok=True)
 
