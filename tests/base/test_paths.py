@@ -20,6 +20,7 @@ def names() -> set[str]:
     paths = Paths("/home-of-nobody")
     found = [path for path in vars(paths).values() if path not in (paths.home, paths.state)]
     found += [make(process) for make in (paths.starting, paths.spawns) for process in ("worker", "observer")]
+    found += paths.outdated()
     return {os.path.basename(path) for path in found} | set(SPOOL_BOXES)  # noqa: PTH119 (they are texts)
 
 

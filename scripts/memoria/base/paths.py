@@ -72,9 +72,9 @@ class Paths:
         self.worker_output = join(self.log, "worker.out")
         self.memoria_log = join(self.log, "memoria.log")
 
-    def outdated(self) -> tuple[str, ...]:
-        """Return the files that only an earlier version wrote: a cache of articles, counts of notes that were used."""
-        return os.path.join(self.state, "roster.db"), os.path.join(self.state, "recall.db")
+    def outdated(self) -> list[str]:
+        """Return the databases that 0.1.0 wrote and that are deleted now."""
+        return [os.path.join(self.state, name) for name in ("roster.db", "recall.db")]
 
     def starting(self, process: str) -> str:
         """The file that says that a ``worker`` or ``observer`` was started and has not tried for its lock yet."""

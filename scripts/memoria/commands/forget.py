@@ -198,9 +198,8 @@ def _buried(text: str, ids: Collection[str]) -> str:
 
 def _caches(home: Home, ledger: Ledger) -> None:
     """Made anew from what is left, so that nothing has to be looked for in them."""
-    for name in (home.paths.index, *home.paths.outdated()):
-        for path in Path(home.paths.state).glob(f"{Path(name).name}*"):  # also what was set aside, and SQLite's own
-            path.unlink()
+    for path in Path(home.paths.state).glob(f"{Path(home.paths.index).name}*"):  # also set aside, and SQLite's own
+        path.unlink()
     housekeeping.remove_outdated(home.paths)
     with Index(home.paths.index) as index:
         sources.refresh(index, home.paths)
