@@ -29,7 +29,7 @@ SURVIVED = "survived"
 # The status is pytest's; a child that takes too long is killed with all it started, and its status is negative.
 SERVER = """
 import json, os, signal, sys, time
-import pytest, hypothesis.strategies, jsonschema, msgspec, portalocker, yaml
+import pytest, hypothesis.strategies
 for line in sys.stdin:
     output, seconds, *arguments = json.loads(line)
     child = os.fork()

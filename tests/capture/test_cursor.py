@@ -67,6 +67,6 @@ def test_two_hooks_that_move_one_cursor_do_not_meet(tmp_path: Path, monkeypatch:
 
 
 def test_what_a_killed_hook_of_the_same_process_id_left_is_overwritten(tmp_path: Path) -> None:
-    (tmp_path / f"s.{os.getpid()}.tmp").write_bytes(b"x" * 500)
+    (tmp_path / f".s.{os.getpid()}.tmp").write_bytes(b"x" * 500)
     cursor.write(str(tmp_path), "s", Cursor("t", 12, b""))
     assert cursor.read(str(tmp_path), "s", "t").end == 12

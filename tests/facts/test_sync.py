@@ -558,3 +558,76 @@ def test_tags_of_another_program_are_tags(here: Keeper) -> None:
     fact = to_fact(Memory(3, "Likes tea", "preferences", "id:7,kind:decision", created="2026-11-20T08:00:00+00:00"))
     assert fact is not None
     assert (fact.kind, fact.tags) == ("preference", ("id:7", "kind:decision"))
+
+
+def test_of_two_memories_that_are_one_fact_the_older_stays_and_the_fact_with_it(
+    server: MemoryServer, here: Keeper
+) -> None:
+    here.take([a_fact("Use pnpm, not npm.")])
+    sync(here, server)
+    server.memories[2] = {**server.memories[1], "id": 2, "updated_at": server.now()}
+    sync(here, server)
+    assert (server.memories[1]["deleted_at"], bool(server.memories[2]["deleted_at"])) == (None, True)
+    sync(here, server)  # brings the tombstone of the double, which names the fact
+    assert said(here) == server.live() == ["Use pnpm, not npm."]
+
+
+def test_a_younger_memory_known_first_gives_way_to_the_older_one(server: MemoryServer, here: Keeper) -> None:
+    here.take([a_fact("Use pnpm, not npm.")])
+    sync(here, server)
+    server.memories[7] = {**server.memories.pop(1), "id": 7, "updated_at": server.now()}
+    here.store.link(replace(here.store.links()[a_fact("Use pnpm, not npm.").id], server=7))
+    server.memories[3] = {**server.memories[7], "id": 3, "updated_at": server.now()}
+    sync(here, server)
+    assert (server.memories[3]["deleted_at"], bool(server.memories[7]["deleted_at"])) == (None, True)
+
+
+def test_what_is_being_deleted_here_does_not_come_back_though_another_program_rewrote_it(
+    server: MemoryServer, here: Keeper
+) -> None:
+    server.store({"content": "Likes tea", "category": "preferences"})
+    sync(here, server)
+    (fact,) = here.store.facts()
+    here.delete(fact.id)
+    server.fault_for["DELETE"] = 503
+    server.memories[1].update(content="Likes green tea", updated_at=server.now())
+    sync(here, server)
+    assert said(here) == []
+
+
+def test_a_buried_fact_has_no_number_any_more(server: MemoryServer, here: Keeper) -> None:
+    fact = a_fact("Use pnpm, not npm.")
+    here.take([fact])
+    sync(here, server)
+    server.one("DELETE", 1, {})
+    assert sync(here, server).forgotten == 1
+    assert here.store.links() == {}
+
+
+def test_a_fact_whose_number_was_lost_is_known_by_its_id(server: MemoryServer, here: Keeper, there: Keeper) -> None:
+    fact = a_fact("Use pnpm, not npm.")
+    here.take([fact])
+    sync(here, server)
+    sync(there, server)
+    there.edit(fact.id, "Use yarn for everything.")
+    sync(there, server)
+    here.store.unlink(fact.id)
+    sync(here, server, full=True)
+    assert said(here) == ["Use yarn for everything."]
+    assert here.lines.daily.path(MONDAY.date()).read_text().count(fact.id) == 1
+
+
+def test_a_change_whose_note_was_lost_is_pushed_by_the_next_whole_comparison(
+    server: MemoryServer, here: Keeper
+) -> None:
+    fact = a_fact("Use pnpm, not npm.")
+    here.take([fact])
+    sync(here, server)
+    server.memories[1]["updated_at"] = "2026-01-01T00:00:00+00:00"
+    here.edit(fact.id, "Use pnpm 9.")
+    for item in here.to_server.waiting():
+        here.to_server.done(item)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Sync, "_apply", lambda *_: False)  # the pull brings the old words: not of interest here
+        sync(here, server, full=True)
+    assert server.live() == ["Use pnpm 9."]

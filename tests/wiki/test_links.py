@@ -1,7 +1,8 @@
 """The vault as someone else's program reads it: obsidiantools finds the links that we find.
 
 It knows notes by their bare names and reads no links in frontmatter, so edges are compared by the last part of what
-each link in the text names. Run with ``uv run --group vault pytest tests/test_vault.py``; skipped without the group.
+each link in the text names. Run with ``uv run --group vault pytest
+tests/wiki/test_links.py``; skipped without the group.
 """
 
 from __future__ import annotations

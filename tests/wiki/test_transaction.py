@@ -192,9 +192,10 @@ def test_only_the_last_steps_are_kept(root: Path) -> None:
     before = b"old a"
     for number in range(transaction.KEPT_STEPS + 5):
         after = b"%d" % number
-        work.commit({"a.md": after}, {"a.md": digest(before)}, "x")
+        work.commit({"a.md": after}, {"a.md": digest(before)}, str(number))
         before = after
-    assert len(work.steps()) == transaction.KEPT_STEPS
+    labels = [int(step.label) for step in work.steps()]
+    assert labels == list(range(transaction.KEPT_STEPS + 4, 4, -1))
 
 
 def test_nothing_to_change_makes_no_step(root: Path) -> None:
@@ -302,3 +303,11 @@ def test_what_killed_runs_staged_is_swept_and_whole_steps_are_not(root: Path) ->
     assert not of(root).recover()
     assert not half.exists()
     assert len(of(root).steps()) == 1
+
+
+def test_an_undo_killed_after_its_journal_is_finished_as_an_undo(root: Path) -> None:
+    of(root).commit(NEW, read(), "a test")
+    killed(root, "undo", "transaction.journaled")
+    assert of(root).recover()
+    assert there(root) == OLD
+    assert of(root).steps() == []

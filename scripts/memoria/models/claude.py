@@ -2,7 +2,7 @@
 
 The client is started bare: no tools, no settings, no servers, no transcript, one turn, in an empty folder; the prompt
 is taken as written, so that an ``@path`` or a ``/command`` inside a conversation stays text. Measured in
-tests/test_models.py; what was seen: docs/decisions/0004-plain-json-answers.md.
+tests/models/test_backends.py; what was seen: docs/decisions/0004-plain-json-answers.md.
 """
 
 from __future__ import annotations
