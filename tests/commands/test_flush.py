@@ -290,15 +290,7 @@ def test_a_transcript_that_is_not_there_yet_is_waited_for(bench: Bench, monkeypa
     bench.set("MEMORIA_TRANSCRIPT_WAIT_S", "20")
     name = bench.job(b"")
     bench.transcript.unlink()
-    wait = intake.Intake.wait_for_transcripts
-
-    def appear(_: float) -> None:
-        bench.transcript.write_bytes(exchange(1))
-
-    def waiting(self: intake.Intake, most_s: float) -> list[Job]:
-        return wait(self, most_s, appear)
-
-    monkeypatch.setattr(intake.Intake, "wait_for_transcripts", waiting)
+    monkeypatch.setattr("memoria.transcripts.intake.time.sleep", lambda _: bench.transcript.write_bytes(exchange(1)))
     bench.flush()
     assert set(kept(bench)) == keys(exchange(1))
     assert name not in bench.waiting()

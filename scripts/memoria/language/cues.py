@@ -101,7 +101,8 @@ _CUES = (
     Cue(
         "correction", 0.8, 4,
         r"^(?:never(?! mind\b)|ever use|avoid|only ever|stop \w+ing|niemals|vermeide|keine[nr]?)\b(?! ahnung\b)",
-        r"^(?:do not|don't|dont) (?:ever\b|(?!" + _ASIDE + r")\w+(?: (?!it|this|that|them|these|those|anything|the|any|"
+        r"^(?:please )?(?:do not|don't|dont) (?!(?:" + _ASIDE + r")\b)\w+ .*, (?:use|take|ask|read) ",
+        r"^(?:please )?(?:do not|don't|dont) (?:ever\b|(?!" + _ASIDE + r")\w+(?: (?!it|this|that|them|these|those|anything|the|any|"
         r"a|an|my|your|us|me)\w+){0,2} (?!this|is|was)\w{3,}s\b)",
         r"^(?:do not|don't|dont) (?:use " + _NAMED + r"|just \w+)",
         r"\bnever\b.*\b(?:because|since|otherwise)\b",
@@ -119,6 +120,14 @@ _CUES = (
         r"\bi(?:'d| would) rather (?!not\b)|\bmir (?:ist|wäre) (?:es )?lieber\b|\bich hätte lieber\b",
         r"\bthat'?s how (?:i|we) (?:want|like)\b|"
         r"\bi always want\b|\bmy preference\b|\bich bevorzuge\b",
+    ),
+    Cue(
+        "preference", 0.7, 6,
+        r"\bi (?:don't|do not) (?:want|like) (?!(?:you|to|this|that|it|the|a|an|any|anything|another|my|your)\b)\w+"
+        r"(?: \w+)? (?:in|on|for|with|around)\b",
+        r"\bbefore (?:you|we) \w+.*\bask me\b|\bask me before (?:you )?\w+",
+        r"^only (?:a|an|the) .*\bmay\b",
+        r"\bich (?:will|mag|möchte) keine\w* \w+(?: \w+)? (?:in|auf|bei|im|am)\b",
     ),
     Cue(
         "preference", 0.75, 5,
