@@ -102,8 +102,8 @@ _CUES = (
         "correction", 0.8, 4,
         r"^(?:never(?! mind\b)|ever use|avoid|only ever|stop \w+ing|niemals|vermeide|keine[nr]?)\b(?! ahnung\b)",
         r"^(?:please )?(?:do not|don't|dont) (?!(?:" + _ASIDE + r")\b)\w+ .*, (?:use|take|ask|read) ",
-        r"^(?:please )?(?:do not|don't|dont) (?:ever\b|(?!" + _ASIDE + r")\w+(?: (?!it|this|that|them|these|those|anything|the|any|"
-        r"a|an|my|your|us|me)\w+){0,2} (?!this|is|was)\w{3,}s\b)",
+        r"^(?:please )?(?:do not|don't|dont) (?:ever\b|(?!" + _ASIDE + r")\w+"
+        r"(?: (?!it|this|that|them|these|those|anything|the|any|a|an|my|your|us|me)\w+){0,2} (?!this|is|was)\w{3,}s\b)",
         r"^(?:do not|don't|dont) (?:use " + _NAMED + r"|just \w+)",
         r"\bnever\b.*\b(?:because|since|otherwise)\b",
         r"^(?:verwende|nutze|nimm|schreib\w*|mach)\b.*\b(?:niemals|nie)\b",
