@@ -25,7 +25,7 @@ from typing import Any
 from memoria.indexing import meaning
 from memoria.indexing.documents import Document, Passage
 from memoria.indexing.index import Index
-from memoria.language.stop_words import FUNCTION_WORDS
+from memoria.language.function_words import FUNCTION_WORDS
 
 JsonObject = dict[str, Any]
 Search = Callable[[str, str], list[str]]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from memoria.language import similarity, stemming
-from memoria.language.stop_words import COMMON_WORDS, FUNCTION_WORDS, LIGHT_WORDS
+from memoria.language.function_words import FUNCTION_WORDS
+from memoria.language.stop_words import COMMON_WORDS, LIGHT_WORDS
 from memoria.language.words import stems
 
 

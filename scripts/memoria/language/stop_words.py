@@ -6,56 +6,26 @@ stands beside the list.
 
 from __future__ import annotations
 
-
-def _set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-# Closed-class words only (articles, pronouns, prepositions, auxiliaries, question words): no language's content words.
-_ENGLISH = _set(
-    """a about above after again all also am an and any are aren as at be because been before being below between both
-    but by can cannot could couldn d did didn do does doesn doing don down during each few for from further had
-    hadn has hasn have haven having he her here hers herself him himself his how i if in into is isn it its itself
-    just ll m me more most my myself no nor not now of off on once only or other our ours ourselves out over own
-    re s same she should shouldn so some such t than that the their theirs them themselves then there these they
-    this those through to too under until up us ve very was wasn we were weren what when where which while who
-    whom whose why will with won would wouldn you your yours yourself yourselves"""
-)
-_GERMAN = _set(
-    """aber als am an auch auf aus bei bis das dass dem den der dies diese durch ein eine einem einen einer eines er es
-    euch fur hatte ich ihm ihn ihr im ist ja kann kein keine mein mich mir mit nach nicht noch nur oder ohne sein
-    sich sie sind uber um und uns unter vom von vor warum was weil wenn wer wie wir wird wo zu zum zur"""
-)
-# French, Spanish, Portuguese, Italian
-_ROMANCE = _set(
-    """au aux avec ce ces cette dans de des du elle en est et il ils je la le les leur lui mais mes moi mon ne nos nous
-    ou par pas pour qu que qui sa sans se ses sont sur ta te tes toi tu un une vos votre vous al como con cual
-    cuando da del della di do dos e el ella en entre esta este esto foi gli ha hay il la las lo los mas mi muy na
-    nao nei no non nos o para per pero por porque que quien se si sobre sono su sus te tiene um uma un una uno y
-    ya yo"""
-)
-
-# What a search index leaves out: any text can be searched, so nothing that could be a content word.
-FUNCTION_WORDS = _ENGLISH | _GERMAN | _ROMANCE
+from memoria.language.function_words import ENGLISH, GERMAN, word_set
 
 # These change what a rule says ("before the commit", "after the commit"), so a comparison of rules keeps them.
-_RELATIONS = _set(
+_RELATIONS = word_set(
     """above after again before below between both but cannot down during few further most no nor not off once other own
     same through too under until where whose why bis durch euch kann kein keine nicht ohne uber um unter vom warum
     wie wo"""
 )
 # And these say only that something is a rule.
-_RULE_WORDS = _set(
+_RULE_WORDS = word_set(
     """always bevorzuge bevorzugt bitte codebase damit dann die diesem dieser dieses dir done every haben hat hier immer
     instead jetzt like likes man may might must nehmen nutze nutzen please prefer preferred prefers project
     projekt rather repo repository shall since sonst statt use used user uses using verwende verwenden want wants
     war waren werden wurde"""
 )
 # What a comparison of two rules or facts leaves out.
-LIGHT_WORDS = ((_ENGLISH | _GERMAN) - _RELATIONS) | _RULE_WORDS
+LIGHT_WORDS = ((ENGLISH | GERMAN) - _RELATIONS) | _RULE_WORDS
 
 # Words that every technical conversation is full of: they name no topic, though a search for them may be meant.
-_EVERYDAY_WORDS = _set(
+_EVERYDAY_WORDS = word_set(
     """able across actually add added adds against already although always among another anything away back best better
     call called came case cause caused change changed changes check come currently different don't done due either
     else empty even ever every everything exactly existing fact file files find fine first fix fixed following
@@ -70,4 +40,4 @@ _EVERYDAY_WORDS = _set(
     working works wrong yes yet"""
 )
 # What is left out when the topics of technical prose are looked for.
-COMMON_WORDS = _ENGLISH | _GERMAN | _EVERYDAY_WORDS
+COMMON_WORDS = ENGLISH | GERMAN | _EVERYDAY_WORDS

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from memoria.language.function_words import FUNCTION_WORDS
 from memoria.language.pattern import Pattern
 from memoria.language.stemming import porter
-from memoria.language.stop_words import FUNCTION_WORDS
 
 _WORD = Pattern(r"\w+")
 _WORD_OR_NUMBER = Pattern(r"\d[\d.,:]*\d|\w+")

@@ -8,8 +8,6 @@ Part of the hook floor: standard library only, Python 3.9, nothing slow at impor
 
 from __future__ import annotations
 
-from memoria.language.similarity import bigrams, jaccard
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memoria.search.hit import Hit
@@ -55,6 +53,8 @@ def _without(passages: list[str], said: list[str]) -> list[str]:
 def _same(one: list[str], other: list[str]) -> bool:
     if one == other:
         return bool(one)
+    from memoria.language.similarity import bigrams, jaccard  # noqa: PLC0415 (a hook that compares none does not pay)
+
     return jaccard(bigrams(one), bigrams(other)) >= SAME and _numbers(one) == _numbers(other)
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from binascii import crc32
 
+from memoria.language.function_words import FUNCTION_WORDS
 from memoria.language.stemming import porter
-from memoria.language.stop_words import FUNCTION_WORDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
