@@ -310,3 +310,12 @@ def test_two_pauses_without_a_word_between_them_are_both_left_out(client: Client
     client.fire("Stop")
     assert exchange(2) not in client.captured()
     assert [job.end for job in client.jobs()] == [client.transcript.stat().st_size]
+
+
+def test_an_end_of_which_only_half_a_line_is_new_is_spooled(client: Client) -> None:
+    client.write(line("the end")[:-1])
+    client.fire("Stop")
+    assert client.jobs() == []
+    client.fire("SessionEnd")
+    (job,) = client.jobs()
+    assert client.spool.header(job)["open_tail"] is True

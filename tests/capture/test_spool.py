@@ -181,3 +181,8 @@ def test_a_job_that_was_set_aside_can_still_be_read(spool: Spool) -> None:
     spool.claim(job)
     spool.fail(job, "poison")
     assert list(spool.lines(job)) == [b"one\n"]
+
+
+@pytest.mark.parametrize(("one", "other"), [("a/b", "a:b"), ("x" * 64 + "1", "x" * 64 + "2"), ("a/b", "a_b")])
+def test_sessions_that_look_alike_as_file_names_have_names_of_their_own(one: str, other: str) -> None:
+    assert safe_name(one) != safe_name(other)

@@ -261,7 +261,7 @@ class Draft:
     def _link(self, article: Article, slug: str, why: str = "") -> bool:
         """Link two pages both ways; False when there is no such page or the page is full."""
         other = self._open(slug) if slug else None
-        if other is None or other is article or _related_count(article) >= MAX_RELATED:
+        if other is None or _related_count(article) >= MAX_RELATED:
             return False
         linked = article.relate(other.slug, other.title, why)
         if _related_count(other) < MAX_RELATED:
