@@ -101,6 +101,20 @@ def test_hooks_of_a_clone_that_has_gone_are_broken(home: Home, tmp_path: Path) -
     assert "gone" in one(doctor._hooks(home), BROKEN).text
 
 
+def test_hooks_that_were_installed_by_0_1_0_are_noted_and_renewed(home: Home) -> None:
+    path = Path(os.environ["CLAUDE_CONFIG_DIR"], "settings.json")
+    now = path.read_text()
+    before = json.loads(now)
+    for groups in before["hooks"].values():
+        for handler in groups[0]["hooks"]:
+            handler["args"] = [*handler["args"][:2], handler["args"][-1]]
+    path.write_text(json.dumps(before))
+    assert "once the clone is moved" in one(doctor._hooks(home), NOTE).text
+    assert cli.main(["install"]) == 0
+    assert json.loads(path.read_text()) == json.loads(now)
+    assert levels(doctor._hooks(home)) == [OK]
+
+
 def test_hooks_that_do_not_fire_any_more_are_broken(home: Home, client: Shelf) -> None:
     assert levels(doctor._firing(home)) == [NOTE]
     log = Path(home.paths.hook_log)

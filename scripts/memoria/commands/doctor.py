@@ -148,6 +148,9 @@ def _declared(file: ClientSettings) -> Finding:
     gone = [word for word in words if not Path(word).exists()]
     if gone:
         return Finding("hooks", BROKEN, f"{file.path} names {gone[0]}, which is gone", "run `memoria install` again")
+    if any("-c" not in words for words in file.our_commands):
+        return Finding("hooks", NOTE, f"{file.path} starts hooks in a form that blocks prompts once the clone is moved",
+                       "run `memoria install` again")  # fmt: skip
     if wanted - set(file.ours):
         names = ", ".join(sorted(wanted - set(file.ours)))
         return Finding("hooks", NOTE, f"{file.path} lacks {names}", "run `memoria install` again")
