@@ -126,13 +126,17 @@ class Settings:
     refusal = ""
 
     disabled = setting(False, "Switch everything off: hooks return at once and nothing is captured.")
-    home = setting("", "Where daily logs and the wiki live. Empty: the clone, or ~/memoria for a plugin.", is_path=True)
+    home = setting(
+        "", "Where daily logs and the wiki live. Empty: ~/memoria, or the clone when run from one.", is_path=True
+    )
     state = setting(
         "", "Where spool, cursors, ledger and indexes live. Empty: `.memoria` inside the home.", is_path=True
     )
     tz = setting("", "Time zone of the daily logs, an IANA name such as Europe/Vienna. Empty: the system's.")
     python = setting(
-        "", "Interpreter for the background worker. Empty: the clone's .venv, else `uv run`.", is_path=True
+        "",
+        "Interpreter for worker and MCP server. Empty: the clone's .venv, else one that memoria sets up.",
+        is_path=True,
     )
 
     model = setting(
