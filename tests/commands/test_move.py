@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from installed import clone
+from memoria.base import state
+from memoria.base.paths import Paths
 from memoria.commands import move
 from memoria.ground.locks import held
 
@@ -152,10 +154,10 @@ def test_another_disk_takes_copies_and_leaves_nothing(tmp_path: Path, monkeypatc
 
 
 def test_a_job_of_a_hook_that_came_at_the_same_moment_is_taken_over(tmp_path: Path) -> None:
-    for state in ("old", "new"):
-        for box in move.WAITING:
-            (tmp_path / state / "spool" / box).mkdir(parents=True)
-    (tmp_path / "old" / "spool" / "new" / "2-job").write_text("said meanwhile")
-    move._adopt(tmp_path / "old", tmp_path / "new")
-    assert (tmp_path / "new" / "spool" / "new" / "2-job").read_text() == "said meanwhile"
-    assert not (tmp_path / "old").exists()
+    before, after = Paths(str(tmp_path / "old")), Paths(str(tmp_path / "new"))
+    state.open_state(before)
+    state.open_state(after)
+    Path(before.spool, "new", "2-job").write_text("said meanwhile")
+    move._adopt(before, after)
+    assert Path(after.spool, "new", "2-job").read_text() == "said meanwhile"
+    assert not Path(before.state).exists()

@@ -17,14 +17,14 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from memoria.base import paths as places
-from memoria.base.paths import Paths
+from memoria.base.paths import SPOOL_BOXES, Paths
 from memoria.base.settings import config_path
 from memoria.ground import files, locks
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 
 NOT_OURS = ".gitkeep"  # of the clone itself, in its empty daily/ and knowledge/
-WAITING = ("new", "cur", "failed")
+VAULT = ".obsidian"  # how its owner looks at the home
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,29 +36,27 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def command(args: argparse.Namespace, home: Home) -> int:
     """Move the home and say where it is now."""
-    source, target = Path(home.paths.home), Path(args.folder).expanduser().absolute()
-    _refuse(source, target)
-    state = Path(home.paths.state)
-    inside = state == source / ".memoria"
+    before, after = home.paths, Paths(str(Path(args.folder).expanduser()), home.settings.state)
+    _refuse(before, after)
     with ExitStack() as stack:
-        for name in ("worker.lock", "observer.lock", "compile.lock"):
-            if not stack.enter_context(locks.held(state / name)):
+        for lock in (before.worker_lock, before.observer_lock, before.compile_lock):
+            if not stack.enter_context(locks.held(Path(lock))):
                 raise ExpectedError("a worker is at work; try again in a minute. Nothing was moved.")
-        target.mkdir(parents=True, exist_ok=True)
-        for part in _parts(source, inside=inside):
-            _take(source / part, target / part)
-        chosen = _choose(home, target)
-    if inside and (source / ".memoria").is_dir():
-        _adopt(source / ".memoria", target / ".memoria")
+        Path(after.home).mkdir(parents=True, exist_ok=True)
+        for source, target in _parts(before, after):
+            _take(source, target)
+        chosen = _choose(home, after)
+    if before.state != after.state and Path(before.state).is_dir():
+        _adopt(before, after)
     sys.stdout.write(
-        f"memoria's home is {target} now; nothing of it is left in {source}.\n"
+        f"memoria's home is {after.home} now; nothing of it is left in {before.home}.\n"
         + (f"{chosen} says so.\n" if chosen else "")
         + "Restart running Claude Code sessions. If Obsidian has the old folder open, open the new one.\n"
     )
     return 0
 
 
-def _refuse(source: Path, target: Path) -> None:
+def _refuse(before: Paths, after: Paths) -> None:
     """Raise ExpectedError when the move could lose something or would not last."""
     for name in ("MEMORIA_HOME", "MEMORIA_STATE"):
         if os.environ.get(name):
@@ -66,26 +64,25 @@ def _refuse(source: Path, target: Path) -> None:
                 f"{name} is set in the environment and would go on to name the old folder. Take it out of your shell's "
                 'start-up file or put it into config.json (as "home" or "state"), and try again.'
             )
-    if target == source:
-        raise ExpectedError(f"memoria's home is {source} already")
-    if target.is_relative_to(source) or target.is_relative_to(places.ROOT):
-        raise ExpectedError(f"{target} is inside {source}: choose a folder of its own, such as ~/memoria")
-    taken = [part for part in _parts(source, inside=True) if os.path.lexists(target / part)]
+    if before.home == after.home:
+        raise ExpectedError(f"memoria's home is {after.home} already")
+    for folder in (before.home, places.ROOT):
+        if Path(after.home).is_relative_to(folder):
+            raise ExpectedError(f"{after.home} is inside {folder}: choose a folder of its own, such as ~/memoria")
+    taken = [target for _, target in _parts(before, after) if os.path.lexists(target)]
     if taken:
-        raise ExpectedError(f"{target / taken[0]} is there already: choose an empty folder. Nothing was moved.")
+        raise ExpectedError(f"{taken[0]} is there already: choose an empty folder. Nothing was moved.")
 
 
-def _parts(source: Path, *, inside: bool) -> Iterator[Path]:
-    """Yield what to move, relative to the home; the state, which says that there is a memory, last."""
-    for folder in ("daily", "knowledge"):
-        if (source / folder).is_dir():
-            yield from (
-                Path(folder, entry.name) for entry in sorted((source / folder).iterdir()) if entry.name != NOT_OURS
-            )
-    if (source / ".obsidian").is_dir():
-        yield Path(".obsidian")
-    if inside and (source / ".memoria").is_dir():
-        yield Path(".memoria")
+def _parts(before: Paths, after: Paths) -> Iterator[tuple[Path, Path]]:
+    """Yield what to move and where to; the state, which says that there is a memory, last."""
+    for source, target in ((before.daily, after.daily), (before.knowledge, after.knowledge)):
+        for entry in sorted(Path(source).glob("*")):
+            if entry.name != NOT_OURS:
+                yield entry, Path(target, entry.name)
+    for source, target in ((str(Path(before.home, VAULT)), str(Path(after.home, VAULT))), (before.state, after.state)):
+        if source != target and Path(source).is_dir():
+            yield Path(source), Path(target)
 
 
 def _take(source: Path, target: Path) -> None:
@@ -107,19 +104,19 @@ def _take(source: Path, target: Path) -> None:
         gone.unlink()
 
 
-def _choose(home: Home, target: Path) -> Path | None:
+def _choose(home: Home, after: Paths) -> Path | None:
     """Write the new home into config.json unless it is the default one; returns the file when it was written."""
-    if not home.settings.home and Path(Paths.of(home.settings).home) == target:
+    if not home.settings.home and Paths.of(home.settings).home == after.home:
         return None
     path = Path(config_path(os.environ))
     stored = json.loads(path.read_text("utf-8-sig")) if path.exists() else {}
-    files.replace(path, json.dumps({**stored, "home": str(target)}, indent=2, ensure_ascii=False) + "\n")
+    files.replace(path, json.dumps({**stored, "home": after.home}, indent=2, ensure_ascii=False) + "\n")
     return path
 
 
-def _adopt(stray: Path, state: Path) -> None:
+def _adopt(before: Paths, after: Paths) -> None:
     """Take over the jobs of a hook that had found its home just before the move; their turns are known by their ids."""
-    for box in WAITING:
-        for job in sorted((stray / "spool" / box).glob("*")):
-            _take(job, state / "spool" / box / job.name)
-    shutil.rmtree(stray)
+    for box in SPOOL_BOXES[1:]:
+        for job in sorted(Path(before.spool, box).glob("*")):
+            _take(job, Path(after.spool, box, job.name))
+    shutil.rmtree(before.state)
