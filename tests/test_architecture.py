@@ -43,6 +43,7 @@ FOLDERS = (
     "transcripts",
     "redaction",
     "recall",
+    "environment",
     "capture",
     "search",
     "ground",
@@ -51,7 +52,7 @@ FOLDERS = (
 )
 ORDER = {name: place for place, name in enumerate(("doors", *FOLDERS))}
 ALONE = {"commands"}  # folders whose modules do not know each other
-HOOK_FLOOR = {"recall", "capture", "search", "language", "base"}
+HOOK_FLOOR = {"recall", "environment", "capture", "search", "language", "base"}
 
 # What costs the hook more than the interpreter itself (measured: docs/decisions/0003-hook-floor.md).
 SLOW = {"asyncio", "contextlib", "dataclasses", "json", "logging", "pathlib", "re", "subprocess", "typing"}

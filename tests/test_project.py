@@ -89,8 +89,10 @@ def handlers() -> list[tuple[str, dict[str, Any]]]:
 
 @pytest.mark.parametrize(("event", "handler"), handlers(), ids=[event for event, _ in handlers()])
 def test_every_hook_is_started_without_a_shell_and_its_script_is_there(event: str, handler: dict[str, Any]) -> None:
-    command, (*flags, script) = handler["command"], handler["args"]
-    assert (handler["type"], command, flags) == ("command", "python3", ["-S", "-I"])
+    command, (*flags, guard, script) = handler["command"], handler["args"]
+    assert (handler["type"], command, flags) == ("command", "python3", ["-S", "-I", "-c"])
+    assert {other["args"][-2] for _, other in handlers()} == {guard}
+    assert not set(guard) & set('"\\\n'), "Windows joins arguments to one line: nothing that would need an escape there"
     assert Path(script.replace("${CLAUDE_PLUGIN_ROOT}", str(ROOT))).is_file()
     assert handler.get("async", False) is (event == "Stop")
 

@@ -28,6 +28,7 @@ VERBS = {
     "demo": "run the main job on a bundled transcript, without account or network",
     "install": "put the hooks into Claude Code's settings (for a clone)",
     "uninstall": "take exactly our hooks out again",
+    "move": "take daily logs, wiki and state to another folder, such as out of a clone",
     "flush": "summarise now what waits in the spool",
     "compile": "turn new daily entries into articles now",
     "observe": "note where each session stands and what is due to be judged (hooks have it done after every answer)",

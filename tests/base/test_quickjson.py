@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interpreters import every
 from memoria.base import quickjson
+from places import ROOT
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -55,3 +58,41 @@ def test_numbers_without_an_end_come_back(value: float) -> None:
 def test_what_has_no_json_form_is_refused() -> None:
     with pytest.raises(TypeError, match="set"):
         quickjson.dumps({"a": {1}})
+
+
+REFUSED = (
+    "",
+    "{",
+    '{"a"',
+    "[1,",
+    "nul",
+    '{"a":1,}',
+    '"\\u12',
+    "[1 2]",
+    "{1:2}",
+    "-",
+    '"a',
+    "1 2",
+    '"\\x"',
+    "[" * 100_000,
+)
+PROGRAM = f"""
+import sys
+sys.path.insert(0, {str(ROOT / "scripts")!r})
+from memoria.base import quickjson
+for text in sys.stdin.read().split(chr(0)):
+    try:
+        quickjson.loads(text)
+    except ValueError as error:
+        print(error)
+"""
+
+
+@every(9)
+def test_a_fresh_interpreter_refuses_with_a_value_error_and_says_why(python: str) -> None:
+    """Fresh: Python 3.10 and 3.11 do otherwise until somebody has imported json."""
+    done = subprocess.run(
+        [python, "-S", "-I", "-c", PROGRAM], input="\0".join(REFUSED), capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(done.stdout.splitlines()) == len(REFUSED)

@@ -64,14 +64,20 @@ def test_a_home_of_the_wrong_type_never_names_a_folder(tmp_path: Path, value: ob
     assert bool(settings.problems) == (value is not None)
 
 
-@pytest.mark.parametrize("stored", ["{", "[]", "7", "\x00", '{"unknown": 1}', "[" * 100_000])
+@pytest.mark.parametrize("stored", ["{", "[]", "7", "\x00", "[" * 100_000])
 def test_a_broken_file_is_named_and_never_raises(tmp_path: Path, stored: str) -> None:
-    assert load(tmp_path, stored).problems
+    assert "config.json cannot be read (" in load(tmp_path, stored).refusal
+
+
+def test_a_setting_that_is_unknown_is_named_and_refuses_nothing(tmp_path: Path) -> None:
+    settings = load(tmp_path, '{"unknown": 1}')
+    assert settings.problems
+    assert settings.refusal == ""
 
 
 def test_a_folder_in_the_place_of_the_file_is_named(tmp_path: Path) -> None:
     Path(config_path({"XDG_CONFIG_HOME": str(tmp_path / "config")})).mkdir(parents=True)
-    assert load(tmp_path).problems
+    assert "Is a directory" in load(tmp_path).refusal
 
 
 def test_several_values_are_split_and_numbers_among_them_are_numbers(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from memoria.base import interpreter, state
 from memoria.base import paths as places
-from memoria.base import state
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.capture import detach, spawn_rate
@@ -119,25 +119,29 @@ def test_uv_is_found_where_installers_put_it(tmp_path: Path, monkeypatch: pytest
     uv = tmp_path / ".local" / "bin" / "uv"
     uv.parent.mkdir(parents=True)
     uv.touch()
-    assert detach.find_uv() != str(uv)  # not executable
+    assert interpreter.find_uv() != str(uv)  # not executable
     uv.chmod(0o755)
-    assert detach.find_uv() == str(uv)
+    assert interpreter.find_uv() == str(uv)
 
 
-def test_a_named_interpreter_is_the_only_way_and_a_clones_own_comes_before_uv(
+def test_a_named_interpreter_comes_first_then_a_clones_own_then_memorias(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("MEMORIA_PYTHON", "/opt/python")
-    assert [way[0] for way in detach.commands("flush.py", Settings.load())] == ["/opt/python"]
-    monkeypatch.delenv("MEMORIA_PYTHON")
-    own = tmp_path / ".venv" / "bin" / "python"
-    own.parent.mkdir(parents=True)
-    own.touch()
-    (tmp_path / "pyproject.toml").touch()
+    def way() -> list[str]:
+        return [python for python, _ in detach.commands("flush.py", Settings.load())]
+
     monkeypatch.setattr(places, "ROOT", str(tmp_path))
-    monkeypatch.setattr(places, "is_checkout", lambda: True)
-    monkeypatch.setattr(detach, "find_uv", lambda: "/opt/uv")
-    assert [way[0] for way in detach.commands("flush.py", Settings.load())] == [str(own), "/opt/uv"]
+    (tmp_path / "pyproject.toml").touch()
+    assert way() == []
+    made = [Path(interpreter.python_of(folder)) for folder in (interpreter.environment(), str(tmp_path / ".venv"))]
+    for python in made:
+        python.parent.mkdir(parents=True)
+        python.symlink_to(sys.executable)
+        assert way() == [str(python)]
+    monkeypatch.setattr(places, "is_checkout", lambda: False)
+    assert way() == [str(made[0])], "a plugin's folder holds none of its own"
+    monkeypatch.setenv("MEMORIA_PYTHON", "/opt/python")
+    assert way() == ["/opt/python"]
 
 
 @pytest.fixture

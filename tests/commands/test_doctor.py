@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 
 from memoria import cli
+from memoria.base import interpreter
+from memoria.base import paths as places
 from memoria.base.paths import Paths
 from memoria.briefing import notices
 from memoria.capture.spool import Spool
@@ -79,6 +81,46 @@ def test_something_broken_makes_the_status_1_and_comes_with_its_remedy(
     assert "-> run `memoria install`" in out
 
 
+def test_the_mcp_server_is_started_as_the_client_would(
+    home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    before = everything(home)
+    assert "tools" in one(doctor._mcp(home), OK).text
+    assert everything(home) == before
+    monkeypatch.setenv("MEMORIA_PYTHON", "/nowhere/python")
+    assert "no tools yet" in one(doctor._mcp(Home.open()), NOTE).text
+    (tmp_path / "python3").write_text("#!/bin/sh\necho the reason >&2; exit 1\n")
+    (tmp_path / "python3").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "the reason" in one(doctor._mcp(home), BROKEN).text
+
+
+def test_packages_that_are_missing_are_noted_and_that_they_cannot_be_installed_is_broken(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MEMORIA_PYTHON")
+    monkeypatch.setattr(places, "is_checkout", lambda: False)
+    home = Home.open()
+    assert "not installed yet" in one(doctor._worker(home), NOTE).text
+    failed = Path(interpreter.failure_file())
+    failed.parent.mkdir(parents=True)
+    failed.write_text("uv pip install: no route to the index\n")
+    assert "no route to the index" in one(doctor._worker(home), BROKEN).text
+
+
+def test_a_memory_inside_the_clone_is_noted_and_so_is_the_copy_that_a_plugin_install_made_of_it(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert list(doctor._home(home)) == []
+    copy = Path(os.environ["CLAUDE_CONFIG_DIR"], "plugins/cache/memoria/memoria/0.1.0/daily/2026-11-20.md")
+    copy.parent.mkdir(parents=True)
+    copy.write_text("secret")
+    assert str(copy.parents[1]) in one(doctor._home(home), NOTE).text
+    copy.unlink()
+    monkeypatch.setattr(places, "ROOT", home.paths.home)
+    assert "memoria move" in one(doctor._home(home), NOTE).remedy
+
+
 def test_hooks_that_cannot_run_are_broken(home: Home) -> None:
     path = Path(os.environ["CLAUDE_CONFIG_DIR"], "settings.json")
     installed = path.read_text()
@@ -99,6 +141,20 @@ def test_hooks_of_a_clone_that_has_gone_are_broken(home: Home, tmp_path: Path) -
     gone = str(tmp_path / "memoria-gone" / "memoria")
     path.write_text(path.read_text().replace(str(ROOT), gone))
     assert "gone" in one(doctor._hooks(home), BROKEN).text
+
+
+def test_hooks_that_were_installed_by_0_1_0_are_noted_and_renewed(home: Home) -> None:
+    path = Path(os.environ["CLAUDE_CONFIG_DIR"], "settings.json")
+    now = path.read_text()
+    before = json.loads(now)
+    for groups in before["hooks"].values():
+        for handler in groups[0]["hooks"]:
+            handler["args"] = [*handler["args"][:2], handler["args"][-1]]
+    path.write_text(json.dumps(before))
+    assert "once the clone is moved" in one(doctor._hooks(home), NOTE).text
+    assert cli.main(["install"]) == 0
+    assert json.loads(path.read_text()) == json.loads(now)
+    assert levels(doctor._hooks(home)) == [OK]
 
 
 def test_hooks_that_do_not_fire_any_more_are_broken(home: Home, client: Shelf) -> None:

@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from hooks import HOOKS, SESSION, Client, line
+from hooks import DECLARED, SESSION, Client, line
 from memoria.base import failpoints
 from memoria.base.paths import Paths
 from memoria.capture import detach
@@ -496,8 +496,7 @@ def test_no_hook_of_a_session_that_is_switched_off_or_our_own_has_anything_judge
 
 
 def test_sub_agents_have_no_hook_of_ours() -> None:
-    wired = json.loads((HOOKS / "hooks.json").read_text(encoding="utf-8"))["hooks"]
-    assert "SubagentStop" not in wired
+    assert "SubagentStop" not in DECLARED
 
 
 # -- when it fails

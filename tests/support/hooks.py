@@ -14,7 +14,7 @@ from memoria.base.paths import Paths
 from memoria.capture.spool import Job, Spool
 from places import ROOT
 
-HOOKS = Path(ROOT, "hooks")
+DECLARED = json.loads(Path(ROOT, "hooks", "hooks.json").read_text("utf-8"))["hooks"]
 FILES = {
     "Stop": "stop", "PreCompact": "pre-compact", "PostCompact": "post-compact", "SessionEnd": "session-end",
     "SessionStart": "session-start",
@@ -38,10 +38,18 @@ def exchange(number: int, time: str = "2026-11-20T10:00:00.000Z") -> bytes:
     return line(f"question {number}", time=time) + line(f"answer {number}", "assistant", time=time)
 
 
+def arguments(event: str, root: Path = ROOT) -> list[str]:
+    """The arguments that the client starts ``python3`` with for the hook of a memoria at ``root``."""
+    (group,) = DECLARED[event]
+    (handler,) = group["hooks"]
+    return [word.replace("${CLAUDE_PLUGIN_ROOT}", str(root)) for word in handler["args"]]
+
+
 class Client:
     """Fires hooks of one session for one home; the worker is ``/bin/true`` unless told otherwise."""
 
-    def __init__(self, base: Path, **settings: str) -> None:
+    def __init__(self, base: Path, *, python: str = sys.executable, **settings: str) -> None:
+        self.python = python
         self.paths = Paths(str(base / "mémoria home"))
         self.spool = Spool(self.paths.spool)
         self.transcript = base / "my prôjects" / f"{SESSION}.jsonl"
@@ -68,7 +76,7 @@ class Client:
         """Run a hook to its end; what it printed. It never fails."""
         given = json.dumps(self.payload(event, **fields)).encode() if raw is None else raw
         done = subprocess.run(
-            [sys.executable, "-S", "-I", str(HOOKS / f"{FILES[event]}.py")],
+            [self.python, *arguments(event)],
             input=given, env=self.env, cwd=self.cwd, capture_output=True, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr

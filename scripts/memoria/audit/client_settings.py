@@ -93,6 +93,11 @@ class ClientSettings:
         return _only(self.value, ours=True)
 
     @property
+    def our_commands(self) -> list[list[str]]:
+        """The command line of each of our hooks in it."""
+        return [_words(handler) for handler in _handlers(self.ours)]
+
+    @property
     def plugins(self) -> tuple[str, ...]:
         """The plugins that are switched on in it, as ``name@marketplace``."""
         enabled = self.value.get("enabledPlugins")

@@ -101,5 +101,31 @@ def is_checkout(root: str = ROOT) -> bool:
 
 
 def default_home() -> str:
-    """The clone when there is one, else ``~/memoria``."""
-    return ROOT if is_checkout() else os.path.join(os.path.expanduser("~"), "memoria")
+    """Return the home of who has chosen none: ``~/memoria``, or the clone for who runs memoria from it by hand.
+
+    A plugin that was added by the path of a clone runs in that clone, which its owner may delete, so it is no home for
+    it. A clone that holds a memory already stays its home, for both, until ``memoria move`` takes it elsewhere; and a
+    clone that holds none does not begin a second memory beside the one in ``~/memoria``.
+    """
+    own = os.path.join(os.path.expanduser("~"), "memoria")
+    if not is_checkout():
+        return own
+    if holds_memory(ROOT):
+        return ROOT
+    return own if is_plugin() or holds_memory(own) else ROOT
+
+
+def is_plugin() -> bool:
+    """Whether the client runs this memoria as a plugin."""
+    root = os.environ.get("CLAUDE_PLUGIN_ROOT", "")
+    return bool(root) and os.path.realpath(root) == os.path.realpath(ROOT)
+
+
+def holds_memory(folder: str) -> bool:
+    """Whether a home there has been used: its state is there, or a daily log."""
+    if os.path.isfile(os.path.join(folder, ".memoria", "version")):
+        return True
+    try:
+        return any(name.endswith(".md") for name in os.listdir(os.path.join(folder, "daily")))
+    except OSError:
+        return False

@@ -39,13 +39,26 @@ def loads(text: str) -> object:
     text = text.strip(_WHITESPACE + "\ufeff")
     try:
         value, end = _scan(text, 0)
-    except StopIteration:
-        raise ValueError("not JSON") from None
     except RecursionError:
         raise ValueError("JSON nested too deep") from None
+    except (StopIteration, SystemError):  # Python 3.10 and 3.11 have no error to raise until json.decoder is imported
+        raise ValueError(_reason(text)) from None
     if end != len(text):
         raise ValueError("more than one JSON value")
     return value
+
+
+def _reason(text: str) -> str:
+    """Return what the ``json`` package says is wrong with ``text``, which takes its import."""
+    import json  # noqa: PLC0415 (slow, and needed for what is not JSON only)
+
+    try:
+        json.loads(text, strict=False)
+    except ValueError as error:
+        return str(error)
+    except RecursionError:
+        return "JSON nested too deep"
+    return "not JSON"
 
 
 def dumps(value: object) -> str:

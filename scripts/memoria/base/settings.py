@@ -2,7 +2,9 @@
 
 Sources, later wins: the default, ``config.json`` in the user's configuration folder, ``MEMORIA_<NAME>`` in the
 environment. A value that cannot be read is named in ``Settings.problems`` and the default stands: a hook must not
-fail because of a typing error. README's table is made from ``fields()`` and a test holds the two together.
+fail because of a typing error. A file that cannot be read at all is named in ``Settings.refusal``: which home it
+chose and which folders it excludes is unknown then, so that nothing may be kept. README's table is made from
+``fields()`` and a test holds the two together.
 
 Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
 """
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     T = TypeVar("T", str, int, float, bool, tuple[str, ...], tuple[float, ...])
+
+MEND_CONFIG = "correct it or move it away"
 
 
 class Field:
@@ -112,18 +116,27 @@ def setting(default: T, sentence: str, variable: str = "", is_path: bool = False
 
 
 class Settings:
-    """Every setting as an attribute, resolved. ``Settings.load()`` reads them; ``problems`` names what was refused."""
+    """Every setting as an attribute, resolved. ``Settings.load()`` reads them; ``problems`` names what was refused.
+
+    ``refusal`` says why the file of settings cannot be read; it is empty when it can. Who keeps or sends anything must
+    stop there.
+    """
 
     problems: tuple[str, ...] = ()
+    refusal = ""
 
     disabled = setting(False, "Switch everything off: hooks return at once and nothing is captured.")
-    home = setting("", "Where daily logs and the wiki live. Empty: the clone, or ~/memoria for a plugin.", is_path=True)
+    home = setting(
+        "", "Where daily logs and the wiki live. Empty: ~/memoria, or the clone when run from one.", is_path=True
+    )
     state = setting(
         "", "Where spool, cursors, ledger and indexes live. Empty: `.memoria` inside the home.", is_path=True
     )
     tz = setting("", "Time zone of the daily logs, an IANA name such as Europe/Vienna. Empty: the system's.")
     python = setting(
-        "", "Interpreter for the background worker. Empty: the clone's .venv, else `uv run`.", is_path=True
+        "",
+        "Interpreter for worker and MCP server. Empty: the clone's .venv, else one that memoria sets up.",
+        is_path=True,
     )
 
     model = setting(
@@ -202,8 +215,13 @@ class Settings:
         """Resolve all settings from config.json and the environment; never raises."""
         env = os.environ if environ is None else environ
         path = config_path(env)
-        stored, problems = _read_config(path)
         settings = cls()
+        problems: list[str] = []
+        stored: dict[str, object] = {}
+        try:
+            stored = _read_config(path)
+        except (OSError, ValueError) as error:
+            settings.refusal = f"{path} cannot be read ({getattr(error, 'strerror', None) or error})"
         for field in cls.fields():
             value = field.default
             for source, values, key in ((path, stored, field.name), (field.variable, env, field.variable)):
@@ -232,14 +250,13 @@ def config_path(environ: Mapping[str, str]) -> str:
     return os.path.join(base, "memoria", "config.json")
 
 
-def _read_config(path: str) -> tuple[dict[str, object], list[str]]:
+def _read_config(path: str) -> dict[str, object]:
     try:
         with open(path, "rb") as file:
-            stored = quickjson.loads(file.read().decode("utf-8", "replace"))
+            text = file.read().decode("utf-8", "replace")
     except FileNotFoundError:
-        return {}, []
-    except (OSError, ValueError) as error:
-        return {}, [f"{path} cannot be read ({error}); defaults stand"]
+        return {}
+    stored = quickjson.loads(text)
     if not isinstance(stored, dict):
-        return {}, [f"{path} must hold one JSON object; defaults stand"]
-    return stored, []
+        raise ValueError("it must hold one JSON object")
+    return stored

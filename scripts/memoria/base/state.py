@@ -71,7 +71,7 @@ Caches: made anew when deleted.
   client-memory.json   which folder of the client belongs to which project
   page/                prepared text for new sessions
   page/short/          the same, leaving room for where a session stood
-  venv/                the Python environment of an installed plugin
+  venv/                the Python environment that memoria 0.1.0 used
 
 Locks and counters of running processes; they say nothing once no memoria runs.
   compile.lock  daily.lock  model.lock  observer.lock  sync.lock  told.lock  worker.lock

@@ -9,9 +9,10 @@ Part of the hook floor: standard library only, Python 3.9, nothing slow at impor
 from __future__ import annotations
 
 import os
+import sys
 import time
 
-from memoria.base import failpoints
+from memoria.base import failpoints, interpreter
 from memoria.base import paths as places
 from memoria.capture import spawn_rate
 
@@ -36,9 +37,6 @@ SESSION_VARIABLES = (
     "CLAUDE_PLUGIN_DATA",
     "CLAUDE_PLUGIN_ROOT",
     "CLAUDE_PROJECT_DIR",
-    "PYTHONHOME",
-    "PYTHONPATH",
-    "VIRTUAL_ENV",
 )
 STARTING_S = 15.0  # how long a started worker may take to get its lock before another is started
 MINUTE_S = 60.0
@@ -46,39 +44,38 @@ MINUTE_S = 60.0
 
 def worker_environment() -> dict[str, str]:
     """This process's environment without the client's session, marked so that nothing below fires our hooks."""
-    environment = {name: value for name, value in os.environ.items() if name not in SESSION_VARIABLES}
+    environment = {
+        name: value for name, value in interpreter.clean(os.environ).items() if name not in SESSION_VARIABLES
+    }
     environment["CLAUDE_INVOKED_BY"] = "memoria"
     return environment
 
 
 def commands(script: str, settings: Settings) -> list[list[str]]:
-    """Ways to run ``scripts/<script>``, best first; empty when no interpreter with our packages can be found."""
-    target = os.path.join(places.ROOT, "scripts", script)
-    if settings.python:
-        return [[settings.python, target]]
-    found = []
-    windows = os.name == "nt"
-    own = os.path.join(places.ROOT, ".venv", "Scripts" if windows else "bin", "python.exe" if windows else "python")
-    if places.is_checkout() and os.path.exists(own):
-        found.append([own, target])
-    uv = find_uv()
-    if uv:
-        found.append([uv, "run", "--quiet", "--no-dev", "--project", places.ROOT, "python", target])
-    return found
+    """Ways to run ``scripts/<script>``, best first; empty when no interpreter has our packages yet."""
+    python = interpreter.find(settings)
+    return [[python, os.path.join(places.ROOT, "scripts", script)]] if python else []
 
 
-def find_uv() -> str:
-    """uv's path, also where a client started from the desktop has no PATH to it; ``""`` when there is none."""
-    home = os.path.expanduser("~")
-    name = "uv.exe" if os.name == "nt" else "uv"
-    folders = os.environ.get("PATH", "").split(os.pathsep)
-    folders += [os.path.join(home, ".local", "bin"), os.path.join(home, ".cargo", "bin")]
-    folders += ["/opt/homebrew/bin", "/usr/local/bin"]
-    for folder in folders:
-        path = os.path.join(folder, name)
-        if folder and os.access(path, os.X_OK) and os.path.isfile(path):
-            return path
-    return ""
+def start_build(paths: Paths) -> str:
+    """Start what installs our packages, unless it is at work or has just failed; returns a word for the log.
+
+    When it is done it starts the worker.
+    """
+    if is_locked(interpreter.build_lock()):
+        return "its packages are being installed"
+    reason = interpreter.failure()
+    if reason and _is_recent(interpreter.failure_file(), MINUTE_S):
+        return f"its packages cannot be installed: {reason}"
+    start([[sys.executable, "-S", "-I", os.path.join(places.ROOT, "scripts", "build_environment.py")]], paths)
+    return "its packages are being installed"
+
+
+def _is_recent(path: str, within_s: float) -> bool:
+    try:
+        return 0 <= time.time() - os.stat(path).st_mtime < within_s
+    except OSError:
+        return False
 
 
 def start_observer(settings: Settings, paths: Paths) -> str:
@@ -99,7 +96,7 @@ def _start_one(name: str, script: str, lock: str, settings: Settings, paths: Pat
     starting = paths.starting(name)
     if _is_starting(starting):
         return name + " starting"
-    if _is_locked(lock):
+    if is_locked(lock):
         return name + " busy"
     spawns = paths.spawns(name)
     may = spawn_rate.may_spawn(spawns, settings.spawns_per_min, time.time())
@@ -107,7 +104,7 @@ def _start_one(name: str, script: str, lock: str, settings: Settings, paths: Pat
         return f"no {name}: as many as spawns_per_min were started this minute; the next hook starts one"
     ways = commands(script, settings)
     if not ways:
-        return f"NO {name.upper()}: neither uv nor a .venv was found; install uv or set MEMORIA_PYTHON"
+        return f"NO {name.upper()} yet: {start_build(paths)}"
     if not may:
         return _start_later(ways, paths)
     _sign(starting, os.O_CREAT)  # until the worker's own id stands there, this hook answers for it
@@ -185,8 +182,6 @@ def start(ways: list[list[str]], paths: Paths, note: str = "", wait_s: float = 0
     takes the note away (not on Windows, where it begins at once).
     """
     environment = worker_environment()
-    if not places.is_checkout():  # an update replaces a plugin's folder, and with it a .venv inside
-        environment.setdefault("UV_PROJECT_ENVIRONMENT", paths.venv)
     output = paths.worker_output
     if not hasattr(os, "fork"):
         _start_windows(ways[0], environment, output, paths.state)
@@ -237,6 +232,7 @@ def _let_go(output: str, cwd: str) -> None:
 
 def _become(ways: list[list[str]], environment: dict[str, str]) -> None:
     for command in ways:
+        interpreter.hold(command[0])
         try:
             os.execve(command[0], command, environment)  # noqa: S606 (no shell is the point)
         except OSError as error:
@@ -261,7 +257,8 @@ def _start_windows(command: list[str], environment: dict[str, str], output: str,
         )
 
 
-def _is_locked(path: str) -> bool:
+def is_locked(path: str) -> bool:
+    """Whether another process holds the lock of ``path``."""
     try:
         import fcntl  # noqa: PLC0415 (not on Windows, where a second worker finds the lock itself)
     except ImportError:

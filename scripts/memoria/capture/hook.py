@@ -9,7 +9,6 @@ Part of the hook floor: standard library only, Python 3.9, nothing slow at impor
 from __future__ import annotations
 
 import os
-import sys
 import time
 
 try:
@@ -19,7 +18,7 @@ except ImportError:  # pragma: no cover (another Python)
 
 from memoria.base import quickjson, state
 from memoria.base.paths import Paths
-from memoria.base.settings import Settings
+from memoria.base.settings import MEND_CONFIG, Settings
 from memoria.capture.spool import safe_name
 
 TYPE_CHECKING = False
@@ -53,29 +52,51 @@ class Event:
 
 def run(handler: Handler) -> None:
     """Run ``handler`` on the event on stdin and print the object it returns; exits with 0, always."""
-    if _signal is not None:
-        _signal.signal(_signal.SIGINT, _signal.SIG_IGN)  # Ctrl-C is meant for the client; what it said is kept
-    settings = Settings.load()
-    paths = Paths.of(settings)
-    if settings.disabled or os.environ.get("CLAUDE_INVOKED_BY"):  # or a model call of ours (or of another tool)
-        if not os.path.isdir(paths.cursors):
-            return
-        handler = leave_alone
-    event = Event({})
+    call = _Call()
     try:
-        event = Event(read_payload(_stdin()))
+        try:
+            call.answer(handler)
+        except Exception as error:  # noqa: BLE001 (one of three: a hook must never fail)
+            call.report(error)
+    finally:
+        os._exit(0)  # skips the interpreter's tear-down; everything is written and synced
+
+
+class _Call:
+    """One run of a hook: what is known of it so far, for whoever reports that it failed."""
+
+    __slots__ = ("event", "paths")
+
+    def __init__(self) -> None:
+        self.event = Event({})
+        self.paths: Paths | None = None
+
+    def answer(self, handler: Handler) -> None:
+        """Read the event, hand it to ``handler`` and print what it returns."""
+        if _signal is not None:
+            _signal.signal(_signal.SIGINT, _signal.SIG_IGN)  # Ctrl-C is meant for the client; what it said is kept
+        settings = Settings.load()
+        self.paths = paths = Paths.of(settings)
+        if settings.disabled or os.environ.get("CLAUDE_INVOKED_BY"):  # or a model call of ours (or of another tool)
+            if not os.path.isdir(paths.cursors):
+                return
+            handler = leave_alone
+        self.event = event = Event(read_payload(_stdin()))
+        if settings.refusal and handler is not leave_alone:
+            raise state.StateError(settings.refusal, MEND_CONFIG)
         state.open_state(paths)
         if handler is not leave_alone and os.path.exists(off_mark(paths, event.session)):
             _speak_again(event, paths)
         output = handler(event, settings, paths)
         if output is not None:
             _stdout(quickjson.dumps(output).encode())
-    except Exception as error:  # noqa: BLE001 (one of three: a hook must never fail)
-        log(paths, f"ERROR {type(error).__name__}: {error}")
-        if event.name == "SessionStart" and isinstance(error, (OSError, state.StateError)):
+
+    def report(self, error: Exception) -> None:
+        """Write ``error`` to the log; at a session's start also tell the user of what they can mend."""
+        if self.paths is not None:
+            log(self.paths, f"ERROR {type(error).__name__}: {error}")
+        if self.event.name == "SessionStart" and isinstance(error, (OSError, state.StateError)):
             _stdout(quickjson.dumps({"systemMessage": f"memoria keeps nothing now: {error}. {DOCTOR}"}).encode())
-    sys.stdout.flush()
-    os._exit(0)  # skips the interpreter's tear-down; everything is written and synced
 
 
 def leave_alone(event: Event, settings: Settings, paths: Paths) -> None:

@@ -19,10 +19,11 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from memoria.audit import mcp_probe
 from memoria.audit.client_settings import ClientSettings, client_python, plugin_hooks, settings_file
 from memoria.audit.self_test import SelfTest
+from memoria.base import interpreter, state
 from memoria.base import paths as places
-from memoria.base import state
 from memoria.capture import detach
 from memoria.capture.spool import Spool
 from memoria.daily.daily_log import DailyLog
@@ -47,6 +48,8 @@ SYNCED = re.compile(  # how the folders of sync services are called
     r"|syncthing)\b",
     re.IGNORECASE,
 )
+PLUGINS = "plugins/cache/*/memoria/*"  # where the client copies a plugin that is installed from the path of a clone
+CLIENT_PATIENCE_S = 30.0  # what the client gives an MCP server
 SYNC_MARKERS = (".stfolder", ".dropbox", ".dropbox.cache", ".nextcloudsync.log", ".sync")
 VERSION = "import sys; print('.'.join(map(str, sys.version_info[:3])))"
 PROBE = (
@@ -116,6 +119,22 @@ def _settings(home: Home) -> Findings:
         yield Finding("settings", OK, f"home {home.paths.home}, state version {state.VERSION}")
 
 
+def _home(home: Home) -> Findings:
+    """Whether the memory lies where the next step of a person or a program could take it away."""
+    folder = Path(home.paths.home)
+    if Path(home.paths.state).is_relative_to(places.ROOT) or folder.is_relative_to(places.ROOT):
+        yield Finding("home", NOTE, f"{folder} is in the clone of memoria: who deletes the clone deletes the memory",
+                      "run `memoria move ~/memoria`")  # fmt: skip
+    for copy in sorted(_client_folder().glob(PLUGINS)):
+        if places.holds_memory(str(copy)):
+            yield Finding("home", NOTE, f"Claude Code copied the clone with your daily logs to {copy}",
+                          "run `memoria move`, then delete that folder")  # fmt: skip
+
+
+def _client_folder() -> Path:
+    return settings_file(None, os.environ).parent
+
+
 def _hooks(home: Home) -> Findings:
     del home
     try:
@@ -148,6 +167,9 @@ def _declared(file: ClientSettings) -> Finding:
     gone = [word for word in words if not Path(word).exists()]
     if gone:
         return Finding("hooks", BROKEN, f"{file.path} names {gone[0]}, which is gone", "run `memoria install` again")
+    if any("-c" not in words for words in file.our_commands):
+        return Finding("hooks", NOTE, f"{file.path} starts hooks in a form that blocks prompts once the clone is moved",
+                       "run `memoria install` again")  # fmt: skip
     if wanted - set(file.ours):
         names = ", ".join(sorted(wanted - set(file.ours)))
         return Finding("hooks", NOTE, f"{file.path} lacks {names}", "run `memoria install` again")
@@ -187,7 +209,7 @@ def _pythons(home: Home) -> Findings:
         )
     else:
         yield Finding("python3", OK, f"{python} is {version}")
-    uv = detach.find_uv()
+    uv = interpreter.find_uv()
     told = _asked([uv, "--version"]) if uv else ""
     yield Finding(
         "uv", OK if told else NOTE, told or "not found", "" if told else "install uv: https://docs.astral.sh/uv/"
@@ -197,21 +219,49 @@ def _pythons(home: Home) -> Findings:
 
 def _worker(home: Home) -> Findings:
     """Whether the interpreter that a hook would start the worker with has our packages."""
-    ways = detach.commands("flush.py", home.settings)
-    if not ways:
-        yield Finding("worker", BROKEN, "no interpreter for the worker", "install uv, or set MEMORIA_PYTHON")
+    python = interpreter.find(home.settings)
+    reason = interpreter.failure()
+    if not python and reason:
+        yield Finding("worker", BROKEN, f"its packages cannot be installed: {reason}",
+                      "mend that; the next hook tries again")  # fmt: skip
         return
-    told = _asked([*ways[0][:-1], "-c", PROBE], 120.0).split()
+    if not python:
+        yield Finding("worker", NOTE, "its packages are not installed yet", "the next session installs them")
+        return
+    told = _asked([python, "-c", PROBE], 120.0).split()
+    remedy = f"delete {interpreter.environment()}: it is made again"
+    if python != interpreter.python_of(interpreter.environment()):
+        remedy = "run `uv sync` in the clone, or set MEMORIA_PYTHON"
     if not told:
-        yield Finding(
-            "worker", BROKEN, f"{ways[0][0]} does not run", "run `uv sync` in the clone, or set MEMORIA_PYTHON"
-        )
+        yield Finding("worker", BROKEN, f"{python} does not run", remedy)
     elif _number(told[0]) < WORKER_PYTHON:
-        yield Finding("worker", BROKEN, f"{ways[0][0]} is {told[0]}", "the worker needs Python 3.11 or newer")
+        yield Finding("worker", BROKEN, f"{python} is {told[0]}", "the worker needs Python 3.11 or newer")
     elif told[1:]:
-        yield Finding("worker", BROKEN, f"{ways[0][0]} lacks {', '.join(told[1:])}", "run `uv sync` in the clone")
+        yield Finding("worker", BROKEN, f"{python} lacks {', '.join(told[1:])}", remedy)
     else:
-        yield Finding("worker", OK, f"{ways[0][0]} is {told[0]} and has all packages")
+        yield Finding("worker", OK, f"{python} is {told[0]} and has all packages")
+
+
+def _mcp(home: Home) -> Findings:
+    """Start the MCP server as the client does, and ask what it offers."""
+    manifest = Path(places.ROOT, ".claude-plugin", "plugin.json")
+    if not manifest.is_file():  # an installed wheel: its owner chose how the server is started
+        return
+    declared = json.loads(manifest.read_text("utf-8"))["mcpServers"]["memoria"]
+    words = [word.replace("${CLAUDE_PLUGIN_ROOT}", places.ROOT) for word in declared["args"]]
+    started = time.monotonic()
+    try:
+        tools = mcp_probe.tools(
+            [client_python(os.environ) or declared["command"], *words], home.settings.python, CLIENT_PATIENCE_S
+        )
+    except mcp_probe.ProbeError as error:
+        yield Finding("mcp", BROKEN, str(error), "see the finding about the worker; the client shows more in /mcp")
+        return
+    seconds = time.monotonic() - started
+    if tools == [mcp_probe.STAND_IN]:
+        yield Finding("mcp", NOTE, "the server answers and has no tools yet", "see the finding about the worker")
+    else:
+        yield Finding("mcp", OK, f"the server offers {len(tools)} tools after {seconds:.1f} s")
 
 
 def _asked(words: list[str], deadline_s: float = 20.0) -> str:
@@ -421,5 +471,5 @@ def _model(home: Home) -> Findings:
 
 
 CHECKS: tuple[Callable[[Home], Findings], ...] = (
-    _settings, _hooks, _firing, _pythons, _disk, _lock, _synced, _jobs, _clock, _rehearsal,
+    _settings, _home, _hooks, _firing, _pythons, _mcp, _disk, _lock, _synced, _jobs, _clock, _rehearsal,
 )  # fmt: skip

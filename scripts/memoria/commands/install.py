@@ -43,6 +43,8 @@ def command(args: argparse.Namespace, home: Home) -> int:
         "Restart running Claude Code sessions, say something in one, then check with `memoria status`.\n"
         f"What is remembered goes to {home.paths.home}.\n"
     )
+    if Path(home.paths.home).is_relative_to(paths.ROOT):
+        sys.stdout.write("That is inside this clone, and is deleted with it; `memoria move` takes it to ~/memoria.\n")
     if any(name.startswith("memoria@") for name in settings.plugins):
         sys.stdout.write("Note: the memoria plugin is switched on as well, so every hook runs twice. Keep one.\n")
     if settings.value.get("disableAllHooks"):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from memoria.base import state
 from memoria.base.paths import Paths
-from memoria.base.settings import Settings
+from memoria.base.settings import MEND_CONFIG, Settings
 from memoria.ground.clock import Zone
 from memoria.ground.errors import HomeRefusedError
 
@@ -23,9 +23,12 @@ class Home:
     def open(cls) -> Home:
         """The home that the environment names; its state folder is made when missing.
 
-        HomeRefusedError when the state belongs to a newer memoria or the folder cannot be written.
+        HomeRefusedError when the settings cannot be read, the state belongs to a newer memoria or the folder cannot be
+        written.
         """
         settings = Settings.load()
+        if settings.refusal:
+            raise HomeRefusedError(settings.refusal, MEND_CONFIG)
         paths = Paths.of(settings)
         try:
             state.open_state(paths)

@@ -1,0 +1,171 @@
+"""Interpreter: which Python runs the worker and the MCP server, and in which environment variables.
+
+One place decides for hooks, MCP server and doctor: the interpreter that a person chose, the clone's own ``.venv``, or
+the environment that memoria builds for itself (``environment.build``). That one lies in the platform's folder for
+data: not in the home, which people read and synchronise, and not in a plugin's folder, which an update replaces. Its
+name follows from ``requirements.lock``, so that an update of memoria makes a new one beside that of a running session.
+
+Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
+"""
+
+from __future__ import annotations
+
+import binascii
+import os
+import sys
+
+from memoria.base import paths as places
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from memoria.base.settings import Settings
+
+LOCK_FILE = "requirements.lock"
+KNOWN_FAILURE_CHARS = 2_000
+# What would let the folder that a session runs in choose another environment, interpreter or package. Where packages
+# come from (an index, a proxy, a certificate, a cache) is the machine's affair and stays.
+FOREIGN = ("CONDA_", "PIP_", "PYTHON", "UV_", "VIRTUAL_ENV", "__PYVENV_LAUNCHER__")
+KEPT = (
+    "PIP_CERT",
+    "PIP_DEFAULT_TIMEOUT",
+    "PIP_EXTRA_INDEX_URL",
+    "PIP_FIND_LINKS",
+    "PIP_INDEX_URL",
+    "PIP_PROXY",
+    "PIP_TRUSTED_HOST",
+    "UV_CACHE_DIR",
+    "UV_DEFAULT_INDEX",
+    "UV_EXTRA_INDEX_URL",
+    "UV_FIND_LINKS",
+    "UV_HTTP_TIMEOUT",
+    "UV_INDEX",
+    "UV_INDEX_URL",
+    "UV_INSECURE_HOST",
+    "UV_NATIVE_TLS",
+    "UV_OFFLINE",
+    "UV_PYTHON_DOWNLOADS",
+    "UV_PYTHON_INSTALL_DIR",
+    "UV_SYSTEM_CERTS",
+)
+
+
+def clean(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return ``environ`` without the variables by which a project chooses its own Python environment."""
+    return {name: value for name, value in environ.items() if name in KEPT or not name.startswith(FOREIGN)}
+
+
+def find(settings: Settings) -> str:
+    """Return the interpreter that has our packages, ``""`` when there is none yet."""
+    if settings.python:
+        return settings.python
+    for folder in ([os.path.join(places.ROOT, ".venv")] if places.is_checkout() else []) + [environment()]:
+        python = python_of(folder)
+        if os.access(python, os.X_OK):
+            return python
+    return ""
+
+
+def python_of(folder: str) -> str:
+    """Return the path of a virtual environment's interpreter."""
+    return os.path.join(folder, *(("Scripts", "python.exe") if os.name == "nt" else ("bin", "python")))
+
+
+def data_folder() -> str:
+    """Return the platform's folder for what memoria itself installs; it may be deleted and is made again."""
+    home = os.path.expanduser("~")
+    if os.name == "nt":
+        base = os.environ.get("LOCALAPPDATA") or os.path.join(home, "AppData", "Local")
+    elif sys.platform == "darwin":
+        base = os.path.join(home, "Library", "Application Support")
+    else:
+        base = os.environ.get("XDG_DATA_HOME") or os.path.join(home, ".local", "share")
+    return os.path.join(base, "memoria")
+
+
+def environment() -> str:
+    """Return the folder of the environment that fits this memoria, built or not."""
+    try:
+        with open(os.path.join(places.ROOT, LOCK_FILE), "rb") as file:
+            lock = file.read()
+    except OSError:  # an installed wheel brings its packages along
+        lock = b""
+    return os.path.join(data_folder(), f"venv-{binascii.crc32(lock):08x}-{len(lock):x}")
+
+
+def failure_file() -> str:
+    """Return the file that says why the environment could not be built."""
+    return environment() + ".failed"
+
+
+def failure() -> str:
+    """Return why the environment could not be built, ``""`` when nothing is known against it."""
+    try:
+        with open(failure_file(), encoding="utf-8", errors="replace") as file:
+            return file.read(KNOWN_FAILURE_CHARS).strip()
+    except OSError:
+        return ""
+
+
+def build_lock() -> str:
+    """Return the file whose lock is held while the environment is built."""
+    return environment() + ".lock"
+
+
+def use_mark(folder: str) -> str:
+    """Return the file in an environment whose lock is shared by what runs in it, and whose time says when it began."""
+    return os.path.join(folder, "in-use")
+
+
+def hold(python: str) -> None:
+    """Mark memoria's own environment as in use, until this process and what it becomes by ``exec`` end.
+
+    Nothing when ``python`` belongs to another environment, or where the system has no such locks: Windows keeps what
+    runs from being removed by itself.
+    """
+    folder = environment()
+    if python != python_of(folder):
+        return
+    descriptor = lock(use_mark(folder), shared=True)
+    if descriptor >= 0:
+        os.set_inheritable(descriptor, True)
+        os.utime(use_mark(folder))
+
+
+def lock(path: str, shared: bool = False) -> int:
+    """Return a descriptor that holds the lock of ``path`` until it is closed, -1 when it cannot be had now."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError:
+        return -1
+    try:
+        if os.name == "nt":
+            import msvcrt  # noqa: PLC0415 (Windows only)
+
+            if not shared:
+                msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+        else:
+            import fcntl  # noqa: PLC0415 (not on Windows)
+
+            fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        return -1
+    return descriptor
+
+
+def find_uv() -> str:
+    """Return uv's path, also where a client started from the desktop has no PATH to it; ``""`` when there is none."""
+    return find_program("uv", (os.path.join("~", ".local", "bin"), os.path.join("~", ".cargo", "bin")))
+
+
+def find_program(name: str, more: tuple[str, ...] = ()) -> str:
+    """Return the path of a program on PATH, in ``more`` or where package managers put it; ``""`` when there is none."""
+    folders = os.environ.get("PATH", "").split(os.pathsep)
+    folders += [os.path.expanduser(folder) for folder in more] + ["/opt/homebrew/bin", "/usr/local/bin", "/usr/bin"]
+    for folder in folders:
+        path = os.path.join(folder, name + ".exe" if os.name == "nt" else name)
+        if folder and os.path.isabs(folder) and os.access(path, os.X_OK) and os.path.isfile(path):
+            return path
+    return ""

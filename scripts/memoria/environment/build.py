@@ -1,0 +1,170 @@
+"""Build: make the environment that the worker and the MCP server run in, once for each ``requirements.lock``.
+
+It is built beside its place and moved there when it is whole, under a lock, so that whoever finds it can use it. Runs
+detached, with uv or else with ``venv`` and pip, in a folder of memoria's own: neither ever sees a user's project. Every
+package is checked against its hash. What an earlier version left goes when nothing has run in it for a week.
+
+Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from memoria.base import interpreter
+from memoria.base import paths as places
+from memoria.base.paths import Paths
+from memoria.base.settings import Settings
+from memoria.capture import detach
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+STEP_TIMEOUT_S = 900.0  # for the slowest of lines; uv takes seconds
+UNUSED_S = 7 * 86_400.0
+PYTHONS = ("python3.13", "python3.12", "python3.11", "python3.14", "python3")
+FITS = "import sys; sys.exit(sys.version_info < (3, 11))"
+IMPORTS = "import jsonschema, mcp.server, msgspec, portalocker, yaml"
+NOTHING_FOUND = "neither uv nor Python 3.11 or newer was found: install uv (https://docs.astral.sh/uv/)"
+
+
+class BuildError(Exception):
+    """A step of the build failed; the message is one line that says why."""
+
+
+def main() -> None:
+    """Build the environment unless it stands or another process is at it, and start the worker in it."""
+    settings = Settings.load()
+    paths = Paths.of(settings)
+    os.makedirs(interpreter.data_folder(), mode=0o700, exist_ok=True)
+    lock = interpreter.lock(interpreter.build_lock())
+    if lock < 0:
+        return
+    try:
+        if not interpreter.find(settings):
+            build(interpreter.environment())
+            remove_unused(paths)
+    except (BuildError, OSError) as error:
+        _note(str(error))
+        raise SystemExit(f"cannot build memoria's environment: {error}") from None
+    finally:
+        os.close(lock)
+    detach.start_worker(settings, paths)
+
+
+def build(folder: str) -> None:
+    """Make the environment at ``folder``; BuildError when no way leads there."""
+    beside = f"{folder}.{os.getpid()}.tmp"
+    reasons = []
+    for steps in _ways(beside):
+        _remove(beside)
+        try:
+            for step in steps:
+                _run(step)
+            _run([interpreter.python_of(beside), "-I", "-c", IMPORTS])
+        except BuildError as error:
+            reasons.append(str(error))
+            continue
+        _remove(folder)  # whose interpreter has gone: else it would have been found
+        os.rename(beside, folder)
+        _forget_failure()
+        return
+    _remove(beside)
+    raise BuildError("; ".join(reasons) or NOTHING_FOUND)
+
+
+def _ways(folder: str) -> Iterator[list[list[str]]]:
+    """Yield ways to make an environment at ``folder``, best first, each as the commands to run."""
+    lock = os.path.join(places.ROOT, interpreter.LOCK_FILE)
+    python = interpreter.python_of(folder)
+    install = ["install", "--quiet", "--require-hashes", "-r", lock]
+    uv = interpreter.find_uv()
+    if uv:
+        yield [
+            [uv, "venv", "--quiet", "--no-project", "--python", ">=3.11", folder],
+            [uv, "pip", *install, "--python", python, "--compile-bytecode"],
+        ]
+    base = find_python()
+    if base:
+        yield [
+            [base, "-I", "-m", "venv", folder],
+            [python, "-I", "-m", "pip", "--disable-pip-version-check", "--no-input", *install],
+        ]
+
+
+def find_python() -> str:
+    """Return a Python that is new enough for the worker, ``""`` when there is none on PATH."""
+    for path in [*map(interpreter.find_program, PYTHONS), sys.executable]:
+        try:
+            if path:
+                _run([path, "-I", "-c", FITS])
+                return path
+        except BuildError:
+            continue
+    return ""
+
+
+def _run(command: list[str]) -> None:
+    import subprocess  # noqa: PLC0415 (slow, and needed by the build only)
+
+    name = " ".join([os.path.basename(command[0]), *command[1:3]])
+    try:
+        done = subprocess.run(
+            command, env=interpreter.clean(os.environ), cwd=interpreter.data_folder(), check=False,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=STEP_TIMEOUT_S,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError) as error:
+        raise BuildError(f"{name}: {error}") from None
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "replace").split()
+        raise BuildError(f"{name}: {' '.join(said)[-600:] or f'exit status {done.returncode}'}")
+
+
+def remove_unused(paths: Paths) -> None:
+    """Remove the environments of other versions that nothing has run in for a week, and what broken builds left."""
+    own = os.path.basename(interpreter.environment())
+    for entry in list(os.scandir(interpreter.data_folder())):
+        if not entry.name.startswith("venv-") or not entry.is_dir(follow_symlinks=False) or entry.name == own:
+            continue
+        if entry.name.endswith(".tmp") or _is_unused(entry.path):
+            _remove(entry.path)
+    first = paths.venv  # where 0.1.0 had it: inside the home
+    if os.path.isfile(os.path.join(first, "pyvenv.cfg")) and not detach.is_locked(paths.worker_lock):
+        _remove(first)
+
+
+def _is_unused(folder: str) -> bool:
+    mark = interpreter.use_mark(folder)
+    try:
+        last = os.stat(mark if os.path.exists(mark) else folder).st_mtime
+    except OSError:
+        return False
+    return time.time() - last > UNUSED_S and not detach.is_locked(mark)
+
+
+def _remove(folder: str) -> None:
+    if not os.path.lexists(folder):
+        return
+    import shutil  # noqa: PLC0415 (slow, and needed by the build only)
+
+    going = f"{folder}.{os.getpid()}.gone.tmp"  # in one step: nobody finds half of it
+    try:
+        os.rename(folder, going)
+    except OSError:  # Windows: something in it runs
+        return
+    shutil.rmtree(going, ignore_errors=True)
+
+
+def _note(reason: str) -> None:
+    with open(interpreter.failure_file(), "w", encoding="utf-8", errors="replace") as file:
+        file.write(reason + "\n")
+
+
+def _forget_failure() -> None:
+    try:
+        os.unlink(interpreter.failure_file())
+    except OSError:
+        pass

@@ -1,0 +1,266 @@
+"""No hook ever exits with anything but 0, whatever it runs on and whatever it finds: the client takes 2 as "block"."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hooks import DECLARED, Client, arguments, exchange
+from interpreters import every
+from memoria.base.settings import config_path
+from messages_api import MessagesApi
+from places import ROOT
+from real_client import clean_env, run_claude
+
+GONE = "memoria keeps nothing now"
+
+
+def moved(root: Path) -> None:
+    root.rename(root.with_name("elsewhere"))
+
+
+def deleted(root: Path) -> None:
+    shutil.rmtree(root)
+
+
+def unreadable(root: Path) -> None:
+    (root / "hooks").chmod(0)
+
+
+def folders_in_their_place(root: Path) -> None:
+    for path in (root / "hooks").glob("*.py"):
+        path.unlink()
+        path.mkdir()
+
+
+def no_package(root: Path) -> None:
+    shutil.rmtree(root / "scripts" / "memoria" / "capture")
+
+
+def torn_package(root: Path) -> None:
+    (root / "scripts" / "memoria" / "capture" / "hook.py").write_text("def run(handler:\n")
+
+
+def leaving_package(root: Path) -> None:
+    (root / "scripts" / "memoria" / "capture" / "hook.py").write_text("raise SystemExit(2)\n")
+
+
+BREAKAGES = (moved, deleted, folders_in_their_place, no_package, torn_package, leaving_package)
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A clone of this memoria, as far as its hooks need it."""
+    root = tmp_path / "my clöne"
+    shutil.copytree(ROOT / "hooks", root / "hooks")
+    shutil.copytree(ROOT / "scripts", root / "scripts", ignore=shutil.ignore_patterns("__pycache__"))
+    return root
+
+
+def fire(event: str, root: Path, python: str, env: dict[str, str]) -> str:
+    payload = {"hook_event_name": event, "session_id": "s", "cwd": "/", "source": "startup", "prompt": "hello"}
+    done = subprocess.run(
+        [python, *arguments(event, root)],
+        input=json.dumps(payload).encode(),
+        env=env,
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    return done.stdout.decode()
+
+
+@pytest.mark.parametrize("breaks", BREAKAGES)
+def test_a_clone_that_is_broken_stops_no_hook_and_the_session_start_says_why(
+    clone: Path, tmp_path: Path, breaks: Callable[[Path], None]
+) -> None:
+    env = Client(tmp_path).env
+    breaks(clone)
+    said = {event: fire(event, clone, sys.executable, env) for event in DECLARED}
+    start = said.pop("SessionStart")
+    assert set(said.values()) == {""}
+    if breaks is not leaving_package:
+        assert GONE in json.loads(start)["systemMessage"]
+
+
+@every(6, 8)
+def test_an_interpreter_that_is_too_old_stops_no_hook_and_the_session_start_says_so(
+    python: str, tmp_path: Path
+) -> None:
+    env = Client(tmp_path).env
+    said = {event: fire(event, ROOT, python, env) for event in DECLARED}
+    message = json.loads(said.pop("SessionStart"))["systemMessage"]
+    assert "need Python 3.9 or newer" in message
+    assert set(said.values()) == {""}
+
+
+def no_interpreter(root: Path) -> None:
+    (root / "python3").unlink()
+
+
+@pytest.mark.parametrize("breaks", [moved, deleted, unreadable, no_package, no_interpreter])
+def test_the_real_client_lets_a_prompt_through_whatever_became_of_the_clone(
+    clone: Path, tmp_path: Path, breaks: Callable[[Path], None]
+) -> None:
+    if breaks is unreadable and os.getuid() == 0:
+        pytest.skip("root reads everything")
+    (clone / "python3").symlink_to(sys.executable)
+    python = str(clone / "python3") if breaks is no_interpreter else sys.executable
+    hooks = {
+        event: [{"hooks": [{"type": "command", "command": python, "args": arguments(event, clone)}]}]
+        for event in DECLARED
+    }
+    with MessagesApi(lambda _: "scripted hello") as api:
+        env = clean_env(tmp_path / "user", api.url, MEMORIA_HOME=str(tmp_path / "memoria"), MEMORIA_PYTHON="/bin/true")
+        Path(env["CLAUDE_CONFIG_DIR"], "settings.json").write_text(json.dumps({"hooks": hooks}))
+        breaks(clone)
+        done = run_claude(["-p", "hi"], env, tmp_path)
+    assert done.stdout.strip() == "scripted hello"
+
+
+def test_the_real_client_blocks_on_what_hooks_exited_with_before(tmp_path: Path) -> None:
+    """Why nothing but 0 will do. When this fails, the client has changed: look at docs/decisions/0037 again."""
+    hook = {"type": "command", "command": sys.executable, "args": ["-S", "-I", "/gone/hooks/user-prompt-submit.py"]}
+    with MessagesApi(lambda _: "scripted hello") as api:
+        env = clean_env(tmp_path / "user", api.url)
+        settings = Path(env["CLAUDE_CONFIG_DIR"], "settings.json")
+        settings.write_text(json.dumps({"hooks": {"UserPromptSubmit": [{"hooks": [hook]}]}}))
+        done = run_claude(["-p", "hi"], env, tmp_path)
+    assert "blocked by hook" in done.stdout
+
+
+CONFIGS = {
+    "an open brace": b"{",
+    "a trailing comma": b'{"hints": true,}',
+    "a missing comma": b'{"hints": true "tz": ""}',
+    "a bad escape": b'{"home": "C:\\memoria"}',
+    "a text cut short": b'{"tz": "Euro',
+    "a list": b"[]",
+    "nothing": b"",
+    "nested too deep": b"[" * 100_000,
+    "not text": b"\xff\xfe\x00",
+}
+
+
+@every(9)
+def test_a_config_file_that_cannot_be_read_fails_no_hook_keeps_nothing_and_loses_nothing(
+    python: str, tmp_path: Path
+) -> None:
+    """It may name a home, or folders to leave alone: until it can be read, neither is known."""
+    client = Client(tmp_path, python=python)
+    config = Path(config_path(client.env))
+    config.parent.mkdir(parents=True)
+    client.fire("SessionStart", source="startup")
+    said = b""
+    for number, (name, raw) in enumerate(CONFIGS.items()):
+        config.write_bytes(raw)
+        said += exchange(number)
+        client.write(exchange(number))
+        for event in DECLARED:
+            heard = client.fire(event, source="startup", prompt="hello there")
+            if event == "SessionStart":
+                assert str(config) in json.loads(heard)["systemMessage"], name
+            else:
+                assert heard == "", name
+        assert len([row for row in client.log().splitlines() if "ERROR" in row]) == (number + 1) * len(DECLARED)
+        assert client.jobs() == []
+    config.unlink()
+    client.fire("SessionEnd")
+    assert client.captured() == said
+
+
+@every(9)
+def test_what_is_wrong_with_the_config_file_is_said_with_its_place(python: str, tmp_path: Path) -> None:
+    client = Client(tmp_path, python=python)
+    config = Path(config_path(client.env))
+    config.parent.mkdir(parents=True)
+    config.write_bytes(b'{"hints": true,\n "tz" ""}')
+    message = json.loads(client.fire("SessionStart", source="startup"))["systemMessage"]
+    assert "Expecting ':' delimiter: line 2" in message
+    assert "correct it" in message
+    assert not Path(client.paths.home).exists()
+
+
+PAYLOADS = (b"", b"{", b'{"session_id": "s"', b'{"cwd": "C:\\temp', b'{"a": 1,}', b'{"a" 1}', b'["\\x"]', b"\xff")
+
+
+@every(9)
+def test_a_payload_that_cannot_be_read_fails_no_hook(python: str, tmp_path: Path) -> None:
+    client = Client(tmp_path, python=python)
+    for raw in PAYLOADS:
+        for event in DECLARED:
+            assert client.fire(event, raw) == ""
+    client.write(exchange(1))
+    windows = {"session_id": "s", "transcript_path": str(client.transcript), "hook_event_name": "Stop", "x": "C:\\temp"}
+    client.fire(
+        "SessionEnd", json.dumps(windows, ensure_ascii=False).replace("\\\\", "\\").replace("temp", "users").encode()
+    )
+    assert client.captured() == exchange(1)
+
+
+@every(9)
+@pytest.mark.parametrize("torn", [b"", b"{", b'{"transcript": "/x', b'{"transcript": "x", "end": ', b"\x00\x00", b"[]"])
+def test_a_cursor_that_was_cut_short_fails_no_hook_and_loses_nothing(python: str, tmp_path: Path, torn: bytes) -> None:
+    client = Client(tmp_path, python=python)
+    client.write(exchange(1))
+    client.fire("SessionEnd")
+    (job,) = client.jobs()
+    (cursor,) = Path(client.paths.cursors).iterdir()
+    cursor.write_bytes(torn)
+    client.write(exchange(2))
+    client.fire("SessionEnd")
+    assert exchange(2) in client.captured()
+    assert job.name in {job.name for job in client.jobs()}
+    assert "ERROR" not in client.log()
+
+
+def version_of_nobody(state: Path) -> None:
+    (state / "version").write_text("{")
+
+
+def version_as_folder(state: Path) -> None:
+    (state / "version").unlink()
+    (state / "version").mkdir()
+
+
+def spool_as_file(state: Path) -> None:
+    shutil.rmtree(state / "spool")
+    (state / "spool").write_text("")
+
+
+def cursors_as_file(state: Path) -> None:
+    shutil.rmtree(state / "cursors")
+    (state / "cursors").write_text("")
+
+
+@every(9)
+@pytest.mark.parametrize("breaks", [version_of_nobody, version_as_folder, spool_as_file, cursors_as_file])
+def test_a_broken_state_fails_no_hook(python: str, tmp_path: Path, breaks: Callable[[Path], None]) -> None:
+    client = Client(tmp_path, python=python)
+    client.fire("SessionStart", source="startup")
+    breaks(Path(client.paths.state))
+    client.write(exchange(1))
+    for event in DECLARED:
+        heard = client.fire(event, source="startup", prompt="hello there")
+        assert event == "SessionStart" or heard == ""
+
+
+@every(9)
+def test_a_reader_that_has_gone_fails_no_hook(python: str, tmp_path: Path) -> None:
+    client = Client(tmp_path, python=python)
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as out:
+        done = subprocess.run(
+            [python, *arguments("SessionStart")],
+            input=json.dumps(client.payload("SessionStart", source="startup")).encode(),
+            env=client.env, stdout=out, stderr=subprocess.PIPE, check=False,
+        )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, b"")

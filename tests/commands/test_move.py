@@ -1,0 +1,163 @@
+"""A memory is not lost with a clone: where it lies by default, and how it is taken elsewhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from installed import clone
+from memoria.base import state
+from memoria.base.paths import Paths
+from memoria.commands import move
+from memoria.ground.locks import held
+
+NOTE = (
+    "### Session (14:05) · zoo · Stripes\n**Context:** Counted the zebra stripes.\n\n^e-01\n"
+    "<!-- memoria entry=01 session=s1 turns=a project=zoo-123456 model=m -->\n"
+)
+PROGRAM = "import sys; sys.path.insert(0, {!r}); from memoria.cli import main; sys.exit(main())"
+
+
+class Owner:
+    """Who runs memoria from a clone by hand, with nothing chosen."""
+
+    def __init__(self, base: Path) -> None:
+        self.home = base / "user"
+        self.root = clone(base / "clöne")
+        for folder in ("daily", "knowledge"):
+            (self.root / folder).mkdir()
+            (self.root / folder / ".gitkeep").touch()
+        self.own = self.home / "memoria"
+        self.env = {
+            "HOME": str(self.home), "PATH": os.environ["PATH"], "MEMORIA_MODEL": "offline",
+            "MEMORIA_PYTHON": "/bin/true", "CLAUDE_CONFIG_DIR": str(self.home / ".claude"),
+        }  # fmt: skip
+
+    def run(self, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
+        program = PROGRAM.format(str(self.root / "scripts"))
+        return subprocess.run(
+            [sys.executable, "-c", program, *words],
+            env={**self.env, **more}, cwd=self.home, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+    def remembers(self) -> None:
+        """Leave a memory in the clone, as 0.1.0 did for everybody who had one."""
+        assert self.run("status").returncode == 0
+        (self.root / "daily" / "2026-11-21.md").write_text(NOTE)
+        (self.root / "knowledge" / "concepts").mkdir(exist_ok=True)
+        (self.root / "knowledge" / "concepts" / "zebra.md").write_text("---\ntitle: Zebras\n---\n# Zebras\nStriped.\n")
+        (self.root / ".memoria" / "spool" / "new" / "1-job").write_text("waits")
+        (self.root / ".obsidian").mkdir()
+
+    def home_now(self, **more: str) -> str:
+        return str(json.loads(self.run("status", "--json", **more).stdout)["home"])
+
+
+@pytest.fixture
+def owner(tmp_path: Path) -> Owner:
+    return Owner(tmp_path)
+
+
+def test_a_clone_run_by_hand_is_its_own_home_and_a_plugin_that_runs_in_it_is_not(owner: Owner) -> None:
+    assert owner.home_now() == str(owner.root)
+    shutil.rmtree(owner.root / ".memoria")
+    assert owner.home_now(CLAUDE_PLUGIN_ROOT=str(owner.root)) == str(owner.own)
+    assert owner.home_now() == str(owner.own), "by hand, the same memory is looked at"
+    assert not (owner.root / ".memoria").exists()
+
+
+def test_a_memory_that_lies_in_the_clone_stays_in_use_there(owner: Owner) -> None:
+    owner.remembers()
+    assert owner.home_now(CLAUDE_PLUGIN_ROOT=str(owner.root)) == str(owner.root)
+    assert owner.home_now(CLAUDE_PLUGIN_ROOT="/another/plugin") == str(owner.root)
+
+
+def test_a_moved_memory_is_whole_and_found_and_the_clone_can_be_deleted(owner: Owner) -> None:
+    owner.remembers()
+    since = (owner.root / ".memoria" / "since").read_bytes()
+    done = owner.run("move")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert str(owner.own) in done.stdout
+    assert (owner.own / "daily" / "2026-11-21.md").read_text() == NOTE
+    assert (owner.own / ".memoria" / "spool" / "new" / "1-job").read_text() == "waits"
+    assert (owner.own / ".memoria" / "since").read_bytes() == since
+    assert (owner.own / ".obsidian").is_dir()
+    left = [
+        str(path.relative_to(owner.root)) for name in ("daily", "knowledge") for path in (owner.root / name).iterdir()
+    ]
+    assert left == ["daily/.gitkeep", "knowledge/.gitkeep"]
+    assert not (owner.root / ".memoria").exists()
+    assert owner.home_now() == owner.home_now(CLAUDE_PLUGIN_ROOT=str(owner.root)) == str(owner.own)
+    assert "zebra" in owner.run("search", "stripes").stdout.lower()
+
+
+def test_another_folder_is_remembered_in_the_settings_which_keep_the_rest(owner: Owner, tmp_path: Path) -> None:
+    config = owner.home / ".config" / "memoria" / "config.json"
+    config.parent.mkdir(parents=True)
+    config.write_text('{"hints": false}')
+    owner.remembers()
+    vault = tmp_path / "my väult"
+    assert owner.run("move", str(vault)).returncode == 0
+    assert json.loads(config.read_text("utf-8")) == {"hints": False, "home": str(vault)}
+    assert owner.home_now() == str(vault)
+    assert owner.run("move", str(tmp_path / "third")).returncode == 0
+    assert owner.home_now() == str(tmp_path / "third")
+
+
+@pytest.mark.parametrize("where", ["~/memoria", "clone", "inside"])
+def test_a_folder_that_is_taken_or_no_way_out_is_refused_and_nothing_moves(owner: Owner, where: str) -> None:
+    owner.remembers()
+    (owner.own / "daily").mkdir(parents=True)
+    (owner.own / "daily" / "2026-11-21.md").write_text("mine")
+    folder = {"clone": str(owner.root), "inside": str(owner.root / "vault")}.get(where, where)
+    done = owner.run("move", folder)
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1
+    assert (owner.root / "daily" / "2026-11-21.md").read_text() == NOTE
+    assert (owner.own / "daily" / "2026-11-21.md").read_text() == "mine"
+
+
+def test_a_home_that_the_environment_names_is_not_moved_under_it(owner: Owner, tmp_path: Path) -> None:
+    done = owner.run("move", MEMORIA_HOME=str(tmp_path / "named"))
+    assert (done.returncode, "MEMORIA_HOME" in done.stderr) == (1, True)
+
+
+def test_while_a_worker_is_at_work_nothing_moves(owner: Owner) -> None:
+    owner.remembers()
+    with held(owner.root / ".memoria" / "worker.lock"):
+        done = owner.run("move")
+    assert (done.returncode, "try again" in done.stderr) == (1, True)
+    assert (owner.root / "daily" / "2026-11-21.md").exists()
+
+
+def test_another_disk_takes_copies_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, target = tmp_path / "a", tmp_path / "b"
+    (source / "deep").mkdir(parents=True)
+    (source / "deep" / "x").write_text("kept")
+    rename = Path.rename
+
+    def across(self: Path, other: Path) -> Path:
+        if self == source and other == target:
+            raise OSError(18, "Invalid cross-device link")
+        return rename(self, other)
+
+    monkeypatch.setattr(Path, "rename", across)
+    move._take(source, target)
+    assert (target / "deep" / "x").read_text() == "kept"
+    assert [path.name for path in tmp_path.iterdir() if path.name in ("a", "b") or "moved" in path.name] == ["b"]
+
+
+def test_a_job_of_a_hook_that_came_at_the_same_moment_is_taken_over(tmp_path: Path) -> None:
+    before, after = Paths(str(tmp_path / "old")), Paths(str(tmp_path / "new"))
+    state.open_state(before)
+    state.open_state(after)
+    Path(before.spool, "new", "2-job").write_text("said meanwhile")
+    move._adopt(before, after)
+    assert Path(after.spool, "new", "2-job").read_text() == "said meanwhile"
+    assert not Path(before.state).exists()

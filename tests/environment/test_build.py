@@ -1,0 +1,259 @@
+"""memoria's own environment: built once, whole or not at all, away from every project, gone only when unused."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from client_session import wait_until
+from installed import clone, environment_of, packages
+
+FAKE_UV = """#!{python}
+import json, os, shutil, sys, time
+folder = {folder!r}
+with open(os.path.join(folder, "calls"), "a") as out:
+    out.write(json.dumps([sys.argv[1:], os.getcwd(), dict(os.environ)]) + chr(10))
+if os.path.exists(os.path.join(folder, "fail")):
+    sys.exit("no route to the index")
+if sys.argv[1] == "venv":
+    shutil.copytree({made!r}, sys.argv[-1], symlinks=True)
+    while os.path.exists(os.path.join(folder, "wait")):
+        time.sleep(0.01)
+"""
+HOSTILE = {
+    "UV_PROJECT_ENVIRONMENT": ".venv",
+    "UV_FROZEN": "1",
+    "UV_CONFIG_FILE": "uv.toml",
+    "PIP_CONFIG_FILE": "pip.conf",
+    "PIP_TARGET": "here",
+    "PYTHONPATH": "src",
+    "PYTHONSTARTUP": "start.py",
+    "PYTHONHOME": "nowhere",
+    "VIRTUAL_ENV": ".venv",
+    "CONDA_PREFIX": "conda",
+}
+
+
+class Machine:
+    """A person's machine with a memoria in a plugin's folder and a uv that needs no network."""
+
+    def __init__(self, base: Path) -> None:
+        self.base = base
+        self.home = base / "user"
+        self.root = clone(self.home / ".claude" / "plugins" / "cache" / "memoria" / "memoria" / "0.1.0")
+        self.environment = environment_of(self.home, self.root)
+        self.data = self.environment.parent
+        made = base / "made"
+        packages(made)
+        self.bin = base / "bin"
+        self.bin.mkdir()
+        (self.bin / "uv").write_text(FAKE_UV.format(python=sys.executable, folder=str(self.bin), made=str(made)))
+        (self.bin / "uv").chmod(0o755)
+        (self.bin / "python3.13").write_text(
+            '#!/bin/sh\n[ "$3" = venv ] && echo "no module venv" >&2 && exit 1\nexit 0\n'
+        )
+        (self.bin / "python3.13").chmod(0o755)  # nor does pip get to the network
+        self.project = base / "project"
+        self.project.mkdir()
+        self.env = {"HOME": str(self.home), "PATH": f"{self.bin}:/usr/bin:/bin", "MEMORIA_MODEL": "offline"}
+
+    def start(self, **more: str) -> subprocess.Popen[bytes]:
+        script = self.root / "scripts" / "build_environment.py"
+        return subprocess.Popen(
+            [sys.executable, "-S", "-I", str(script)], env={**self.env, **more}, cwd=self.project,
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
+        )  # fmt: skip
+
+    def build(self, **more: str) -> tuple[int, str]:
+        process = self.start(**more)
+        _, said = process.communicate(timeout=60)
+        return process.returncode, said.decode()
+
+    def calls(self, word: str = "") -> list[Any]:
+        log = self.bin / "calls"
+        rows = [json.loads(row) for row in log.read_text().splitlines()] if log.exists() else []
+        return [row for row in rows if word in row[0]]
+
+    def left(self) -> list[str]:
+        return sorted(path.name for path in self.data.iterdir() if path.is_dir())
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+def test_it_is_built_from_the_lock_with_hashes_and_a_second_run_does_nothing(machine: Machine) -> None:
+    assert machine.build() == (0, "")
+    assert machine.left() == [machine.environment.name]
+    assert (machine.environment / "bin" / "python").exists()
+    ((install, _, _),) = machine.calls("install")
+    assert "--require-hashes" in install
+    assert str(machine.root / "requirements.lock") in install
+    before = len(machine.calls())
+    assert machine.build() == (0, "")
+    assert len(machine.calls()) == before
+
+
+def test_neither_the_project_nor_its_variables_reach_the_build(machine: Machine) -> None:
+    index = {"UV_INDEX_URL": "http://127.0.0.1:9/simple", "HTTPS_PROXY": "http://127.0.0.1:9"}
+    assert machine.build(**HOSTILE, **index) == (0, "")
+    for _, folder, environment in machine.calls():
+        assert folder == str(machine.data)
+        assert not HOSTILE.keys() & environment.keys()
+        assert index.items() <= environment.items()
+    assert list(machine.project.iterdir()) == []
+
+
+def test_two_builds_at_once_are_one(machine: Machine) -> None:
+    (machine.bin / "wait").touch()
+    first = machine.start()
+    wait_until(lambda: machine.calls("venv"), "the first build began")
+    assert machine.build() == (0, "")
+    (machine.bin / "wait").unlink()
+    first.communicate(timeout=60)
+    assert first.returncode == 0
+    assert len(machine.calls("venv")) == 1
+
+
+def test_a_build_that_was_killed_leaves_nothing_that_counts_and_is_cleared_away(machine: Machine) -> None:
+    (machine.bin / "wait").touch()
+    first = machine.start()
+    wait_until(lambda: machine.data.is_dir() and machine.left(), "the first build began")
+    os.killpg(first.pid, signal.SIGKILL)
+    first.communicate()
+    assert not machine.environment.exists()
+    (machine.bin / "wait").unlink()
+    assert machine.build() == (0, "")
+    assert machine.left() == [machine.environment.name]
+
+
+def test_a_build_that_fails_says_why_and_the_next_may_succeed(machine: Machine) -> None:
+    (machine.bin / "fail").touch()
+    status, said = machine.build()
+    assert status == 1
+    assert "no route to the index" in said
+    assert "no module venv" in said
+    assert "no route to the index" in machine.environment.with_name(machine.environment.name + ".failed").read_text()
+    (machine.bin / "fail").unlink()
+    assert machine.build() == (0, "")
+    assert [path.name for path in machine.data.iterdir() if path.suffix == ".failed"] == []
+
+
+def test_an_environment_whose_interpreter_has_gone_is_made_again(machine: Machine) -> None:
+    machine.build()
+    python = machine.environment / "bin" / "python"
+    python.unlink()
+    python.symlink_to("/gone/python3.11")
+    assert machine.build() == (0, "")
+    assert subprocess.run([python, "-c", ""], check=False).returncode == 0
+
+
+def old(folder: Path, days: float) -> None:
+    moment = time.time() - days * 86_400
+    for path in (folder, folder / "in-use"):
+        if path.exists():
+            os.utime(path, (moment, moment))
+
+
+HOLD = """
+import os, sys
+sys.path.insert(0, {scripts!r})
+from memoria.base import interpreter
+interpreter.environment = lambda: {folder!r}
+interpreter.hold(interpreter.python_of({folder!r}))
+os.execv("/bin/sh", ["sh", "-c", "echo held; exec sleep 600"])
+"""
+
+
+def test_an_update_makes_a_new_one_and_the_old_goes_when_nothing_has_run_in_it_for_a_week(machine: Machine) -> None:
+    machine.build()
+    first = machine.environment
+    program = HOLD.format(scripts=str(machine.root / "scripts"), folder=str(first))
+    session = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)
+    assert session.stdout is not None
+    assert session.stdout.readline() == b"held\n"
+    try:
+        for number, lives in enumerate((True, True, False)):
+            if number:  # a week later
+                old(first, 8)
+            if number == 2:
+                session.kill()
+                session.wait()
+            with (machine.root / "requirements.lock").open("a") as lock:
+                lock.write(f"# update {number}\n")
+            newest = environment_of(machine.home, machine.root)
+            assert machine.build() == (0, "")
+            assert newest.is_dir()
+            assert first.is_dir() is lives
+    finally:
+        session.kill()
+        session.communicate()
+
+
+def test_what_0_1_0_built_inside_the_home_is_removed(machine: Machine) -> None:
+    before = machine.home / "memoria" / ".memoria" / "venv"
+    before.mkdir(parents=True)
+    (before / "pyvenv.cfg").touch()
+    machine.build()
+    assert not before.exists()
+    assert before.parent.is_dir()
+
+
+def fire(machine: Machine, event: str) -> None:
+    hooks = json.loads((machine.root / "hooks" / "hooks.json").read_text())["hooks"]
+    words = [word.replace("${CLAUDE_PLUGIN_ROOT}", str(machine.root)) for word in hooks[event][0]["hooks"][0]["args"]]
+    transcript = machine.project / "s.jsonl"
+    line = {
+        "type": "user", "uuid": "u1", "sessionId": "s", "cwd": "/", "timestamp": "2026-11-20T10:00:00Z",
+        "message": {"role": "user", "content": "Remember: the harbour gauge is off by 3 cm."},
+    }  # fmt: skip
+    transcript.write_text(json.dumps(line) + "\n")
+    payload = {
+        "hook_event_name": event,
+        "session_id": "s",
+        "transcript_path": str(transcript),
+        "cwd": str(machine.project),
+    }
+    done = subprocess.run(
+        [sys.executable, *words], input=json.dumps(payload).encode(), env={**machine.env, **HOSTILE},
+        cwd=machine.project, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0
+
+
+def until(machine: Machine, true: Callable[[], object]) -> None:
+    log = machine.home / "memoria" / ".memoria" / "log"
+    try:
+        wait_until(true, "what was said is in a daily log", timeout=60)
+    except AssertionError:
+        raise AssertionError({path.name: path.read_text() for path in log.iterdir()}) from None
+
+
+def test_the_first_hook_builds_it_and_what_was_said_meanwhile_gets_into_the_daily_log(machine: Machine) -> None:
+    fire(machine, "SessionEnd")
+    daily = machine.home / "memoria" / "daily"
+    until(machine, lambda: any("gauge" in path.read_text() for path in daily.glob("*.md")))
+    assert len(machine.calls("venv")) == 1
+    log = (machine.home / "memoria" / ".memoria" / "log" / "hook.log").read_text()
+    assert "its packages are being installed" in log
+
+
+def test_a_build_that_has_just_failed_is_not_tried_at_every_hook(machine: Machine) -> None:
+    (machine.bin / "fail").touch()
+    machine.build()
+    before = len(machine.calls())
+    fire(machine, "SessionEnd")
+    log = (machine.home / "memoria" / ".memoria" / "log" / "hook.log").read_text()
+    assert "its packages cannot be installed: " in log
+    assert "no route to the index" in log
+    assert len(machine.calls()) == before

@@ -1,0 +1,241 @@
+"""The plugin's MCP server in the real client, as each kind of install starts it, also before its packages are there."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from client_session import Session, wait_until
+from installed import clone, environment_of, fingerprint, packages, repository
+from messages_api import MessagesApi
+from real_client import clean_env, run_claude
+
+ADDRESS = "https://example.invalid/memoria.git"  # what git rewrites to the repository on this machine
+SERVER = "plugin:memoria:memoria"
+PREFIX = "mcp__plugin_memoria_memoria__"
+REAL = {"search", "read", "remember"}
+HOSTILE = {
+    "UV_PROJECT_ENVIRONMENT": ".venv", "UV_FROZEN": "1", "VIRTUAL_ENV": ".venv", "PYTHONPATH": "src",
+    "PYTHONSTARTUP": "start.py",
+}  # fmt: skip
+PYPROJECT = (
+    '[project]\nname = "shop"\nversion = "1"\nrequires-python = ">=3.11"\ndependencies = ["portalocker==3.0.0"]\n'
+)
+
+
+class Person:
+    """A person's machine: the client, a project with an environment of its own, and a memoria to install."""
+
+    def __init__(self, base: Path, api: MessagesApi) -> None:
+        self.base = base
+        self.api = api
+        self.home = base / "user"
+        self.env = clean_env(self.home, api.url, MEMORIA_MODEL="offline")
+        self.clone = clone(base / "a clöne")
+        self.environment = environment_of(self.home, self.clone)
+        self.project = base / "shop"
+        (self.project / "src" / "portalocker").mkdir(parents=True)
+        for name, text in {
+            "pyproject.toml": PYPROJECT, "uv.toml": 'index-url = "http://127.0.0.1:9/"\n',
+            "pip.conf": "[global]\nindex-url = http://127.0.0.1:9/\n", "start.py": "raise SystemExit(3)\n",
+            "src/portalocker/__init__.py": "raise SystemExit(3)\n", "src/sitecustomize.py": "raise SystemExit(3)\n",
+        }.items():  # fmt: skip
+            (self.project / name).write_text(text)
+        packages(self.project / ".venv")
+        self.before = fingerprint(self.project)
+
+    def claude(self, *words: str) -> str:
+        done = run_claude(words, self.env, self.project)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def has_packages(self) -> None:
+        self.environment.parent.mkdir(parents=True, exist_ok=True)
+        packages(self.environment.with_name("made"))
+        self.environment.with_name("made").rename(self.environment)
+
+    def from_path(self) -> list[str]:
+        self.claude("plugin", "marketplace", "add", str(self.clone))
+        self.claude("plugin", "install", "memoria@memoria")
+        return []
+
+    def from_git(self) -> list[str]:
+        bare = repository(self.clone, self.base / "memoria.git")
+        (self.home / ".gitconfig").write_text(f'[url "file://{bare}"]\n\tinsteadOf = {ADDRESS}\n')
+        self.claude("plugin", "marketplace", "add", ADDRESS)
+        self.claude("plugin", "install", "memoria@memoria")
+        shutil.rmtree(self.clone)
+        return []
+
+    def from_folder(self) -> list[str]:
+        return ["--plugin-dir", str(self.clone)]
+
+
+@pytest.fixture
+def person(tmp_path: Path) -> Iterator[Person]:
+    with MessagesApi(lambda _: "scripted answer") as api:
+        yield Person(tmp_path, api)
+
+
+def said(body: dict[str, Any]) -> str:
+    """The text of the last tool result that the model was given; empty when there is none."""
+    contents = [message["content"] for message in body["messages"] if isinstance(message["content"], list)]
+    results = [block for content in contents for block in content if block["type"] == "tool_result"]
+    content = results[-1]["content"] if results else ""
+    return content if isinstance(content, str) else str(content[0]["text"])
+
+
+def call(session: Session, person: Person, tool: str) -> str:
+    """Let the model call one of the server's tools, as soon as the client offers it; returns what the tool answered."""
+    given = {"query": "harbour"} if tool == "search" else {}
+    waiting = [{"type": "tool_use", "id": "toolu_1", "name": PREFIX + tool, "input": given}]
+
+    def answer(body: dict[str, Any]) -> str | list[dict[str, Any]]:
+        if not body.get("tools"):
+            return "a title"
+        return [waiting.pop() | {"id": f"toolu_{len(person.api.requests)}"}] if waiting else said(body)
+
+    heard: list[str] = []
+
+    def answered() -> bool:
+        waiting[:] = [{"type": "tool_use", "id": "toolu_1", "name": PREFIX + tool, "input": given}]
+        heard.append(session.ask(f"use {tool}"))
+        return "No such tool" not in heard[-1]
+
+    person.api.answer = answer
+    wait_until(answered, f"the client offers {tool}", timeout=60)
+    return heard[-1]
+
+
+def servers(session: Session) -> dict[str, str]:
+    starts = [event for event in session.events if event.get("subtype") == "init"]
+    return {server["name"]: server["status"] for server in starts[-1]["mcp_servers"]}
+
+
+WAYS = (Person.from_path, Person.from_git, Person.from_folder)
+
+
+@pytest.mark.parametrize("install", WAYS, ids=["path", "git", "plugin-dir"])
+def test_the_plugins_server_connects_and_the_project_stays_as_it_was(person: Person, install: Any) -> None:
+    options = install(person)
+    person.has_packages()
+    person.env |= HOSTILE
+    if not options:
+        assert f"{SERVER}: " in (listed := person.claude("mcp", "list"))
+        assert "Connected" in listed.partition(SERVER)[2].splitlines()[0]
+    with Session(person.env, person.project, *options, "--allowedTools", PREFIX + "search") as session:
+        answer = call(session, person, "search")
+        session.ask("and now?")
+        assert servers(session)[SERVER] == "connected"
+        session.settle()
+        assert session.end() == 0
+    assert "Nothing found" in answer
+    assert session.failed_hooks == []
+    assert fingerprint(person.project) == person.before
+    assert not person.clone.exists() or not (person.clone / ".venv").exists()
+    assert (person.home / "memoria" / ".memoria" / "version").exists()
+    assert not (person.clone / ".memoria").exists()
+
+
+def test_while_its_packages_are_installed_the_server_says_so_and_then_has_its_tools(person: Person) -> None:
+    """No build can be had here (uv fails at once); the environment appears as if a build had made it."""
+    person.env["PATH"] = no_way_to_build(person.base / "bin") + os.pathsep + person.env["PATH"]
+    options = [*person.from_folder(), "--allowedTools", PREFIX + "status," + PREFIX + "search"]
+    with Session(person.env, person.project, *options) as session:
+        assert "set up" in call(session, person, "status")
+        person.has_packages()
+        assert "Nothing found" in call(session, person, "search")
+        session.end()
+    assert fingerprint(person.project) == person.before
+
+
+def no_way_to_build(folder: Path) -> str:
+    folder.mkdir()
+    for name in ("uv", "python3.11", "python3.12", "python3.13", "python3.14"):
+        (folder / name).write_text("#!/bin/sh\necho no network >&2\nexit 1\n")
+        (folder / name).chmod(0o755)
+    return str(folder)
+
+
+class Wire:
+    """A client by hand: lines to and from what the plugin declares as its server."""
+
+    def __init__(self, person: Person) -> None:
+        declared = json.loads((person.clone / ".claude-plugin" / "plugin.json").read_text())["mcpServers"]["memoria"]
+        words = [word.replace("${CLAUDE_PLUGIN_ROOT}", str(person.clone)) for word in declared["args"]]
+        self.process = subprocess.Popen(
+            [declared["command"], *words], env={**person.env, "CLAUDE_PLUGIN_ROOT": str(person.clone)},
+            cwd=person.project, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0,
+        )  # fmt: skip
+
+    def send(self, line: bytes) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(line + b"\n")
+
+    def hear(self) -> Any:
+        assert self.process.stdout is not None
+        return json.loads(self.process.stdout.readline())
+
+    def ask(self, number: int, method: str, **params: Any) -> Any:
+        self.send(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode())
+        return self.hear()
+
+    def end(self) -> int:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.close()
+        status = self.process.wait(20)
+        self.process.stdout.close()
+        return status
+
+
+GREETING = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+
+
+def test_who_stands_in_answers_every_request_and_hands_over_when_the_packages_are_there(person: Person) -> None:
+    person.env["PATH"] = no_way_to_build(person.base / "bin") + os.pathsep + person.env["PATH"]
+    wire = Wire(person)
+    greeted = wire.ask(0, "initialize", **GREETING)["result"]
+    assert greeted["protocolVersion"] == "2025-06-18"
+    assert greeted["capabilities"]["tools"]["listChanged"] is True
+    for junk in (
+        b"",
+        b"{",
+        b"[]",
+        b"7",
+        b'{"method": "x"}',
+        b'{"id": 1}',
+        b'{"jsonrpc":"2.0","method":"notifications/x"}',
+    ):
+        wire.send(junk)
+    assert wire.ask(1, "server/discover")["error"]["code"] == -32601
+    assert wire.ask(2, "ping")["result"] == {}
+    assert [tool["name"] for tool in wire.ask(3, "tools/list")["result"]["tools"]] == ["status"]
+    assert "set up" in wire.ask(4, "tools/call", name="status")["result"]["content"][0]["text"]
+    person.has_packages()
+    assert wire.hear()["method"] == "notifications/tools/list_changed"
+    assert {tool["name"] for tool in wire.ask(5, "tools/list")["result"]["tools"]} >= REAL
+    assert wire.end() == 0
+
+
+def test_a_config_file_that_cannot_be_read_is_said_by_the_server_and_starts_nothing(person: Person) -> None:
+    config = Path(person.env["XDG_CONFIG_HOME"], "memoria", "config.json")
+    config.parent.mkdir(parents=True)
+    config.write_text("{")
+    wire = Wire(person)
+    assert str(config) in wire.ask(0, "initialize", **GREETING)["result"]["instructions"]
+    assert wire.end() == 0
+    assert not person.environment.parent.exists()
+    assert not (person.home / "memoria").exists()
+
+
+def test_a_clone_that_is_opened_as_a_project_declares_no_server_that_cannot_start(person: Person) -> None:
+    done = run_claude(["mcp", "list"], person.env, person.clone)
+    assert "Missing environment variables" not in done.stdout + done.stderr

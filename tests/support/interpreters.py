@@ -1,0 +1,48 @@
+"""The Python interpreters to be had on this machine, for what must run on all of them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+MINORS = range(6, 15)
+VERSIONS = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv", "versions")  # before conftest moves HOME
+SAY = "import sys; print(*sys.version_info[:2], sys.executable)"
+
+
+@cache
+def interpreter(minor: int) -> str:
+    """The path of a Python 3.``minor``; ``""`` when this machine has none."""
+    named = [*map(str, VERSIONS.glob(f"3.{minor}.*/bin/python3")), shutil.which(f"python3.{minor}"), "/usr/bin/python3"]
+    for path in named:
+        if not path:
+            continue
+        try:
+            run: subprocess.CompletedProcess[str] = subprocess.run(
+                [path, "-S", "-I", "-c", SAY], capture_output=True, text=True, check=False
+            )
+        except OSError:
+            continue
+        if run.stdout.startswith(f"3 {minor} "):
+            return run.stdout.split(" ", 2)[2].strip()
+    return ""
+
+
+def every(low: int, high: int = MINORS[-1]) -> pytest.MarkDecorator:
+    """Run the test on each Python from 3.``low`` to 3.``high``, as the argument ``python``; skip those missing here."""
+    return pytest.mark.parametrize(
+        "python",
+        [
+            pytest.param(
+                interpreter(minor),
+                id=f"3.{minor}",
+                marks=pytest.mark.skipif(not interpreter(minor), reason=f"no Python 3.{minor} here"),
+            )
+            for minor in range(low, high + 1)
+        ],
+    )
