@@ -16,7 +16,8 @@ from memoria.facts.fact import GLOBAL
 from memoria.facts.keeper import Keeper
 from memoria.facts.memory_server import MAX_TAGS, Memory, Server
 from memoria.facts.outbox import MAX_ATTEMPTS
-from memoria.facts.sync import Sync, Synced, state_of, to_fact, to_memory
+from memoria.facts.sync import Sync, Synced, state_of
+from memoria.facts.wire import to_fact, to_memory
 from memoria.ground import clock, locks
 from memoria.ground.errors import (
     ExpectedError,

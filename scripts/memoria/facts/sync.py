@@ -8,8 +8,6 @@ tells of them); a fact that the server merely lacks is pushed again, never dropp
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -17,11 +15,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from memoria.facts.fact import GLOBAL, KINDS, Fact, Stamp, new_id, plain, words
+from memoria.facts.fact import GLOBAL, Fact
 from memoria.facts.keeper import Keeper
-from memoria.facts.memory_server import MAX_TAGS, Memory, Page, Server
+from memoria.facts.memory_server import Memory, Page, Server
 from memoria.facts.outbox import Item
 from memoria.facts.store import Link
+from memoria.facts.wire import digest, particulars, same_words, to_fact, to_memory
 from memoria.ground import clock, locks
 from memoria.ground.errors import MemoryServerDeniedError, MemoryServerError, MemoryServerUnavailableError
 
@@ -29,9 +28,6 @@ log = logging.getLogger(__name__)
 
 EVERYTHING: Final = "1970-01-01T00:00:00+00:00"  # the ``since`` that also brings every tombstone
 FULL_EVERY_S: Final = 600.0
-_CATEGORIES: Final = {"preference": "preferences", "correction": "preferences", "decision": "decisions"}
-_KINDS: Final = {"preferences": "preference", "decisions": "decision"}
-_TOLD: Final = ("id", "kind", "origin", "project", "time", "supersedes", "ended", "successor", "seen", "last", "also")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,88 +38,6 @@ class Synced:
     pulled: int = 0
     forgotten: int = 0
     problems: tuple[str, ...] = field(default=())
-
-
-# -- a fact on the wire
-
-
-def to_memory(fact: Fact, number: int = 0) -> Memory:
-    """The fact as a server keeps it. The quote and the session stay on this machine."""
-    stored = fact.to_dict()
-    told = {name: stored[name] for name in _TOLD if name in stored}
-    tags = ["memoria"]
-    for name, value in told.items():
-        tags += [f"{name}:{part}" for part in (value if isinstance(value, list) else [value])]
-    return Memory(
-        id=number,
-        content=fact.content,
-        category=_CATEGORIES.get(fact.kind, "facts"),
-        tags=_fitting([*tags, *fact.tags]),
-        keywords=_fitting(list(fact.keywords)),
-        importance=fact.importance,
-    )
-
-
-def to_fact(memory: Memory) -> Fact | None:
-    """The fact that a memory stands for, also when another program made it; None when it holds no words."""
-    content = plain(memory.content)
-    if not content:
-        return None
-    told, free = _told(memory.tags)
-    told.setdefault("kind", _KINDS.get(memory.category, "fact"))
-    told.setdefault("project", GLOBAL)
-    told.setdefault("time", memory.created or clock.now().isoformat())
-    if "id" not in told:
-        moment = clock.parse(told["time"]) or clock.now()
-        told["id"] = new_id(str(told["kind"]), content, Stamp(GLOBAL, f"server-{memory.id}", moment))
-    try:
-        fact = Fact.from_dict({**told, "content": content, "importance": memory.importance})
-    except ValueError:
-        return None
-    return replace(fact, tags=words(free, 8), keywords=words(memory.keywords, 20)) if fact.kind in KINDS else None
-
-
-def _told(tags: str) -> tuple[dict[str, Any], str]:
-    """The particulars among the tags, and the other tags."""
-    parts = [part.strip() for part in tags.split(",") if part.strip()]
-    if "memoria" not in parts:
-        return {}, tags
-    told: dict[str, Any] = {}
-    free = []
-    for part in parts:
-        name, colon, value = part.partition(":")
-        if colon and name in _TOLD:
-            if name == "also":
-                told.setdefault("also", []).append(value)
-            else:
-                told[name] = int(value) if name == "seen" and value.isdigit() else value
-        elif part != "memoria":
-            free.append(part)
-    return told, ",".join(free)
-
-
-def _fitting(parts: list[str]) -> str:
-    """As many whole parts as a server takes, the first first."""
-    text = ""
-    for part in parts:
-        longer = f"{text},{part}" if text else part
-        if len(longer) > MAX_TAGS:
-            break
-        text = longer
-    return text
-
-
-def digest(fact: Fact) -> str:
-    """A short text that differs when what a server keeps of a fact differs.
-
-    Its id is left aside: two machines that learned the same words may call them by different ones.
-    """
-    changes = to_memory(replace(fact, id="")).changes()
-    return hashlib.sha256(json.dumps(changes, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def _same_words(one: Fact, other: Fact) -> bool:
-    return one.content.casefold().strip(" .") == other.content.casefold().strip(" .")
 
 
 # -- the run
@@ -224,7 +138,7 @@ class Sync:
 
     def _bury(self, memory: Memory, ident: str) -> bool:
         """A tombstone: the fact that has this number, or, when numbers were lost, the one that it names."""
-        named = str(_told(memory.tags)[0].get("id", ""))
+        named = str(particulars(memory.tags)[0].get("id", ""))
         found = ident or (named if named and named not in self.store.links() else "")
         if not found:
             return False
@@ -238,7 +152,7 @@ class Sync:
 
     def _adopt(self, memory: Memory, theirs: Fact) -> bool:
         """A fact unknown here: the same words as one of ours make it ours, else it is added."""
-        twin = next((mine for mine in self._alike(theirs) if _same_words(mine, theirs)), None)
+        twin = next((mine for mine in self._alike(theirs) if same_words(mine, theirs)), None)
         if twin is None:
             self.keeper.adopt(theirs, theirs.project.rsplit("-", 1)[0] if theirs.project != GLOBAL else "everywhere")
             self._link(theirs.id, memory.id, theirs)
