@@ -8,20 +8,28 @@ from __future__ import annotations
 
 import hashlib
 import json
+import unicodedata
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, Final
 
 from memoria.facts.fact import GLOBAL, KINDS, Fact, Stamp, new_id, plain, words
 from memoria.facts.memory_server import MAX_TAGS, Memory
 from memoria.ground import clock
 
+MAX_FREE_TAGS, MAX_KEYWORDS = 8, 20
+_NO_ID: Final = "l-00000000"
 _CATEGORIES: Final = {"preference": "preferences", "correction": "preferences", "decision": "decisions"}
 _KINDS: Final = {"preferences": "preference", "decisions": "decision"}
+_QUOTES: Final = str.maketrans(dict.fromkeys('"`\u2018\u2019\u201c\u201d\u00b4', "'"))
 _TOLD: Final = ("id", "kind", "origin", "project", "time", "supersedes", "ended", "successor", "seen", "last", "also")
 
 
-def to_memory(fact: Fact, number: int = 0) -> Memory:
-    """The fact as a server keeps it. The quote and the session stay on this machine."""
+def to_memory(fact: Fact, number: int = 0, edited: datetime | None = None) -> Memory:
+    """Return the fact as a server keeps it. The quote and the session stay on this machine.
+
+    ``edited``: when it got its words, by the server's clock; a row's own time says only when it was sent.
+    """
     stored = fact.to_dict()
     told = {name: stored[name] for name in _TOLD if name in stored}
     tags = ["memoria"]
@@ -31,14 +39,26 @@ def to_memory(fact: Fact, number: int = 0) -> Memory:
         id=number,
         content=fact.content,
         category=_CATEGORIES.get(fact.kind, "facts"),
-        tags=_fitting([*tags, *fact.tags]),
+        tags=_fitting([*tags, *fact.tags, *_edited_tag(fact.content, edited)]),
         keywords=_fitting(list(fact.keywords)),
         importance=fact.importance,
     )
 
 
+def _edited_tag(content: str, edited: datetime | None) -> list[str]:
+    """Return the tag that says when these words were written; it holds for no other words."""
+    return [f"edited:{edited.isoformat(timespec='milliseconds')}/{words_digest(content)}"] if edited else []
+
+
+def edited_at(memory: Memory) -> datetime | None:
+    """Return when a row got its words, by the server's clock."""
+    moment, _, words_then = str(particulars(memory.tags)[0].get("edited", "")).partition("/")
+    said = clock.parse(moment) if words_then == words_digest(memory.content) else None
+    return said or clock.parse(memory.updated)
+
+
 def to_fact(memory: Memory) -> Fact | None:
-    """The fact that a memory stands for, also when another program made it; None when it holds no words."""
+    """Return the fact that a row stands for, also when another program wrote it; None when it holds no words."""
     content = plain(memory.content)
     if not content:
         return None
@@ -53,11 +73,15 @@ def to_fact(memory: Memory) -> Fact | None:
         fact = Fact.from_dict({**told, "content": content, "importance": memory.importance})
     except ValueError:
         return None
-    return replace(fact, tags=words(free, 8), keywords=words(memory.keywords, 20)) if fact.kind in KINDS else None
+    return (
+        replace(fact, tags=words(free, MAX_FREE_TAGS), keywords=words(memory.keywords, MAX_KEYWORDS))
+        if fact.kind in KINDS
+        else None
+    )
 
 
 def particulars(tags: str) -> tuple[dict[str, Any], str]:
-    """The particulars among the tags, and the other tags."""
+    """Return the particulars among the tags, and the other tags."""
     parts = [part.strip() for part in tags.split(",") if part.strip()]
     if "memoria" not in parts:
         return {}, tags
@@ -65,7 +89,7 @@ def particulars(tags: str) -> tuple[dict[str, Any], str]:
     free = []
     for part in parts:
         name, colon, value = part.partition(":")
-        if colon and name in _TOLD:
+        if colon and (name in _TOLD or name == "edited"):
             if name == "also":
                 told.setdefault("also", []).append(value)
             else:
@@ -76,7 +100,7 @@ def particulars(tags: str) -> tuple[dict[str, Any], str]:
 
 
 def _fitting(parts: list[str]) -> str:
-    """As many whole parts as a server takes, the first first."""
+    """Return as many whole parts as a server takes, the first first."""
     text = ""
     for part in parts:
         longer = f"{text},{part}" if text else part
@@ -87,13 +111,28 @@ def _fitting(parts: list[str]) -> str:
 
 
 def digest(fact: Fact) -> str:
-    """A short text that differs when what a server keeps of a fact differs.
+    """Return a short text that differs when what a server keeps of a fact differs.
 
-    Its id is left aside: two machines that learned the same words may call them by different ones.
+    Its id is left aside: two machines that learned the same words may call them by different ones. Words that a person
+    wrote count as a server tells them back, so that a line written by hand is not taken for an older one.
     """
-    changes = to_memory(replace(fact, id="")).changes()
+    told = replace(
+        fact,
+        id=_NO_ID,
+        content=plain(fact.content),
+        tags=words(fact.tags, MAX_FREE_TAGS),
+        keywords=words(fact.keywords, MAX_KEYWORDS),
+    )
+    changes = to_memory(told).changes()
     return hashlib.sha256(json.dumps(changes, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def same_words(one: Fact, other: Fact) -> bool:
-    return one.content.casefold().strip(" .") == other.content.casefold().strip(" .")
+def words_digest(content: str) -> str:
+    """Return a short text that is the same for two contents that differ in case, blanks, quotes or full stops only."""
+    plain_words = " ".join(unicodedata.normalize("NFKC", content).casefold().split()).translate(_QUOTES)
+    return hashlib.sha256(plain_words.strip(" .!'").encode()).hexdigest()[:16]
+
+
+def named(memory: Memory) -> str:
+    """Return the fact id that memoria wrote into the row, ``""`` when another program wrote the row."""
+    return str(particulars(memory.tags)[0].get("id", ""))
