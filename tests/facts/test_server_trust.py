@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from facts import MONDAY, a_fact, keeper
+from facts import MONDAY, SHOP, a_fact, keeper
 from home_of import run
 from memoria.briefing import housekeeping
 from memoria.commands import status
-from memoria.facts.fact import Fact
+from memoria.facts.fact import GLOBAL, Fact
 from memoria.facts.keeper import Keeper
 from memoria.facts.memory_server import Server
 from memoria.facts.sync import Sync, Synced, state_of
@@ -179,9 +179,12 @@ def test_a_row_of_another_program_keeps_text_keywords_and_tags_whatever_happens_
     assert server.live() == sorted([PNPM, "The gull is grey."])
 
 
-def test_another_programs_deletion_of_its_equal_memory_leaves_ours(server: MemoryServer, here: Keeper) -> None:
-    learned(here, PNPM)
-    foreign(server, "use pnpm, not npm")
+@pytest.mark.parametrize("project", [GLOBAL, SHOP])
+def test_another_programs_deletion_of_its_equal_memory_leaves_ours(
+    server: MemoryServer, here: Keeper, project: str
+) -> None:
+    here.take([a_fact(PNPM, project=project)])
+    foreign(server, "use pnpm, not npm", category="preferences")
     sync(here, server)
     server.one("default", "DELETE", 1, {})
     sync(here, server)
@@ -222,6 +225,7 @@ def test_a_row_shared_by_somebody_else_is_not_written(server: MemoryServer, here
     (fact,) = learned(here, PNPM)
     sync(here, server)
     server.memories[1]["user_id"] = "other"
+    server.shared = {1}
     row = dict(server.memories[1])
     here.edit(fact.id, "Use pnpm 9.")
     sync(here, server, full=False)
@@ -255,7 +259,7 @@ def test_a_listing_that_is_cut_short_is_no_absence(server: MemoryServer, here: K
     learned(here, PNPM, SHORT)
     sync(here, server)
     server.by_number = by_number
-    server.hidden = {2} if by_number else set()
+    server.hidden = {2}
     sync(here, server)
     assert len(server.memories) == 2
     server.hidden.clear()

@@ -39,7 +39,10 @@ class MemoryServer:
         self.requests: list[tuple[str, str]] = []
         self.key = KEY
         self.by_number = True
-        self.hidden: set[int] = set()  # rows that a listing leaves out, as one that was cut short would
+        self.hidden: set[int] = (
+            set()
+        )  # rows that a listing leaves out (where nobody can ask by number: one with ``since``)
+        self.shared: set[int] = set()  # rows of other users that everyone may write
         self.skew = self.row_skew = timedelta()
         self.last = datetime.min.replace(tzinfo=UTC)
         self.lock = threading.Lock()
@@ -94,7 +97,7 @@ class MemoryServer:
             {name: value for name, value in memory.items() if name != "user_id"}
             for number, memory in self.memories.items()
             if memory["user_id"] == user
-            and number not in self.hidden
+            and not (number in self.hidden and (since or self.by_number))
             and (datetime.fromisoformat(memory["updated_at"]) > after if after else not memory["deleted_at"])
         ]
         time = (datetime.now(UTC) + self.skew).isoformat()
@@ -129,8 +132,12 @@ class MemoryServer:
             return (200, gone) if method == "DELETE" else (404, {"detail": "Memory not found"})
         if method == "GET":
             told = {name: value for name, value in memory.items() if name not in ("user_id", "deleted_at")}
-            return 200, {**told, "owner": memory["user_id"], "shared_by": None if memory["user_id"] == user else user}
-        if memory["user_id"] != user:
+            return 200, {
+                **told,
+                "owner": memory["user_id"],
+                "shared_by": None if memory["user_id"] == user else memory["user_id"],
+            }
+        if memory["user_id"] != user and not (method == "PUT" and number in self.shared):
             return 403, {"detail": "Only the owner may do this"}
         if method == "DELETE":
             memory["deleted_at"] = memory["updated_at"] = self.now()
