@@ -21,7 +21,8 @@ from memoria.commands import learned
 from memoria.facts.fact import GLOBAL, Fact
 from memoria.facts.keeper import Keeper
 from memoria.facts.memory_server import Memory, Server
-from memoria.facts.sync import Sync, to_fact
+from memoria.facts.sync import Sync
+from memoria.facts.wire import to_fact
 from memoria.ground.home import Home
 from memoria.indexing.index import Index
 from memoria.mcp.backends import IndexSearch

@@ -128,9 +128,10 @@ def test_a_correction_made_again_is_marked_and_rises(tmp_path: Path) -> None:
 
 def test_one_number_of_a_server_belongs_to_one_fact(tmp_path: Path) -> None:
     with Store(tmp_path / "learned.db") as store:
-        store.link(Link("l-a", 7, "x"))
-        store.link(Link("l-b", 7, "y"))
-        assert store.links() == {"l-b": Link("l-b", 7, "y")}
+        store.link(Link("home", 7, "l-a", "l-a", "x"))
+        store.link(Link("home", 7, "l-b", "l-b", "y"))
+        assert store.links("home") == [Link("home", 7, "l-b", "l-b", "y")]
+        assert store.links("elsewhere") == []
 
 
 def test_a_sound_store_is_not_taken_for_a_corrupt_one(tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ from memoria.commands import flush
 from memoria.facts.fact import GLOBAL
 from memoria.facts.keeper import Keeper
 from memoria.facts.memory_server import MAX_TAGS, Memory, Server
-from memoria.facts.outbox import MAX_ATTEMPTS
-from memoria.facts.sync import Sync, Synced, state_of, to_fact, to_memory
+from memoria.facts.sync import Sync, Synced, state_of
+from memoria.facts.wire import to_fact, to_memory
 from memoria.ground import clock, locks
 from memoria.ground.errors import (
     ExpectedError,
@@ -145,20 +145,22 @@ def test_pull_runs_when_push_fails(server: MemoryServer, here: Keeper, there: Ke
     assert len(here.to_server.waiting()) == 1
 
 
-def test_push_runs_when_pull_fails(server: MemoryServer, here: Keeper) -> None:
+def test_nothing_is_written_to_a_server_that_cannot_say_what_it_has(server: MemoryServer, here: Keeper) -> None:
     here.take([a_fact("Use pnpm, not npm.")])
-    server.fault_for["GET"] = 500
-    done = sync(here, server)
-    assert (done.pushed, len(done.problems)) == (1, 1)
-    assert server.live() == ["Use pnpm, not npm."]
+    server.fault_for["GET /api/memories/sync"] = 500
+    assert len(sync(here, server).problems) == 1
+    assert server.written() == []
+    server.fault_for.clear()
+    assert sync(here, server).pushed == 1
 
 
-def test_an_operation_that_fails_five_times_is_set_aside_and_never_deleted(server: MemoryServer, here: Keeper) -> None:
+def test_what_the_server_refuses_is_set_aside_at_once_and_tried_again_once_it_was_changed(
+    server: MemoryServer, here: Keeper
+) -> None:
     long, good = a_fact("Use pnpm, not npm."), a_fact("Write short functions.")
     here.take([long, good])
     here.edit(long.id, "word " * 400)  # more than the server takes
-    for _ in range(MAX_ATTEMPTS):
-        sync(here, server, full=True)
+    sync(here, server, full=True)
     assert server.live() == ["Write short functions."]
     assert {item.body["id"] for item in here.to_server.set_aside()} == {long.id}
     assert "422" in here.to_server.set_aside()[0].reason
@@ -167,12 +169,13 @@ def test_an_operation_that_fails_five_times_is_set_aside_and_never_deleted(serve
     here.edit(long.id, "Use pnpm, and nothing else.")
     sync(here, server)
     assert "Use pnpm, and nothing else." in server.live()
+    assert here.to_server.set_aside() == []
 
 
 def test_an_outage_is_not_held_against_what_waits(server: MemoryServer, here: Keeper) -> None:
     here.take([a_fact("Use pnpm, not npm.")])
     server.fault_for["POST"] = 503
-    for _ in range(MAX_ATTEMPTS + 2):
+    for _ in range(7):
         assert sync(here, server).problems
     server.fault_for.clear()
     assert sync(here, server).pushed == 1
@@ -375,17 +378,23 @@ def test_what_another_program_wrote_is_taken_in_and_never_rewritten(server: Memo
 
 
 def test_a_whole_comparison_is_made_at_the_start_and_every_ten_minutes(server: MemoryServer, here: Keeper) -> None:
+    here.take([a_fact("Use pnpm, not npm.")])
     sync(here, server)
-    assert [path for _, path in server.requests].count("/api/memories/sync") == 1
+    sync(here, server)
+    server.requests.clear()
     sync(here, server, skew=0.1)
-    assert [path for _, path in server.requests].count("/api/memories/sync") == 1
+    assert _whole(server) == 0
     sync(here, server, skew=0.2)
-    assert [path for _, path in server.requests].count("/api/memories/sync") == 2
+    assert _whole(server) == 1
+
+
+def _whole(server: MemoryServer) -> int:
+    return sum("since=1970" in path for _, path in server.requests)
 
 
 def test_the_client_speaks_the_whole_interface(server: MemoryServer) -> None:
     client = Server(server.url + "/", KEY)
-    client.check()
+    assert client.user() == "default"
     number = client.add(Memory(0, "Use pnpm here"))
     client.change(Memory(number, "Use bun here"))
     assert [memory.content for memory in client.recall("bun")] == ["Use bun here"]
@@ -395,9 +404,9 @@ def test_the_client_speaks_the_whole_interface(server: MemoryServer) -> None:
         client.change(Memory(number, "x"))
     assert gone.value.status == 404
     with pytest.raises(MemoryServerDeniedError):
-        Server(server.url, "wrong").check()
+        Server(server.url, "wrong").user()
     with pytest.raises(MemoryServerUnavailableError):
-        Server("http://127.0.0.1:9", KEY, timeout=1).check()
+        Server("http://127.0.0.1:9", KEY, timeout=1).user()
     with pytest.raises(ExpectedError, match="http"):
         Server("ftp://x", KEY)
 
@@ -413,14 +422,17 @@ def test_while_the_key_is_refused_a_run_asks_for_nothing_but_the_key(server: Mem
     server.key = "another"
     sync(here, server)
     server.requests.clear()
-    assert sync(here, server).problems == ("the memory server refuses the key; facts stay on this machine",)
+    assert "refuses the key" in sync(here, server).problems[0]
     assert server.requests == [("GET", "/api/auth-check")]
 
 
 def test_a_clock_set_back_does_not_put_off_the_whole_comparison(server: MemoryServer, here: Keeper) -> None:
+    here.take([a_fact("Use pnpm, not npm.")])
     sync(here, server)
+    sync(here, server)
+    server.requests.clear()
     sync(here, server, skew=-1)
-    assert [path for _, path in server.requests].count("/api/memories/sync") == 2
+    assert _whole(server) == 1
 
 
 def test_a_pull_that_breaks_off_here_is_made_again_and_one_that_succeeds_is_not(

@@ -1,13 +1,22 @@
-"""A memory server on loopback that behaves as claude-memory-mcp is documented to, with faults to order.
+"""A memory server on loopback that behaves as claude-memory-mcp does, with faults to order.
 
-Own clock (``skew``), numbers, soft deletion, 422 above 1,400 characters, 401 without the key. ``faults``: a list of
-what to do to the next requests: a status, ``"slow"``, ``"cut"`` (the work is done, the answer breaks off in mid-body),
-``"junk"``, or None for nothing.
+As there: numbers from a sequence that a restore sets back, ``created_at`` and ``updated_at`` by the database's clock
+and ``server_time`` by the application's (``skew`` and ``row_skew``), importance as a 32-bit number, soft deletion,
+tombstones only in a sync with ``since``, no pages; 401 without a known key, 422 above 1,400 characters of content or
+500 of tags or keywords when a row is stored (of content only when it is changed), 400 for a change of nothing, 403 for
+a row of another user, a deletion repeated answers 200. ``by_number``: whether ``GET /api/memories/{id}`` is there;
+older servers answer 405.
+
+``faults``: what to do to the next requests: a status, ``"slow"``, ``"cut"`` (the work is done, the answer breaks off in
+mid-body), ``"drip"`` (a byte now and then), ``"junk"``, or None for nothing. ``fault_for``: the same by method or by
+method and path.
 """
 
 from __future__ import annotations
 
+import copy
 import json
+import struct
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -17,86 +26,138 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 KEY = "key-for-tests"
+OTHER_KEY = "key-of-another-user"
+Answer = tuple[int, dict[str, Any]]
 
 
 class MemoryServer:
     def __init__(self) -> None:
         self.memories: dict[int, dict[str, Any]] = {}
+        self.sequence = 0
         self.faults: list[int | str | None] = []
-        self.fault_for: dict[str, int | str] = {}  # by method
+        self.fault_for: dict[str, int | str] = {}
         self.requests: list[tuple[str, str]] = []
         self.key = KEY
-        self.skew = timedelta()
-        self.ticks = 0
+        self.by_number = True
+        self.hidden: set[int] = (
+            set()
+        )  # rows that a listing leaves out (where nobody can ask by number: one with ``since``)
+        self.shared: set[int] = set()  # rows of other users that everyone may write
+        self.skew = self.row_skew = timedelta()
+        self.last = datetime.min.replace(tzinfo=UTC)
         self.lock = threading.Lock()
         self.url = ""
         self.hold = threading.Event()
 
     def now(self) -> str:
-        self.ticks += 1
-        return (datetime(2026, 11, 21, 9, 0, tzinfo=UTC) + self.skew + timedelta(milliseconds=self.ticks)).isoformat()
+        """The database's clock; no two rows share a moment."""
+        moment = datetime.now(UTC) + self.skew + self.row_skew
+        self.last = max(moment, self.last + timedelta(microseconds=1))
+        return self.last.isoformat()
 
     def live(self) -> list[str]:
         return sorted(memory["content"] for memory in self.memories.values() if not memory["deleted_at"])
 
-    def fault(self, method: str) -> int | str | None:
-        if method in self.fault_for:
-            return self.fault_for[method]
+    def backup(self) -> tuple[dict[int, dict[str, Any]], int]:
+        return copy.deepcopy(self.memories), self.sequence
+
+    def restore(self, backup: tuple[dict[int, dict[str, Any]], int]) -> None:
+        self.memories, self.sequence = copy.deepcopy(backup[0]), backup[1]
+
+    def replace(self) -> None:
+        """Another server answers at this address."""
+        self.memories, self.sequence = {}, 0
+
+    def written(self) -> list[tuple[str, str]]:
+        return [(method, path) for method, path in self.requests if method != "GET"]
+
+    def fault(self, method: str, path: str) -> int | str | None:
+        for name in (f"{method} {urlsplit(path).path}", method):
+            if name in self.fault_for:
+                return self.fault_for[name]
         return self.faults.pop(0) if self.faults else None
 
-    def answer(self, method: str, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    def answer(self, user: str, method: str, path: str, body: dict[str, Any]) -> Answer:
         parts = urlsplit(path)
         if parts.path == "/api/auth-check":
-            return 200, {"status": "ok", "user_id": "default"}
+            return 200, {"status": "ok", "user_id": user}
         if parts.path == "/api/memories/sync":
-            return 200, self.sync(parse_qs(parts.query).get("since", [""])[0])
+            return 200, self.sync(user, parse_qs(parts.query).get("since", [""])[0])
         if method == "POST" and parts.path == "/api/memories/recall":
             words = set(str(body["context"]).lower().split())
             found = [m for m in self.memories.values() if words & set(m["content"].lower().split())]
             return 200, {"memories": [m for m in found if not m["deleted_at"]][: body["limit"]]}
         if method == "POST" and parts.path == "/api/memories":
-            return self.store(body)
-        return self.one(method, int(parts.path.rsplit("/", 1)[1]), body)
+            return self.store(body, user)
+        return self.one(user, method, int(parts.path.rsplit("/", 1)[1]), body)
 
-    def sync(self, since: str) -> dict[str, Any]:
-        time = self.now()
+    def sync(self, user: str, since: str) -> dict[str, Any]:
+        after = datetime.fromisoformat(since) if since else None
         chosen = [
-            memory
-            for memory in self.memories.values()
-            if (memory["updated_at"] > since if since else not memory["deleted_at"])
+            {name: value for name, value in memory.items() if name != "user_id"}
+            for number, memory in self.memories.items()
+            if memory["user_id"] == user
+            and not (number in self.hidden and (since or self.by_number))
+            and (datetime.fromisoformat(memory["updated_at"]) > after if after else not memory["deleted_at"])
         ]
+        time = (datetime.now(UTC) + self.skew).isoformat()
         return {"memories": sorted(chosen, key=lambda memory: str(memory["updated_at"])), "server_time": time}
 
-    def store(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        if len(body["content"]) > 1_400 or len(body.get("tags", "")) > 500:
-            return 422, {"detail": "String should have at most 1400 characters"}
-        number = len(self.memories) + 1
-        self.memories[number] = {
-            "id": number,
+    def store(self, body: dict[str, Any], user: str = "default") -> Answer:
+        if len(body["content"]) > 1_400 or any(len(body.get(name, "")) > 500 for name in ("tags", "expanded_keywords")):
+            return 422, {"detail": [{"msg": "content exceeds the bound"}]}
+        self.sequence += 1
+        moment = self.now()
+        self.memories[self.sequence] = {
+            "id": self.sequence,
+            "user_id": user,
             "content": body["content"],
             "category": body.get("category", "facts"),
             "tags": body.get("tags", ""),
             "expanded_keywords": body.get("expanded_keywords", ""),
-            "importance": body.get("importance", 0.5),
-            "is_sensitive": False,
-            "created_at": self.now(),
-            "updated_at": self.now(),
+            "importance": _float32(body.get("importance", 0.5)),
+            "is_sensitive": bool(body.get("force_sensitive")),
+            "created_at": moment,
+            "updated_at": moment,
             "deleted_at": None,
         }
-        return 200, {"id": number, "category": body.get("category", "facts"), "importance": 0.5}
+        return 200, {"id": self.sequence, "category": body.get("category", "facts"), "importance": 0.5}
 
-    def one(self, method: str, number: int, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    def one(self, user: str, method: str, number: int, body: dict[str, Any]) -> Answer:
         memory = self.memories.get(number)
+        if method == "GET" and not self.by_number:
+            return 405, {"detail": "Method Not Allowed"}
         if memory is None or memory["deleted_at"]:
-            return 404, {"detail": "Memory not found"}
-        if method == "PUT" and len(body.get("content") or "") > 1_400:
-            return 422, {"detail": "String should have at most 1400 characters"}
+            gone = {"deleted": number, "preview": "[already deleted]"}
+            return (200, gone) if method == "DELETE" else (404, {"detail": "Memory not found"})
+        if method == "GET":
+            told = {name: value for name, value in memory.items() if name not in ("user_id", "deleted_at")}
+            return 200, {
+                **told,
+                "owner": memory["user_id"],
+                "shared_by": None if memory["user_id"] == user else memory["user_id"],
+            }
+        if memory["user_id"] != user and not (method == "PUT" and number in self.shared):
+            return 403, {"detail": "Only the owner may do this"}
+        if method == "DELETE":
+            memory["deleted_at"] = memory["updated_at"] = self.now()
+            return 200, {"deleted": number, "preview": memory["content"][:50]}
+        return self.change(memory, body)
+
+    def change(self, memory: dict[str, Any], body: dict[str, Any]) -> Answer:
+        if len(body.get("content") or "") > 1_400:
+            return 422, {"detail": [{"msg": "content exceeds the bound"}]}
+        given = {name: value for name, value in body.items() if value is not None}
+        if not given:
+            return 400, {"detail": "No fields to update"}
+        memory.update(given)
+        memory["importance"] = _float32(memory["importance"])
         memory["updated_at"] = self.now()
-        if method == "PUT":
-            memory.update({name: value for name, value in body.items() if value is not None})
-            return 200, {"id": number}
-        memory["deleted_at"] = self.now()
-        return 200, {"deleted": number}
+        return 200, {"updated": memory["id"]}
+
+
+def _float32(value: float) -> float:
+    return float(struct.unpack("f", struct.pack("f", value))[0])
 
 
 def _handler(server: MemoryServer) -> type[BaseHTTPRequestHandler]:
@@ -105,16 +166,23 @@ def _handler(server: MemoryServer) -> type[BaseHTTPRequestHandler]:
             body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"{}")
             with server.lock:
                 server.requests.append((self.command, self.path))
-                fault = server.fault(self.command)
-                if self.headers.get("Authorization") != f"Bearer {server.key}":
+                fault = server.fault(self.command, self.path)
+                user = {server.key: "default", OTHER_KEY: "other"}.get(
+                    str(self.headers.get("Authorization")).removeprefix("Bearer ")
+                )
+                if user is None:
                     status, answer = 401, {"detail": "Invalid API key"}
                 elif isinstance(fault, int):
                     status, answer = fault, {"detail": "fault"}
                 else:
-                    status, answer = server.answer(self.command, self.path, body)
+                    status, answer = server.answer(user, self.command, self.path, body)
             if fault == "slow":
                 server.hold.wait(20)
-            self.reply(status, b"<html>" if fault == "junk" else json.dumps(answer).encode(), cut=fault == "cut")
+            payload = b"<html>" if fault == "junk" else json.dumps(answer).encode()
+            if fault == "drip":
+                self.drip(payload)
+            else:
+                self.reply(status, payload, cut=fault == "cut")
 
         do_GET = do_POST = do_PUT = do_DELETE = serve
 
@@ -122,8 +190,17 @@ def _handler(server: MemoryServer) -> type[BaseHTTPRequestHandler]:
             self.send_response(status)
             self.send_header("Content-Length", str(len(payload)))
             self.end_headers()
-            with suppress(BrokenPipeError):  # a client that gave up waiting
+            with suppress(BrokenPipeError, ConnectionResetError):  # a client that gave up waiting
                 self.wfile.write(payload[: len(payload) // 2] if cut else payload)
+
+        def drip(self, payload: bytes) -> None:
+            head = f"HTTP/1.0 200 OK\r\nContent-Length: {len(payload)}\r\n\r\n".encode()
+            with suppress(BrokenPipeError, ConnectionResetError):
+                for byte in head + payload:
+                    self.wfile.write(bytes([byte]))
+                    self.wfile.flush()
+                    if server.hold.wait(0.05):
+                        return
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (http.server's name)
             pass

@@ -102,14 +102,16 @@ def compare_with_client(home: Home, keeper: Keeper) -> None:
                 keeper.seen_in(fact.id, client.project(memory))
 
 
-def exchange_facts(home: Home, keeper: Keeper) -> None:
-    """Bring facts to the memory server and back, when the user has one; in full about every ten minutes.
+def exchange_facts(home: Home, keeper: Keeper) -> bool:
+    """Bring facts to the memory server and back, when the user has one; return whether anything changed here.
 
-    A refused key is said once, in the log (by ``Sync``) and to the user; an outage is nothing to be told of.
+    It has a lock of its own and may wait for the network: nothing is to be held meanwhile. A refused key is said once,
+    in the log (by ``Sync``) and to the user, and so is what the server refused to take; an outage is nothing to be told
+    of, and after one the server is asked less and less often.
     """
     settings = home.settings
     if not settings.memory_api_url:
-        return
+        return False
     from memoria.facts.memory_server import Server  # noqa: PLC0415 (35 ms that only a user with a server pays)
     from memoria.facts.sync import Sync  # noqa: PLC0415
 
@@ -118,10 +120,28 @@ def exchange_facts(home: Home, keeper: Keeper) -> None:
     except ExpectedError as error:  # a slip in a setting must not keep pages and wiki from being made
         log.warning("%s", error)
         notices.tell(home.paths, "server", f"memoria: {error} Facts stay on this machine.")
-        return
-    done = Sync(keeper, server, Path(home.paths.sync_lock)).run()
-    for problem in done.problems:
-        log.info("memory server: %s", problem)
+        return False
+    sync = Sync(keeper, server, Path(home.paths.sync_lock))
+    if sync.waits():
+        return False
+    done = sync.run()
+    _tell_of_server(home, keeper)
+    return bool(done.pulled or done.forgotten)
+
+
+def _tell_of_server(home: Home, keeper: Keeper) -> None:
+    refused = keeper.to_server.set_aside()
+    if refused:
+        number = "1 fact" if len(refused) == 1 else f"{len(refused)} facts"
+        first = f"{refused[0].body.get('id')}: {refused[0].reason}"[:160]
+        notices.tell(
+            home.paths,
+            "server refusals",
+            f"memoria: the memory server refuses {number} ({first}). "
+            "What stands here stays as it is; edit it or run `memoria learned retry`.",
+        )
+    else:
+        notices.clear(home.paths, "server refusals")
     if keeper.denied:
         notices.tell(
             home.paths,

@@ -14,6 +14,7 @@ from typing import Any
 
 from memoria.capture.spool import Spool
 from memoria.daily.ledger import JUDGING, Call, Ledger
+from memoria.facts.keeper import Keeper
 from memoria.ground import clock
 from memoria.ground.home import Home
 from memoria.ground.usage import Usage
@@ -127,10 +128,38 @@ def gather(home: Home) -> dict[str, Any]:
                 for time, kind, subject, text in ledger.notes(limit=50)
                 if kind in ("missing", "refused", "compile-failed")
             ][:10],
+            "memory_server": _memory_server(home),
             "problems": list(home.settings.problems),
         }
     finally:
         ledger.close()
+
+
+def _memory_server(home: Home) -> dict[str, Any]:
+    """How the exchange with the memory server stands; empty when none is named."""
+    if not home.settings.memory_api_url:
+        return {}
+    with Keeper.at(home) as keeper:
+        meta = keeper.store.meta()
+        return {
+            "waiting": len(keeper.to_server.waiting()),
+            "problem": meta.get("server_problem", ""),
+            "next_try": meta.get("server_wait", ""),
+            "refused": [
+                {"id": item.body.get("id"), "op": item.body.get("op"), "reason": item.reason}
+                for item in keeper.to_server.set_aside()
+            ],
+        }
+
+
+def _server_lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:
+    if not facts:
+        return []
+    state = facts["problem"] or "in order"
+    later = f", next try {_wall(facts['next_try'], zone)}" if facts["next_try"] else ""
+    refused = f", {len(facts['refused'])} refused (memoria learned retry)" if facts["refused"] else ""
+    rows = [f"memory server {state}; {facts['waiting']} waiting{later}{refused}"]
+    return rows + [f"  {one['id']}: {one['reason']}" for one in facts["refused"][:10]]
 
 
 def _last_hook(path: Path) -> dict[str, str] | None:
@@ -196,6 +225,7 @@ def _lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:
         f"failed        {len(facts['failed'])} jobs" + (" (memoria flush --retry-failed)" if facts["failed"] else "")
     )
     rows += [f"  {job['job']}: {job['reason']}" for job in facts["failed"][:10]]
+    rows += _server_lines(facts["memory_server"], zone)
     rows += [
         f"{day['day']}    {day['calls']} calls ({day['failed']} failed), "
         f"{day['input_tokens'] + day['output_tokens']:,} tokens, ${day['cost_usd']:.4f}"

@@ -48,7 +48,8 @@ class Fact:
     ``content``: one topic in one to three sentences, one line. ``importance``: 0 to 1. ``quote``: the words that prove
     it. ``supersedes``: id of the fact this one replaces. ``project``: its key, or ``GLOBAL``; ``also``: other projects
     it returned in. ``time``: when it was said, UTC. ``seen``: how often it was said; ``last``: when last. ``ended`` and
-    ``successor``: when and by which fact it was replaced. ``id``: ``l-`` and eight letters or digits.
+    ``successor``: when and by which fact it was replaced. ``history``: wordings that an exchange with a memory server
+    replaced, each after the day on which it was. ``id``: ``l-`` and eight letters or digits.
     """
 
     kind: str
@@ -68,6 +69,7 @@ class Fact:
     last: datetime | None = None
     ended: datetime | None = None
     successor: str = ""
+    history: tuple[str, ...] = ()
 
     @property
     def projects(self) -> tuple[str, ...]:
@@ -109,6 +111,7 @@ class Fact:
             tags=_strings(stored.get("tags")),
             keywords=_strings(stored.get("keywords")),
             also=_strings(stored.get("also")),
+            history=_strings(stored.get("history")),
             **{name: str(stored.get(name, "")) for name in ("project", "session", "quote", "supersedes", "successor")},
         )
 

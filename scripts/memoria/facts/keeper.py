@@ -89,7 +89,10 @@ class Keeper:
                 self.store.set_meta("unshown", "1")  # whoever opened the store, the pages are the next worker's
             for fact in (*changes.added, *changes.changed) if known else ():
                 self._tell("put", fact.id)
+            for fact in changes.added:
+                self.store.unbury(fact.id)
             for fact in changes.gone:
+                self.store.bury(fact.id)
                 self._tell("delete", fact.id)
 
         self.store.refresh(self.lines, tell)
@@ -170,6 +173,7 @@ class Keeper:
             self.lines.change(fact, day)
         self.store.set_meta("unshown", "1")
         self.store.put(fact, day)
+        self.store.unbury(fact.id)
         self._tell("put", fact.id)
         self.fresh.append(fact)
         ended = tuple(replace(old, ended=fact.time, successor=fact.id) for old in olds)
@@ -189,14 +193,21 @@ class Keeper:
 
     # -- a person's word
 
-    def write(self, fact: Fact, *, tell: bool = True) -> None:
-        """Write a changed fact to its lines, its row and, with ``tell``, towards the server when there is one."""
+    def write(self, fact: Fact) -> None:
+        """Write a changed fact to its lines, its row and towards the server when there is one."""
         day = self.store.day(fact.id)
         if day is None or not self.lines.change(fact, day):
             raise ExpectedError(f"{fact.id} stands in no daily log; run `memoria learned` to see what there is.")
         self.store.put(fact, day)
-        if tell:
-            self._tell("put", fact.id)
+        self._tell("put", fact.id)
+
+    def rewrite(self, known: Fact, fact: Fact) -> bool:
+        """Write what another machine changed over a fact that still reads as ``known``; False when it does not."""
+        day = self.store.day(known.id)
+        if day is None or not self.lines.change(fact, day, known=known):
+            return False
+        self.store.put(fact, day)
+        return True
 
     def edit(self, ident: str, content: str) -> Fact:
         """Give a fact another wording. ExpectedError when there is no such fact or nothing is left of the text."""
@@ -223,6 +234,7 @@ class Keeper:
         """Forget a fact: its lines, its row, what waits about it; the server is told. What it had ended stays ended."""
         fact = self.known(ident)
         self.to_server.forget(fact.id)
+        self.store.bury(fact.id)
         self._tell("delete", fact.id)  # first: a server that is never told would bring the fact back
         self.forget(fact.id)
         return fact
@@ -255,11 +267,7 @@ class Keeper:
 
     def _tell(self, operation: str, ident: str) -> None:
         if self.server:
-            self.to_server.put({"op": operation, "id": ident, "server": self._server_number(ident)})
-
-    def _server_number(self, ident: str) -> int:
-        link = self.store.links().get(ident)
-        return link.server if link else 0
+            self.to_server.put({"op": operation, "id": ident})
 
 
 def _may_replace(fact: Fact, old: Fact) -> bool:

@@ -114,23 +114,37 @@ class Lines:
 
         return self.daily.rewrite(day, added)
 
-    def change(self, fact: Fact, day: date) -> bool:
-        """Write the fact over the lines that have its id; False when they are not in this day's file."""
-        return self._edit(fact.id, day, lambda rows, line: rows.change(line, learned(fact)))
+    def change(self, fact: Fact, day: date, *, known: Fact | None = None) -> bool:
+        """Write the fact over the lines that have its id; False when they are not in this day's file.
+
+        ``known``: False also when kind or words there are no longer this fact's, because a person changed them.
+        """
+
+        def as_known(line: LearnedLine) -> bool:
+            return known is None or (line.learned.kind, line.learned.text) == (known.kind, known.content)
+
+        return self._edit(fact.id, day, lambda rows, line: rows.change(line, learned(fact)), only=as_known)
 
     def remove(self, ident: str, day: date) -> bool:
         """Take a fact's lines out, and a heading that is left with nothing; False when they are not there."""
         return self._edit(ident, day, DayText.remove)
 
-    def _edit(self, ident: str, day: date, edit: Callable[[DayText, LearnedLine], None]) -> bool:
+    def _edit(
+        self,
+        ident: str,
+        day: date,
+        edit: Callable[[DayText, LearnedLine], None],
+        *,
+        only: Callable[[LearnedLine], bool] = lambda _: True,
+    ) -> bool:
         found = False
 
         def edited(text: str) -> str:
             nonlocal found
             rows = DayText(text)
             line = next((line for line in _facts(rows) if line.learned.id == ident), None)
-            found = line is not None
-            if line:
+            found = line is not None and only(line)
+            if line and found:
                 edit(rows, line)
             return rows.text
 

@@ -1,9 +1,9 @@
-"""Remote: speaking HTTP with a memory server that has the interface of claude-memory-mcp.
+"""Memory server: speak HTTP with a server that has the interface of claude-memory-mcp.
 
-Endpoints, fields and limits as in ``api/app.py`` and ``api/models.py`` of ViktorBarzin/claude-memory-mcp: Bearer key;
-``since`` and ``server_time`` are the server's own clock, never ours; deleted memories come with ``deleted_at`` in a
-sync that has a ``since`` and not at all in one that has none. Standard library only: one small JSON call at a time, a
-deadline around the whole of it, no redirects (the key goes to the named host alone). Knows no facts and no store.
+Bearer key; ``since`` and ``server_time`` are the server's own clock, never ours; deleted rows come with ``deleted_at``
+in a sync that has a ``since`` and not at all in one that has none; a listing has no pages. Standard library only: one
+small JSON call at a time, a deadline around the whole of it, no redirects (the key goes to the named host alone). Knows
+no facts and no store.
 """
 
 from __future__ import annotations
@@ -12,12 +12,15 @@ import http.client
 import json
 import socket
 import ssl
+import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
+from memoria.ground import clock
 from memoria.ground.errors import (
     ExpectedError,
     MemoryServerDeniedError,
@@ -28,12 +31,17 @@ from memoria.ground.errors import (
 MAX_CONTENT: Final = 1_400  # characters; the server answers 422 above
 MAX_TAGS: Final = 500  # characters of ``tags`` and of ``expanded_keywords``
 MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024  # bytes of an answer
-_PASSING: Final = (408, 425, 429, 502, 503, 504)  # statuses that say nothing about the operation
+TIMEOUT_SECONDS: Final = 5.0  # for a whole call
+_PASSING: Final = (408, 425, 429)  # statuses that say nothing about the operation; so does every 5xx
+_UNKNOWN_ROUTE: Final = (404, 405, 501)  # statuses of a path or method that an older server does not have
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A memory as the server has it; ``tags`` and ``keywords`` are comma-separated, times ISO 8601 by its clock."""
+    """A row as the server has it; ``tags`` and ``keywords`` are comma-separated, times ISO 8601 by its clock.
+
+    ``owner``: the user it belongs to, ``""`` where the server does not say (a sync lists the caller's own rows only).
+    """
 
     id: int
     content: str
@@ -44,10 +52,12 @@ class Memory:
     sensitive: bool = False
     created: str = ""
     deleted: bool = False
+    updated: str = ""
+    owner: str = ""
 
     @classmethod
     def read(cls, given: Mapping[str, Any]) -> Memory:
-        """From one object of a sync or recall answer. MemoryServerError when it is none."""
+        """Read one object of an answer. MemoryServerError when it is no row."""
         try:
             return cls(
                 id=int(given["id"]),
@@ -59,6 +69,8 @@ class Memory:
                 sensitive=bool(given.get("is_sensitive")),
                 created=str(given.get("created_at") or ""),
                 deleted=bool(given.get("deleted_at")),
+                updated=str(given.get("updated_at") or ""),
+                owner=str(given.get("shared_by") or given.get("owner") or ""),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise MemoryServerError(f"the memory server sent something that is no memory: {error}") from error
@@ -79,10 +91,21 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A sync's answer: the memories, and the server's clock when it was asked (the next ``since``)."""
+    """A sync's answer: the rows and the server's clock.
+
+    ``whole`` is false when some rows could not be read. ``asked``: when, by this machine's clock, in seconds since the
+    epoch.
+    """
 
     memories: tuple[Memory, ...]
     server_time: str
+    whole: bool = True
+    asked: float = field(default_factory=time.time)
+
+    def moment(self, epoch: float) -> datetime | None:
+        """Return what the server's clock showed at a moment of this machine's clock, from how long ago it was."""
+        told = clock.parse(self.server_time)
+        return told - timedelta(seconds=self.asked - epoch) if told and epoch else None
 
 
 class Server:
@@ -92,7 +115,7 @@ class Server:
     MemoryServerDeniedError (401, 403) or MemoryServerError with the status that the operation got.
     """
 
-    def __init__(self, url: str, key: str, *, timeout: float = 15.0) -> None:
+    def __init__(self, url: str, key: str, *, timeout: float = TIMEOUT_SECONDS) -> None:
         """``timeout``: seconds for a whole call. ExpectedError when ``url`` is no http(s) address."""
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -103,18 +126,41 @@ class Server:
         self.key = key
         self.timeout = timeout
 
-    def check(self) -> None:
-        """Whether the key is good; raises when it is not."""
-        self._call("GET", "/api/auth-check")
+    @property
+    def address(self) -> str:
+        """The server's address without what says nothing about which server it is."""
+        port = self.port or (443 if self.secure else 80)
+        return f"{self.host}:{port}{self.prefix}"
+
+    def user(self) -> str:
+        """Return the user of the key, ``""`` when the server cannot say."""
+        try:
+            return str(self._call("GET", "/api/auth-check").get("user_id") or "")
+        except MemoryServerError as error:
+            if error.status not in _UNKNOWN_ROUTE:
+                raise
+            return ""
 
     def sync(self, since: str = "") -> Page:
-        """What changed since a ``server_time``, deletions included; without it everything that is not deleted."""
+        """Return what changed since a ``server_time``, deletions included; without it every row that is not deleted."""
         answer = self._call("GET", "/api/memories/sync" + (f"?since={quote(since)}" if since else ""))
-        memories = answer.get("memories")
-        if not isinstance(memories, list):
+        given = answer.get("memories")
+        if not isinstance(given, list):
             raise MemoryServerError("the memory server's sync holds no list of memories")
-        read = [Memory.read(given) for given in memories if isinstance(given, dict)]
-        return Page(tuple(read), str(answer.get("server_time") or ""))
+        read = [memory for memory in map(_row, given) if memory]
+        return Page(tuple(read), str(answer.get("server_time") or ""), len(read) == len(given))
+
+    def get(self, number: int) -> Memory | None:
+        """Return one live row, None when there is none.
+
+        A server that knows no such question answers 405: MemoryServerError with that status.
+        """
+        try:
+            return Memory.read(self._call("GET", f"/api/memories/{number}"))
+        except MemoryServerError as error:
+            if error.status != 404:
+                raise
+            return None
 
     def add(self, memory: Memory) -> int:
         """Store a memory; returns its number."""
@@ -155,7 +201,7 @@ class Server:
             raise MemoryServerDeniedError(
                 f"the memory server refuses the key ({status}); check MEMORY_API_KEY.", status
             )
-        if status in _PASSING:
+        if status in _PASSING or status >= 500:
             raise MemoryServerUnavailableError(f"the memory server answered {status}", status)
         if not 200 <= status < 300:
             raise MemoryServerError(
@@ -165,7 +211,10 @@ class Server:
 
     def _exchange(self, method: str, path: str, body: Mapping[str, Any] | None) -> tuple[int, bytes]:
         deadline = time.monotonic() + self.timeout
-        connection = self._connection()
+        connection = self._connection(deadline)
+        watch = threading.Timer(deadline - time.monotonic(), _cut, [connection.sock])
+        watch.daemon = True
+        watch.start()
         try:
             data = json.dumps(body).encode() if body is not None else None
             headers = {"Authorization": f"Bearer {self.key}", "Accept": "application/json"}
@@ -173,31 +222,67 @@ class Server:
                 headers["Content-Type"] = "application/json"
             connection.request(method, path, data, headers)
             response = connection.getresponse()
-            return response.status, _read(connection, response, deadline)
+            return response.status, _read(response, deadline)
         finally:
+            watch.cancel()
             connection.close()
 
-    def _connection(self) -> http.client.HTTPConnection:
-        if self.secure:
-            context = ssl.create_default_context()
-            return http.client.HTTPSConnection(self.host, self.port, timeout=self.timeout, context=context)
-        return http.client.HTTPConnection(self.host, self.port, timeout=self.timeout)
+    def _connection(self, deadline: float) -> http.client.HTTPConnection:
+        """Return an open connection; a host with several addresses gets one deadline for all of them."""
+        port = self.port or (443 if self.secure else 80)
+        sock = _dial(self.host, port, deadline)
+        sock.settimeout(max(0.01, deadline - time.monotonic()))
+        if not self.secure:
+            connection = http.client.HTTPConnection(self.host, port)
+            connection.sock = sock
+            return connection
+        context = ssl.create_default_context()
+        connection = http.client.HTTPSConnection(self.host, port, context=context)
+        connection.sock = context.wrap_socket(sock, server_hostname=self.host)
+        return connection
 
 
-def _read(connection: http.client.HTTPConnection, response: http.client.HTTPResponse, deadline: float) -> bytes:
-    """The whole body before the deadline; a body that ends early is an IncompleteRead."""
+def _row(given: object) -> Memory | None:
+    try:
+        return Memory.read(given) if isinstance(given, dict) else None
+    except MemoryServerError:
+        return None
+
+
+def _dial(host: str, port: int, deadline: float) -> socket.socket:
+    failure: OSError = TimeoutError("it has no address")
+    for family, kind, protocol, _, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+        sock = socket.socket(family, kind, protocol)
+        try:
+            sock.settimeout(max(0.01, deadline - time.monotonic()))
+            sock.connect(address)
+        except OSError as error:
+            sock.close()
+            failure = error
+        else:
+            return sock
+    raise failure
+
+
+def _cut(sock: socket.socket) -> None:
+    """End a call at its deadline, however slowly the other side goes on sending."""
+    try:
+        sock.shutdown(socket.SHUT_RDWR)
+    except OSError:  # it ended by itself
+        return
+
+
+def _read(response: http.client.HTTPResponse, deadline: float) -> bytes:
+    """Return the whole body; a body that ends early is an IncompleteRead."""
     chunks = []
     size = 0
     while chunk := response.read1(65_536):
         chunks.append(chunk)
         size += len(chunk)
-        left = deadline - time.monotonic()
-        if left <= 0:
-            raise socket.timeout("its answer took too long")  # noqa: UP041 (the name says what it is)
+        if time.monotonic() >= deadline:
+            raise TimeoutError("its answer took too long")
         if size > MAX_ANSWER_BYTES:
             raise http.client.HTTPException("its answer is too large")
-        if connection.sock is not None:
-            connection.sock.settimeout(left)
     if response.length:  # read1 reports a break in mid-body as an end
         raise http.client.IncompleteRead(b"".join(chunks), response.length)
     return b"".join(chunks)

@@ -31,6 +31,12 @@ class Item:
     attempts: int = 0
     reason: str = ""
 
+    @property
+    def moment(self) -> float:
+        """When the work was put here, in seconds since the epoch by this machine's clock."""
+        stamp = self.name.partition("-")[0]
+        return int(stamp) / 1e9 if stamp.isdigit() else 0.0
+
 
 class Outbox:
     """A folder of waiting work."""
@@ -57,10 +63,6 @@ class Outbox:
         """What failed too often, oldest first."""
         return self._read(self.aside)
 
-    def update(self, item: Item, body: Mapping[str, Any]) -> None:
-        """Write down how far the work has come."""
-        self._write(self.folder / item.name, Item(item.name, dict(body), item.attempts, item.reason))
-
     def done(self, item: Item) -> None:
         """The work is done: its file goes."""
         (self.folder / item.name).unlink(missing_ok=True)
@@ -74,6 +76,21 @@ class Outbox:
         self._write(self.aside / item.name, worse)
         self.done(item)
         log.warning("set aside after %d failures (%s): %s", worse.attempts, worse.reason, self.aside / item.name)
+
+    def refuse(self, item: Item, reason: str) -> None:
+        """Set the work aside at once: trying it again as it is cannot help. It takes the place of older such work."""
+        for older in self.set_aside():
+            if item.body.get("id") and older.body.get("id") == item.body.get("id"):
+                (self.aside / older.name).unlink(missing_ok=True)
+        self._write(self.aside / item.name, Item(item.name, item.body, item.attempts + 1, reason[:500]))
+        self.done(item)
+        log.warning("set aside (%s): %s", reason, self.aside / item.name)
+
+    def settle(self, ident: str) -> None:
+        """Take out what was set aside about one id: a later try of the same work was taken."""
+        for item in self.set_aside():
+            if item.body.get("id") == ident:
+                (self.aside / item.name).unlink(missing_ok=True)
 
     def retry(self) -> int:
         """Put everything that was set aside back; returns how much."""

@@ -13,10 +13,10 @@ import math
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import date, datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from memoria.base.paths import Paths
 from memoria.facts.fact import GLOBAL, Fact
@@ -44,6 +44,16 @@ MIGRATIONS: Final = (
     CREATE TABLE links (id TEXT PRIMARY KEY, server INTEGER NOT NULL UNIQUE, digest TEXT NOT NULL) WITHOUT ROWID;
     CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
     """,
+    """
+    DROP TABLE links;
+    CREATE TABLE links (
+        home TEXT NOT NULL, number INTEGER NOT NULL, id TEXT NOT NULL, named TEXT NOT NULL, digest TEXT NOT NULL,
+        created TEXT NOT NULL, updated TEXT NOT NULL, adopted INTEGER NOT NULL, pushed INTEGER NOT NULL,
+        PRIMARY KEY (home, number)
+    ) WITHOUT ROWID;
+    CREATE INDEX links_of ON links (home, id);
+    CREATE TABLE gone (id TEXT PRIMARY KEY) WITHOUT ROWID;
+    """,
 )
 _CANDIDATES = 40  # rows looked at for likeness, the best by shared words first
 _CHAIN = 50  # successors followed before a ring is assumed
@@ -51,11 +61,23 @@ _CHAIN = 50  # successors followed before a ring is assumed
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """The number a server gave a fact, and a digest of the content that both sides had then."""
+    """What is known of one row of a memory server, and the fact it stands for.
 
+    ``home``: server and user. ``number``: the row's address there; it proves nothing. ``named``: the fact id that the
+    row carries, ``""`` when another program wrote it. ``digest``: of what both sides held when last compared.
+    ``created`` and ``updated``: the row's times by the server's clock, ``""`` until they were seen. ``adopted``: the
+    fact came from this row. ``pushed``: we wrote the row after ``updated``.
+    """
+
+    home: str
+    number: int
     id: str
-    server: int
+    named: str
     digest: str
+    created: str = ""
+    updated: str = ""
+    adopted: bool = False
+    pushed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,19 +303,35 @@ class Store:
 
     # -- what a server knows
 
-    def links(self) -> dict[str, Link]:
-        """The facts that a server has, by id."""
-        return {row[0]: Link(*row) for row in self.db.execute("SELECT id, server, digest FROM links")}
+    def links(self, home: str) -> list[Link]:
+        """Return what is known of the rows of one server and user."""
+        rows = self.db.execute("SELECT * FROM links WHERE home = ? ORDER BY number", (home,))
+        return [_link(row) for row in rows]
+
+    def other_links(self, home: str) -> list[Link]:
+        """Return what is known of rows of other servers and users."""
+        rows = self.db.execute("SELECT * FROM links WHERE home <> ?", (home,))
+        return [_link(row) for row in rows]
 
     def link(self, link: Link) -> None:
-        """Remember a fact's number on the server; another fact's claim to it falls."""
-        with self._transaction():
-            self.db.execute("DELETE FROM links WHERE server = ? OR id = ?", (link.server, link.id))
-            self.db.execute("INSERT INTO links VALUES (?, ?, ?)", (link.id, link.server, link.digest))
+        """Remember a row; what was known of another row under its number falls."""
+        self.db.execute("INSERT OR REPLACE INTO links VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", astuple(link))
 
-    def unlink(self, ident: str) -> None:
-        """The server does not have the fact any more."""
-        self.db.execute("DELETE FROM links WHERE id = ?", (ident,))
+    def unlink(self, link: Link) -> None:
+        """Forget a row."""
+        self.db.execute("DELETE FROM links WHERE home = ? AND number = ?", (link.home, link.number))
+
+    def gone(self) -> set[str]:
+        """Return the ids of deleted facts, which no row of a server may bring back."""
+        return {ident for (ident,) in self.db.execute("SELECT id FROM gone")}
+
+    def bury(self, ident: str) -> None:
+        """Remember that a fact was deleted."""
+        self.db.execute("INSERT OR IGNORE INTO gone VALUES (?)", (ident,))
+
+    def unbury(self, ident: str) -> None:
+        """A person put the fact's line back."""
+        self.db.execute("DELETE FROM gone WHERE id = ?", (ident,))
 
     def meta(self) -> Mapping[str, str]:
         """Small values by key, e.g. when a server was last asked."""
@@ -334,6 +372,11 @@ def leading(store: Store, project: str) -> list[Fact]:
         return []
     ranked = sorted(facts, key=lambda fact: (-standing(fact, project, newest), fact.id))
     return sorted(ranked, key=lambda fact: fact.project != GLOBAL) if project == GLOBAL else ranked
+
+
+def _link(row: tuple[Any, ...]) -> Link:
+    home, number, ident, mark, digest, created, updated, adopted, pushed = row
+    return Link(home, number, ident, mark, digest, created, updated, bool(adopted), bool(pushed))
 
 
 def _event(body: str) -> Fact:

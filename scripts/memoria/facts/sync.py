@@ -1,37 +1,39 @@
 """Sync: the facts of this machine and of a memory server, kept the same.
 
-Pull and push are independent: each runs when the other fails. What is to be pushed waits in an outbox of files. Order
-and age are the server's clock alone. A fact carries its id, kind, project and the rest of its particulars in the
-memory's tags, so that another machine reads the very same fact. Deletions travel as tombstones (a sync with ``since``
-tells of them); a fact that the server merely lacks is pushed again, never dropped here. Knows no prompt and no model.
+A run asks who the key belongs to, takes in what the server lists, and brings what waits. Nothing is written to a server
+that could not say what it has. What is to be brought waits in an outbox of files. Order and age are the server's clock
+alone; absence counts only when the server was asked about the very row. Knows no prompt and no model.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from memoria.facts.fact import GLOBAL, KINDS, Fact, Stamp, new_id, plain, words
+from memoria.facts.fact import Fact
 from memoria.facts.keeper import Keeper
-from memoria.facts.memory_server import MAX_TAGS, Memory, Page, Server
-from memoria.facts.outbox import Item
+from memoria.facts.memory_server import Page, Server
+from memoria.facts.pull import Pull, Waiting
+from memoria.facts.push import Push, Rows
+from memoria.facts.server_links import ServerLinks
 from memoria.facts.store import Link
-from memoria.ground import clock, locks
+from memoria.facts.wire import digest, words_digest
+from memoria.ground import backoff, clock, locks
 from memoria.ground.errors import MemoryServerDeniedError, MemoryServerError, MemoryServerUnavailableError
 
 log = logging.getLogger(__name__)
 
 EVERYTHING: Final = "1970-01-01T00:00:00+00:00"  # the ``since`` that also brings every tombstone
-FULL_EVERY_S: Final = 600.0
-_CATEGORIES: Final = {"preference": "preferences", "correction": "preferences", "decision": "decisions"}
-_KINDS: Final = {"preferences": "preference", "decisions": "decision"}
-_TOLD: Final = ("id", "kind", "origin", "project", "time", "supersedes", "ended", "successor", "seen", "last", "also")
+FULL_EVERY_SECONDS: Final = 600.0
+MAX_PUSH_SECONDS: Final = 120.0  # of a run that nobody waits for
+MAX_BACKOFF_SECONDS: Final = 3600.0
+OVERLAP: Final = timedelta(minutes=5)  # listed again: a row's time is when its transaction began
+MAX_ASKED: Final = 20  # missing rows that are asked about, one by one, before a listing is believed
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,337 +46,145 @@ class Synced:
     problems: tuple[str, ...] = field(default=())
 
 
-# -- a fact on the wire
-
-
-def to_memory(fact: Fact, number: int = 0) -> Memory:
-    """The fact as a server keeps it. The quote and the session stay on this machine."""
-    stored = fact.to_dict()
-    told = {name: stored[name] for name in _TOLD if name in stored}
-    tags = ["memoria"]
-    for name, value in told.items():
-        tags += [f"{name}:{part}" for part in (value if isinstance(value, list) else [value])]
-    return Memory(
-        id=number,
-        content=fact.content,
-        category=_CATEGORIES.get(fact.kind, "facts"),
-        tags=_fitting([*tags, *fact.tags]),
-        keywords=_fitting(list(fact.keywords)),
-        importance=fact.importance,
-    )
-
-
-def to_fact(memory: Memory) -> Fact | None:
-    """The fact that a memory stands for, also when another program made it; None when it holds no words."""
-    content = plain(memory.content)
-    if not content:
-        return None
-    told, free = _told(memory.tags)
-    told.setdefault("kind", _KINDS.get(memory.category, "fact"))
-    told.setdefault("project", GLOBAL)
-    told.setdefault("time", memory.created or clock.now().isoformat())
-    if "id" not in told:
-        moment = clock.parse(told["time"]) or clock.now()
-        told["id"] = new_id(str(told["kind"]), content, Stamp(GLOBAL, f"server-{memory.id}", moment))
-    try:
-        fact = Fact.from_dict({**told, "content": content, "importance": memory.importance})
-    except ValueError:
-        return None
-    return replace(fact, tags=words(free, 8), keywords=words(memory.keywords, 20)) if fact.kind in KINDS else None
-
-
-def _told(tags: str) -> tuple[dict[str, Any], str]:
-    """The particulars among the tags, and the other tags."""
-    parts = [part.strip() for part in tags.split(",") if part.strip()]
-    if "memoria" not in parts:
-        return {}, tags
-    told: dict[str, Any] = {}
-    free = []
-    for part in parts:
-        name, colon, value = part.partition(":")
-        if colon and name in _TOLD:
-            if name == "also":
-                told.setdefault("also", []).append(value)
-            else:
-                told[name] = int(value) if name == "seen" and value.isdigit() else value
-        elif part != "memoria":
-            free.append(part)
-    return told, ",".join(free)
-
-
-def _fitting(parts: list[str]) -> str:
-    """As many whole parts as a server takes, the first first."""
-    text = ""
-    for part in parts:
-        longer = f"{text},{part}" if text else part
-        if len(longer) > MAX_TAGS:
-            break
-        text = longer
-    return text
-
-
-def digest(fact: Fact) -> str:
-    """A short text that differs when what a server keeps of a fact differs.
-
-    Its id is left aside: two machines that learned the same words may call them by different ones.
-    """
-    changes = to_memory(replace(fact, id="")).changes()
-    return hashlib.sha256(json.dumps(changes, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def _same_words(one: Fact, other: Fact) -> bool:
-    return one.content.casefold().strip(" .") == other.content.casefold().strip(" .")
-
-
-# -- the run
-
-
 class Sync:
     """Keeps one home and one server the same."""
 
     def __init__(self, keeper: Keeper, server: Server, lock: Path, *, now: Callable[[], datetime] = clock.now) -> None:
-        """``lock``: one run at a time. ``now``: this machine's clock, used for nothing but "ten minutes ago"."""
+        """``lock``: one run at a time. ``now``: this machine's clock, to tell how long ago something was."""
         self.keeper = keeper
         self.store = keeper.store
-        self.outbox = keeper.to_server
         self.server = server
         self.lock = lock
         self.now = now
-        self.forgotten = 0
+
+    def waits(self) -> bool:
+        """Return whether the server failed so lately that nobody should ask it again on their own account."""
+        until = clock.parse(self.store.meta().get("server_wait"))
+        return until is not None and backoff.is_on(until.timestamp(), self.now().timestamp())
 
     def run(self, *, full: bool = False) -> Synced:
-        """Pull, then push; a whole comparison first when ``full`` or ten minutes old. Raises nothing of the network."""
+        """Take in, then bring; a whole comparison when ``full`` or ten minutes old. Raises nothing of the network."""
         with locks.held(self.lock) as mine:
             if not mine:
                 return Synced(problems=("another sync is running",))
-            if self._still_denied():
-                return Synced(problems=("the memory server refuses the key; facts stay on this machine",))
-            return self._run(full or self._full_is_due())
-
-    def _run(self, full: bool) -> Synced:
-        self.forgotten = pulled = pushed = 0
-        problems: list[str] = []
-        fresh = False
-        try:
-            pulled = self._pull(full)
-            fresh = True
-        except MemoryServerError as error:
-            self._failed("pull", error, problems)
-        try:
-            pushed = self._push(fresh)
-        except MemoryServerError as error:
-            self._failed("push", error, problems)
-        if not problems and self.keeper.denied:
-            self.store.set_meta("denied", "")
-            log.info("the memory server takes the key again")
-        return Synced(pushed, pulled, self.forgotten, tuple(problems))
-
-    def _still_denied(self) -> bool:
-        if not self.keeper.denied:
-            return False
-        try:
-            self.server.check()
-        except MemoryServerDeniedError:
-            return True
-        except MemoryServerError:
-            return False
-        return False
-
-    def _failed(self, what: str, error: MemoryServerError, problems: list[str]) -> None:
-        problems.append(f"{what}: {error}")
-        if isinstance(error, MemoryServerDeniedError):
-            if not self.keeper.denied:
-                self.store.set_meta("denied", "1")
-                log.warning("%s Facts stay on this machine until it does.", error)
-        else:
-            log.info("memory server, %s: %s", what, error)
-
-    def _full_is_due(self) -> bool:
-        last = clock.parse(self.store.meta().get("full"))
-        return last is None or abs((self.now() - last).total_seconds()) >= FULL_EVERY_S
-
-    # -- pull
-
-    def _pull(self, full: bool) -> int:
-        whole = self.server.sync() if full else None
-        page = self.server.sync(self.store.meta().get("since") or EVERYTHING)
-        taken = sum([self._apply(memory) for memory in (*page.memories, *(whole.memories if whole else ()))])
-        if page.server_time:
-            self.store.set_meta("since", page.server_time)
-        if whole:
-            self._reconcile(whole, page)
-            self.store.set_meta("full", self.now().isoformat())
-        return taken
-
-    def _apply(self, memory: Memory) -> bool:
-        """Take one memory in; whether anything changed here."""
-        ident = self._linked(memory.id)
-        if memory.deleted:
-            return self._bury(memory, ident)
-        theirs = to_fact(memory)
-        if theirs is None or memory.sensitive or self._waits("delete", memory.id):
-            return False
-        if self._waits("delete", theirs.id):  # deleted here while its number was not known: now it is
-            self._link(theirs.id, memory.id, theirs)
-            return False
-        mine = self.store.get(ident) if ident else self.store.get(theirs.id)
-        if mine is None:
-            return self._adopt(memory, theirs)
-        return self._settle(mine, theirs, memory)
-
-    def _bury(self, memory: Memory, ident: str) -> bool:
-        """A tombstone: the fact that has this number, or, when numbers were lost, the one that it names."""
-        named = str(_told(memory.tags)[0].get("id", ""))
-        found = ident or (named if named and named not in self.store.links() else "")
-        if not found:
-            return False
-        self.store.unlink(found)
-        if self.store.get(found) is None:
-            return False
-        self.outbox.forget(found)
-        self.keeper.forget(found)
-        self.forgotten += 1
-        return True
-
-    def _adopt(self, memory: Memory, theirs: Fact) -> bool:
-        """A fact unknown here: the same words as one of ours make it ours, else it is added."""
-        twin = next((mine for mine in self._alike(theirs) if _same_words(mine, theirs)), None)
-        if twin is None:
-            self.keeper.adopt(theirs, theirs.project.rsplit("-", 1)[0] if theirs.project != GLOBAL else "everywhere")
-            self._link(theirs.id, memory.id, theirs)
-            return True
-        return self._settle(twin, theirs, memory)
-
-    def _alike(self, theirs: Fact) -> list[Fact]:
-        return [mine for mine in self.store.facts() if mine.project == theirs.project and mine.kind == theirs.kind]
-
-    def _settle(self, mine: Fact, theirs: Fact, memory: Memory) -> bool:
-        """A fact known here: the server's version counts, unless a change of ours is still on its way."""
-        self._choose(mine, theirs, memory.id)
-        merged = replace(
-            mine
-            if self._waits("put", mine.id)
-            else replace(theirs, id=mine.id, session=mine.session, quote=mine.quote),
-            ended=mine.ended or theirs.ended,
-            successor=mine.successor or theirs.successor,
-            seen=max(mine.seen, theirs.seen),
-            also=tuple(dict.fromkeys((*theirs.also, *mine.also))) if theirs.project != GLOBAL else (),
-        )
-        if digest(merged) == digest(mine):
-            return False
-        self.keeper.write(merged, tell=False)
-        return True
-
-    def _choose(self, mine: Fact, theirs: Fact, number: int) -> None:
-        """Of two memories that are one fact of ours the older stays; both machines choose alike."""
-        link = self.store.links().get(mine.id)
-        if link is None or link.server >= number:
-            self._link(mine.id, number, theirs)
-        if link is None or link.server == number:
-            return
-        extra = max(link.server, number)
-        if not self._waits("delete", extra):
-            self.outbox.put({"op": "delete", "id": "", "server": extra})
-
-    def _reconcile(self, whole: Page, page: Page) -> None:
-        """Push what the server lacks: never pushed, or lost there (a deletion would have come as a tombstone)."""
-        there = {memory.id for memory in (*whole.memories, *page.memories) if not memory.deleted}
-        links = self.store.links()
-        busy = {item.body.get("id") for item in (*self.outbox.waiting(), *self.outbox.set_aside())}
-        for fact in self.store.facts(live=False):
-            link = links.get(fact.id)
-            if link and link.server not in there:
-                self.store.unlink(fact.id)
-                link = None
-            if fact.id not in busy and (link is None or link.digest != digest(fact)):
-                self.outbox.put({"op": "put", "id": fact.id, "server": link.server if link else 0})
-
-    # -- push
-
-    def _push(self, fresh: bool) -> int:
-        """Do what waits, in order. ``fresh``: whether the pull before it told what the server has."""
-        count = 0
-        for item in self.outbox.waiting():
-            if not fresh and self._needs_a_look(item):
-                continue
+            run = _Run(self)
             try:
-                count += self._do(item)
-            except (MemoryServerUnavailableError, MemoryServerDeniedError):
-                raise
+                run.do(full)
             except MemoryServerError as error:
-                self.outbox.failed(item, str(error))
-                continue
-            self.outbox.done(item)
-        return count
+                run.problem = error
+            self._remember(run)
+            problems = (str(run.problem),) if run.problem else ()
+            return Synced(run.pushed, run.taken, run.forgotten, problems)
 
-    def _needs_a_look(self, item: Item) -> bool:
-        """Whether only a pull can tell what is to be done.
+    def full_is_due(self, home: str) -> bool:
+        """Return whether the last whole comparison is old, or was with another server or user."""
+        meta = self.store.meta()
+        last = clock.parse(meta.get("full"))
+        return (
+            last is None or meta.get("home") != home or abs((self.now() - last).total_seconds()) >= FULL_EVERY_SECONDS
+        )
 
-        What may have arrived would stand there twice; what is to be deleted and has no number may have one.
-        """
-        if item.body.get("op") == "delete":
-            return not item.body.get("server") and item.body.get("id") not in self.store.links()
-        return bool(item.body.get("tried"))
+    def _remember(self, run: _Run) -> None:
+        """Keep what ``status`` shows, and how long to wait after a failure."""
+        error = run.problem
+        denied = isinstance(error, MemoryServerDeniedError)
+        if denied and not self.keeper.denied:
+            log.warning("%s Facts stay on this machine until it does.", error)
+        elif error:
+            log.info("memory server: %s", error)
+        elif self.keeper.denied:
+            log.info("the memory server takes the key again")
+        self.store.set_meta("denied", "1" if denied else "")
+        self.store.set_meta("server_problem", str(error or ""))
+        failures = 0
+        if isinstance(error, MemoryServerUnavailableError) and not run.pushed:
+            failures = int(self.store.meta().get("server_failures") or 0) + 1
+        self.store.set_meta("server_failures", str(failures))
+        wait = backoff.delay(failures, random.random(), most_s=MAX_BACKOFF_SECONDS) if failures else 0  # noqa: S311
+        self.store.set_meta("server_wait", (self.now() + timedelta(seconds=wait)).isoformat() if wait else "")
 
-    def _do(self, item: Item) -> bool:
-        ident, number = str(item.body.get("id", "")), int(item.body.get("server") or 0)
-        link = self.store.links().get(ident)
-        if item.body.get("op") == "delete":
-            number = number or (link.server if link else 0)
-            if number:
-                self.server.delete(number)
-                self.store.unlink(ident)
-            return bool(number)
-        fact = self.store.get(ident)
-        if fact is None:
-            return False
-        return self._change(fact, link) if link else self._add(fact, item)
 
-    def _add(self, fact: Fact, item: Item) -> bool:
-        self.outbox.update(item, {**item.body, "tried": True})
-        memory = to_memory(fact)
-        number = self.server.add(memory)
-        self._link(fact.id, number, fact)
-        return True
+class _Run:
+    """One exchange with one server and user."""
 
-    def _change(self, fact: Fact, link: Link) -> bool:
-        if digest(fact) == link.digest:
-            return False
-        memory = to_memory(fact, link.server)
+    def __init__(self, sync: Sync) -> None:
+        self.sync = sync
+        self.store = sync.store
+        self.taken = self.pushed = self.forgotten = 0
+        self.problem: MemoryServerError | None = None
+
+    def do(self, full: bool) -> None:
+        """Take in and bring. MemoryServerError when the server cannot or may not be used."""
+        sync = self.sync
+        user = sync.server.user()
+        home = f"{sync.server.address} {user}"
+        whole = full or sync.full_is_due(home)
+        page = sync.server.sync(EVERYTHING if whole else self.store.meta().get("since") or EVERYTHING)
+        links = ServerLinks(self.store, home)
+        waiting = Waiting(sync.keeper.to_server)
+        rows = Rows(sync.server, user, page)
+        self._take(Pull(sync.keeper, links, waiting, page))
+        self.store.set_meta("home", home)
+        self.store.set_meta("since", _cursor(page) or ("" if whole else self.store.meta().get("since", "")))
+        if whole:
+            self._reconcile(page, links, waiting, rows)
+            self.store.set_meta("full", sync.now().isoformat())
+        push = Push(sync.keeper, links, rows, float("inf") if full else MAX_PUSH_SECONDS)
         try:
-            self.server.change(memory)
-        except MemoryServerError as error:
-            if error.status != 404:
-                raise
-            self.store.unlink(fact.id)  # deleted elsewhere: the next pull brings the tombstone, or it is added again
+            push.run()
+        finally:
+            self.pushed = push.pushed
+        self.problem = push.problem
+
+    def _take(self, pull: Pull) -> None:
+        try:
+            pull.take()
+        finally:
+            self.taken, self.forgotten = pull.taken, pull.forgotten
+
+    def _reconcile(self, page: Page, links: ServerLinks, waiting: Waiting, rows: Rows) -> None:
+        """Send what the server lacks: never sent, or lost there (a deletion would have come as a tombstone)."""
+        listed = {memory.id for memory in page.memories}
+        missing = [link for number, link in links.by_number.items() if number not in listed]
+        if missing and page.whole and self._are_absent(missing, rows):
+            for link in missing:
+                links.drop(link)
+        for fact in self.store.facts(live=False):
+            if fact.id not in waiting.putting and not is_current(fact, links):
+                waiting.put(fact.id)
+
+    def _are_absent(self, missing: list[Link], rows: Rows) -> bool:
+        """Ask about rows that a listing does not show; one that is there proves that the listing is not whole."""
+        asked = missing[:: -(-len(missing) // MAX_ASKED)]
+        if any(rows.proves(link) for link in asked):
+            log.warning("the memory server's listing is not whole: it lacks rows that are there")
             return False
-        self._link(fact.id, link.server, fact)
         return True
 
-    # -- links
 
-    def _link(self, ident: str, number: int, fact: Fact) -> None:
-        """Remember a fact's number and what of it the server has (by our reading: what another program wrote stays)."""
-        self.store.link(Link(ident, number, digest(fact)))
+def _cursor(page: Page) -> str:
+    """Return the next ``since``: the latest row's own time; ``server_time`` may be read from another clock."""
+    times = [moment for moment in (clock.parse(memory.updated) for memory in page.memories) if moment]
+    if not times:
+        return ""
+    told = clock.parse(page.server_time)
+    return (min(max(times), told or max(times)) - OVERLAP).isoformat()
 
-    def _linked(self, number: int) -> str:
-        return next((link.id for link in self.store.links().values() if link.server == number), "")
 
-    def _waits(self, operation: str, of: str | int) -> bool:
-        """Whether an operation on a fact (its id) or a memory (its number) is still to be pushed."""
-        return any(of in (body.get("id"), body.get("server")) for body in self._bodies(operation))
-
-    def _bodies(self, operation: str) -> Iterator[dict[str, Any]]:
-        for item in self.outbox.waiting():
-            if item.body.get("op") == operation:
-                yield item.body
+def is_current(fact: Fact, links: ServerLinks) -> bool:
+    """Return whether a row there holds the fact as it is here."""
+    own = links.own(fact.id)
+    if own:
+        return own[0].digest == digest(fact)
+    foreign = links.foreign(fact.id)
+    return bool(foreign) and any(link.digest == words_digest(fact.content) for link in foreign)
 
 
 def state_of(keeper: Keeper) -> dict[str, int]:
-    """How many facts the server has as they are, how many changes wait, how many were set aside."""
-    links = keeper.store.links()
+    """Return how many facts the server has as they are, how many changes wait, how many were set aside."""
+    links = ServerLinks(keeper.store, keeper.store.meta().get("home", ""))
     facts = keeper.store.facts(live=False)
-    synced = sum(fact.id in links and links[fact.id].digest == digest(fact) for fact in facts)
+    synced = sum(is_current(fact, links) for fact in facts)
     return {
         "synced": synced,
         "local": len(facts) - synced,

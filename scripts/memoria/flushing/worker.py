@@ -229,7 +229,19 @@ def work(home: Home, *, insist: bool = False) -> int:
         failpoints.reached("flush.unlocked")
         # A hook that came while the lock was held relied on this second look.
         if all(job.name in report.seen for job in Spool(home.paths.spool).jobs()):
+            _exchange(home)
             return entries
+
+
+def _exchange(home: Home) -> None:
+    """Exchange facts with the memory server once the lock is free: however it hangs, no job waits for it."""
+    if not home.settings.memory_api_url:
+        return
+    with Keeper.at(home) as keeper:
+        if housekeeping.exchange_facts(home, keeper):
+            from memoria.briefing import refresh  # noqa: PLC0415 (with the search index 0.1 s, for what is new)
+
+            refresh.renew(home, keeper)
 
 
 def _run_locked(home: Home, *, insist: bool) -> Report:
@@ -252,7 +264,6 @@ def _bring_up_to_date(worker: Worker, report: Report) -> None:
     home, keeper = worker.home, worker.keeper
     housekeeping.bring_in(keeper)
     housekeeping.compare_with_client(home, keeper)
-    housekeeping.exchange_facts(home, keeper)
     store = keeper.store
     if report.entries or store.revision or store.meta().get("unshown") or worker.ledger.get(housekeeping.PAGES_DUE):
         from memoria.briefing import refresh  # noqa: PLC0415 (with the search index 0.1 s, for what is new)
