@@ -93,7 +93,7 @@ class Ledger:
         """Open or make ``path``; a file that cannot be read as a ledger is set aside."""
         self.path = path
         with _translated():
-            self.db = database.or_anew(path, lambda: _open(path))
+            self.db = database.open_or_replace(path, lambda: _open(path))
 
     @classmethod
     def of(cls, paths: Paths) -> Ledger:
