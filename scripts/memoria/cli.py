@@ -1,6 +1,6 @@
-"""The door: ``memoria <verb>``. Parses, opens the home, runs the verb, turns errors into one line.
+"""Command line: ``memoria <verb>``. Parse the arguments, open the home, run the verb, report an error in one line.
 
-Exit status: 0 done, 1 an expected error (one line says what to do), 2 wrong usage, 3 a bug (the traceback is in
+Exit status: 0 success, 1 an expected error (one line says what to do), 2 wrong usage, 3 a bug (the traceback is in
 ``log/memoria.log``), 130 interrupted.
 """
 
@@ -19,43 +19,43 @@ from memoria.ground.errors import ExpectedError, HomeRefusedError
 from memoria.ground.home import Home
 
 # Verb -> one line of help. Its module, ``memoria.commands.<verb>``, has ``arguments(parser)`` and
-# ``command(args, home)``; with ``refused(args, error)`` it also answers when the home cannot be opened.
+# ``command(args, home)``; one with ``refused(args, error)`` also runs when the home cannot be opened.
 VERBS = {
-    "status": "is it working? what waits, what failed, what it cost",
-    "verify": "the receipt: every turn in Claude Code's transcripts, and what became of it",
-    "ingest": "bring in the history that Claude Code has from before, or any transcripts",
-    "doctor": "does everything that memoria stands on work here? each finding with its remedy",
-    "demo": "run the main job on a bundled transcript, without account or network",
-    "install": "put the hooks into Claude Code's settings (for a clone)",
-    "uninstall": "take exactly our hooks out again",
-    "move": "take daily logs, wiki and state to another folder, such as out of a clone",
-    "flush": "summarise now what waits in the spool",
+    "status": "show whether memoria works: what waits, what failed, what it cost",
+    "verify": "account for every turn in Claude Code's transcripts: what became of it",
+    "ingest": "import the history that Claude Code already has, or any transcripts",
+    "doctor": "check everything that memoria depends on; each finding comes with its remedy",
+    "demo": "run the main job on a bundled transcript, without an account or network",
+    "install": "add the hooks to Claude Code's settings (for a clone)",
+    "uninstall": "remove memoria's hooks, and nothing else, from Claude Code's settings",
+    "move": "move daily logs, wiki and state to another folder, such as out of a clone",
+    "flush": "summarise what waits in the spool now",
     "compile": "turn new daily entries into articles now",
-    "observe": "note where each session stands and what is due to be judged (hooks have it done after every answer)",
+    "observe": "note where each session stands and start judging the turns that are due (run after every answer)",
     "diff": "show what the last compile changed in the wiki",
-    "undo": "bring the wiki back to what it was before the last compile",
-    "working": "what a session holds in mind: task, notes, keys, checkpoints",
+    "undo": "restore the wiki to what it was before the last compile",
+    "working": "show what a session holds in mind: task, notes, keys, checkpoints",
     "mcp": "serve the memory to an MCP client over stdin and stdout",
-    "show": "print the conversation behind an entry, as the archive kept it",
-    "learned": "list, edit, delete and promote what was learned from your turns",
+    "show": "print the conversation behind an entry, from the archive",
+    "learned": "list, edit, delete and promote the facts learned from your turns",
     "search": "find articles, entries, facts and turns",
     "query": "answer a question from the wiki and the daily logs, with checked links",
-    "lint": "what is wrong with the wiki; --fix mends what is safe to mend",
-    "why": "from an article or claim back to the words it came from",
-    "forget": "take a text, entry, session, project or article out of everything",
+    "lint": "report what is wrong with the wiki; --fix repairs what is safe to repair",
+    "why": "trace an article or claim back to the words it came from",
+    "forget": "remove a text, entry, session, project or article everywhere",
 }
 
 log = logging.getLogger(__name__)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one verb; returns the exit status."""
+    """Run one verb and return its exit status."""
     words = list(sys.argv[1:] if argv is None else argv)
     parser = argparse.ArgumentParser(prog="memoria", description="A memory for Claude Code that compiles itself.")
     parser.add_argument("--version", action="version", version=f"memoria {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
     chosen = VERBS.keys() & words[:1]
-    for verb in chosen or VERBS:  # the other verbs are only for the help
+    for verb in chosen or VERBS:  # the help needs all verbs
         line = VERBS[verb]
         sub = verbs.add_parser(verb, help=line, description=line[0].upper() + line[1:] + ".")
         if verb in chosen:  # only the verb that runs is imported
@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def run(name: str, args: argparse.Namespace) -> int:
-    """Run a verb's command; errors become one line and a status."""
+    """Run a verb's command and return its exit status; report an error in one line."""
     verb = _module(name)
     try:
         home = Home.open()
@@ -76,30 +76,30 @@ def run(name: str, args: argparse.Namespace) -> int:
         sys.stdout.flush()
     except ExpectedError as error:
         if isinstance(error, HomeRefusedError) and hasattr(verb, "refused"):
-            status = verb.refused(args, error)  # a verb about what is wrong says that too
+            status = verb.refused(args, error)  # status and doctor report this as well
         else:
             log.warning("%s", error)
             print(f"memoria: {error}", file=sys.stderr)
             status = 1
     except KeyboardInterrupt:
-        print("memoria: interrupted; what is done is kept", file=sys.stderr)
+        print("memoria: interrupted; finished work is kept", file=sys.stderr)
         return 130
-    except BrokenPipeError:  # the reader (head, less) has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left must go somewhere at exit
+    except BrokenPipeError:  # the reader (head, less) has closed the pipe
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at exit
         return 0
     except OSError as error:
-        log.exception("the system refused")
+        log.exception("the operating system refused an operation")
         print(f"memoria: {error.strerror or error}: {error.filename or ''}".rstrip(": "), file=sys.stderr)
         return 1
     except Exception as error:
         from memoria.ground import database  # noqa: PLC0415 (only a verb that failed needs it)
 
         if database.is_refused(error):
-            log.exception("a database was refused")
-            print(f"memoria: a database cannot be used now ({error}). Nothing is lost: see to disk and rights, and run "
-                  "it again.", file=sys.stderr)  # fmt: skip
+            log.exception("a database cannot be used")
+            print(f"memoria: a database cannot be used now ({error}). Nothing is lost: check free space and "
+                  "permissions, then run the command again.", file=sys.stderr)  # fmt: skip
             return 1
-        log.exception("a bug")
+        log.exception("unexpected error")
         print(f"memoria: a bug: {type(error).__name__}: {error}. The traceback is in the log; please report it.",
               file=sys.stderr)  # fmt: skip
         return 3
@@ -111,12 +111,12 @@ def _module(verb: str) -> ModuleType:
 
 
 def script(verb: str) -> int:
-    """What ``scripts/<verb>.py`` runs."""
+    """Run a verb for ``scripts/<verb>.py`` and return its exit status."""
     return main([verb, *sys.argv[1:]])
 
 
 class _Log(logging.Handler):
-    """The log file, opened with the first record: most runs write none."""
+    """A handler that opens the log file with the first record: most runs write none."""
 
     def __init__(self, home: Home) -> None:
         super().__init__()
@@ -124,22 +124,22 @@ class _Log(logging.Handler):
         self.file: logging.Handler | None = None
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write one record."""
+        """Write one record, opening the file if needed."""
         if self.file is None:
-            from memoria.ground import log_file  # noqa: PLC0415 (10 ms that only a record is worth)
+            from memoria.ground import log_file  # noqa: PLC0415 (takes 10 ms, and most runs log nothing)
 
             self.file = log_file.opened(self.home.paths.memoria_log, self.home.settings.log_bytes)
         self.file.handle(record)
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file if it was opened."""
         if self.file is not None:
             self.file.close()
         super().close()
 
 
 def _log_to(home: Home) -> None:
-    logging.raiseExceptions = False  # else each line that a full disk refuses is a traceback on stderr
+    logging.raiseExceptions = False  # a full disk must not print a traceback for each record
     root = logging.getLogger("memoria")
     for old in root.handlers:
         old.close()

@@ -1,4 +1,4 @@
-"""What the user excludes is left alone, and nothing else is."""
+"""What the user excludes is ignored, and nothing else is."""
 
 from __future__ import annotations
 

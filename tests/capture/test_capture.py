@@ -116,7 +116,7 @@ def test_a_folder_or_a_fifo_in_the_transcripts_place_neither_hangs_nor_loses_wha
     client.transcript.mkdir() if kind == "folder" else os.mkfifo(client.transcript)
     client.fire("SessionEnd")
     assert [job.event for job in client.jobs()] == ["Stop", "SessionEnd"]
-    assert "no regular file" in client.log()
+    assert "not a regular file" in client.log()
 
 
 def test_more_than_eight_mebibytes_are_copied_from_the_end_and_the_rest_is_named(client: Client) -> None:

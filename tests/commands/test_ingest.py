@@ -162,7 +162,7 @@ def test_a_killed_run_is_taken_up_without_repeating(
     run.send_signal(signal.SIGINT)
     _, told = run.communicate(timeout=60)
     assert run.returncode == 130
-    assert "what is done is kept" in told
+    assert "finished work is kept" in told
     gate.touch()
     status, said = ingest("--yes")
     assert status == 0, said

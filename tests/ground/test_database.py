@@ -55,7 +55,7 @@ def test_a_database_of_a_newer_memoria_is_refused_and_left_as_it_is(path: Path) 
     opened(path, ONE, TWO).close()
     before = path.read_bytes()
     with pytest.raises(DatabaseTooNewError, match="update memoria"):
-        database.or_anew(path, lambda: opened(path, ONE))
+        database.open_or_replace(path, lambda: opened(path, ONE))
     assert path.read_bytes() == before
     assert aside(path) == []
 
@@ -66,7 +66,7 @@ def test_a_damaged_database_is_set_aside_and_made_anew(path: Path, damage: str) 
         db.execute("DROP TABLE one")
     if damage == "junk":
         path.write_bytes(b"no database at all, however long one looks at it" * 100)
-    with closing(database.or_anew(path, lambda: opened(path, ONE))) as db:
+    with closing(database.open_or_replace(path, lambda: opened(path, ONE))) as db:
         database.check(db)
         assert db.execute("SELECT count(*) FROM one").fetchone() == (0,)
     assert len(aside(path)) == 1
@@ -84,7 +84,7 @@ def test_a_database_that_another_process_has_made_anew_meanwhile_is_not_set_asid
             opened(path, ONE).close()
         return opened(path, ONE)
 
-    database.or_anew(path, opening).close()
+    database.open_or_replace(path, opening).close()
     assert len(times) == 2
     assert len(aside(path)) == 1
 
@@ -92,7 +92,7 @@ def test_a_database_that_another_process_has_made_anew_meanwhile_is_not_set_asid
 def test_a_locked_database_is_not_set_aside(path: Path) -> None:
     with closing(opened(path, ONE)) as db, database.transaction(db):
         with pytest.raises(sqlite3.OperationalError) as caught:
-            database.or_anew(
+            database.open_or_replace(
                 path, lambda: database.open_(path, (ONE, TWO), newer=DatabaseTooNewError, wait_s=sqlite.STEP_WAIT_S)
             )
         assert database.is_busy(caught.value)

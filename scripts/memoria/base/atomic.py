@@ -1,7 +1,4 @@
-"""Atomic: replacing a file so that a crash leaves the old content or the new, never a mixture.
-
-Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
-"""
+"""Atomic: replacing a file so that a crash leaves the old content or the new, never a mixture."""
 
 from __future__ import annotations
 
@@ -10,17 +7,17 @@ import os
 
 from memoria.base import failpoints
 
-PRIVATE = 0o600  # as everything in the state folder is
-# What file systems answer that cannot sync a folder (some network shares); the rename itself is done there too.
+PRIVATE = 0o600  # the mode of every file in the state folder
+# Errors of file systems that cannot sync a folder (some network shares); the rename itself has succeeded.
 CANNOT_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
 def replace(path: str, data: bytes, *, mode: int = PRIVATE, is_durable: bool = False, step: str = "") -> None:
-    """Replace ``path`` by ``data`` in one step; ``is_durable``: once this returns, a power cut does not undo it.
+    """Replace the content of ``path`` with ``data`` in one step.
 
-    The temporary file is hidden and beside the target, so that the rename stays within one file system. OSError (disk
-    full, read-only) leaves the old file as it was. ``step`` names the failpoints, ``<step>.written`` and
-    ``<step>.replaced``.
+    With ``is_durable``, a power cut after the return does not undo the change. The temporary file is hidden and lies
+    beside the target, so that the rename stays within one file system. ``step`` names the failpoints,
+    ``<step>.written`` and ``<step>.replaced``. Raises OSError (disk full, read-only) and leaves the old file as it was.
     """
     folder, name = os.path.split(path)
     temporary = os.path.join(folder, f".{name}.{os.getpid()}.tmp")
@@ -43,17 +40,17 @@ def replace(path: str, data: bytes, *, mode: int = PRIVATE, is_durable: bool = F
 
 
 def write_all(descriptor: int, data: bytes) -> None:
-    """Write all of ``data``, however many calls it takes."""
+    """Write all of ``data``, in as many calls as it takes."""
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
 
 
 def sync_folder(folder: str) -> None:
-    """Make what was renamed into ``folder``, or removed from it, durable, where folders can be synced."""
+    """Make renames into ``folder`` and removals from it durable, where the file system can sync folders."""
     try:
         descriptor = os.open(folder, os.O_RDONLY)
-    except OSError:  # Windows has no folder handles; the rename stands there too
+    except OSError:  # Windows has no folder handles; the rename has succeeded
         return
     try:
         os.fsync(descriptor)

@@ -1,19 +1,18 @@
-"""Exclude: which folders memoria looks away from.
+"""Exclude: the folders that memoria ignores.
 
-Two ways to say it: the setting ``exclude`` (globs, in the user's hands) and a file ``.memoria-off`` in a folder (in the
-project's hands, so that a team can check it in); both hold for everything below. A session in such a folder is not
-spooled, so nothing of it reaches a daily log, an archive or a model. Why both: docs/decisions/0021-exclusion.md.
+There are two ways to exclude a folder and everything below it: the setting ``exclude`` (globs), which belongs to the
+user, and a file ``.memoria-off`` in the folder, which belongs to the project, so that a team can check it in. A session
+in such a folder is not spooled, so that nothing of it reaches a daily log, an archive or a model. Why both:
+docs/decisions/0021-exclusion.md.
 
-A pattern with a slash is compared with the path, one without with the name of each folder on it:
+A pattern with a slash is compared with the whole path; one without is compared with the name of each folder on it:
 
-    ~/jobs/secret      that folder and all below; ``~`` is the home folder
-    ~/jobs/*/legal     ``*`` and ``?`` stay within one name
-    **/clients/**      ``**`` is any number of folders; a pattern that starts with neither / nor ~ starts with ``**``
-    client-*           any folder of such a name, and all below
+    ~/jobs/secret      that folder and everything below it; ``~`` is the home folder
+    ~/jobs/*/legal     ``*`` and ``?`` match within one name
+    **/clients/**      ``**`` matches any number of folders; a pattern without a leading / or ~ implies ``**/``
+    client-*           any folder with a matching name, and everything below it
 
 Knows paths and patterns; does not know sessions or projects.
-
-Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
 """
 
 from __future__ import annotations
@@ -31,12 +30,12 @@ MARKER = ".memoria-off"
 
 
 class Excluder:
-    """Answers whether a working folder is excluded, and by what."""
+    """The patterns of the setting ``exclude``, ready to be compared with working folders."""
 
     __slots__ = ("_names", "_paths")
 
     def __init__(self, patterns: Iterable[str] = ()) -> None:
-        """``patterns``: the setting ``exclude``. Empty ones are skipped; no pattern is invalid."""
+        """Prepare ``patterns``. Empty ones are skipped; no pattern is invalid."""
         self._names: list[tuple[str, str]] = []
         self._paths: list[tuple[str, list[str]]] = []
         for pattern in patterns:
@@ -48,14 +47,14 @@ class Excluder:
                 self._names.append((pattern, plain))
 
     def matches(self, cwd: str) -> bool:
-        """Whether a session that works in this folder is to be left alone."""
+        """Return whether this working folder is excluded."""
         return bool(self.reason(cwd))
 
     def reason(self, cwd: str) -> str:
-        """The pattern or the marker file's path that excludes this folder; empty when none does.
+        """Return the pattern or the path of the marker file that excludes this folder, ``""`` when it is not excluded.
 
-        Costs one ``stat`` for each folder on the path and, when there are patterns, one look-up of the real path (a
-        folder reached through a symbolic link counts by both its names). An empty or relative ``cwd`` is not excluded.
+        Takes one ``stat`` for each folder on the path and, if there are patterns, one lookup of the real path: a folder
+        reached through a symbolic link is compared by both names. An empty or relative ``cwd`` is not excluded.
         """
         if not os.path.isabs(cwd) or "\0" in cwd:
             return ""
@@ -88,7 +87,7 @@ def _marker_above(folder: str) -> str:
 
 
 def _normal(path: str) -> str:
-    """Slashes forward; on Windows, where names differ only in case by mistake, lower case as well."""
+    """Return a path to compare: on Windows with forward slashes and in lower case, since case does not matter there."""
     return path.replace("\\", "/").lower() if os.name == "nt" else path
 
 
@@ -97,7 +96,7 @@ def _parts(path: str) -> list[str]:
 
 
 def _path_fits(parts: list[str], wanted: list[str]) -> bool:
-    """Whether the path is the wanted one or lies below it; ``**`` stands for any number of parts, also none."""
+    """Return whether the path matches or lies below a match; ``**`` matches any number of parts, including none."""
     place = want = 0
     star = -1
     resume = 0
@@ -113,11 +112,11 @@ def _path_fits(parts: list[str], wanted: list[str]) -> bool:
             want, place = star + 1, resume
         else:
             return False
-    return True  # whatever is left of the path lies below
+    return True  # the rest of the path lies below the match
 
 
 def _name_fits(name: str, wanted: str) -> bool:
-    """Whether one name fits one pattern of ``*`` and ``?``; at most len(name) * len(wanted) steps."""
+    """Return whether a name matches a pattern of ``*`` and ``?``, in at most len(name) * len(wanted) steps."""
     place = want = 0
     star = -1
     resume = 0
@@ -137,7 +136,7 @@ def _name_fits(name: str, wanted: str) -> bool:
 
 
 def reason(cwd: str, settings: Settings, paths: Paths) -> str:
-    """Why a session in this folder is left alone: excluded by the user, or memoria's own; ``""`` when it is not."""
+    """Return why memoria ignores a session in this folder (excluded, or its own), ``""`` when it does not."""
     own = os.path.join(paths.state, "")
     if os.path.join(cwd, "").startswith(own):
         return "memoria's own"

@@ -1,11 +1,9 @@
-"""Steps: the names of the moments between which a crash must lose nothing.
+"""Failpoints: named steps at which tests can kill the process, to show that a crash loses nothing.
 
-``reached`` does nothing, unless ``MEMORIA_KILL_AT`` names the step (``daily.appended``, or ``daily.appended:3`` for the
-third time this process reaches it): then the process kills itself as a power cut would, or sends itself another signal
-(``daily.appended:1:19`` stops it there). tests/bench/crash.py stands on it. Every name is in ``STEPS``, in the order in
-which a conversation passes them.
-
-Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
+``reached`` does nothing unless ``MEMORIA_KILL_AT`` names the step: ``daily.appended``, or ``daily.appended:3`` for the
+third time that the process reaches it. The process then kills itself, as abruptly as a power cut, or sends itself
+another signal (``daily.appended:1:19`` stops it there). tests/bench/crash.py depends on this. ``STEPS`` lists every
+name, in the order in which a conversation passes them.
 """
 
 from __future__ import annotations
@@ -50,7 +48,7 @@ _left = [int(_times) if _times.isdigit() else 1]
 
 
 def reached(step: str) -> None:
-    """Say that ``step`` is done."""
+    """Mark ``step`` as reached, and kill the process if it was told to die here."""
     if step == _name:
         _left[0] -= 1
         if _left[0] == 0:

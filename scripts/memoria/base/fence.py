@@ -1,22 +1,20 @@
-"""Fence: showing text to a model as data that cannot pass for anything else.
+"""Fence: wrap text for a model so that it reads as data and not as an instruction.
 
-Text from transcripts, pages and notes is never an instruction. It stands between two tags whose name holds a mark
-that the text does not contain, so it cannot close its fence; tags that only the client or a fence writes, pictures that
-a reader would fetch from elsewhere, and invisible characters are taken out of effect; no line is endless.
-
-Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
+Text from transcripts, pages and notes is put between two tags. Their name holds a mark that the text does not contain,
+so that the text cannot close its fence. Tags that only the client or a fence writes, and pictures that a reader would
+fetch from another machine, are escaped; invisible characters are removed; long lines are broken.
 """
 
 from __future__ import annotations
 
 from binascii import crc32
 
-LINE_CHARS = 4_000  # a longer line goes on in the next: nothing a person wrote is that long, and nothing is lost
+LINE_CHARS = 4_000  # longer lines are broken; no person writes lines of this length, and nothing is lost
 
-# Nothing a person meant to say, and a way to hide text from one or to carry it past one: control and format characters
-# and what Unicode lists as Default_Ignorable_Code_Point (DerivedCoreProperties.txt), but for the joiners below.
+# Characters that can hide text from a person: control and format characters, and those that Unicode lists as
+# Default_Ignorable_Code_Point (DerivedCoreProperties.txt), except the joiners below.
 _UNSEEN = (
-    (0x00, 0x08), (0x0B, 0x0C), (0x0E, 0x1F), (0x7F, 0x9F),  # control characters but newlines and tabs
+    (0x00, 0x08), (0x0B, 0x0C), (0x0E, 0x1F), (0x7F, 0x9F),  # control characters except newlines and tabs
     (0xAD, 0xAD), (0x034F, 0x034F), (0x061C, 0x061C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F),
     (0x200B, 0x200B), (0x200E, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F),  # zero-width, direction
     (0x3164, 0x3164), (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0), (0xFFF0, 0xFFFB),
@@ -24,8 +22,8 @@ _UNSEEN = (
     (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A),
     (0xE0000, 0xE0FFF),  # tags and the further variation selectors
 )  # fmt: skip
-_JOINERS = frozenset("\u200c\u200d")  # Persian, Indic scripts and emoji are written with them
-_SELECTORS = frozenset(map(chr, range(0xFE00, 0xFE10)))  # emoji and mathematical signs are
+_JOINERS = frozenset("\u200c\u200d")  # used in Persian, Indic scripts and emoji
+_SELECTORS = frozenset(map(chr, range(0xFE00, 0xFE10)))  # used in emoji and mathematical signs
 _KEYCAPS = frozenset("0123456789#*")
 _FORGED = (
     "system-reminder", "system", "user-prompt-submit-hook", "function_calls", "function_results", "antml", "invoke",
@@ -33,9 +31,9 @@ _FORGED = (
     "task-notification", "teammate-message", "persisted-output", "tool_use_error", "new-diagnostics",
     "ide_opened_file", "ide_selection", "ide_diagnostics", "memoria", "where-you-were",
 )  # fmt: skip
-_OPENING = "<\uff1c\ufe64"  # and how it looks to a reader of other scripts
+_OPENING = "<\uff1c\ufe64"  # with its full-width and small forms
 _FETCHED = ("img", "image", "iframe", "video", "audio")
-_REACH = 1_000  # characters of a tag that are looked at
+_REACH = 1_000  # characters of a tag that are examined
 
 
 class _Visible(dict):  # type: ignore[type-arg]
@@ -51,7 +49,7 @@ _visible = _Visible()
 
 
 def visible(text: str) -> str:
-    """``text`` without control and invisible characters (newlines and tabs stay, joiners where a script has them)."""
+    """Return ``text`` without control and invisible characters; newlines, tabs and meaningful joiners stay."""
     if text.isascii():
         return text if text.isprintable() else text.translate(_visible)
     seen = text.translate(_visible)
@@ -59,7 +57,7 @@ def visible(text: str) -> str:
 
 
 def _joined(text: str) -> str:
-    """Only the joiners and selectors that join or select something: rows of them spell out hidden text."""
+    """Return ``text`` without joiners and selectors that have no effect: sequences of them can encode hidden text."""
     kept: list[str] = []
     before = ""
     for character in text:
@@ -74,7 +72,7 @@ def _joined(text: str) -> str:
 
 
 def neutral(text: str) -> str:
-    """Visible text in which a tag that pretends to come from the client, and a picture from elsewhere, is only text."""
+    """Return the visible text with tags that imitate the client's, and pictures from other machines, escaped."""
     return _pictureless(_tagless(visible(text), _FORGED))
 
 
@@ -87,7 +85,7 @@ def _tagless(text: str, names: tuple[str, ...]) -> str:
 
 
 def _is_forged(after: str, names: tuple[str, ...]) -> bool:
-    """Whether what follows a ``<`` makes it the beginning, or the end, of a tag of these names, or one that fetches."""
+    """Return whether the text after a ``<`` opens or closes a tag of these names, or one that fetches a resource."""
     start = after[:_REACH].lstrip() or after.lstrip()
     if start.startswith("/"):
         start = start[1:_REACH].lstrip() or start[1:].lstrip()
@@ -104,7 +102,7 @@ def _is_in_word(rest: str) -> bool:
 
 
 def _pictureless(text: str) -> str:
-    """``![x](//far)``, and its forms by reference, with a backslash after the ``!``: shown, and fetched by nobody."""
+    """Escape ``![x](//far)``, also as a reference: the text is shown and no reader fetches it."""
     if "![" not in text:
         return text
     first, *parts = text.split("![")
@@ -113,12 +111,12 @@ def _pictureless(text: str) -> str:
 
 
 def _defined(text: str) -> set[str]:
-    """Names of link definitions, ``[name]: address``."""
+    """Return the names of link definitions (``[name]: address``)."""
     return {part[-_REACH:].rpartition("[")[2].strip().lower() for part in text.split("]:")[:-1]}
 
 
 def _leads_out(part: str, defined: set[str]) -> bool:
-    """Whether what follows ``![`` is a picture with an address on another machine."""
+    """Return whether the text after a ``![`` is a picture with an address on another machine."""
     for rest in part.split("](")[1:]:
         address = rest.partition(")")[0]
         if any(sign in address for sign in (":", "//", "\\", "&")):
@@ -126,15 +124,15 @@ def _leads_out(part: str, defined: set[str]) -> bool:
     return bool(defined) and ("][" in part or part.partition("]")[0].strip().lower() in defined)
 
 
-def wrapped(text: str, most: int = LINE_CHARS) -> str:
-    """The text with each line of more than ``most`` characters going on in the next, after a blank where it has one."""
-    if len(text) <= most:
+def wrapped(text: str, width: int = LINE_CHARS) -> str:
+    """Return ``text`` with lines of more than ``width`` characters broken, at a blank where there is one."""
+    if len(text) <= width:
         return text
     rows: list[str] = []
     for row in text.split("\n"):
         start = 0
-        while len(row) - start > most:
-            end = row.rfind(" ", start + most // 2, start + most) + 1 or start + most
+        while len(row) - start > width:
+            end = row.rfind(" ", start + width // 2, start + width) + 1 or start + width
             rows.append(row[start:end])
             start = end
         rows.append(row[start:])
@@ -142,9 +140,9 @@ def wrapped(text: str, most: int = LINE_CHARS) -> str:
 
 
 def fenced(label: str, text: str) -> str:
-    """``text`` between ``<label-mark>`` tags it cannot close; the same text gives the same bytes."""
+    """Return ``text`` between ``<label-mark>`` tags that it cannot close; the same text gives the same bytes."""
     inner = wrapped(_tagless(neutral(text), (label,)))
     number = crc32(inner.encode("utf-8", "replace"))
-    while (mark := f"{number & 0xFFFFFF:06x}") in inner:  # counted on, so that no text can lead it in a circle
+    while (mark := f"{number & 0xFFFFFF:06x}") in inner:  # counting up ends, whatever the text holds
         number += 1
     return f"<{label}-{mark}>\n{inner}\n</{label}-{mark}>"

@@ -1,8 +1,6 @@
-"""Paths: where everything lives, worked out once from the settings.
+"""Paths: where everything lies on disk, worked out once from the settings.
 
-Knows names, not contents. All attributes are absolute paths as ``str`` (the hook floor has no pathlib).
-
-Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
+Knows names, not contents. All attributes are absolute paths as ``str``, because hooks cannot afford to import pathlib.
 """
 
 from __future__ import annotations
@@ -16,14 +14,14 @@ if TYPE_CHECKING:
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
 
-SPOOL_BOXES = ("tmp", "new", "cur", "failed")  # below the spool: where a job lies is its state
+SPOOL_BOXES = ("tmp", "new", "cur", "failed")  # below the spool; the folder of a job is its state
 
 
 class Paths:
-    """The folders and files of one home and its state. Every name is written here and nowhere else."""
+    """The folders and files of one home and its state; no other module spells out their names."""
 
     def __init__(self, home: str, state: str = "") -> None:
-        """``state`` defaults to ``<home>/.memoria``."""
+        """Work out the paths; ``state`` defaults to ``<home>/.memoria``."""
         join = os.path.join
         self.home = os.path.abspath(os.path.expanduser(home))
         self.daily = join(self.home, "daily")
@@ -77,25 +75,25 @@ class Paths:
         return [os.path.join(self.state, name) for name in ("roster.db", "recall.db")]
 
     def starting(self, process: str) -> str:
-        """The file that says that a ``worker`` or ``observer`` was started and has not tried for its lock yet."""
+        """Return the file that marks a started ``worker`` or ``observer`` that has not tried to take its lock yet."""
         return os.path.join(self.state, process + ".starting")
 
     def spawns(self, process: str) -> str:
-        """The file that counts this minute's starts of a ``worker`` or ``observer``."""
+        """Return the file that counts the starts of a ``worker`` or ``observer`` in the current minute."""
         return os.path.join(self.state, "spawns" if process == "worker" else "spawns." + process)
 
     def page_of(self, project: str, *, short: bool = False) -> str:
-        """The prepared page of a project (by key) or ``global``; ``short`` leaves room for where a session stood."""
+        """Return the prepared page of a project (by key) or of ``global``; a ``short`` one leaves room for a block."""
         return os.path.join(self.short_page if short else self.page, project + ".md")
 
     @classmethod
     def of(cls, settings: Settings) -> Paths:
-        """The paths that these settings name."""
+        """Return the paths that these settings name."""
         return cls(settings.home or default_home(), settings.state)
 
 
 def is_checkout(root: str = ROOT) -> bool:
-    """Whether memoria runs from a clone, as against a plugin's cache folder (replaced on update) or a wheel."""
+    """Return whether memoria runs from a clone, not from a wheel or a plugin's cache, which an update replaces."""
     inside_client = os.sep + os.path.join("plugins", "cache") + os.sep in root
     return os.path.isfile(os.path.join(root, "pyproject.toml")) and not inside_client
 

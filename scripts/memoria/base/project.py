@@ -1,8 +1,7 @@
-"""Project: which project a folder belongs to, without starting git.
+"""Project: which project a folder belongs to, found without running git.
 
-The git common directory names it, so that worktrees of one repository are one project; without git it is the folder.
-
-Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
+The git common directory identifies a project, so that all worktrees of a repository are one project. A folder outside
+any repository is a project of its own.
 """
 
 from __future__ import annotations
@@ -12,12 +11,12 @@ import os
 
 
 class Project:
-    """``name`` is what people read; ``key`` (``<name>-<6 hex of the path>``) tells two of the same name apart."""
+    """A project: its ``name`` for people, and its ``key`` (``<name>-<6 hex digits of a checksum of the path>``)."""
 
     __slots__ = ("key", "name", "root")
 
     def __init__(self, root: str) -> None:
-        """``root``: the folder that identifies the project."""
+        """Describe the project that the folder ``root`` identifies."""
         self.root = root
         base = os.path.basename(root.rstrip("/\\").replace("\\", "/")) or "home"
         self.name = (
@@ -27,7 +26,7 @@ class Project:
 
 
 def of(cwd: str, split_worktrees: bool = False) -> Project:
-    """The project of a working folder (which need not exist any more)."""
+    """Return the project of a working folder, which need not exist any more."""
     folder = os.path.abspath(cwd) if cwd and not _is_windows_path(cwd) else cwd
     place = folder
     while place:
@@ -44,7 +43,7 @@ def of(cwd: str, split_worktrees: bool = False) -> Project:
 
 
 def _main_checkout(place: str, marker: str) -> str:
-    """The folder of the repository that a worktree's ``.git`` file points into; the worktree itself if unclear."""
+    """Return the main checkout that a worktree's ``.git`` file points to, or the worktree when that is unclear."""
     try:
         with open(marker, encoding="utf-8") as file:
             text = file.read(4096)

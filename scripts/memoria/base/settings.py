@@ -1,12 +1,10 @@
-"""Settings: every knob, its default and its sentence, in one record.
+"""Settings: every setting with its default and its documentation, in one record.
 
 Sources, later wins: the default, ``config.json`` in the user's configuration folder, ``MEMORIA_<NAME>`` in the
 environment. A value that cannot be read is named in ``Settings.problems`` and the default stands: a hook must not
 fail because of a typing error. A file that cannot be read at all is named in ``Settings.refusal``: which home it
 chose and which folders it excludes is unknown then, so that nothing may be kept. README's table is made from
 ``fields()`` and a test holds the two together.
-
-Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
 """
 
 from __future__ import annotations
@@ -26,22 +24,22 @@ MEND_CONFIG = "correct it or move it away"
 
 
 class Field:
-    """One setting: its name, default (whose type is the setting's type) and one sentence for people."""
+    """One setting: its name, its default (whose type is the setting's type) and a sentence of documentation."""
 
-    __slots__ = ("default", "given_variable", "is_path", "least", "name", "sentence")
+    __slots__ = ("default", "given_variable", "is_path", "minimum", "name", "sentence")
 
     def __init__(
-        self, default: object, sentence: str, variable: str = "", is_path: bool = False, least: int = 0
+        self, default: object, sentence: str, variable: str = "", is_path: bool = False, minimum: int = 0
     ) -> None:
         self.name = ""
-        self.least = least
+        self.minimum = minimum
         self.default = default
         self.sentence = sentence
         self.given_variable = variable
         self.is_path = is_path
 
     def __set_name__(self, owner: type, name: str) -> None:
-        """Take the attribute's name as the setting's name."""
+        """Name the setting after its attribute."""
         self.name = name
 
     @property
@@ -50,7 +48,7 @@ class Field:
         return self.given_variable or "MEMORIA_" + self.name.upper()
 
     def parse(self, raw: object) -> object:
-        """Turn a JSON value or an environment string into this field's type; ValueError says what was expected."""
+        """Return a JSON value or an environment string as this field's type; ValueError says what was expected."""
         kind = type(self.default)
         if kind is bool:
             return _parse_bool(raw)
@@ -59,8 +57,8 @@ class Field:
         if kind is str:
             return self._parse_text(raw)
         number = _parse_number(raw, kind)
-        if number < self.least:
-            raise ValueError(f"a number of at least {self.least:,}")
+        if number < self.minimum:
+            raise ValueError(f"a number of at least {self.minimum:,}")
         return number
 
     def _parse_several(self, raw: object) -> tuple[object, ...]:
@@ -75,13 +73,13 @@ class Field:
 
     def _parse_text(self, raw: object) -> str:
         if not isinstance(raw, str):
-            raise ValueError("a text")
+            raise ValueError("a string")
         text = raw.strip()
         if "\0" in text:
-            raise ValueError("a text without NUL")
-        # A hook runs in the user's folder and the worker in another: to both a path must mean the same place.
+            raise ValueError("a string without NUL characters")
+        # Hook and worker run in different folders, and a path must mean the same place to both.
         if self.is_path and text and not os.path.isabs(os.path.expanduser(text)):
-            raise ValueError("an absolute path or one that begins with ~")
+            raise ValueError("an absolute path, or one that begins with ~")
         return text
 
 
@@ -92,8 +90,8 @@ def _parse_number(raw: object, kind: type) -> float:
         number = float(raw) if kind is float else int(str(raw).strip())  # type: ignore[arg-type]
     except (TypeError, ValueError):
         raise ValueError("a number" if kind is float else "a whole number") from None
-    if not 0 <= number < 1e15:  # also refuses nan and inf: no setting is negative or unbounded
-        raise ValueError("a number that is not negative")
+    if not 0 <= number < 1e15:  # also refuses nan and inf
+        raise ValueError("a number of at least 0")
     return number
 
 
@@ -106,13 +104,13 @@ def _parse_bool(raw: object) -> bool:
     raise ValueError("true or false")
 
 
-def setting(default: T, sentence: str, variable: str = "", is_path: bool = False, least: int = 0) -> T:
+def setting(default: T, sentence: str, variable: str = "", is_path: bool = False, minimum: int = 0) -> T:
     """Declare a setting; type checkers see the default's type, the class body sees a Field.
 
-    ``variable``: its environment variable, where another program has named it already. ``is_path``: a path as the
-    user writes it. ``least``: the smallest number that makes sense.
+    ``variable`` is its environment variable where another program has already named it, ``is_path`` marks a path as
+    the user writes it, and ``minimum`` is the smallest number that makes sense.
     """
-    return Field(default, sentence, variable, is_path, least)  # type: ignore[return-value]
+    return Field(default, sentence, variable, is_path, minimum)  # type: ignore[return-value]
 
 
 class Settings:
@@ -143,39 +141,39 @@ class Settings:
         "claude:haiku",
         "Models tried in order, e.g. `claude:haiku,ollama:qwen2.5:3b`; `offline` uses no model at all.",
     )
-    ollama_url = setting("http://127.0.0.1:11434", "Where the ollama server listens.")
+    ollama_url = setting("http://127.0.0.1:11434", "Address of the ollama server.")
     ollama_models = setting(
         ("qwen2.5:7b", "qwen2.5:3b", "llama3.1:8b", "llama3.2:3b", "gemma3:4b", "mistral:7b", "phi4-mini"),
-        "Models that `ollama` without a name looks for, best first; the first installed one is used.",
+        "Models to look for when `model` says only `ollama`, best first; the first one installed is used.",
     )
-    model_timeout_s = setting(180.0, "Seconds after which a model call is given up and retried later.")
+    model_timeout_s = setting(180.0, "Seconds after which a model call is abandoned, to be retried later.")
     call_chars = setting(
-        60_000, "Most characters of conversation in one model call (at least 2,000); longer sessions take several.",
-        least=2_000,
+        60_000, "Maximum characters of conversation in one model call (at least 2,000); longer sessions take several.",
+        minimum=2_000,
     )  # fmt: skip
     retry_s = setting((2.0, 4.0), "Seconds to wait before the second and third try of a call within one run.")
-    max_attempts = setting(5, "Runs that may fail on the same job before it is set aside in spool/failed.")
+    max_attempts = setting(5, "Failed attempts at a job after which it is set aside in spool/failed.")
 
-    flush_turns_compact = setting(5, "Fewer new turns than this at a compaction wait for the next event.")
-    flush_turns_end = setting(1, "Fewer new turns than this at a session's end wait for the next event.")
-    flush_turns_stop = setting(30, "New turns after which a long session is summarised while it goes on.")
-    flush_idle_min = setting(120, "Minutes without news after which a session that never ended is summarised.")
+    flush_turns_compact = setting(5, "New turns needed for a summary at a compaction; fewer wait for the next event.")
+    flush_turns_end = setting(1, "New turns needed for a summary at a session's end; fewer wait for the next event.")
+    flush_turns_stop = setting(30, "New turns after which a session is summarised while it is still open.")
+    flush_idle_min = setting(120, "Minutes of inactivity after which a session that never ended is summarised.")
     transcript_wait_s = setting(10.0, "Seconds the worker waits for a transcript that the client has not written yet.")
-    keep_sidechains = setting(False, "Also keep what sub-agents said.")
+    keep_sidechains = setting(False, "Also keep the turns of sub-agents.")
     split_worktrees = setting(False, "Treat each git worktree as a project of its own.")
 
     learn_at_once = setting(
-        True, "Judge turns while a session goes on. false: only with its summary, in the same call."
+        True, "Judge turns while a session is open. false: only with its summary, in the same call."
     )
     learn_every = setting(
         5,
-        "Turns without a cue of something worth keeping that are judged together for learned facts; one with a cue is "
-        "judged at once. 0: the others wait for the summary.",
+        "Turns that are judged together for learned facts when none has a cue of something worth keeping; a turn with "
+        "a cue is judged at once. 0: turns without a cue wait for the summary.",
     )
     learn_models = setting(
         ("ollama",),
-        "Models that judge turns, in order, when `model` gives no answer; after them plain patterns speak. Not used "
-        "beside `offline`.",
+        "Models that judge turns, in order, when `model` gives no answer; if these fail too, patterns decide. Not used "
+        "with `offline`.",
     )
     memory_api_url = setting(
         "", "Address of a memory server (claude-memory-mcp) to share learned facts with.", "MEMORY_API_URL"
@@ -183,36 +181,38 @@ class Settings:
     memory_api_key = setting("", "The memory server's key.", "MEMORY_API_KEY")
 
     compile_interval_min = setting(60, "Minutes between automatic compiles of the wiki.")
-    stale_days = setting(180, "Days without news after which lint calls an article stale. 0: never.")
+    stale_days = setting(180, "Days without a new entry after which lint calls an article stale. 0: never.")
     compile_drop_share = setting(
-        0.5, "Share of an article's claims that one compile may outdate before it is refused (0 to 1)."
+        0.5, "Share of an article's claims that one compile may mark as outdated before it is refused (0 to 1)."
     )
-    page_chars = setting(9_500, "Most characters given to a new session (the client cuts at 10,000).")
+    page_chars = setting(9_500, "Maximum characters given to a new session (the client cuts at 10,000).")
     where_you_were = setting(
         True, "Tell a session that lost its context (compaction, `/clear`, resume, a killed terminal) where it was."
     )
     hints = setting(True, "Give each prompt the few notes that fit it best, at most 1,500 characters.")
-    redis_url = setting("", "Redis server that shares working memory between machines. Empty: the embedded store.")
-    exclude = setting((), "Folders never captured: globs such as `~/jobs/secret`, `**/clients/**` or a folder's name.")
+    redis_url = setting("", "Redis server to share working memory between machines. Empty: the embedded store.")
+    exclude = setting((), "Folders to ignore: globs such as `~/jobs/secret`, `**/clients/**` or a folder's name.")
     redact_extra = setting(
-        (), "Regular expressions of your own to redact, beside the built-in ones (in config.json, as a list)."
+        (), "Your own regular expressions for text to redact, besides the built-in ones (a list in config.json)."
     )
-    archive_mb = setting(200, "Megabytes of redacted, compressed turns kept for `memoria show`; 0 keeps none.")
-    daily_budget_usd = setting(1.0, "Dollars a day for models; what would exceed it waits for tomorrow. 0: no limit.")
-    call_budget_usd = setting(0.25, "Dollars one call may cost at most, by estimate. 0: no limit.")
+    archive_mb = setting(200, "Megabytes of redacted, compressed turns kept for `memoria show`. 0: none.")
+    daily_budget_usd = setting(
+        1.0, "Dollars that models may cost in a day; calls that would exceed it wait for tomorrow. 0: no limit."
+    )
+    call_budget_usd = setting(0.25, "Dollars that one call may cost, by estimate. 0: no limit.")
     spawns_per_min = setting(
-        6, "Workers that hooks may start in a minute; one more waits until the minute is over, for all that is left."
+        6, "Workers that hooks may start in a minute; one more starts when the minute is over and does the rest."
     )
     log_bytes = setting(1_000_000, "Size at which a log file is rotated; one old file is kept.")
 
     @classmethod
     def fields(cls) -> tuple[Field, ...]:
-        """All settings in the order they are declared."""
+        """Return all settings in the order of their declaration."""
         return tuple(value for value in vars(cls).values() if isinstance(value, Field))
 
     @classmethod
     def load(cls, environ: Mapping[str, str] | None = None) -> Settings:
-        """Resolve all settings from config.json and the environment; never raises."""
+        """Return all settings, resolved from config.json and the environment; never raises."""
         env = os.environ if environ is None else environ
         path = config_path(env)
         settings = cls()
@@ -238,7 +238,7 @@ class Settings:
 
 
 def config_path(environ: Mapping[str, str]) -> str:
-    """The user's settings file: ``$XDG_CONFIG_HOME/memoria/config.json`` or the platform's folder for such files."""
+    """Return the user's settings file, ``$XDG_CONFIG_HOME/memoria/config.json`` or the platform's equivalent."""
     base = environ.get("XDG_CONFIG_HOME", "")
     if not base:
         home = environ.get("HOME") or os.path.expanduser("~")

@@ -1,8 +1,6 @@
-"""Capture: copy the new tail of the transcript into the spool, and start the worker when there is something to do.
+"""Capture: copy the new tail of the transcript into the spool, and start the worker when there is work.
 
-What Stop, PreCompact, PostCompact and SessionEnd do. Copies bytes; the worker understands them. Prints nothing.
-
-Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
+Handles Stop, PreCompact, PostCompact and SessionEnd. Copies bytes, which the worker will interpret. Prints nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ CLOSING = ("SessionEnd", "PreCompact")  # events after which the worker should n
 
 
 def capture(event: hook.Event, settings: Settings, paths: Paths) -> None:
-    """Spool what is new since the last hook of this session."""
+    """Spool what the transcript has gained since the last hook of this session."""
     if not event.session:
         hook.log(paths, f"{event.name or 'unknown event'} without a session id: nothing to capture")
         return
@@ -45,13 +43,13 @@ def capture(event: hook.Event, settings: Settings, paths: Paths) -> None:
 
 
 def _follow(event: hook.Event, settings: Settings, paths: Paths) -> str:
-    """Have noted where the session stands and what is due to be judged; returns words for the log."""
+    """Start the observer if the session needs it; return a text for the log."""
     if settings.where_you_were:
-        places, session = OpenSessions(paths.where), safe_name(event.session)
-        if event.name == "SessionEnd" and event.text("reason") != "clear":  # after a clear the same client goes on
-            places.end(session)
+        sessions, session = OpenSessions(paths.where), safe_name(event.session)
+        if event.name == "SessionEnd" and event.text("reason") != "clear":  # after a clear, the same client continues
+            sessions.end(session)
         if event.name == "PreCompact":
-            places.ask_checkpoint(session)
+            sessions.ask_checkpoint(session)
     judges = settings.learn_at_once and event.name == "Stop"
     if judges or (settings.where_you_were and event.name in ("Stop", "PreCompact")):
         return ", " + detach.start_observer(settings, paths)
@@ -59,10 +57,10 @@ def _follow(event: hook.Event, settings: Settings, paths: Paths) -> str:
 
 
 def _is_due(event: str, jobs: int, settings: Settings) -> bool:
-    """Whether this event asks for a worker: always at an end or a compaction, at a Stop when much has gathered."""
+    """Return whether to start a worker: always at an end or a compaction, at a Stop after many turns."""
     if event in CLOSING:
         return True
-    # An answer is at least two turns, so that many jobs hold at least the setting's number of turns.
+    # A job of a Stop holds at least two turns.
     return event == "Stop" and jobs * 2 >= settings.flush_turns_stop
 
 
@@ -73,21 +71,21 @@ def _spool_tail(event: hook.Event, spool: Spool, paths: Paths, waiting: list[Job
     name = safe_name(event.session)
     path = os.path.abspath(path)
     position = _furthest(cursor.read(paths.cursors, name, path), waiting, spool)
-    quiet = paused.read(paths.cursors, name)
-    if quiet is not None and quiet.after(position.end) != position.end:  # what was said with memoria off stays out
-        position = cursor.Cursor(path, quiet.after(position.end), b"")
+    off = paused.read(paths.cursors, name)
+    if off is not None and off.after(position.end) != position.end:  # skip what was written with memoria off
+        position = cursor.Cursor(path, off.after(position.end), b"")
     start, trouble = position.end, ""
     try:
         piece = transcript.read_after(path, start, position.mark)
-        if piece is not None and quiet is not None and any(begin >= piece.start for begin, _ in quiet.spans):
-            piece.copied_from, piece.data = piece.end, b""  # by name: the worker knows which of it to pass over
+        if piece is not None and off is not None and any(begin >= piece.start for begin, _ in off.spans):
+            piece.copied_from, piece.data = piece.end, b""  # only the range: the worker skips the paused spans
     except FileNotFoundError:
         spool.add(_header(event, path, start, start, start), b"")
-        return "spooled a transcript that is not there yet"
+        return "spooled a transcript that does not exist yet"
     except (OSError, ValueError) as error:
         piece, trouble = None, f" ({error})"
     if piece is None or not _is_news(piece, event.name):
-        # An end or a compaction is spooled even without news: it tells the worker to wait for no more.
+        # An end or a compaction is spooled even when nothing is new: it tells the worker not to wait for more.
         if event.name not in CLOSING or not waiting:
             return "nothing new" + trouble
         piece = transcript.Slice(start, start, start, b"", position.mark, False)
@@ -97,15 +95,15 @@ def _spool_tail(event: hook.Event, spool: Spool, paths: Paths, waiting: list[Job
     spool.add(header, piece.data)
     try:
         cursor.write(paths.cursors, name, cursor.Cursor(path, piece.end, piece.mark))
-    except OSError as error:  # the job is safe, and the next hook finds its end in it
+    except OSError as error:  # the job is safe, and the next hook reads the position from it
         trouble += f" (cursor: {error})"
     return f"spooled {piece.end - piece.start} bytes from {piece.start}{trouble}"
 
 
 def _furthest(position: cursor.Cursor, waiting: list[Job], spool: Spool) -> cursor.Cursor:
-    """The cursor, or the end of the last spooled job where a hook died before it moved the cursor.
+    """Return the cursor, or the end of the last spooled job when a hook died before it moved the cursor.
 
-    A job of another transcript, or from before the transcript was rewritten, says nothing: its mark tells.
+    A job of another transcript does not count; one from before a rewrite is recognised by its mark.
     """
     ahead = [job for job in waiting if job.event != "PostCompact" and job.end > position.end]
     if not ahead:
@@ -121,16 +119,16 @@ def _furthest(position: cursor.Cursor, waiting: list[Job], spool: Spool) -> curs
 
 
 def _is_news(piece: transcript.Slice, event: str) -> bool:
-    """Whether a slice holds something: lines, a range to read, or at a session's end a last line without a newline."""
+    """Return whether a slice holds lines, a range to read, or at a session's end a last line without a newline."""
     return bool(piece.data) or piece.copied_from > piece.start or (piece.open_tail and event == "SessionEnd")
 
 
 def _spool_note(event: hook.Event, spool: Spool) -> str:
-    """The client's own summary of what it compacted, for free: a line of its own making, read as a note."""
+    """Spool the client's own summary of a compaction as a note; return a text for the log."""
     summary = event.text("compact_summary")
     if not summary:
         return "no summary"
-    # Hooks installed twice (as a plugin and in the settings) bring it twice: the same text is the same note.
+    # Hooks that are installed twice (as a plugin and in the settings) deliver it twice, but it is one note.
     uuid = f"note-{event.session}-{binascii.crc32(summary.encode('utf-8', 'replace')):08x}"
     line = {"type": "memoria-note", "uuid": uuid, "text": summary, "timestamp": _now(), "sessionId": event.session}
     spool.add(_header(event, event.transcript, 0, 0, 0), quickjson.dumps(line).encode() + b"\n")

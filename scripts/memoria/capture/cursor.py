@@ -1,9 +1,7 @@
-"""Cursor: how far a session's transcript is safely spooled, one small file a session.
+"""Cursor: how far a session's transcript has been spooled, in one small file for each session.
 
-It moves only after the job is on disk. A lost or torn cursor costs a second reading of the transcript, never a turn:
-turns are told apart by uuid.
-
-Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
+A cursor moves only after the job is on disk. When one is lost or incomplete, the transcript is read again, and no turn
+is lost or repeated, because each has a uuid.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ from memoria.base import atomic, quickjson
 
 
 class Cursor:
-    """A position in one transcript: ``end`` in bytes, and ``mark``, the bytes that stood right before it."""
+    """A position in a transcript: ``end`` in bytes, and ``mark``, the bytes right before it."""
 
     __slots__ = ("end", "mark", "transcript")
 
@@ -25,13 +23,13 @@ class Cursor:
 
 
 def read(folder: str, session: str, transcript: str) -> Cursor:
-    """The session's cursor; at 0 when there is none, it cannot be read, or it belongs to another transcript."""
+    """Return the session's cursor, or one at 0 when there is none for this transcript that can be read."""
     found = latest(folder, session)
     return found if found is not None and found.transcript == transcript else Cursor(transcript, 0, b"")
 
 
 def latest(folder: str, session: str) -> Cursor | None:
-    """The session's cursor, whatever its transcript; None when there is none or it cannot be read."""
+    """Return the session's cursor for any transcript, or None when there is none that can be read."""
     try:
         with open(os.path.join(folder, session), "rb") as file:
             stored = quickjson.loads(file.read(65536).decode("utf-8", "replace"))
@@ -43,6 +41,6 @@ def latest(folder: str, session: str) -> Cursor | None:
 
 
 def write(folder: str, session: str, cursor: Cursor) -> None:
-    """Move the session's cursor in one step; not synced, because an older one is only read again."""
+    """Replace the session's cursor in one step; not synced, because an older one only causes a second reading."""
     text = quickjson.dumps({"transcript": cursor.transcript, "end": cursor.end, "mark": cursor.mark.hex()})
     atomic.replace(os.path.join(folder, session), text.encode("utf-8", "replace"), step="cursor")

@@ -1,10 +1,8 @@
-"""OpenSessions: which sessions are open, and the prepared block that says where each of them stands.
+"""Open sessions: which sessions are open, and the prepared block that says where each of them stands.
 
-Files in one folder, so that a hook only reads: ``<session>.md`` is the block (written by ``observe``),
-``<session>.live`` says that the client has begun the session and not ended it (the client's process id and the
-project), and ``<session>.compacting`` asks for a checkpoint. Knows names and times; does not know what a block says.
-
-Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
+Each session has files in one folder, so that a hook only has to read: ``<session>.md`` is the block, written by
+``observe``; ``<session>.live`` (the client's process id and the project) exists while the session is open; and
+``<session>.compacting`` asks for a checkpoint. Knows names and times, not what a block says.
 """
 
 from __future__ import annotations
@@ -13,25 +11,25 @@ import os
 import time
 
 MAX_CHARS = 2_000  # of a block
-KEPT_S = 7 * 86_400  # a block that nobody asked for is of no use after that long
+KEPT_S = 7 * 86_400  # age at which a block that was not used is removed
 BLOCK, LIVE, COMPACTING = ".md", ".live", ".compacting"
 
 
 class OpenSessions:
-    """The folder. Sessions are safe names (``spool.safe_name``), projects keys, clients process ids as text."""
+    """The folder of these files. Sessions are safe names (``spool.safe_name``), projects keys, clients process ids."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
 
     def path(self, session: str, kind: str) -> str:
-        """The file of a session; ``kind`` is one of the three endings."""
+        """Return the file of a session; ``kind`` is one of the three endings."""
         return os.path.join(self.folder, session + kind)
 
     def news(self, cursors: str) -> list[tuple[str, int, bool]]:
         """Return the sessions whose block is older than their cursor in ``cursors``, or that ask for a checkpoint.
 
-        As: the session, its cursor's time in nanoseconds, whether it asks for a checkpoint. A block bears the time of
-        the cursor that it was made for.
+        Each item is the session, its cursor's modification time in nanoseconds, and whether it asks for a checkpoint. A
+        block has the modification time of the cursor that it was made for.
         """
         found = []
         for name in os.listdir(cursors):
@@ -47,13 +45,13 @@ class OpenSessions:
         return found
 
     def expire(self) -> None:
-        """Remove what is too old to be asked for."""
+        """Remove files that are too old to be used."""
         for name in os.listdir(self.folder):
             path = os.path.join(self.folder, name)
             try:
                 if time.time() - os.stat(path).st_mtime > KEPT_S:
                     os.unlink(path)
-            except FileNotFoundError:  # asked for and taken a moment ago
+            except FileNotFoundError:  # used and removed a moment ago
                 continue
 
     def _made_for(self, session: str) -> int:
@@ -63,19 +61,19 @@ class OpenSessions:
             return -1
 
     def begin(self, session: str, project: str, client: str) -> None:
-        """The client has begun (or taken up) this session."""
+        """Record that the client has begun or resumed this session."""
         self._write(self.path(session, LIVE), f"{client} {project}")
 
     def end(self, session: str) -> None:
-        """The client has ended it: nothing was cut short."""
+        """Record that the client has ended this session, so that it was not interrupted."""
         _remove(self.path(session, LIVE))
 
     def ask_checkpoint(self, session: str) -> None:
-        """The session is about to be compacted."""
+        """Ask for a checkpoint, because the session is about to be compacted."""
         self._write(self.path(session, COMPACTING), "")
 
     def block(self, session: str) -> str:
-        """Where this session stood when it was looked at last; ``""`` when it never was."""
+        """Return the block of this session, ``""`` when it has none."""
         try:
             with open(self.path(session, BLOCK), encoding="utf-8", errors="replace") as file:
                 return file.read(MAX_CHARS)
@@ -83,17 +81,17 @@ class OpenSessions:
             return ""
 
     def take_cleared(self, project: str, client: str, own: str) -> str:
-        """The block of the session that this very client has just cleared away; given once."""
+        """Return the block of the session that this client has just cleared; it is returned once."""
         return self._take([name for name, by, of in self._open() if by == client and of == project and name != own])
 
-    def take_broken_off(self, project: str, own: str) -> str:
-        """The latest block among this project's sessions whose client is gone without ending them; given once."""
+    def take_interrupted(self, project: str, own: str) -> str:
+        """Return, once, the latest block of the project's sessions whose client died without ending them."""
         gone = [name for name, by, of in self._open() if of == project and name != own and not _is_alive(by)]
         return self._take(gone)
 
     def _take(self, sessions: list[str]) -> str:
         latest = max(sessions, key=self._seen, default="")
-        for session in sessions:  # the older ones too: the next session must not be told of them instead
+        for session in sessions:  # the older ones too, or the next session would get their blocks
             self.end(session)
         if not latest or not 0 <= time.time() - self._seen(latest) < KEPT_S:
             return ""
@@ -106,7 +104,7 @@ class OpenSessions:
             return 0.0
 
     def _open(self) -> list[tuple[str, str, str]]:
-        """Every open session: its name, client and project."""
+        """Return name, client and project of every open session."""
         found = []
         try:
             names = os.listdir(self.folder)
@@ -137,11 +135,11 @@ class OpenSessions:
 
 
 def _is_alive(client: str) -> bool:
-    """Whether the client still runs. On Windows, where asking would end it, every client counts as running."""
+    """Return whether the client is running; always true on Windows, where the check would end the process."""
     if os.name == "nt":
         return True
     try:
-        os.kill(int(client), 0)  # no signal, only the question
+        os.kill(int(client), 0)  # signal 0 only checks
     except PermissionError:
         return True
     except (OSError, ValueError, OverflowError):

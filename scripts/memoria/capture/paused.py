@@ -1,11 +1,9 @@
-"""Silence: the stretches of a session's transcript that were written while memoria was switched off.
+"""Paused: the spans of a session's transcript that were written while memoria was switched off.
 
-One small file beside the session's cursor, ``<session>.off``. A hook that finds memoria switched off writes down how
-far the transcript is; the first hook that finds it switched on again ends the stretch. What lies in it is never
-captured. A file that says nothing (one of an earlier memoria, or a transcript that could not be found) stands for the
-whole session. Knows positions, not what stands there.
-
-Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
+They are kept in a small file beside the session's cursor, ``<session>.off``. A hook that finds memoria switched off
+records the size of the transcript; the first hook that finds it switched on again ends the span. Turns in a span are
+never captured. A file without spans (from an earlier version, or because the transcript was not found) stands for the
+whole session. Knows positions, not content.
 """
 
 from __future__ import annotations
@@ -15,11 +13,11 @@ import os
 from memoria.base import atomic, quickjson
 from memoria.capture import cursor
 
-ENDING = ".off"  # no cursor's name holds a dot
+ENDING = ".off"  # the names of cursors hold no dot
 
 
 class PausedSpans:
-    """Stretches ``spans`` of one ``transcript`` as [start, end) in bytes; the last goes on while ``is_open``."""
+    """The paused ``spans`` of a ``transcript`` as [start, end) in bytes; the last one goes on if ``is_open``."""
 
     __slots__ = ("is_open", "spans", "transcript")
 
@@ -29,26 +27,26 @@ class PausedSpans:
         self.is_open = is_open
 
     def after(self, position: int) -> int:
-        """Where to read on from ``position``: there, or where the stretch that it lies in ends."""
+        """Return the end of the span that holds ``position``, or ``position`` itself when none does."""
         for start, end in self.spans:
             if start <= position < end:
                 return end
         return position
 
     def covers(self, position: int) -> bool:
-        """Whether what stands there was written with memoria off; all of it when nothing is known of where."""
+        """Return whether this part was written with memoria off; always true when no spans are known."""
         if not self.spans or (self.is_open and position >= self.spans[-1][0]):
             return True
         return self.after(position) != position
 
 
 def path(folder: str, session: str) -> str:
-    """The file of a session (a safe name) in the cursors' folder."""
+    """Return the file of a session (a safe name) in the folder of cursors."""
     return os.path.join(folder, session + ENDING)
 
 
 def read(folder: str, session: str) -> PausedSpans | None:
-    """What is known of a session; None when memoria was never off in it. Without spans it is silent as a whole."""
+    """Return the spans of a session, or None when memoria was never off in it; no spans stand for all of it."""
     try:
         with open(path(folder, session), "rb") as file:
             raw = file.read(1_000_000)
@@ -65,9 +63,9 @@ def read(folder: str, session: str) -> PausedSpans | None:
 
 
 def keep(folder: str, session: str, transcript: str, starts: bool) -> None:
-    """A hook found memoria switched off. ``starts``: the client has just begun or resumed the session.
+    """Record that a hook found memoria switched off; ``starts`` when the client has just begun or resumed the session.
 
-    The stretch begins where the session is resumed, or else right after what was captured.
+    The span begins at the point of the start, or else right after what was captured.
     """
     size = _size(transcript)
     if size is None and not starts:
@@ -89,7 +87,7 @@ def keep(folder: str, session: str, transcript: str, starts: bool) -> None:
 
 
 def end(folder: str, session: str, transcript: str, starts: bool) -> None:
-    """A hook found memoria switched on: what comes now is kept. ``starts``: what stands until now was said before."""
+    """End the open span, as memoria is on again; with ``starts``, it covers all that the transcript holds so far."""
     known = read(folder, session)
     if known is None or not known.is_open:
         return
@@ -108,9 +106,9 @@ def _size(transcript: str) -> int | None:
         return None
 
 
-def _write(folder: str, session: str, silence: PausedSpans | None) -> None:
+def _write(folder: str, session: str, paused: PausedSpans | None) -> None:
     text = ""
-    if silence is not None:
-        spans = [list(span) for span in silence.spans]
-        text = quickjson.dumps({"transcript": silence.transcript, "spans": spans, "open": silence.is_open})
+    if paused is not None:
+        spans = [list(span) for span in paused.spans]
+        text = quickjson.dumps({"transcript": paused.transcript, "spans": spans, "open": paused.is_open})
     atomic.replace(path(folder, session), text.encode("utf-8", "replace"))

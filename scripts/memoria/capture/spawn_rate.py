@@ -1,10 +1,8 @@
-"""Spawn rate: how many workers hooks may start in a minute, kept in one tiny file.
+"""Spawn rate: limit the number of workers that hooks start in a minute.
 
-A fault that makes hooks fire in a circle must not fill the machine with processes. The file holds one byte for each
-start within the current minute of the clock; its time of change says which minute that is. Two hooks at the same moment
-may both get the last place; the worker lock sees to the rest.
-
-Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
+A fault that makes hooks trigger each other must not fill the machine with processes. A file holds one byte for each
+start in the current minute of the clock, which its modification time identifies. Two simultaneous hooks may both take
+the last place; the worker's lock makes that harmless.
 """
 
 from __future__ import annotations
@@ -13,11 +11,10 @@ import os
 
 
 def may_spawn(path: str, limit: int, now: float) -> bool:
-    """Take a place for one start; False when this minute's are taken. ``now`` is ``time.time()``; 0 is no limit.
+    """Count one start at ``now`` (``time.time()``); return False when ``limit`` is reached. A ``limit`` of 0 is none.
 
-    A job whose worker was not started stays in the spool for the next one (``detach`` leaves one that waits for the
-    minute to end). True when the file cannot be used: a full
-    disk must not keep the worker from reporting it. Opens, looks, and writes one byte.
+    The job of a worker that was not started stays in the spool for the next one; ``detach`` starts one that waits for
+    the minute to end. Returns True when the file cannot be used, so that the worker can report a full disk.
     """
     if not limit:
         return True
@@ -26,10 +23,10 @@ def may_spawn(path: str, limit: int, now: float) -> bool:
     except OSError:
         return True
     try:
-        facts = os.fstat(descriptor)
-        if facts.st_size and facts.st_mtime // 60 != now // 60:  # another minute, also when the clock was set back
+        status = os.fstat(descriptor)
+        if status.st_size and status.st_mtime // 60 != now // 60:  # another minute, also when the clock was set back
             os.ftruncate(descriptor, 0)
-        elif facts.st_size >= limit:
+        elif status.st_size >= limit:
             return False
         os.write(descriptor, b".")
         os.utime(path, (now, now))

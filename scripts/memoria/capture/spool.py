@@ -1,10 +1,8 @@
-"""Spool: jobs on disk between the hooks and the worker; a job's state is the folder it lies in.
+"""Spool: jobs on disk between the hooks and the worker; the folder of a job is its state.
 
-``tmp`` (being written) -> ``new`` (waiting) -> ``cur`` (claimed) -> gone, or ``failed``. A job's content never changes:
-one JSON header line, then the transcript slice as it was. Its name sorts by time and carries what a hook needs to know
-without opening it: ``<ns since epoch>.<pid>.<event>.<session>.<start>-<end>.job``.
-
-Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
+``tmp`` (being written) -> ``new`` (waiting) -> ``cur`` (claimed) -> deleted, or ``failed``. The content of a job never
+changes: one line of JSON as a header, then the slice of the transcript. Its name sorts by time and holds what a hook
+needs to know without opening it: ``<ns since epoch>.<pid>.<event>.<session>.<start>-<end>.job``.
 """
 
 from __future__ import annotations
@@ -20,25 +18,25 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-RECENT_S = 600  # how long after its hook a job is recent
+RECENT_S = 600  # age up to which a job is recent
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
 
 
 def safe_name(text: str) -> str:
-    """``text`` as a file name of at most 80 characters; two different texts get two different names."""
-    kept = "".join(letter if letter in _SAFE else "_" for letter in text[:64])
-    if kept == text and kept:
-        return kept
-    return f"{kept}_{binascii.crc32(text.encode('utf-8', 'replace')):08x}"
+    """Return ``text`` as a file name of at most 80 characters; different texts get different names."""
+    safe = "".join(letter if letter in _SAFE else "_" for letter in text[:64])
+    if safe == text and safe:
+        return safe
+    return f"{safe}_{binascii.crc32(text.encode('utf-8', 'replace')):08x}"
 
 
 class Job:
-    """One job's name, taken apart. ``session`` is the safe name; ``start`` and ``end`` are transcript offsets."""
+    """The parts of a job's name. ``session`` is a safe name; ``start`` and ``end`` are offsets in the transcript."""
 
     __slots__ = ("end", "event", "name", "session", "stamp", "start")
 
     def __init__(self, name: str) -> None:
-        """ValueError when ``name`` is no job's name."""
+        """Parse ``name``; raise ValueError when it is not the name of a job."""
         parts = name.split(".")
         if len(parts) != 6 or parts[5] != "job":
             raise ValueError(name)
@@ -50,25 +48,25 @@ class Job:
         self.start, self.end = int(start), int(end)
 
     def is_recent(self) -> bool:
-        """Return whether its turns are put to the local check; those of an older job were, or wait for the flush."""
+        """Return whether the hook ran a short time ago; the turns of older jobs are not checked locally again."""
         return self.stamp / 1e9 > time.time() - RECENT_S
 
 
 class Spool:
-    """The four boxes under one folder."""
+    """The four folders (boxes) of jobs."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
         self.tmp, self.new, self.cur, self.failed = (os.path.join(folder, box) for box in SPOOL_BOXES)
 
     def add(self, header: dict[str, object], data: bytes) -> str:
-        """Put a job on disk, file and folder synced; returns its name. ``header`` holds event, session, start, end."""
+        """Write a job, sync it to disk and return its name; ``header`` must hold event, session, start and end."""
         session, event = safe_name(str(header["session"])), safe_name(str(header["event"]))
         name = f"{time.time_ns():020d}.{os.getpid()}.{event}.{session}.{header['start']}-{header['end']}.job"
         temporary = os.path.join(self.tmp, name)
         try:
             descriptor = _create(temporary)
-        except FileNotFoundError:  # someone cleaned up too well
+        except FileNotFoundError:  # somebody deleted the folders
             for box in (self.tmp, self.new, self.cur, self.failed):
                 os.makedirs(box, mode=0o700, exist_ok=True)
             descriptor = _create(temporary)
@@ -88,7 +86,7 @@ class Spool:
         return name
 
     def refusal(self) -> str:
-        """Why nothing can be spooled now (a full disk, no write access); ``""`` when it can be tried."""
+        """Return why nothing can be spooled now (a full disk, no write access), ``""`` when it is possible."""
         path = os.path.join(self.tmp, f"probe.{os.getpid()}")
         try:
             os.makedirs(self.tmp, mode=0o700, exist_ok=True)
@@ -103,7 +101,7 @@ class Spool:
         return ""
 
     def jobs(self, *boxes: str) -> list[Job]:
-        """The jobs in these boxes (default ``new`` and ``cur``), oldest first; other files are passed over."""
+        """Return the jobs in these boxes (default ``new`` and ``cur``), oldest first; other files are ignored."""
         found = []
         for box in boxes or (self.new, self.cur):
             try:
@@ -119,7 +117,7 @@ class Spool:
         return found
 
     def path(self, job: Job) -> str:
-        """Where the job lies now; FileNotFoundError when it is gone."""
+        """Return the job's file in its present box; raise FileNotFoundError when it is gone."""
         for box in (self.new, self.cur, self.failed):
             path = os.path.join(box, job.name)
             if os.path.exists(path):
@@ -127,29 +125,29 @@ class Spool:
         raise FileNotFoundError(job.name)
 
     def claim(self, job: Job) -> None:
-        """Take a job for work. Only the holder of the worker lock claims."""
+        """Claim a job for work. Only the holder of the worker lock may do so."""
         if not os.path.exists(os.path.join(self.cur, job.name)):
             self._move(job.name, self.new, self.cur)
             failpoints.reached("spool.claimed")
 
     def release(self, job: Job) -> None:
-        """Give a claimed job back to wait."""
+        """Return a claimed job to the waiting ones."""
         self._move(job.name, self.cur, self.new)
 
     def acknowledge(self, job: Job) -> None:
-        """The job's turns stand in a daily log (or need no entry): it goes."""
+        """Delete a claimed job, because its turns are in a daily log or need no entry."""
         os.unlink(os.path.join(self.cur, job.name))
         atomic.sync_folder(self.cur)
         failpoints.reached("spool.acknowledged")
 
     def fail(self, job: Job, reason: str) -> None:
-        """Set a claimed job aside for a person, with the reason beside it; it is never deleted by memoria."""
+        """Set a claimed job aside for a person, with the reason beside it; memoria never deletes it."""
         with open(os.path.join(self.failed, job.name + ".why"), "w", encoding="utf-8") as file:
             file.write(reason + "\n")
         self._move(job.name, self.cur, self.failed)
 
     def retry(self, job: Job) -> None:
-        """Let a failed job wait again."""
+        """Return a failed job to the waiting ones."""
         self._move(job.name, self.failed, self.new)
         try:
             os.unlink(os.path.join(self.failed, job.name + ".why"))
@@ -157,12 +155,12 @@ class Spool:
             pass
 
     def header(self, job: Job) -> dict[str, object]:
-        """The job's header; ValueError when it cannot be read."""
+        """Return the job's header; raise ValueError when it cannot be read."""
         with open(self.path(job), "rb") as file:
             return _header(file.readline())
 
     def lines(self, job: Job) -> Iterator[bytes]:
-        """The slice's lines, one at a time."""
+        """Yield the lines of the slice."""
         with open(self.path(job), "rb") as file:
             file.readline()
             yield from file

@@ -1,9 +1,7 @@
-"""Transcript: finding the client's file and reading the bytes after a position, never the whole of it.
+"""Transcript: find the client's file and read the bytes after a position, never the whole file.
 
-Bytes, not meaning: what a line says is ``turn``'s business. A slice ends at the last whole line, because the client
-may be in the middle of writing the next.
-
-Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
+Knows bytes, not what a line means (``transcripts.turn`` does). A slice ends at the last whole line, because the client
+may be writing the next one.
 """
 
 from __future__ import annotations
@@ -11,15 +9,15 @@ from __future__ import annotations
 import os
 import stat
 
-COPY_BYTES = 8 * 1024 * 1024  # what a hook copies at most; an older remainder is named by range
-MARK_BYTES = 256  # what stands before a position: long enough to hold a line's own time or uuid, not only its usual end
+COPY_BYTES = 8 * 1024 * 1024  # maximum that a hook copies; of an older remainder, only the range is recorded
+MARK_BYTES = 256  # bytes before a position: enough to hold a line's time or uuid, not only its usual end
 
 
 class Slice:
     """The whole lines of a transcript from ``start`` to ``end`` (byte offsets).
 
-    ``data`` holds the newest part, from ``copied_from`` on; what lies before is left to the worker, by range.
-    ``open_tail`` says that bytes without a final newline follow ``end``. ``mark`` is what stands right before ``end``.
+    ``data`` holds the newest part, from ``copied_from`` on; the worker reads the part before it. ``open_tail`` says
+    that bytes without a final newline follow ``end``. ``mark`` holds the bytes right before ``end``.
     """
 
     __slots__ = ("copied_from", "data", "end", "mark", "open_tail", "start")
@@ -34,7 +32,7 @@ class Slice:
 
 
 def locate(named: str, session: str, cwd: str) -> str:
-    """The transcript's path: as the hook was told, else looked up from session id and folder; ``""`` if neither.
+    """Return the transcript's path: ``named`` if given, else found by session id and folder; ``""`` if not found.
 
     The client keeps transcripts at ``<config>/projects/<cwd with every other character as ->/<session>.jsonl``
     (seen in Claude Code 1.0 to 2.1.329).
@@ -53,7 +51,7 @@ def locate(named: str, session: str, cwd: str) -> str:
         folders = os.listdir(projects)
     except OSError:
         return ""
-    for folder in folders:  # the session may have begun in another folder than it is in now
+    for folder in folders:  # the session may have begun in another folder
         path = os.path.join(projects, folder, session + ".jsonl")
         if os.path.isfile(path):
             return path
@@ -61,17 +59,17 @@ def locate(named: str, session: str, cwd: str) -> str:
 
 
 def read_after(path: str, start: int, mark: bytes) -> Slice | None:
-    """The whole lines after ``start``; None when there are none.
+    """Return the whole lines after ``start``, or None when nothing follows.
 
-    Starts over at 0 when the file is shorter than ``start`` or ``mark`` no longer stands before it: the transcript
-    was truncated or rewritten, and turns are told apart by uuid later. FileNotFoundError when it is not there (yet);
-    OSError when it is no regular file.
+    Starts over at 0 when the file is shorter than ``start`` or ``mark`` no longer precedes it: then the transcript was
+    truncated or rewritten, and uuids will show which turns are known. Raises FileNotFoundError when the file does not
+    exist (yet), and OSError when it is not a regular file.
     """
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise OSError(f"{path} is no regular file")
+            raise OSError(f"{path} is not a regular file")
         size = status.st_size
         if start and (start > size or (mark and _before(descriptor, start, len(mark)) != mark)):
             start = 0
@@ -90,8 +88,8 @@ def _cut(descriptor: int, start: int, size: int) -> Slice | None:
     if copied_from > start:  # begin at a whole line
         first = data.find(b"\n") + 1
         if first == 0:
-            # One line of more than 8 MiB is being written: its range is named, and ``end`` stays where it was so
-            # that the next hook reads the line when it is whole.
+            # A line of more than 8 MiB is being written. ``end`` stays where it was, so that the next hook reads the
+            # line when it is complete.
             return Slice(start, size, start, b"", _before(descriptor, start, MARK_BYTES), True)
         data = data[first:last]
         copied_from += first

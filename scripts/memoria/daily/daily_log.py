@@ -1,7 +1,7 @@
-"""Daily log: one markdown file a day, entries appended under a lock, each known by its marker.
+"""Daily log: one markdown file for each day, to which entries with a marker are appended under a lock.
 
-The file is the truth: the ledger's list of turns and entries is read back from the markers. Knows files and locks;
-what stands in a file is ``day_text``'s, and where an entry's content comes from nobody's here.
+The file is authoritative: the ledger's list of turns and entries is read from the markers. Knows files and locks;
+``day_text`` knows the content of a file.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ class DailyLog:
     """The folder of daily files."""
 
     def __init__(self, folder: Path, lock: Path) -> None:
-        """``lock`` is the file whose lock every writer of daily logs holds."""
+        """Use the files in ``folder``; every writer of daily logs holds the lock of the file ``lock``."""
         self.folder = folder
         self.lock = lock
 
     @classmethod
     def of(cls, paths: Paths) -> DailyLog:
-        """The daily logs of these paths."""
+        """Return the daily logs of these paths."""
         return cls(Path(paths.daily), Path(paths.daily_lock))
 
     def path(self, day: date) -> Path:
-        """The file of a day."""
+        """Return the file of a day."""
         return self.folder / f"{day.isoformat()}.md"
 
     def days(self) -> list[date]:
-        """The days that have a file, oldest first."""
+        """Return the days that have a file, oldest first."""
         names = [path.name for path in self.folder.glob("*.md")] if self.folder.is_dir() else []
         return sorted(date.fromisoformat(name[:-3]) for name in names if _NAME.fullmatch(name) and _is_day(name[:-3]))
 
     def entries(self, day: date) -> list[Entry]:
-        """Return the entries of a day; none when it has no file."""
+        """Return the entries of a day; ``[]`` when it has no file."""
         return list(DayText(self.text(day)).entries(day))
 
     def forgotten(self, day: date) -> list[tuple[str, tuple[str, ...]]]:
@@ -52,14 +52,14 @@ class DailyLog:
         return DayText(self.text(day)).tombstones()
 
     def text(self, day: date) -> str:
-        """Return a day's text with the line endings it has, ``""`` when it has no file."""
+        """Return a day's text with its own line endings, ``""`` when it has no file."""
         try:
             return self.path(day).read_bytes().decode("utf-8", "replace")
         except FileNotFoundError:
             return ""
 
     def stamp(self, day: date) -> str:
-        """Return a text that differs once the day's file was written; ``""`` when it has none."""
+        """Return a text that changes whenever the day's file is written, ``""`` when there is no file."""
         try:
             status = self.path(day).stat()
         except FileNotFoundError:
@@ -67,14 +67,14 @@ class DailyLog:
         return f"{status.st_mtime_ns}-{status.st_size}-{status.st_ino}"
 
     def append(self, entry: Entry, change: Callable[[str], str] = str) -> bool:
-        """Write the entry at the end of its day, synced, in one step; False when its id stands there already.
+        """Append the entry to its day in one step, synced to disk; return False when the day already has its id.
 
-        ``change`` is made to what stands there in the same step: it takes out what the entry brings along.
-        OSError (disk full, read-only) leaves the file as it was.
+        The same step applies ``change`` to the existing text: it removes what the entry includes. Raises OSError (disk
+        full, read-only) and leaves the file as it was.
         """
 
         def appended(text: str) -> str:
-            if entry.id in DayText(text).ids():  # written, or written and forgotten
+            if entry.id in DayText(text).ids():  # written already, or forgotten since
                 return text
             day = DayText(change(text))
             day.append(render(entry))
@@ -86,15 +86,15 @@ class DailyLog:
         return written
 
     def rewrite(self, day: date, change: Callable[[str], str]) -> bool:
-        """Replace a day's text by ``change`` of it, under the lock; False when that is what stands there.
+        """Apply ``change`` to a day's text under the lock; return False when that changes nothing.
 
-        A day without a file is its heading alone. ``change`` is made again when a person saves at that moment.
+        A day without a file starts as its heading. ``change`` is called again when a person saves the file meanwhile.
         """
         path = self.path(day)
         with locks.waiting(self.lock):
             while True:
                 before = self.stamp(day)
-                # bytes, because reading as text would turn the line endings of a person's editor into ours
+                # as bytes, because reading text would convert the line endings of a person's editor
                 text = path.read_bytes().decode("utf-8", "surrogateescape") if before else _header(day)
                 changed = change(text)
                 if changed == text:
@@ -104,12 +104,12 @@ class DailyLog:
                     return True
 
     def sweep(self) -> None:
-        """Remove half-written files of writers that were killed."""
+        """Remove the temporary files of writers that were killed."""
         with locks.waiting(self.lock):
             files.sweep(self.folder)
 
     def refresh(self, ledger: Ledger) -> None:
-        """Read into the ledger whatever changed on disk, by anyone, since it was last read."""
+        """Read every file that anyone has changed since the last time into the ledger."""
         stamps = {day.isoformat(): self.stamp(day) for day in self.days()}
         for name in ledger.stale_logs(stamps):
             day = date.fromisoformat(name)
@@ -119,7 +119,7 @@ class DailyLog:
             ledger.forget_log(name)
 
     def find(self, booked: Iterable[Booked]) -> list[Entry]:
-        """The entries that the ledger names, as they stand now, oldest first; one that is gone is left out."""
+        """Return the entries that the ledger names as they are now, oldest first, without those that are gone."""
         wanted: dict[str, set[str]] = {}
         for entry in booked:
             wanted.setdefault(entry.day, set()).add(entry.id)

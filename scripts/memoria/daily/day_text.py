@@ -1,6 +1,6 @@
-r"""DayText: the text of a day's file. Reads entries and learned facts from it and rewrites parts of it.
+r"""Day text: read entries and learned facts from the text of a day's file, and rewrite parts of it.
 
-An entry reaches from its heading to its marker::
+An entry extends from its heading to its marker::
 
     ### Session (14:05) · memoria · Fix the flush race
 
@@ -16,9 +16,9 @@ An entry reaches from its heading to its marker::
 
     <!-- memoria entry=01k9x2 session=… turns=… project=… model=haiku -->
 
-A fact that was learned while its session went on stands under ``### Learned (10:30) · shop`` until its entry is
+A fact that was learned during a session stands under ``### Learned (10:30) · shop`` until the session's entry is
 written. A forgotten entry leaves a tombstone. This is the only module that knows these forms. A person may write
-anywhere in the file: each line keeps its own line ending, and an edit changes the lines it is about and no other byte.
+anywhere in the file: each line keeps its own line ending, and an edit changes only the bytes of the lines it concerns.
 Knows neither files nor locks, and of a fact only its lines.
 """
 
@@ -58,7 +58,7 @@ _PARTICULARS = re.compile(r"[ \t]+<!-- learned (\{.*\}) -->[ \t]*")
 
 
 def render(entry: Entry) -> str:
-    """Return the entry's markdown, which ends in its marker line."""
+    """Return the entry's markdown, which ends with its marker line."""
     rows = [f"### Session ({entry.time}) · {_word(entry.project)} · {markdown.line(entry.title)}", ""]
     if entry.context:
         rows += [f"**Context:** {markdown.line(entry.context)}", ""]
@@ -91,7 +91,7 @@ def below(quote: str, particulars: str) -> tuple[str, ...]:
 
 
 def tombstone(entry_id: str, turns: Iterable[str]) -> str:
-    """Return the line that stays of a forgotten entry: it holds no word of it, and keeps its turns from coming back.
+    """Return the line that replaces a forgotten entry: it holds none of its text, and keeps its turns from coming back.
 
     An ``entry_id`` of ``-`` stands for turns that never had an entry.
     """
@@ -100,9 +100,9 @@ def tombstone(entry_id: str, turns: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LearnedLine:
-    """A learned fact and where it stands: rows ``first`` to ``end`` (exclusive).
+    """A learned fact and its rows, ``first`` to ``end`` (exclusive).
 
-    ``session`` and ``project`` are those of the entry it stands in, empty when it stands in none.
+    ``session`` and ``project`` are those of the entry that holds it, empty when it is outside an entry.
     """
 
     learned: Learned
@@ -119,7 +119,7 @@ class LearnedLine:
 
     @property
     def particulars(self) -> list[str]:
-        """What the comments below the line say, each as JSON."""
+        """The content of each comment below the line, as JSON."""
         return [match[1] for row in self.learned.below if (match := _PARTICULARS.fullmatch(row))]
 
 
@@ -127,9 +127,9 @@ class LearnedLine:
 class Part:
     """An entry, or a part that a person wrote, with the text up to the next part.
 
-    ``heading`` is the whole line, empty when there is none; ``title`` and ``project`` are what the entry or the heading
-    says; ``anchor`` is the block id (``e-01k9x2``), empty when there is none. ``text`` is the part without its heading
-    and without what only programs read, ``raw`` the part as it stands.
+    ``heading`` is the whole line, empty when there is none. ``title`` and ``project`` come from the entry or the
+    heading. ``anchor`` is the block id (``e-01k9x2``), empty when there is none. ``text`` is the part without its
+    heading and without comments for programs; ``raw`` is the whole part.
     """
 
     heading: str
@@ -143,7 +143,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """The rows of an entry: ``first`` to ``last`` (its marker). ``heading`` is None when a person took it out."""
+    """The rows of an entry: ``first`` to ``last`` (its marker). ``heading`` is None when a person removed it."""
 
     first: int
     last: int
@@ -155,8 +155,8 @@ class DayText:
     """The rows of a day's file, each with its line ending."""
 
     def __init__(self, text: str) -> None:
-        """Split ``text``, in which line endings stand as they do in the file."""
-        self._mark = "\ufeff" if text.startswith("\ufeff") else ""  # some editors begin a file with it
+        """Split ``text``, which must have the line endings of the file."""
+        self._mark = "\ufeff" if text.startswith("\ufeff") else ""  # some editors put one at the start of a file
         lines = list(io.StringIO(text.removeprefix(self._mark), newline=""))
         self.rows = [line.rstrip("\r\n") for line in lines]
         self._ends = [line[len(row) :] for line, row in zip(lines, self.rows, strict=True)]
@@ -165,34 +165,34 @@ class DayText:
 
     @property
     def text(self) -> str:
-        """The whole text; what was not edited is as it was read."""
+        """The whole text; parts that were not edited are unchanged."""
         return self._mark + "".join(row + end for row, end in zip(self.rows, self._ends, strict=True))
 
     # -- reading
 
     def entries(self, day: date) -> Iterator[Entry]:
-        """Yield the entries in order; a person's own text between them is passed over.
+        """Yield the entries in order, without a person's own text between them.
 
-        A marker without a heading before it still counts.
+        A marker without a heading before it also counts as an entry.
         """
         for span in self._spans():
             yield self._entry(span, day)
 
     def tombstones(self) -> list[tuple[str, tuple[str, ...]]]:
-        """Return what was forgotten: entry id (``-``: turns that never had one) and the keys of its turns."""
+        """Return id and turn keys of each forgotten entry; an id of ``-`` stands for turns that never had one."""
         found = filter(None, map(_TOMBSTONE.fullmatch, self.rows))
         return [(match[1], _keys(match[2])) for match in found]
 
     def ids(self) -> set[str]:
-        """Return the ids of the entries that stand here, or stood here and were forgotten."""
+        """Return the ids of the entries, including forgotten ones."""
         return {span.marker[1] for span in self._spans()} | {ident for ident, _ in self.tombstones()}
 
     def block_ids(self) -> Counter[str]:
-        """Return how often each entry's block id (``e-01k9x2``) stands on a line of its own."""
+        """Return how often each entry's block id (``e-01k9x2``) has a line of its own."""
         return Counter(match[1] for row in self.rows if (match := _BLOCK_ID.fullmatch(row)))
 
     def learned(self) -> Iterator[LearnedLine]:
-        """Yield the learned lines that have an id, in order."""
+        """Yield the learned facts that have an id, in order."""
         spans = iter(self._spans())
         span = next(spans, None)
         for number, row in enumerate(self.rows):
@@ -209,9 +209,9 @@ class DayText:
             yield LearnedLine(learned, number, end, *((span.marker[2], span.marker[4]) if span and inside else ()))
 
     def parts(self, day: date) -> Iterator[Part]:
-        """Yield all parts of the text: each entry, each part under a heading of an entry's level, what stands before.
+        """Yield all parts of the text: its beginning, each entry, and each part under a heading of an entry's level.
 
-        What a person wrote below an entry, without a heading, belongs to its part.
+        Text that a person wrote below an entry, without a heading, belongs to the entry's part.
         """
         spans = {span.first: span for span in self._spans()}
         inside = {number for span in spans.values() for number in range(span.first, span.last + 1)}
@@ -228,8 +228,8 @@ class DayText:
         anchor = next((match[1] for row in rows if (match := _BLOCK_ID.fullmatch(row))), "")
         if entry:
             title, project, anchor = entry.title or title, entry.project_key, f"e-{entry.id}"
-        spoken = (row for row in rows[bool(heading) :] if not row.startswith(_COMMENT) and not _is_particulars(row))
-        return Part(heading, anchor, title, project, "\n".join(spoken), "".join(f"{row}\n" for row in rows), entry)
+        prose = (row for row in rows[bool(heading) :] if not row.startswith(_COMMENT) and not _is_particulars(row))
+        return Part(heading, anchor, title, project, "\n".join(prose), "".join(f"{row}\n" for row in rows), entry)
 
     def _entry(self, span: _Span, day: date) -> Entry:
         heading, marker = span.heading, span.marker
@@ -250,7 +250,7 @@ class DayText:
         )
 
     def _spans(self) -> list[_Span]:
-        """Find the entries. One whose heading a person changed begins at the last heading before its marker."""
+        """Return the entries. One whose heading a person changed begins at the last heading before its marker."""
         spans: list[_Span] = []
         first, heading = 0, None
         for number, row in enumerate(self.rows):
@@ -260,7 +260,7 @@ class DayText:
             elif session := _SESSION.fullmatch(row):
                 first, heading = number, session
             elif heading is None and (other := _HEADING.match(row)):
-                first = number + (len(other[1]) == 1)  # the title of the page is no part of an entry
+                first = number + (len(other[1]) == 1)  # the title of the page is not part of an entry
         return spans
 
     # -- rewriting
@@ -273,7 +273,7 @@ class DayText:
         self._put(len(self.rows), len(self.rows), rows)
 
     def add(self, learned: Learned, time: str, project: str) -> None:
-        """Add a learned fact at the end; facts of one heading, made of time (``HH:MM``) and project, share it."""
+        """Add a learned fact at the end; facts of the same time (``HH:MM``) and project share a heading."""
         heading = f"{_LEARNED_HEADING}{time}) · {project}"
         rows = learned_rows(learned)
         end = next((n for n in range(len(self.rows), 0, -1) if self.rows[n - 1].strip()), 0)
@@ -284,11 +284,11 @@ class DayText:
             self.append("\n".join([heading, "", *rows]))
 
     def change(self, line: LearnedLine, learned: Learned) -> None:
-        """Write a learned fact over the lines of another one."""
+        """Replace the lines of a learned fact."""
         self._put(line.first, line.end, learned_rows(learned))
 
     def remove(self, line: LearnedLine) -> None:
-        """Take a learned fact out, and with it a ``### Learned`` heading that is left with nothing."""
+        """Remove a learned fact, and with it a ``### Learned`` heading that becomes empty."""
         self._put(line.first, line.end, [])
         start = next((n for n in range(line.first - 1, -1, -1) if _HEADING.match(self.rows[n])), None)
         if start is None or not self.rows[start].startswith(_LEARNED_HEADING):
@@ -300,13 +300,13 @@ class DayText:
             self._put(start, start + 1 + blank, [])
 
     def bury(self, ids: Collection[str]) -> None:
-        """Put a tombstone in the place of each of these entries, from heading to marker."""
+        """Replace each of these entries, from heading to marker, with a tombstone."""
         for span in reversed(self._spans()):
             if span.marker[1] in ids:
                 self._put(span.first, span.last + 1, [tombstone(span.marker[1], _keys(span.marker[3]))])
 
     def strike(self, held: Callable[[str], bool]) -> None:
-        """Take out each line of which ``held`` is true; of a session's heading the title alone, of a marker nothing."""
+        """Remove each line for which ``held`` is true; a session's heading loses only its title, a marker stays."""
         for number in range(len(self.rows) - 1, -1, -1):
             row = self.rows[number]
             if row.startswith(_COMMENT) or not held(row):
@@ -316,7 +316,7 @@ class DayText:
             self._put(number, number + 1, left)
 
     def _put(self, first: int, end: int, rows: Sequence[str]) -> None:
-        """Put ``rows`` in the place of the rows ``first`` to ``end`` (exclusive), with the line endings these had."""
+        """Replace the rows ``first`` to ``end`` (exclusive) with ``rows``, keeping their line endings."""
         if first and rows and not self._ends[first - 1]:  # the file does not end in a line ending
             self._ends[first - 1] = self._newline
         old = self._ends[first:end]
@@ -329,7 +329,7 @@ def _sections(body: str) -> dict[str, str]:
     found = list(_LABEL.finditer(body))
     ends = [*(match.start() for match in found[1:]), len(body)]
     sections = {}
-    for match, end in zip(found, ends, strict=False):  # a person may have taken every label out
+    for match, end in zip(found, ends, strict=False):  # a person may have removed every label
         rest = body[match.end() : end].split("\n^e-", 1)[0]
         sections[match["label"]] = f"{match['rest']}\n{rest}".strip()
     return sections

@@ -1,6 +1,6 @@
-"""Entry: what one stretch of a session came to, as a record.
+"""Entry: the summary of one part of a session, as a record.
 
-Does not know how an entry stands in a file (``day_text`` does) nor where its content comes from.
+Does not know the form of an entry in a file (``day_text`` does) or where its content comes from.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from memoria.daily.ledger import Booked
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """One learned line: ``kind`` (correction, preference, ...), one topic of text, its id (``l-7f3a``).
+    """A learned fact in an entry: its ``kind`` (correction, preference, ...), its text and its id (``l-7f3a``).
 
-    ``below``: the indented lines that belong to it, its quote and its particulars.
+    ``below`` holds the indented lines that belong to it, its quote and its particulars.
     """
 
     kind: str
@@ -26,10 +26,10 @@ class Learned:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What one stretch of a session came to.
+    """The summary of one part of a session.
 
-    ``day`` and ``time`` (``HH:MM``) are the user's, when the conversation began; ``turns`` are the keys of the turns it
-    stands for; ``project`` is the name people read, ``project_key`` the identity.
+    ``day`` and ``time`` (``HH:MM``) say when the conversation began, in the user's time zone. ``turns`` holds the keys
+    of the turns that it covers. ``project`` is the name for people, ``project_key`` the identity.
     """
 
     id: str
@@ -55,5 +55,5 @@ class Entry:
 
     @property
     def booked(self) -> Booked:
-        """The entry as the ledger keeps it."""
+        """The entry as the ledger stores it."""
         return Booked(self.id, self.day.isoformat(), self.session, self.project_key, self.title, self.turns)

@@ -1,4 +1,4 @@
-"""Gate: when a compile is due. Pure: facts in, a reason out."""
+"""Gate: decide when a compile is due, as a pure function."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 
 
 def compile_due(uncompiled: int, last: datetime | None, now: datetime, interval_min: float) -> bool:
-    """Whether some entry is not compiled and the interval since the last compile has passed (or there was none).
+    """Return whether entries wait to be compiled and the interval since the last compile, if any, has passed.
 
-    A last compile in the future (the clock was set back) counts as none.
+    A last compile in the future (the clock was set back) is ignored.
     """
     if uncompiled == 0:
         return False

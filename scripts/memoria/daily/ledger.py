@@ -1,8 +1,8 @@
-"""Ledger: which turns stand in which entry, which entries are compiled, what was tried and what it cost.
+"""Ledger: which turns belong to which entry, which entries are compiled, and the attempts and costs of jobs.
 
-The list of turns and entries is a cache of the daily logs' markers, refreshed before every flush, so that an entry
-whose writer died before it could book it is known all the same; what was compiled is read back from the wiki's log.
-Attempts and costs live only here. A file that is no database is set aside and begun anew.
+The list of turns and entries is a cache of the markers in the daily logs. It is refreshed before every flush, so that
+it includes an entry whose writer died before recording it. Compiled entries can be read from the wiki's log; attempts
+and costs are stored only here. A file that is not a database is set aside and replaced by a new one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from memoria.ground.errors import LedgerDamagedError, LedgerError
 
 log = logging.getLogger(__name__)
 
-JUDGING = "judge"  # the name that failed tries of the judge stand under, alone or before a session's id
+JUDGING = "judge"  # the name of the judge's failed attempts, alone or before a session's id
 
 # Step n brings a database from user_version n to n + 1. Never change one that has shipped; add another.
 MIGRATIONS = (
@@ -90,14 +90,14 @@ class Ledger:
     """The database behind one state folder; one connection, short transactions."""
 
     def __init__(self, path: Path) -> None:
-        """Open or make ``path``; a file that cannot be read as a ledger is set aside."""
+        """Open or create ``path``; a file that cannot be read as a ledger is set aside."""
         self.path = path
         with _translated():
-            self.db = database.or_anew(path, lambda: _open(path))
+            self.db = database.open_or_replace(path, lambda: _open(path))
 
     @classmethod
     def of(cls, paths: Paths) -> Ledger:
-        """The ledger of these paths."""
+        """Return the ledger of these paths."""
         return cls(Path(paths.ledger))
 
     @staticmethod
@@ -106,55 +106,55 @@ class Ledger:
         database.set_aside(path)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self.db.close()
 
     def transaction(self) -> AbstractContextManager[None]:
-        """All or nothing."""
+        """Return a context that commits everything the block does, or rolls it back when the block raises."""
         return database.transaction(self.db)
 
     # turns and entries
 
     def entry_of(self, key: str) -> str | None:
-        """The id of the entry a turn stands in, ``""`` when it needed none, None when it is not recorded."""
+        """Return the id of a turn's entry, ``""`` when it needed none, None when the turn is not recorded."""
         row = self.db.execute("SELECT entry FROM turns WHERE key = ?", (key,)).fetchone()
         return None if row is None else str(row[0])
 
     def reason_of(self, key: str) -> str | None:
-        """Why a turn stands in no entry, ``""`` when it stands in one, None when it is not recorded."""
+        """Return why a turn has no entry, ``""`` when it has one, None when the turn is not recorded."""
         row = self.db.execute("SELECT entry, reason FROM turns WHERE key = ?", (key,)).fetchone()
         if row is None:
             return None
         return "" if row[0] else str(row[1]) or "nothing worth an entry"
 
     def record(self, entry: Booked) -> None:
-        """An entry stands in its daily log, and with it these turns."""
+        """Record an entry that is in its daily log, and its turns."""
         with self.transaction():
             self._record(entry)
         failpoints.reached("ledger.recorded")
 
     def record_nothing(self, keys: Iterable[str], session: str, reason: str) -> None:
-        """These turns were read and need no entry."""
+        """Record that these turns were read and need no entry, and why."""
         with self.transaction():
             self.db.executemany("INSERT OR IGNORE INTO turns VALUES (?, '', ?)", [(key, reason) for key in keys])
             self._note("no-entry", session, reason)
         failpoints.reached("ledger.recorded")
 
     def stale_logs(self, stamps: dict[str, str]) -> list[str]:
-        """The names of daily logs that changed since they were last read; ``stamps`` maps name to a change mark."""
+        """Return the names of daily logs that changed since they were last read, judged by their ``stamps``."""
         known = dict(self.db.execute("SELECT name, stamp FROM logs").fetchall())
         return sorted(name for name, stamp in stamps.items() if known.get(name) != stamp)
 
     def gone_logs(self, stamps: dict[str, str]) -> list[str]:
-        """The names of daily logs that were read once and are no longer there."""
+        """Return the names of daily logs that were read before and no longer exist."""
         return sorted(name for (name,) in self.db.execute("SELECT name FROM logs") if name not in stamps)
 
     def reread(
         self, name: str, stamp: str, entries: Iterable[Booked], forgotten: Iterable[tuple[str, Iterable[str]]] = ()
     ) -> None:
-        """A daily log holds these entries now; those that a person took out stay recorded, so that none comes back.
+        """Record the entries that a daily log holds; entries that a person removed stay recorded and are not recreated.
 
-        ``forgotten``: entry ids and their turns' keys; of these only the keys stay.
+        ``forgotten`` holds entry ids and the keys of their turns; of these, only the keys are kept.
         """
         with self.transaction():
             for entry in entries:
@@ -166,7 +166,7 @@ class Ledger:
             self.db.execute("INSERT OR REPLACE INTO logs VALUES (?, ?)", (name, stamp))
 
     def forget_log(self, name: str) -> None:
-        """A daily log file is gone."""
+        """Record that a daily log no longer exists."""
         with self.transaction():
             self.db.execute("DELETE FROM logs WHERE name = ?", (name,))
 
@@ -178,40 +178,40 @@ class Ledger:
         )
         self.db.executemany("INSERT OR REPLACE INTO turns VALUES (?, ?, '')", [(key, entry.id) for key in entry.turns])
 
-    def gone_entries(self, standing: Iterable[str]) -> tuple[int, int]:
-        """How many recorded entries do not stand in the daily logs (any more), and how many turns were theirs."""
+    def gone_entries(self, present: Iterable[str]) -> tuple[int, int]:
+        """Return the number of recorded entries that are not ``present`` in the daily logs, and of their turns."""
         known = {entry for (entry,) in self.db.execute("SELECT id FROM entries")}
-        gone = known.difference(standing)
+        gone = known.difference(present)
         count = "SELECT count(*) FROM turns WHERE entry = ?"
         return len(gone), sum(self.db.execute(count, (entry,)).fetchone()[0] for entry in gone)
 
     # transcripts that were compared
 
     def checked(self) -> dict[str, tuple[str, dict[str, int]]]:
-        """What is known of each transcript, by path: its stamp when it was compared, and the counts that were found."""
+        """Return, by path, each transcript's stamp when it was compared and the counts that were found."""
         rows = self.db.execute("SELECT path, stamp, counts FROM checked")
         return {path: (stamp, json.loads(counts)) for path, stamp, counts in rows}
 
     def check(self, path: str, stamp: str, counts: dict[str, int]) -> None:
-        """A transcript was compared as it was at ``stamp``."""
+        """Record the counts found in a transcript whose stamp was ``stamp``."""
         with self.transaction():
             self.db.execute("INSERT OR REPLACE INTO checked VALUES (?, ?, ?)", (path, stamp, json.dumps(counts)))
 
     def forget_checked(self, paths: Iterable[str]) -> None:
-        """These transcripts are to be compared again (or are gone)."""
+        """Delete the counts of transcripts that must be compared again or are gone."""
         with self.transaction():
             self.db.executemany("DELETE FROM checked WHERE path = ?", [(path,) for path in paths])
 
     # compiled or not
 
     def entries(self, *, compiled: bool | None = None, day: str = "") -> list[Booked]:
-        """Entries, oldest day first, without their turns; only (un)compiled ones or those of a day when asked."""
+        """Return entries without their turns, oldest day first, optionally only (un)compiled ones or those of a day."""
         query = "SELECT id, day, session, project, title FROM entries WHERE (? = '' OR day = ?) "
         query += {None: "", True: "AND compiled <> '' ", False: "AND compiled = '' "}[compiled]
         return [Booked(*row) for row in self.db.execute(query + "ORDER BY day, id", (day, day))]
 
     def mark_compiled(self, ids: Iterable[str], when: datetime | None = None) -> None:
-        """A compile took these entries in."""
+        """Record that a compile included these entries."""
         stamp = _stamp(when)
         with self.transaction():
             self.db.executemany(
@@ -219,12 +219,12 @@ class Ledger:
             )
 
     def mark_waiting(self, ids: Iterable[str]) -> None:
-        """A compile of these entries was undone: the next one takes them in again."""
+        """Record that the compile of these entries was undone, so that the next one includes them."""
         with self.transaction():
             self.db.executemany("UPDATE entries SET compiled = '' WHERE id = ?", [(entry,) for entry in ids])
 
     def counts(self) -> dict[str, int]:
-        """How many entries, uncompiled entries and turns are recorded."""
+        """Return the number of entries, of uncompiled entries and of turns."""
         one = self.db.execute("SELECT count(*), coalesce(sum(compiled = ''), 0) FROM entries").fetchone()
         turns = self.db.execute("SELECT count(*) FROM turns").fetchone()
         return {"entries": one[0], "uncompiled": one[1], "turns": turns[0]}
@@ -232,12 +232,12 @@ class Ledger:
     # attempts
 
     def tries(self, job: str) -> tuple[int, float, str]:
-        """How often a job failed, when it may be tried again (seconds since the epoch), and why it failed last."""
+        """Return how often a job failed, when it may run again (seconds since the epoch), and why it failed last."""
         row = self.db.execute("SELECT count, not_before, reason FROM tries WHERE job = ?", (job,)).fetchone()
         return (0, 0.0, "") if row is None else (row[0], row[1], row[2])
 
     def failed(self, jobs: Iterable[str], *, counted: bool, not_before: float, reason: str) -> None:
-        """These jobs failed; ``counted`` says whether the jobs may be to blame."""
+        """Record that these jobs failed; ``counted`` says whether the jobs themselves may be the cause."""
         with self.transaction():
             self.db.executemany(
                 "INSERT INTO tries VALUES (?, ?, ?, ?) ON CONFLICT (job) DO UPDATE SET "
@@ -246,19 +246,19 @@ class Ledger:
             )
 
     def lift_waits(self) -> None:
-        """A person asks: what waits for its next try may be tried at once. How often it failed stays known."""
+        """Let all jobs run again at once, because a person asks; the counts of failures stay."""
         with self.transaction():
             self.db.execute("UPDATE tries SET not_before = 0")
 
     def forget_tries(self, jobs: Iterable[str]) -> None:
-        """These jobs are done with."""
+        """Delete the failures of jobs that are finished."""
         with self.transaction():
             self.db.executemany("DELETE FROM tries WHERE job = ?", [(job,) for job in jobs])
 
     # calls and notes
 
     def book(self, call: Call, when: datetime | None = None) -> None:
-        """Write down a model call, whatever came of it."""
+        """Record a model call, whatever its outcome."""
         with self.transaction():
             self.db.execute(
                 "INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -269,7 +269,7 @@ class Ledger:
             )  # fmt: skip
 
     def calls_since(self, when: datetime) -> list[tuple[datetime, Call]]:
-        """The calls from a moment on, oldest first."""
+        """Return the calls since ``when``, oldest first."""
         rows = self.db.execute(
             "SELECT time, task, model, project, outcome, input_tokens, output_tokens, cost_usd, seconds "
             "FROM calls WHERE time >= ? ORDER BY time",
@@ -278,12 +278,12 @@ class Ledger:
         return [(datetime.fromisoformat(row[0]), Call(*row[1:])) for row in rows]
 
     def note(self, kind: str, subject: str, text: str) -> None:
-        """One line about something worth knowing later (a range that is missing, a claim that was not written)."""
+        """Record one line that may be needed later (a missing range, a claim that was not written)."""
         with self.transaction():
             self._note(kind, subject, text)
 
     def notes(self, kind: str = "", limit: int = 20) -> list[tuple[str, str, str, str]]:
-        """The newest notes as (time, kind, subject, text), newest first."""
+        """Return the newest notes as (time, kind, subject, text), newest first."""
         where = "WHERE kind = ? " if kind else ""
         arguments: tuple[Any, ...] = (kind, limit) if kind else (limit,)
         query = f"SELECT time, kind, subject, text FROM notes {where}ORDER BY rowid DESC LIMIT ?"  # noqa: S608 (constant)
@@ -293,7 +293,7 @@ class Ledger:
         self.db.execute("INSERT INTO notes VALUES (?, ?, ?, ?)", (_stamp(None), kind, subject, text[:2000]))
 
     def strike_notes(self, needles: Iterable[str]) -> None:
-        """Take out the notes, values and reasons that hold any of these texts; case does not count."""
+        """Delete the notes, values and reasons that hold any of these texts, ignoring case."""
         with self.transaction():
             for needle in filter(None, needles):
                 held = "instr(lower(subject || char(10) || text), ?)"
@@ -302,23 +302,23 @@ class Ledger:
                 self.db.execute("UPDATE tries SET reason = '' WHERE instr(lower(reason), ?)", (needle.lower(),))
 
     def _naming(self, needle: str) -> list[str]:
-        """Return the names of the values that hold a text; they are stored as JSON, in which letters are escaped."""
+        """Return the names of the values that hold a text; values are JSON, which escapes letters."""
         rows = self.db.execute("SELECT name, value FROM named")
         return [name for name, value in rows if needle.lower() in _unescaped(value).lower()]
 
     def shred(self) -> None:
-        """Overwrite on disk whatever was deleted."""
+        """Overwrite deleted content on disk."""
         database.shred(self.db)
 
     # small facts
 
     def get(self, name: str) -> Any:
-        """Return the value kept by this name, None when there is none."""
+        """Return the value stored under this name, None when there is none."""
         row = self.db.execute("SELECT value FROM named WHERE name = ?", (name,)).fetchone()
         return json.loads(row[0]) if row else None
 
     def put(self, name: str, value: Any) -> None:
-        """Keep a JSON value of any length by name."""
+        """Store a JSON value of any length under a name."""
         with self.transaction():
             self.db.execute("INSERT OR REPLACE INTO named VALUES (?, ?)", (name, json.dumps(value)))
 
@@ -332,7 +332,7 @@ def _stamp(when: datetime | None) -> str:
 
 
 class _Connection(sqlite3.Connection):
-    """A connection whose errors say whether the file is damaged or only cannot be had now."""
+    """A connection whose errors tell a damaged file from one that cannot be used right now."""
 
     def execute(self, *arguments: Any) -> sqlite3.Cursor:
         with _translated():
@@ -352,7 +352,7 @@ def _translated() -> Iterator[None]:
             raise LedgerDamagedError(f"The ledger is damaged ({error}).") from error
         if not database.is_refused(error):
             raise
-        raise LedgerError(f"The ledger cannot be used now ({error}); nothing is lost, it is tried again.") from error
+        raise LedgerError(f"The ledger cannot be used now ({error}); nothing is lost, memoria tries again.") from error
 
 
 def _open(path: Path) -> sqlite3.Connection:

@@ -96,7 +96,7 @@ class Store:
         """Opens or makes the file; one that cannot be read is set aside and begun anew (then ``refresh`` fills it)."""
         self.path = path
         self.revision = 0  # rows written or taken out since the file was opened
-        self.db = database.or_anew(path, lambda: _open(path))
+        self.db = database.open_or_replace(path, lambda: _open(path))
 
     @classmethod
     def of(cls, paths: Paths) -> Store:
@@ -205,7 +205,7 @@ class Store:
         told = statements.words(fact.content)
         pairs = [(other, statements.words(other.content)) for other in self._candidates(fact.content, live=True)]
         alike = [
-            (statements.likeness(told, words), other)
+            (statements.similarity(told, words), other)
             for other, words in pairs
             if other.id != fact.id and statements.same(told, words)
         ]
@@ -227,7 +227,7 @@ class Store:
         """The live fact of these projects whose words are most like ``text``'s; None below ``floor``."""
         told = statements.words(text)
         near = [
-            (statements.likeness(told, statements.words(other.content)), other)
+            (statements.similarity(told, statements.words(other.content)), other)
             for other in self._candidates(text, live=True)
             if {*places, GLOBAL}.intersection(other.projects)
         ]

@@ -1,6 +1,6 @@
-"""Clock: what time it is, and what day that is for the user.
+"""Clock: the current time, and the user's time zone.
 
-All times inside memoria are timezone-aware UTC; only what people read is in their zone.
+Inside memoria, all times are timezone-aware UTC; only text for people uses their zone.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ log = logging.getLogger(__name__)
 
 
 def now() -> datetime:
-    """The current time, UTC."""
+    """Return the current time in UTC."""
     return datetime.now(UTC)
 
 
 def parse(text: object) -> datetime | None:
-    """Read an ISO 8601 time as the client writes it (``2026-11-21T09:30:00.123Z``); None when it is none."""
+    """Return an ISO 8601 time such as ``2026-11-21T09:30:00.123Z`` in UTC, or None when ``text`` is not one."""
     if not isinstance(text, str) or not text:
         return None
     try:
@@ -34,10 +34,10 @@ def parse(text: object) -> datetime | None:
 
 
 class Zone:
-    """The user's time zone: ``MEMORIA_TZ`` when set and known, else the system's."""
+    """The user's time zone: the setting ``tz`` when it names a known zone, else the system's."""
 
     def __init__(self, name: str = "") -> None:
-        """An unknown ``name`` is warned about once and the system's zone is used."""
+        """Look up ``name``; log a warning and use the system's zone when it is unknown."""
         self.name = name
         self.zone: tzinfo | None = None  # None means the system's, with its daylight saving rules
         if name:
@@ -47,12 +47,12 @@ class Zone:
                 log.warning("tz: there is no time zone %r; using the system's", name)
 
     def local(self, moment: datetime) -> datetime:
-        """The moment as the user's wall clock shows it."""
+        """Return the moment as the user's wall clock shows it."""
         try:
             return moment.astimezone(self.zone)
-        except OverflowError:  # a forged time at the calendar's edge
+        except OverflowError:  # a forged time at the end of the calendar
             return moment
 
     def day(self, moment: datetime) -> date:
-        """The user's calendar day at this moment."""
+        """Return the user's calendar day at this moment."""
         return self.local(moment).date()

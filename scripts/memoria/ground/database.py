@@ -1,8 +1,8 @@
-"""Database: the SQLite files that memoria writes, opened, migrated, checked and set aside in one way.
+"""Database: open, migrate, check and set aside the SQLite files that memoria writes.
 
-A file is its owner's alone and uses write-ahead logging, so that readers go on while one process writes. Its version is
-``user_version``, the number of migrations it has had. One of a newer memoria is left as it is; a damaged one is set
-aside, and what it held is made anew by whoever owns it. Knows no table.
+Files are private to the user. Write-ahead logging lets readers continue while a process writes. ``user_version`` is the
+number of migrations that were applied. A file of a newer memoria is not touched. A damaged one is set aside, and the
+caller fills a new one. Knows no tables.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _TABLES = re.compile(r"CREATE (?:VIRTUAL )?TABLE (?:IF NOT EXISTS )?(\w+)")
 
 
 class DamagedError(sqlite3.DatabaseError):
-    """A database can be read and does not hold what it should."""
+    """A database can be read but does not hold what it should."""
 
 
 def open_(
@@ -44,10 +44,10 @@ def open_(
     wait_s: float = WRITE_WAIT_S,
     factory: type[sqlite3.Connection] = sqlite3.Connection,
 ) -> sqlite3.Connection:
-    """Open or make a database and bring it up to date.
+    """Open or create a database and apply the migrations that it lacks.
 
-    Migration n brings it from version n to n + 1. Raises ``newer`` when a newer memoria wrote it, DamagedError when a
-    table is missing, sqlite3.Error or OSError when the file cannot be used.
+    Migration n leads from version n to n + 1. Raises ``newer`` when a newer memoria wrote the file, DamagedError when a
+    table is missing, and sqlite3.Error or OSError when the file cannot be used.
     """
 
     def allowed(db: sqlite3.Connection) -> None:
@@ -74,9 +74,10 @@ def connect(
     factory: type[sqlite3.Connection] = sqlite3.Connection,
     allowed: Callable[[sqlite3.Connection], None] = lambda _: None,
 ) -> sqlite3.Connection:
-    """Open or make a file for writing, whatever is in it; ``allowed`` may refuse it by raising, before it is changed.
+    """Open or create a database for writing, without a look at its tables.
 
-    A killed process loses no commit; a power cut may take the last moments'.
+    ``allowed`` may raise to refuse the file before it is changed. A killed process loses no commit; a power cut may
+    lose the latest ones.
     """
     if str(path) != IN_MEMORY:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -92,10 +93,10 @@ def connect(
     return db
 
 
-def or_anew(path: Path, opening: Callable[[], T]) -> T:
-    """Return what ``opening`` the file gives, with a new one when it is damaged.
+def open_or_replace(path: Path, opening: Callable[[], T]) -> T:
+    """Return the result of ``opening``; when the file is damaged, set it aside and open a new one.
 
-    The damaged file is set aside; of several processes that find it at once, one does so.
+    Of several processes that find the damage at once, one sets the file aside.
     """
     try:
         return opening()
@@ -113,7 +114,7 @@ def or_anew(path: Path, opening: Callable[[], T]) -> T:
 
 
 def set_aside(path: Path) -> None:
-    """Move a damaged database out of the way, if it is there, with what SQLite keeps beside it."""
+    """Move a damaged database out of the way, if it exists, and remove SQLite's files beside it."""
     if path.exists():
         files.set_aside(path)
     for companion in ("-wal", "-shm"):
@@ -122,48 +123,48 @@ def set_aside(path: Path) -> None:
 
 @contextmanager
 def transaction(db: sqlite3.Connection) -> Iterator[None]:
-    """All or nothing."""
+    """Commit everything that the block does, or roll everything back when it raises."""
     db.execute("BEGIN IMMEDIATE")
     try:
         yield
         db.execute("COMMIT")
     except BaseException:
-        if db.in_transaction:  # some errors (disk full) have rolled back already
+        if db.in_transaction:  # some errors (disk full) have already rolled back
             db.execute("ROLLBACK")
         raise
 
 
 def check(db: sqlite3.Connection) -> None:
-    """Read the whole file; DamagedError when something is wrong with it."""
+    """Read the whole file; raise DamagedError when something is wrong with it."""
     found = _execute(db, "PRAGMA quick_check(1)").fetchone()[0]
     if found != "ok":
         raise DamagedError(found)
 
 
 def shred(db: sqlite3.Connection) -> None:
-    """Overwrite on disk whatever was deleted."""
+    """Overwrite deleted content on disk."""
     db.execute("PRAGMA secure_delete = ON")
     db.execute("VACUUM")
     db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def version(db: sqlite3.Connection) -> int:
-    """How many migrations the file has had."""
+    """Return the number of migrations that were applied."""
     return int(_execute(db, "PRAGMA user_version").fetchone()[0])
 
 
 def is_damaged(error: sqlite3.Error) -> bool:
-    """Whether the file itself is to blame, and would be for ever."""
+    """Return whether the file itself is the cause, so that trying again cannot help."""
     return isinstance(error, DamagedError) or _code(error) in _DAMAGED or "malformed" in str(error)
 
 
 def is_busy(error: Exception) -> bool:
-    """Whether another connection is to blame."""
+    """Return whether another connection is the cause."""
     return _code(error) in _BUSY
 
 
 def is_refused(error: Exception) -> bool:
-    """Whether the system, not the statement, is to blame: no room, no rights, somebody else's lock."""
+    """Return whether the environment is the cause: no space, no permission, another process's lock."""
     return is_busy(error) or _code(error) in _REFUSED
 
 
@@ -176,11 +177,11 @@ def _make_private(path: Path) -> None:
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, atomic.PRIVATE))
     except OSError:
-        return  # SQLite meets the same trouble, and says so in an error of its own
+        return  # SQLite will fail in the same way, with an error of its own
 
 
 def _write_ahead(db: sqlite3.Connection) -> None:
-    """Switch to write-ahead logging; two that open a new file at once collide here, and one switch is enough."""
+    """Switch to write-ahead logging; of two processes that create a file at once, one may find it locked."""
     try:
         _execute(db, "PRAGMA journal_mode = WAL")
     except sqlite3.OperationalError as error:
@@ -190,14 +191,14 @@ def _write_ahead(db: sqlite3.Connection) -> None:
 
 def _migrate(db: sqlite3.Connection, migrations: Sequence[str]) -> None:
     with transaction(db):
-        for number in range(version(db), len(migrations)):  # asked again: another process may have been faster
+        for number in range(version(db), len(migrations)):  # read again: another process may have been faster
             for statement in statements(migrations[number]):
                 _execute(db, statement)
             _execute(db, f"PRAGMA user_version = {number + 1}")
 
 
 def statements(script: str) -> Iterator[str]:
-    """The statements of a script, triggers among them (``executescript`` would commit our transaction)."""
+    """Yield the statements of a script, including triggers (``executescript`` would commit our transaction)."""
     statement = ""
     for part in re.split(r"(?<=;)", script):
         statement += part
@@ -209,5 +210,5 @@ def statements(script: str) -> Iterator[str]:
 
 
 def _execute(db: sqlite3.Connection, statement: str) -> sqlite3.Cursor:
-    """Run a statement past what a subclass makes of errors: here they say whether the file is damaged."""
+    """Run a statement with SQLite's own errors, which a subclass of the connection would translate."""
     return sqlite3.Connection.execute(db, statement)

@@ -1,4 +1,4 @@
-"""Errors: one class per outcome a caller branches on, each with one sentence for the person.
+"""Errors: one class for each outcome that a caller distinguishes, each with one sentence for the user.
 
 ``ExpectedError`` and its children end a command with one line and exit status 1; anything else is a bug (status 3).
 Callers branch on classes and fields, never on words in a message.
@@ -12,7 +12,7 @@ from memoria.ground.usage import Usage
 
 
 class ExpectedError(Exception):
-    """Something a person can act on; the message says what happened and what to do."""
+    """A condition that a person can act on; the message says what happened and what to do."""
 
 
 class HomeRefusedError(ExpectedError):
@@ -25,10 +25,10 @@ class HomeRefusedError(ExpectedError):
 
 
 class ModelError(ExpectedError):
-    """A model call brought no usable answer.
+    """A model call gave no usable answer.
 
-    ``model`` is the name it is booked under and ``usage`` what it took all the same. When a chain of models failed,
-    ``failures`` holds the error of each; then book those, their sum is this error's own ``usage``.
+    ``model`` is the name that the call is booked under, and ``usage`` what it consumed. When a chain of models failed,
+    ``failures`` holds the error of each; book these instead, since ``usage`` is their sum.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class ModelError(ExpectedError):
 
 
 class ModelUnavailableError(ModelError):
-    """The model cannot be had now (not logged in, unreachable, overloaded, over time); the work is not to blame."""
+    """The model is unavailable now (not logged in, unreachable, overloaded, timed out); the job is not the cause."""
 
     def __init__(
         self,
@@ -52,13 +52,13 @@ class ModelUnavailableError(ModelError):
         usage: Usage | None = None,
         failures: tuple[ModelError, ...] = (),
     ) -> None:
-        """``retry_now``: a fault that may pass within seconds, as against one that needs a person."""
+        """Set ``retry_now`` for a fault that may pass within seconds, and clear it for one that needs a person."""
         super().__init__(message, model=model, usage=usage, failures=failures)
         self.retry_now = retry_now
 
 
 class OverBudgetError(ModelUnavailableError):
-    """The day's or the call's budget does not allow the call; ``until`` (UTC) is when it will, None: not by waiting."""
+    """The day's or the call's budget forbids the call until ``until`` (UTC); None when waiting does not help."""
 
     def __init__(self, message: str, until: datetime | None) -> None:
         super().__init__(message, retry_now=False)
@@ -66,24 +66,24 @@ class OverBudgetError(ModelUnavailableError):
 
 
 class BadAnswerError(ModelError):
-    """The model answered, and the answer does not hold what was asked for; counts against the job."""
+    """The model's answer does not hold what was asked for; this counts as a failure of the job."""
 
 
 class MemoryStoreError(ExpectedError):
-    """Log or store of learned facts cannot be used; what was to be written waits in the outbox."""
+    """The log or the store of learned facts cannot be used; unwritten facts wait in the outbox."""
 
 
 class MemoryServerError(ExpectedError):
-    """The memory server gave no usable answer to one operation; ``status`` is its HTTP status, 0 when unreadable."""
+    """The memory server gave no usable answer to a request."""
 
     def __init__(self, message: str, status: int = 0) -> None:
-        """``status``: as the server answered."""
+        """Keep ``status``, the HTTP status of the answer; 0 when it cannot be read."""
         super().__init__(message)
         self.status = status
 
 
 class MemoryServerUnavailableError(MemoryServerError):
-    """The memory server cannot be had now (unreachable, overloaded, too slow, cut off); nothing is to blame."""
+    """The memory server is unavailable now (unreachable, overloaded, too slow, connection lost)."""
 
 
 class MemoryServerDeniedError(MemoryServerError):
@@ -91,34 +91,34 @@ class MemoryServerDeniedError(MemoryServerError):
 
 
 class ClientSettingsError(ExpectedError):
-    """A settings file of the client is not what it must be; nothing was changed."""
+    """A settings file of the client does not have the expected form; nothing was changed."""
 
 
 class TranscriptMissingError(ExpectedError):
-    """A hook named a transcript that is not there (yet)."""
+    """A hook named a transcript that does not exist (yet)."""
 
 
 class WorkingMemoryError(ExpectedError):
-    """Working memory refused something; the message says what to do."""
+    """Working memory refused an operation; the message says what to do."""
 
 
 class BadKeyError(WorkingMemoryError):
-    """A key that working memory does not take."""
+    """Working memory does not accept this key."""
 
 
 class BadValueError(WorkingMemoryError):
-    """A value, time to live or status that working memory does not take."""
+    """Working memory does not accept this value, time to live or status."""
 
 
 class BadScopeError(WorkingMemoryError):
-    """A scope without an id, or one inside the wrong kind."""
+    """A scope has no id, or lies inside a scope of the wrong kind."""
 
 
 class CheckpointNotFoundError(WorkingMemoryError):
     """There is no such checkpoint in this scope."""
 
     def __init__(self, checkpoint_id: str, known: list[str] | None = None) -> None:
-        """``known``: the checkpoints there are, for the message."""
+        """List the ``known`` checkpoints in the message."""
         there = "list the checkpoints to see which there are"
         if known is not None:
             there = f"there are {', '.join(known)}" if known else "none was made"
@@ -131,11 +131,11 @@ class WorkingStoreError(WorkingMemoryError):
 
 
 class StoreBusyError(WorkingStoreError):
-    """Other processes kept the store locked for longer than we wait."""
+    """Other processes kept the store locked for longer than the timeout."""
 
 
 class StoreUnreachableError(WorkingStoreError):
-    """The store cannot be reached or takes no writes now; another may stand in."""
+    """The store cannot be reached or accepts no writes now; another store may replace it."""
 
 
 class StoreTooNewError(WorkingStoreError):
@@ -153,7 +153,7 @@ class PageNotFoundError(ExpectedError):
 
 
 class ArchiveError(ExpectedError):
-    """A kept file of turns is there and cannot be read."""
+    """A file of archived turns exists but cannot be read."""
 
 
 class UnknownEntryError(ExpectedError):
@@ -161,11 +161,11 @@ class UnknownEntryError(ExpectedError):
 
 
 class TurnsGoneError(ExpectedError):
-    """The entry is known, and its turns are no longer (or were never) in the archive."""
+    """The entry is known, but its turns are no longer (or were never) in the archive."""
 
 
 class CannotLockError(ExpectedError):
-    """The file system refuses locks, without which two workers would write at once."""
+    """The file system does not support locks, without which two workers could write at once."""
 
     def __init__(self, path: object) -> None:
         super().__init__(f"{path} cannot be locked here; set MEMORIA_STATE to a folder on a local disk")
@@ -176,19 +176,19 @@ class DatabaseTooNewError(ExpectedError):
 
 
 class LedgerError(ExpectedError):
-    """The ledger cannot be read or written now (disk full, locked, no access); the work is not to blame."""
+    """The ledger cannot be read or written now (disk full, locked, no access); the job is not the cause."""
 
 
 class LedgerDamagedError(LedgerError):
-    """The ledger's file is damaged: set it aside and begin anew."""
+    """The ledger's file is damaged and must be set aside."""
 
 
 class UsageError(ExpectedError):
-    """An option's value that cannot be understood."""
+    """The value of an option cannot be understood."""
 
 
 class DropRefusedError(ExpectedError):
-    """A compile would take too much out of a page; nothing was written."""
+    """A compile would remove too much from a page; nothing was written."""
 
     def __init__(self, slug: str, reason: str) -> None:
         super().__init__(f"{slug}: {reason}; nothing was written. Look at the entries, then compile with --force.")
@@ -196,4 +196,4 @@ class DropRefusedError(ExpectedError):
 
 
 class NothingToUndoError(ExpectedError):
-    """There is no such step of the wiki to undo or to show."""
+    """The wiki has no such change to undo or to show."""

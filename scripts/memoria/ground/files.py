@@ -1,4 +1,4 @@
-"""Files: writing so that a crash leaves the old content or the new, never a mixture.
+"""Files: write so that a crash leaves the old content or the new, never a mixture.
 
 Knows bytes and folders, not what they mean.
 """
@@ -16,14 +16,15 @@ log = logging.getLogger(__name__)
 
 
 def private(path: str, flags: int) -> int:
-    """An ``opener`` for ``open``: what it creates is its owner's alone, as all of the state folder is."""
+    """Open a file for its owner alone, like everything in the state folder; an ``opener`` for ``open``."""
     return os.open(path, flags, atomic.PRIVATE)
 
 
 def replace(path: Path, data: str | bytes, *, mode: int | None = None) -> None:
-    """Replace ``path`` by ``data`` in one step, synced; parents are made, an existing file's mode is kept.
+    """Replace the content of ``path`` with ``data`` in one step, synced to disk.
 
-    OSError (disk full, read-only) leaves the old file as it was.
+    Missing folders are created and an existing file keeps its mode. Raises OSError (disk full, read-only) and leaves
+    the old file as it was.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     payload = data.encode() if isinstance(data, str) else data
@@ -36,15 +37,15 @@ def replace(path: Path, data: str | bytes, *, mode: int | None = None) -> None:
 
 
 def sweep(folder: Path) -> None:
-    """Remove what killed writers of ``replace`` left in ``folder``; the caller holds the lock of its writers."""
+    """Remove the temporary files that killed processes left in ``folder``; the caller holds its writers' lock."""
     for path in folder.glob(".*.tmp"):
         if path.name.split(".")[-2].isdigit():
             path.unlink(missing_ok=True)
 
 
 def set_aside(path: Path) -> Path:
-    """Move a file that cannot be read out of the way as ``<name>.bak-<UTC time>``, and say so; returns the new path."""
+    """Rename an unreadable file to ``<name>.bak-<UTC time>``, log a warning and return the new path."""
     aside = path.with_name(f"{path.name}.bak-{clock.now():%Y%m%dT%H%M%S.%fZ}")
     path.replace(aside)
-    log.warning("%s cannot be read; it was kept as %s and is made anew", path, aside.name)
+    log.warning("%s cannot be read; it was renamed to %s and will be rebuilt", path, aside.name)
     return aside

@@ -1,4 +1,4 @@
-"""Home: the settings, paths and time zone that every verb is handed."""
+"""Home: the settings, paths and time zone that every command receives."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memoria.ground.errors import HomeRefusedError
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """One person's memoria."""
+    """One user's memoria."""
 
     settings: Settings
     paths: Paths
@@ -21,10 +21,10 @@ class Home:
 
     @classmethod
     def open(cls) -> Home:
-        """The home that the environment names; its state folder is made when missing.
+        """Return the home that the environment names; create its state folder when it is missing.
 
-        HomeRefusedError when the settings cannot be read, the state belongs to a newer memoria or the folder cannot be
-        written.
+        Raises HomeRefusedError when the settings cannot be read, the state belongs to a newer memoria or the folder
+        cannot be written.
         """
         settings = Settings.load()
         if settings.refusal:

@@ -1,8 +1,8 @@
-"""Locks: one process at a time, let go by the operating system when its holder dies.
+"""Locks: one process at a time, released by the operating system when the holder dies.
 
-A lock is a lease on a file descriptor, never a file's existence: nothing is stale after a crash or a power cut. The
-systems with ``flock`` are asked directly, the others through ``portalocker``, which costs more to import than all else
-that a worker with nothing to do needs (docs/decisions/0008-dependencies.md).
+A lock is held on a file descriptor and does not depend on the existence of a file, so none is stale after a crash or a
+power cut. Systems with ``flock`` are called directly. The others use ``portalocker``, which takes longer to import than
+everything else that an idle worker needs (docs/decisions/0008-dependencies.md).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ else:
     import fcntl
 
     def _lock(file: IO[str], *, wait: bool) -> bool:
-        """Lock an open file; False when another process holds it and there is no waiting. OSError: it cannot be."""
+        """Lock an open file; return False when another process holds it and ``wait`` is false. Raises OSError."""
         try:
             fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -49,14 +49,14 @@ else:
 
 @contextmanager
 def held(path: Path) -> Iterator[bool]:
-    """Try to hold ``path``'s lock without waiting; yield whether it was got."""
+    """Try to take the lock of ``path`` without waiting; yield whether it was taken."""
     with _locked(path, wait=False) as mine:
         yield mine
 
 
 @contextmanager
 def waiting(path: Path) -> Iterator[None]:
-    """Hold ``path``'s lock, waiting for it as long as it takes (holders keep it for milliseconds)."""
+    """Take the lock of ``path``, waiting as long as necessary (holders keep it for milliseconds)."""
     with _locked(path, wait=True):
         yield
 

@@ -1,4 +1,4 @@
-"""Log file: what a run logs, in a file of its owner's alone that rotates."""
+"""Log file: a rotating log that only its owner can read."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from memoria.ground import files
 
 
 class _PrivateLog(logging.handlers.RotatingFileHandler):
-    """A log that only its owner can read, also the new one after a rotation."""
+    """A log that only its owner can read, also after a rotation."""
 
     def _open(self) -> io.TextIOWrapper:
         return io.TextIOWrapper(open(self.baseFilename, "ab", opener=files.private), encoding=self.encoding)
 
 
 class _OneLine(logging.Formatter):
-    """A message stays on its line, whatever text of a model it quotes; only tracebacks have several."""
+    """A formatter that keeps each message on one line, even when it quotes a model; only tracebacks take several."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 (the base class's name)
         return "\\n".join(super().formatMessage(record).splitlines())
 
 
 def opened(path: str, max_bytes: int) -> logging.Handler:
-    """Return a handler that writes to ``path``; one that writes nowhere when that cannot be opened.
+    """Return a handler that writes to ``path``, or one that discards everything when the file cannot be opened.
 
-    A log that cannot be written is no reason to fail, nor to say more than one line.
+    A log that cannot be written is not a reason to fail.
     """
     handler: logging.Handler
     try:
         handler = _PrivateLog(path, maxBytes=max_bytes, backupCount=1, encoding="utf-8")
     except OSError:
-        return logging.NullHandler()  # without any, warnings would go to stderr
+        return logging.NullHandler()  # without a handler, warnings would go to stderr
     handler.setFormatter(_OneLine("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
     return handler

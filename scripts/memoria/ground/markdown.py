@@ -1,4 +1,4 @@
-"""Markdown: the few forms that memoria reads and writes, and nothing about what they mean.
+"""Markdown: the few forms that memoria reads and writes, without their meaning.
 
 Wikilinks and block references as Obsidian defines them (help.obsidian.md, "Internal links"): ``[[target]]``,
 ``[[target|shown]]``, ``[[target#heading]]``, ``[[target#^block]]``. YAML frontmatter between ``---`` lines.
@@ -24,12 +24,10 @@ _ANCHOR = re.compile(r"(?<!\\)\^(?=[a-z]-[0-9a-z]+\s*$)", re.MULTILINE)
 _PICTURE = re.compile(r"<(?=\s*(?:img|image|iframe|video|audio|embed|object)\b)", re.IGNORECASE)
 _KEY = re.compile(r"^([A-Za-z_][\w-]*)\s*:")
 
-# What loading YAML raises: its own errors, and those of values that are not what their tag says, or nest too deeply.
-
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A wikilink: ``target`` (may be empty for a link inside the file), ``anchor`` (with its #), what is ``shown``."""
+    """A wikilink: its ``target`` (empty for a link within the file), ``anchor`` (with the #) and ``shown`` text."""
 
     target: str
     anchor: str
@@ -37,16 +35,16 @@ class Link:
 
 
 def links(text: str) -> list[Link]:
-    """The wikilinks of a text, in order; what stands in code is no link."""
+    """Return the wikilinks of a text, in order; text in code is not a link."""
     found = _LINK.finditer(_CODE.sub("", text))
     return [Link(match[1].strip(), (match[2] or "").strip(), (match[3] or "").strip()) for match in found]
 
 
 def line(text: str) -> str:
-    """``text`` from a model or a transcript as one inert line: no heading, comment, block id or wikilink of its own.
+    """Return text of a model or a transcript as one inert line, without a comment, block id or wikilink of its own.
 
-    Nor a picture, which would tell its server when a person opens the page. A link to anything but the web stays as
-    words: a path in a repository leads nowhere from a vault.
+    Pictures are escaped too, because loading one would tell its server that a person opened the page. Only links to the
+    web stay links: a path in a repository leads nowhere from a vault.
     """
     flat = " ".join(fence.visible(text).split())
     spans = _code(flat)
@@ -69,7 +67,7 @@ def line(text: str) -> str:
 
 
 def _code(text: str) -> list[tuple[int, int]]:
-    """Where the code spans of one line stand: what as many backticks close as opened it (CommonMark 0.31, 6.1)."""
+    """Return start and end of each code span in a line: text between equal runs of backticks (CommonMark 0.31, 6.1)."""
     runs = list(_TICKS.finditer(text))
     starts: dict[int, list[int]] = {}
     for run in runs:
@@ -77,7 +75,7 @@ def _code(text: str) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     past = 0
     for run in runs:
-        escaped = len(run[1]) % 2  # the first backtick is then a character
+        escaped = len(run[1]) % 2  # then the first backtick is plain text
         length = len(run[2]) - escaped
         closing = starts.get(length, [])
         number = bisect_left(closing, run.end())
@@ -97,19 +95,19 @@ def _in_words(label: str, target: str) -> str:
 
 
 def item(text: str) -> str:
-    """One list item of model text; a checkbox or bullet the model wrote itself is not doubled."""
+    """Return model text as one list item; a bullet or checkbox that the model wrote is not repeated."""
     return "- " + re.sub(r"^(?:[-*+]\s+)?(?:\[[ xX]?\]\s+)?", "", line(text))
 
 
 class Frontmatter:
-    """YAML between ``---`` lines; known keys are set one by one, every other line stays as a person wrote it."""
+    """YAML between ``---`` lines. Keys are set one by one; every other line stays as a person wrote it."""
 
     def __init__(self, raw: str) -> None:
-        """``raw`` is the text between the fences; ValueError when it is not a YAML mapping."""
+        """Read ``raw``, the text between the ``---`` lines; raise ValueError when it is not a YAML mapping."""
         self.raw = raw
         loaded: object = {}
         if raw.strip():
-            from memoria.ground import safe_yaml  # noqa: PLC0415 (20 ms that only a page with frontmatter is worth)
+            from memoria.ground import safe_yaml  # noqa: PLC0415 (takes 20 ms, and many pages have no frontmatter)
 
             try:
                 loaded = safe_yaml.load(raw)
@@ -120,20 +118,20 @@ class Frontmatter:
         self.values: dict[str, Any] = loaded
 
     def text(self, key: str) -> str:
-        """The value as a string, ``""`` when there is none."""
+        """Return the value as a string, ``""`` when the key has none."""
         value = self.values.get(key)
         return "" if value is None else str(value)
 
     def texts(self, key: str) -> list[str]:
-        """The value as a list of strings; a single value is a list of one."""
+        """Return the value as a list of strings; a single value becomes a list of one."""
         value = self.values.get(key)
         parts = value if isinstance(value, list) else [value]
         return [str(part) for part in parts if part is not None]
 
     def set(self, key: str, value: str | list[str]) -> None:
-        """Replace the lines of ``key`` (or add them); unchanged values change no byte.
+        """Replace the lines of ``key``, or add them; an unchanged value changes no byte.
 
-        A form that this cannot change line by line (a flow mapping, a quoted key) stays as the person wrote it.
+        A form that cannot be changed line by line (a flow mapping, a quoted key) stays as the person wrote it.
         """
         current = self.texts(key) if isinstance(value, list) else self.text(key)
         if current == value and key in self.values:
@@ -143,7 +141,7 @@ class Frontmatter:
         self._become([*rows[:start], *_dump(key, value), *rows[end:]], key, value)
 
     def add(self, key: str, values: list[str]) -> None:
-        """Add to a list; a list of lines grows by lines, so that a person's order and comments stay."""
+        """Add values to a list. A list in block style gets new lines, so that its order and comments stay."""
         known = self.texts(key)
         fresh = [value for value in dict.fromkeys(values) if value and value not in known]
         if not fresh:
@@ -160,7 +158,7 @@ class Frontmatter:
         self._become([*rows[: items[-1] + 1], *grown, *rows[items[-1] + 1 :]], key, known + fresh)
 
     def _block(self, key: str) -> tuple[int, int]:
-        """The rows of a key, from its own to the one after its last; the end when there is none."""
+        """Return the first row of a key and the row after its last; the end twice when the key is missing."""
         rows = self.raw.split("\n") if self.raw else []
         start = next((n for n, row in enumerate(rows) if (match := _KEY.match(row)) and match[1] == key), len(rows))
         end = start + 1
@@ -194,14 +192,14 @@ def _scalar(text: str) -> str:
     return safe_yaml.scalar(text)
 
 
-MAX_LEVEL = 6  # of a heading
+MAX_LEVEL = 6  # of headings
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})(.*)")
 
 
 def code_rows(rows: Iterable[str]) -> Iterator[tuple[str, bool]]:
-    """Yield each row and whether it belongs to a fenced code block (CommonMark 0.31, 4.5), its fences included.
+    """Yield each row and whether it belongs to a fenced code block (CommonMark 0.31, 4.5), fences included.
 
-    A fence may be indented as far as a list needs it.
+    A fence may have any indentation, because lists indent it.
     """
     fence = ""
     for row in rows:
@@ -218,7 +216,7 @@ def code_rows(rows: Iterable[str]) -> Iterator[tuple[str, bool]]:
 
 
 def heading(row: str) -> tuple[int, str]:
-    """Return level and text of a heading, without the number signs that may close it; ``(0, "")`` of another row."""
+    """Return the level and text of a heading, without closing number signs; ``(0, "")`` for any other row."""
     level = len(row) - len(row.lstrip("#"))
     if not 1 <= level <= MAX_LEVEL or row[level : level + 1] not in ("", " ", "\t", "\r"):
         return 0, ""
@@ -228,7 +226,7 @@ def heading(row: str) -> tuple[int, str]:
 
 
 def first_heading(rows: Iterable[str]) -> str:
-    """Return the first heading of the first level, ``""`` when there is none before the first section."""
+    """Return the text of the first level-1 heading, ``""`` when none precedes the first level-2 heading."""
     for row, in_code in code_rows(rows):
         level, text = (0, "") if in_code else heading(row)
         if level == 1:
@@ -244,7 +242,7 @@ _CLOSE = re.compile(r"^---[ \t\r]*$", re.MULTILINE)
 
 
 def split_frontmatter(text: str) -> tuple[str | None, str]:
-    """The raw frontmatter and the rest; None and the whole text when it has none. Lines end in a line feed."""
+    """Return the raw frontmatter, or None when there is none, and the rest. Lines must end in a line feed."""
     opening = re.match(r"---[ \t\r]*\n", text)
     closing = _CLOSE.search(text, opening.end()) if opening else None
     if not opening or not closing:
@@ -255,7 +253,8 @@ def split_frontmatter(text: str) -> tuple[str | None, str]:
 def read_page(text: str) -> tuple[Frontmatter, str]:
     """Return the frontmatter and the body of a page, whatever its line endings.
 
-    Frontmatter that is no YAML mapping is read as text: the frontmatter is empty and the body is all there is.
+    When the frontmatter is not a YAML mapping, it counts as text: the result is an empty frontmatter and a body that
+    holds everything.
     """
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     raw, body = split_frontmatter(text)

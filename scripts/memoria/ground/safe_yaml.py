@@ -1,17 +1,18 @@
-"""Safe YAML: what stands in frontmatter, read without running anything and with dates as the text they are.
+"""Safe YAML: read frontmatter without running code, and with dates as plain strings.
 
-Slow to import (20 ms), so that ``markdown`` does so only for a page that has frontmatter.
+Takes 20 ms to import, so ``markdown`` does so only for a page that has frontmatter.
 """
 
 from __future__ import annotations
 
 import yaml
 
+# Besides YAML's own errors: those of values that contradict their tag, or nest too deeply.
 ERRORS = (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError)
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """Safe YAML in which dates stay the strings they are."""
+    """A safe loader that leaves dates as strings."""
 
 
 _Loader.yaml_implicit_resolvers = {
@@ -21,7 +22,7 @@ _Loader.yaml_implicit_resolvers = {
 
 
 def load(raw: str) -> object:
-    """Return what the text says; ValueError when it is no YAML."""
+    """Return the value of a YAML text; raise ValueError when it cannot be loaded."""
     try:
         loaded: object = yaml.load(raw, Loader=_Loader)  # noqa: S506 (a safe loader)
     except ERRORS as error:
@@ -30,6 +31,6 @@ def load(raw: str) -> object:
 
 
 def scalar(text: str) -> str:
-    """Return the text as a YAML value on one line, quoted when it needs it."""
+    """Return the text as a YAML value on one line, quoted when necessary."""
     dumped: str = yaml.safe_dump(text, allow_unicode=True, width=10_000_000, default_flow_style=True)
     return dumped.removesuffix("\n").removesuffix("\n...").strip()

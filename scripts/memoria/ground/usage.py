@@ -1,4 +1,4 @@
-"""Usage: what one model call took. A record of the ground floor, so that errors and the ledger can carry it."""
+"""Usage: what a model call consumed; it lies in this folder so that errors can carry it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens as the service counted them, dollars as it priced them (0 for local models), seconds on the wall clock."""
+    """Tokens as the service counted them, dollars as it priced them (0 for local models), and elapsed seconds."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -15,7 +15,7 @@ class Usage:
     seconds: float = 0.0
 
     def __add__(self, other: Usage) -> Usage:
-        """What two calls took together."""
+        """Return the sum of two calls."""
         return Usage(
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,

@@ -377,7 +377,7 @@ class Index:
 
     def _open(self) -> sqlite3.Connection:
         try:
-            return database.or_anew(self.path, self._connected)
+            return database.open_or_replace(self.path, self._connected)
         except sqlite3.OperationalError as error:  # locked, no access, disk full: not the file's fault
             raise OSError(f"{self.path}: {error}") from error
 

@@ -1,14 +1,14 @@
-"""Cues: what one sentence of the user's says about itself: a correction, a preference, a decision, a fact, or nothing.
+"""Cues: the wording by which a user's sentence shows what it states: a correction, a preference, a decision, a fact.
 
-English and German. Everyone who asks what a sentence is asks here, so that all see it alike. The patterns would rather
-miss a rule than invent one: a question, a quotation, a passing wish ("for now") is none. Knows sentences only.
+Covers English and German. Every caller classifies sentences here, so that all agree. The patterns prefer to miss a rule
+rather than invent one: questions, quotations and passing wishes ("for now") state nothing. Knows sentences only.
 """
 
 from __future__ import annotations
 
 from memoria.language.pattern import Pattern
 
-MAX_PROMPT = 1_500  # characters of a prompt looked at; most of what is longer was pasted
+MAX_PROMPT = 1_500  # characters; longer prompts are mostly pasted text and are not examined
 
 _PASTED = Pattern(r"(?sm)```.*?(?:```|\Z)|^[ \t]*>.*$|<[a-z_-]+>.*?</[a-z_-]+>")
 _SPLIT = Pattern(r"(?<=[.!?])\s+(?=\S)|\n+")
@@ -34,7 +34,7 @@ _THIS = Pattern(r"(?i)^(?:use|run|take|nimm|nutze) (?:this|that|it|the (?:same|f
 
 
 class Cue:
-    """A pattern, the kind it speaks for, how important that usually is, how many words the sentence must have."""
+    """A pattern with the kind of fact it shows, its usual importance (0 to 1) and the least length of a sentence."""
 
     __slots__ = ("importance", "kind", "min_words", "pattern")
 
@@ -45,27 +45,27 @@ class Cue:
         self.pattern = Pattern("(?i)" + "|".join(patterns))
 
     def fits(self, sentence: str, bare: str) -> bool:
-        """Whether the sentence, or what is left of it without its lead-in (``bare``), holds the cue."""
+        """Return whether the sentence, or its ``bare`` form without the lead-in, holds the cue."""
         return len(sentence.split()) >= self.min_words and bool(
             self.pattern.search(sentence) or self.pattern.search(bare)
         )
 
 
-_ASIDE = (  # what follows "don't" in a person's speech without being a rule
+_ASIDE = (  # verbs after "don't" that do not make a rule
     r"worry|mind|think|know|understand|see|care|get|have|want|like|need|feel|find|believe|forget"
 )
 _NO = r"^(?:(?:ok|sorry|hm+|oh|ah|ach|wait),? )?(?:no|nope|nah|nein|nee|nö)"
-_HABIT = (  # what follows "always" and "never" in a rule, and not in a report
+_HABIT = (  # a verb after "always" or "never" that makes a rule, not a report
     r"(?!(?:get|gets|got|gotten|see|saw|seen|work|works|fail|fails|had|been|return|returns|is|was|were|has|be|"
     r"happen\w*|mind|did|knew|know|thought|will|would|could|quite|really|even|\w+ed)\b)\w+"
 )
-_NAMED = (  # a tool or a habit, and not one of the things at hand
+_NAMED = (  # the name of a tool or a habit, not a reference to something at hand
     r"(?!(?:this|that|it|the|a|an|my|your|our|them|these|those|one|another|option|both|either|what\w*|das|den|die|"
     r"der|dem|dies\w*|es|ihn|sie|ein\w*|mein\w*|dein\w*|\d)\b)\S"
 )
 _USE = r"(?:use|run|write|keep|name) " + _NAMED
-# Tried in order on each sentence that is no question; the first that fits decides. A standing rule is told from a step
-# of the task at hand by its words: "never", "always", "we … here", plural things in general; not "don't set it".
+# Tried in order on each sentence that is not a question; the first that fits decides. The wording separates a lasting
+# rule ("never", "always", "we … here", plural nouns) from a step of the current task ("don't set it").
 _CUES = (
     Cue(
         "correction", 0.9, 6,
@@ -82,7 +82,7 @@ _CUES = (
         + _HABIT + ")",
         _NO + r"[,:.!]\s+(?:(?:do not|don't) use|nicht)\b",
     ),
-    Cue(  # as short as people say it
+    Cue(  # the short forms that people use
         "correction", 0.85, 3,
         _NO + r"[\W]+(?:we|you should|you must) (?:(?:only|all) )?(?:" + _USE + r"|(?:always|never) " + _HABIT + r")",
         _NO + r"[\W]+(?:we )?(?:do not|don't|dont|never|always|only) use " + _NAMED,
@@ -201,7 +201,7 @@ _CUES = (
     ),
 )  # fmt: skip
 
-# Looser: worth a model's look, not enough for a pattern to speak.
+# Looser: enough to ask a model, not enough to decide without one.
 _HINT = Pattern(
     r"(?i)"
     # a rule or a habit
@@ -218,17 +218,17 @@ _HINT = Pattern(
     r"(?:switched|moved|migrated) (?:us|to|over)|call(?:s|ed)? it|is called|heißt|heißen|no longer|"
     r"not any ?more|nicht mehr|inzwischen|gone since|dead code|deprecated|(?:is|are) generated|pin(?:ned)?|"
     r"until upstream|my name|i own|i'm on|"
-    # told on purpose
+    # said so that it is remembered
     r"so you know|fyi|fwiw|by the way|btw|heads[ -]up|one (?:more )?thing|übrigens|achtung|damit du|the plan is|"
     # what went wrong
     r"schon wieder|that broke|that'?s (?:why|what|how)|the reason|(?:was|were|is) because|turned out|die ursache|"
     r"lag an|hing a[mn]|got it working)\b"
-    # this and not that; done once more
+    # "this, not that"; something done again
     r"|\w,? (?:and |but )?not (?!sure\b|yet\b|only\b|working\b|the (?:same|case)\b)\w+[^?]*$"
     r"|\byou \w+ .*\bagain\b"
 )
 
-# What the assistant says of an error: that there was one, its cause, what helped; and that it only guesses.
+# How the assistant writes about an error: that there was one, its cause, the fix; and how it marks a guess.
 TROUBLE = Pattern(
     r"(?i)\b(?:fail\w*|error\w*|broken|bug|hang\w*|crash\w*|slow|issue|problem|timeout|leak|flaky|why|wrong|"
     r"fixed it|delay|solved|fehl\w*|fehler\w*|warum|kaputt|rot|hängt)\b"
@@ -252,7 +252,7 @@ WORKAROUND = Pattern(
 
 
 def own_sentences(prompt: str) -> list[str]:
-    """Return the sentences of a prompt that the user wrote: no command, no quotation, nothing out of a paste."""
+    """Return the sentences of a prompt that are the user's own: no commands, quotations or pasted text."""
     if is_command(prompt) or len(prompt) > MAX_PROMPT:
         return []
     return sentences(_PASTED.sub("\n", prompt))
@@ -264,12 +264,12 @@ def sentences(text: str) -> list[str]:
 
 
 def is_command(text: str) -> bool:
-    """Whether a prompt is empty, or speaks to the client and not to the assistant."""
+    """Return whether a prompt is empty, or is meant for the client and not for the assistant."""
     return not text.strip() or bool(_COMMAND.match(text))
 
 
 def of(sentence: str) -> Cue | None:
-    """Return the cue that says what kind of fact the user states in a sentence; None when it states none."""
+    """Return the cue that shows which kind of fact a sentence states, or None when it states none."""
     bare = _FILLER.sub("", sentence)
     if _QUESTION.search(sentence) or _QUESTION.search(bare) or _PASSING.search(sentence) or _THIS.search(bare):
         return None
@@ -277,12 +277,12 @@ def of(sentence: str) -> Cue | None:
 
 
 def is_hint(sentence: str) -> bool:
-    """Whether a sentence has words that often go with something worth keeping; looser than ``of``."""
+    """Return whether a sentence holds words that often go with something worth keeping; looser than ``of``."""
     return bool(_HINT.search(sentence)) and len(sentence.split()) >= 5 and not _QUESTION.search(sentence)
 
 
 def worded(sentence: str) -> str:
-    """Return the sentence without what only leads into it, beginning with a capital, ending in a full stop."""
+    """Return the sentence without its lead-in, with a capital at the start and a full stop at the end."""
     bare = _FILLER.sub("", sentence).strip() or sentence
     return bare[:1].upper() + bare[1:] + ("" if bare[-1:] in ".!" else ".")
 

@@ -1,4 +1,4 @@
-"""Identifiers: the names out of code that a text holds (paths, files, options, ``snake_case``, ``CamelCase``)."""
+"""Identifiers: find the names of code in a text (paths, files, options, ``snake_case``, ``CamelCase``)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _SUFFIXES = "py|ts|tsx|js|jsx|go|rs|rb|java|c|h|cpp|md|json|toml|ya?ml|sql|sh|lock|html|css|txt|log|cfg|ini"  # of files
-_MARKED = r"`[^`\n]{2,80}`"  # what the writer marked as code
+_MARKED = r"`[^`\n]{2,80}`"  # marked as code by the writer
 _NAMES = (
     r"(?<![\w/@-])(?!//)(?:"
     r"(?:~|\.{1,2})?/[\w/.-]*\w|(?<!\.)@?(?:[\w.-]+/){2,}[\w.-]*\w|@[\w.-]+/[\w.-]*\w"  # paths, but not "and/or"
@@ -27,7 +27,7 @@ MARKED = Pattern(r"`([^`]+)`")
 NAME = Pattern(_NAMES)
 _IN_PROSE = Pattern(f"{_MARKED}|{_NAMES}")
 
-# A word of code and, looked at but not taken, the arguments it is called with here.
+# A word of code and, in a lookahead, the arguments that it is called with.
 _TOKEN = Pattern(r"([A-Za-z_$~.@/-][\w.~@$/-]*)(?=(\([^()\n]{0,40}\))?)")
 _MARKED_SHORT = Pattern(r"`([^`\n]{2,60})`")
 _DEFINED = Pattern(r"\b(?:class|def|enum|fn|func|function|interface|struct|trait|type)\s+([A-Za-z_]\w{2,})")
@@ -36,7 +36,7 @@ _TELLING = Pattern(r"(?a)[a-z0-9][A-Z]|[A-Z][A-Z][a-z]|[A-Za-z0-9]_[A-Za-z0-9]|\
 
 
 def in_prose(text: str) -> list[str]:
-    """Return the names that a reader would search for, and what is marked as code; in order, each once."""
+    """Return the names that a reader might search for, and the text marked as code; in order, each once."""
     found: dict[str, None] = {}
     for match in _IN_PROSE.finditer(text):
         name = match.group().strip("`").strip()
@@ -46,10 +46,10 @@ def in_prose(text: str) -> list[str]:
 
 
 def in_code(texts: Iterable[str]) -> list[str]:
-    """Return the distinct names in source code and commands, also variables, dotted names, and what is defined.
+    """Return the distinct names in source code and commands, including variables, dotted names and definitions.
 
-    Code is made of words that prose would not call names, so it is read word by word. A called name keeps the arguments
-    of a call: summaries write ``load(path)``.
+    Names in code can look like ordinary words, so the text is read word by word. A name that is called keeps the
+    arguments of one call, because summaries write ``load(path)``.
     """
     found: dict[str, str] = {}
     for text in texts:
@@ -64,6 +64,6 @@ def in_code(texts: Iterable[str]) -> list[str]:
     return [form for form in found.values() if 3 <= len(form) <= 160]
 
 
-@lru_cache(maxsize=20_000)  # the same names come up in every edit of a session
+@lru_cache(maxsize=20_000)  # the same names appear in every edit of a session
 def _is_telling(token: str) -> bool:
     return _TELLING.search(token.rstrip("./-@")) is not None

@@ -1,6 +1,6 @@
-"""Pattern: a regular expression that is compiled when it is first used.
+"""Pattern: a regular expression that is compiled on first use.
 
-Importing a module that holds many of them costs nothing, and a hook that uses none does not load ``re``.
+A module with many patterns stays cheap to import, and a hook that uses none of them does not load ``re``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Pattern:
     def compiled(self) -> re.Pattern[str]:
         """The compiled expression."""
         if self._compiled is None:
-            import re  # noqa: PLC0415 (slow to import: only who searches pays for it)
+            import re  # noqa: PLC0415 (slow to import, and only needed for a search)
 
             self._compiled = re.compile(self.source)
         return self._compiled
@@ -46,7 +46,7 @@ class Pattern:
         return self.compiled.findall(text)
 
     def split(self, text: str) -> list[str]:
-        """Return what stands between the matches."""
+        """Return the text between the matches."""
         return self.compiled.split(text)
 
     def sub(self, replacement: str | Callable[[re.Match[str]], str], text: str) -> str:

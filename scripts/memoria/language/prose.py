@@ -1,4 +1,4 @@
-"""Prose: sentences, words and phrases of technical English, by patterns alone."""
+"""Prose: split technical English into sentences, words and phrases, by patterns alone."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SAME = 0.8  # shared share of all words (Jaccard) from which two sentences say the same
+SAME = 0.8  # least Jaccard similarity of the words of two sentences that say the same
 
 _FENCE = Pattern(r"(?ms)^(`{3,}|~{3,}).*?^\1[`~]*\s*$|^(`{3,}|~{3,}).*\Z")
 _BULLET = Pattern(r"^\s*(?:[-*+•]|\d{1,2}[.)])\s+(?:\[[ xX]\]\s+)?")
@@ -22,24 +22,24 @@ _WORD = Pattern(r"[A-Za-z][A-Za-z0-9'\u2019-]*[A-Za-z0-9]")
 
 
 def plain(text: str) -> str:
-    """The text without code blocks, tables, headings and emphasis."""
+    """Return the text without code blocks, tables, headings and emphasis."""
     text = _FENCE.sub("\n", text)
     lines = [line for line in text.splitlines() if not line.lstrip().startswith(("|", "#", ">", "---", "==="))]
     return _EMPHASIS.sub(r"\2", "\n".join(lines))
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences and list items of ``text``, in order, each on one line."""
+    """Return the sentences and list items of ``text``, in order, each on one line."""
     return [piece for line in _logical_lines(plain(text)) for piece in _split(line)]
 
 
 def statements(text: str) -> list[str]:
-    """The sentences of ``text`` that are no list items."""
+    """Return the sentences of ``text`` outside list items."""
     return sentences("\n".join("" if _BULLET.match(line) else line for line in text.splitlines()))
 
 
 def _logical_lines(text: str) -> Iterator[str]:
-    """Lines, with those that an editor wrapped joined again."""
+    """Yield the lines of a text; lines that an editor wrapped are joined."""
     held = ""
     for raw in text.splitlines():
         line = raw.strip()
@@ -62,13 +62,13 @@ def _split(line: str) -> Iterator[str]:
 
 
 def words(text: str) -> list[str]:
-    """The words that carry meaning, lower case, in order, with simple plurals made singular."""
+    """Return the content words in lower case, in order, with simple plurals made singular."""
     found = (match.group().lower().replace("\u2019", "'") for match in _WORD.finditer(text))
     return [singular(word) for word in found if word not in COMMON_WORDS and len(word) > 2]
 
 
 def content(text: str) -> frozenset[str]:
-    """Return the words that tell a sentence from others: those that carry meaning, or all when none does."""
+    """Return the content words of a sentence, or all of its words when it has none."""
     return frozenset(words(text)) or frozenset(match.group().lower() for match in _WORD.finditer(text))
 
 
@@ -78,7 +78,7 @@ _ASCII_WORD = Pattern(r"[a-z0-9]+")
 
 
 def phrases(text: str) -> list[str]:
-    """Pairs of neighbouring words that carry meaning (``flush race``), lower case, in order."""
+    """Return the pairs of neighbouring content words (``flush race``) in lower case, in order."""
     found = []
     for clause in _CLAUSE.split(text):
         tokens = [match.group().lower() for match in _WORD.finditer(clause)]
@@ -89,7 +89,7 @@ def phrases(text: str) -> list[str]:
 
 
 def shorten(text: str, limit: int) -> str:
-    """``text`` cut at a word with an ellipsis when it is longer than ``limit`` characters."""
+    """Return ``text``, cut at a word and given an ellipsis when it is longer than ``limit`` characters."""
     if len(text) <= limit:
         return text
     cut = text[: limit - 1]
@@ -97,7 +97,7 @@ def shorten(text: str, limit: int) -> str:
 
 
 def slug(text: str) -> str:
-    """Lower-case ASCII words joined by hyphens, at most 80 characters; CamelCase is taken apart; may be empty."""
+    """Return the lower-case ASCII words of ``text``, joined by hyphens, at most 80 characters; may be empty."""
     spaced = _HUMP.sub(" ", text)
     ascii_text = unicodedata.normalize("NFKD", spaced).encode("ascii", "ignore").decode()
     return "-".join(_ASCII_WORD.findall(ascii_text.lower()))[:80].strip("-")

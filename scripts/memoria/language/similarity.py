@@ -1,4 +1,4 @@
-"""Similarity: how much two texts have in common, from the words that they share."""
+"""Similarity: measures of how many words two texts share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def overlap(one: Set[Any], other: Set[Any]) -> float:
 
 
 def coverage(claim: Set[Any], text: Set[Any]) -> float:
-    """Return the share of ``claim`` that ``text`` holds, 0 to 1; 0 when there is nothing to hold."""
+    """Return the share of ``claim`` that ``text`` holds, 0 to 1; 0 when ``claim`` is empty."""
     return len(claim & text) / len(claim) if claim else 0.0
 
 

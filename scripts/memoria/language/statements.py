@@ -1,8 +1,8 @@
-"""Statements: whether two sentences say the same, the opposite, or something else, from their words alone.
+"""Statements: compare two sentences by their words, to tell whether they agree, contradict or differ.
 
-Words are stemmed (English and German endings), words of no weight left out, and words under a negation or after a
-contrast ("not", "instead of", "nicht", "statt") are signed: "tabs, not spaces" and "spaces, not tabs" share no word.
-Knows nothing of facts; no model, no table of synonyms.
+Words are stemmed (English and German endings) and light words are dropped. Words under a negation or after a contrast
+("not", "instead of", "nicht", "statt") get a sign, so that "tabs, not spaces" and "spaces, not tabs" share no word.
+Uses neither a model nor synonyms, and knows nothing of facts.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SAME = 0.6  # shared share of all signed words (Jaccard) from which two sentences are one fact
-TOPIC = 0.5  # the same without signs, from which two sentences speak about the same thing
-REVISED = 0.75  # the same without numbers, from which another number is a new value of the same thing
-CONTAINED, MIN_CONTAINED = 0.9, 4  # or nearly all words of the shorter, when it has at least four
+SAME = 0.6  # least Jaccard similarity of the signed words of two sentences that say the same
+TOPIC = 0.5  # and of the words without signs, for two sentences about the same thing
+REVISED = 0.75  # and of the words without numbers, for a number that replaces another
+CONTAINED, MIN_CONTAINED = 0.9, 4  # or this share of the shorter sentence's words, when it has at least four
 
 _WORD = Pattern(r"[^\W_]+(?:[._/-][^\W_]+)*")
 _CLAUSE = Pattern(r"[;:!?]|,\s|\.\s|\s(?:because|since|so|but|as|weil|damit|sondern|aber|denn)\s")
@@ -38,8 +38,8 @@ _NEGATIONS = _set(
     "ohne vermeide"
 )
 _CONTRASTS = _set("instead over than statt anstatt anstelle")
-_TURNS = _set("but only rather sondern nur")  # end a negation within a clause
-_PLACES = _set("in to on for from at with by im in auf fur bei mit von zu zum zur")  # so do these after what is negated
+_TURNS = _set("but only rather sondern nur")  # these end a negation within a clause
+_PLACES = _set("in to on for from at with by im in auf fur bei mit von zu zum zur")  # and these, after the negated word
 
 
 class Words:
@@ -54,12 +54,12 @@ class Words:
 
     @property
     def signed(self) -> frozenset[str]:
-        """The stems with a minus before those that are spoken against."""
+        """The stems, with a minus before those in ``against``."""
         return (self.stems - self.against) | {"-" + stem for stem in self.against}
 
 
 def words(text: str) -> Words:
-    """Take a sentence apart."""
+    """Return the words of a sentence."""
     stems: set[str] = set()
     against: set[str] = set()
     for clause in _CLAUSE.split(_folded(text)):
@@ -69,7 +69,7 @@ def words(text: str) -> Words:
 
 
 def _parts(clause: str) -> Iterator[tuple[str, bool]]:
-    """The words of weight in a clause, and whether each stands under a negation or contrast."""
+    """Yield each word of a clause except light ones, and whether it stands under a negation or contrast."""
     negated = reached = False
     for word in _TOKEN.findall(clause):
         bare = word.strip(".'*")
@@ -85,19 +85,19 @@ def _parts(clause: str) -> Iterator[tuple[str, bool]]:
 
 
 def same(one: Words, other: Words) -> bool:
-    """Whether both say the same: signed words alike and no number differs."""
+    """Return whether both say the same: similar signed words and the same numbers."""
     if one.numbers != other.numbers:
         return False
     return jaccard(one.signed, other.signed) >= SAME or _contains(one, other)
 
 
-def likeness(one: Words, other: Words) -> float:
-    """0 to 1: the share of words in common, signs left aside."""
+def similarity(one: Words, other: Words) -> float:
+    """Return the share of words that both have, regardless of signs, 0 to 1."""
     return jaccard(one.stems, other.stems)
 
 
 def opposed(one: Words, other: Words) -> bool:
-    """Whether both speak about the same thing, and one for what the other is against, or gives it another number."""
+    """Return whether both are about the same thing and contradict each other, or give different numbers."""
     if same(one, other):
         return False
     if one.numbers and other.numbers and one.numbers != other.numbers:
@@ -107,7 +107,7 @@ def opposed(one: Words, other: Words) -> bool:
 
 
 def covered(claim: Words, text: Words) -> float:
-    """The share of the claim's words that stand in a text, signs counted."""
+    """Return the share of the claim's signed words that ``text`` holds, 0 to 1."""
     return coverage(claim.signed, text.signed)
 
 

@@ -1,8 +1,8 @@
-"""Stemming: three ways to bring the forms of a word together, from the deepest cut to the lightest."""
+"""Stemming: three ways to reduce the forms of a word to one, from the lightest to the strongest."""
 
 from __future__ import annotations
 
-CACHED = 200_000  # words whose stems are remembered within a process (a few ten MB)
+CACHED = 200_000  # words whose stems are cached within a process (some tens of megabytes)
 
 _ENDINGS = (
     "ization", "ations", "ation", "ments", "ment", "ness", "ings", "ing", "ungen", "ung", "edly", "ies", "ied", "ers",
@@ -13,9 +13,9 @@ _stems: dict[str, str] = {}
 
 
 def singular(word: str) -> str:
-    """Return a simple English plural as its singular.
+    """Return the singular of a simple English plural.
 
-    For words that people get to read (titles, keywords), which must stay words.
+    For words that people read (titles, keywords), which must remain words.
     """
     if len(word) > 4 and word.endswith("ies"):
         return word[:-3] + "y"
@@ -27,9 +27,9 @@ def singular(word: str) -> str:
 
 
 def without_ending(word: str) -> str:
-    """Return the word without one common English or German ending; at least three letters stay.
+    """Return the word without one common English or German ending; at least three letters remain.
 
-    For comparing two statements in either language, where a false match costs a fact.
+    For comparing two statements in either language, where a false match would lose a fact.
     """
     if not word.isalpha():
         return word
@@ -43,8 +43,8 @@ def without_ending(word: str) -> str:
 def porter(word: str) -> str:
     """Return the stem of a lower-case word (Porter 1980, as published); other alphabets and numbers stay as they are.
 
-    For the search index, whose figures were measured with it. It knows English only and cuts deep: ``general`` and
-    ``generate`` are one, which finds more and may not decide whether two facts are the same.
+    For the search index, whose figures were measured with it. It covers English only and is aggressive: ``general`` and
+    ``generate`` share a stem. That helps a search, but must not decide whether two facts are the same.
     """
     found = _stems.get(word)
     if found is None:
@@ -56,7 +56,7 @@ def porter(word: str) -> str:
 
 
 def _shape(word: str) -> str:
-    """Each letter as ``c`` (consonant) or ``v`` (vowel; ``y`` after a consonant is one)."""
+    """Return ``c`` for each consonant and ``v`` for each vowel; ``y`` after a consonant is a vowel."""
     shape = ""
     for letter in word:
         vowel = letter in "aeiou" or (letter == "y" and shape[-1:] == "c")
@@ -65,12 +65,12 @@ def _shape(word: str) -> str:
 
 
 def _measure(part: str) -> int:
-    """Porter's m: how many vowel-consonant sequences the stem holds."""
+    """Return Porter's m, the number of vowel-consonant sequences in the stem."""
     return _shape(part).count("vc")
 
 
 def _ends_short(part: str) -> bool:
-    """Porter's *o: the stem ends consonant, vowel, consonant, the last not w, x or y."""
+    """Return Porter's *o: whether the stem ends in consonant, vowel, consonant, the last not w, x or y."""
     return _shape(part)[-3:] == "cvc" and part[-1] not in "wxy"
 
 

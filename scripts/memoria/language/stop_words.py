@@ -1,7 +1,7 @@
-"""Stop words: the words that say too little to count, in one list for each use.
+"""Stop words: the words that carry too little meaning to count, in one list for each use.
 
-All are lower case and without accents. What is shared by two uses stands in one list; where two uses differ, the reason
-stands beside the list.
+All are lower case and without accents. Words that several uses share are in one list; where two uses differ, a comment
+gives the reason.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ _RELATIONS = word_set(
     same through too under until where whose why bis durch euch kann kein keine nicht ohne uber um unter vom warum
     wie wo"""
 )
-# And these say only that something is a rule.
+# These only show that something is a rule.
 _RULE_WORDS = word_set(
     """always bevorzuge bevorzugt bitte codebase damit dann die diesem dieser dieses dir done every haben hat hier immer
     instead jetzt like likes man may might must nehmen nutze nutzen please prefer preferred prefers project
     projekt rather repo repository shall since sonst statt use used user uses using verwende verwenden want wants
     war waren werden wurde"""
 )
-# What a comparison of two rules or facts leaves out.
+# Left out when two rules or facts are compared.
 LIGHT_WORDS = ((ENGLISH | GERMAN) - _RELATIONS) | _RULE_WORDS
 
-# Words that every technical conversation is full of: they name no topic, though a search for them may be meant.
+# Frequent in every technical conversation: they name no topic, although a search may be meant for them.
 _EVERYDAY_WORDS = word_set(
     """able across actually add added adds against already although always among another anything away back best better
     call called came case cause caused change changed changes check come currently different don't done due either
@@ -39,5 +39,5 @@ _EVERYDAY_WORDS = word_set(
     updated use used user uses using usually via want wants way well went whether whole within without work
     working works wrong yes yet"""
 )
-# What is left out when the topics of technical prose are looked for.
+# Left out when looking for the topics of technical prose.
 COMMON_WORDS = ENGLISH | GERMAN | _EVERYDAY_WORDS

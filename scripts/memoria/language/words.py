@@ -1,4 +1,4 @@
-"""Words: a text taken apart into words, as they stand in it."""
+"""Words: split a text into words."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def words(text: str) -> list[str]:
 
 
 def words_and_numbers(text: str) -> list[str]:
-    """Return the words of a text, where a number with its separators (``3.11``, ``14:05``) is one word."""
+    """Return the words of a text; a number with its separators (``3.11``, ``14:05``) is one word."""
     return _WORD_OR_NUMBER.findall(text.casefold())
 
 
 def stems(text: str) -> frozenset[str]:
-    """Return the stems of the words that carry meaning: what two titles of one thing have in common."""
+    """Return the stems of the content words, by which the titles of one topic can be compared."""
     return frozenset(porter(word) for word in words(text) if word not in FUNCTION_WORDS)

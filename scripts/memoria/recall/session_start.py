@@ -1,9 +1,7 @@
-"""Recall: what a new session starts with, read from a page that the worker prepared.
+"""Session start: give a new session the page that the worker prepared for its project.
 
-Never computes anything: the page is chosen by project, byte for byte the same while knowledge is the same, so that the
-client's prompt cache holds. A session that lost its context is given a second prepared text: where it was.
-
-Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
+Only reads prepared files. While the knowledge stays the same, so does every byte of the page, which keeps the client's
+prompt cache valid. A session that lost its context also gets a block that says where it was.
 """
 
 from __future__ import annotations
@@ -22,17 +20,17 @@ if TYPE_CHECKING:
     from memoria.base.settings import Settings
 
 CANNOT_KEEP = (
-    "memoria cannot write to {} ({}): nothing is kept until that is mended. What is said meanwhile is read from the "
-    "transcripts then; `memoria doctor` says more."
+    "memoria cannot write to {} ({}), so it records nothing until this is fixed. It will then read what it missed from "
+    "the transcripts. Run `memoria doctor` for details."
 )
 WELCOME = (
-    "memoria is installed and listening. It has nothing to recall yet: the first page appears after a session ends. "
-    "Check at any time with `memoria status`."
+    "memoria is installed and running. It has nothing to recall yet: the first page appears after a session ends. "
+    "Run `memoria status` at any time to check."
 )
 
 
 def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[str, object] | None:
-    """The prepared page as the session's additional context, and what the user must know as one message, once."""
+    """Return the prepared page as the session's additional context, and a message to the user if there is one."""
     reason = exclude.reason(event.cwd, settings, paths)
     if reason:
         hook.log(paths, f"{event.name} {event.session} left alone: {reason}")
@@ -41,15 +39,15 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
     if event.text("source") == "compact" and not refusal:
         shown_notes.ShownNotes(paths.hints, event.session).compacted()
     own = project.of(event.cwd, settings.split_worktrees).key
-    block = _where(event, own, paths) if settings.where_you_were and event.session else ""
+    block = _position_block(event, own, paths) if settings.where_you_were and event.session else ""
     page = _text(own, block, settings, paths)
-    message = CANNOT_KEEP.format(paths.state, refusal) if refusal else _once(paths.notice)
+    message = CANNOT_KEEP.format(paths.state, refusal) if refusal else _take_notice(paths.notice)
     if not page and not message and not os.path.exists(paths.welcomed):
         os.close(os.open(paths.welcomed, os.O_WRONLY | os.O_CREAT, 0o600))
         message = WELCOME
     outcome = f"page of {len(page)} characters"
     if not refusal and any(job.session != safe_name(event.session) for job in Spool(paths.spool).jobs()):
-        # A session that never ended (a killed terminal, a crash) left its turns waiting.
+        # Turns of a session that never ended (a killed terminal, a crash) are still waiting.
         outcome += ", " + detach.start_worker(settings, paths)
     hook.log(paths, f"{event.name} {event.session} {event.text('source')} {outcome}")
     output: dict[str, object] = {}
@@ -60,25 +58,25 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
     return output or None
 
 
-def _where(event: hook.Event, own: str, paths: Paths) -> str:
-    """Where the session, or the one it takes the place of, stood; and from now on it counts as open."""
-    places, session = OpenSessions(paths.where), safe_name(event.session)
+def _position_block(event: hook.Event, own: str, paths: Paths) -> str:
+    """Return where the session, or the one that it continues, stood; and record it as open."""
+    sessions, session = OpenSessions(paths.where), safe_name(event.session)
     client, source = os.environ.get("CLAUDE_PID", ""), event.text("source")
     if source in ("compact", "resume"):
-        block = places.block(session)
+        block = sessions.block(session)
     elif source == "clear":
-        block = places.take_cleared(own, client, session)
+        block = sessions.take_cleared(own, client, session)
     else:
-        block = places.take_broken_off(own, session)
+        block = sessions.take_interrupted(own, session)
     try:
-        places.begin(session, own, client)
-    except OSError as error:  # what stands there can be told all the same
-        hook.log(paths, f"{event.name} {event.session} cannot be noted as open: {error}")
+        sessions.begin(session, own, client)
+    except OSError as error:  # the block can be shown all the same
+        hook.log(paths, f"{event.name} {event.session} cannot be recorded as open: {error}")
     return block
 
 
 def _text(own: str, block: str, settings: Settings, paths: Paths) -> str:
-    """The page and the block within the limit for both: where they do not fit, the page that leaves room."""
+    """Return the page and the block within the limit for both, with the short page if the long one does not fit."""
     room = settings.page_chars
     if not block or len(block) > room:
         return _page(paths, own, room)
@@ -99,8 +97,8 @@ def _page(paths: Paths, own: str, room: int, *, short: bool = False) -> str:
     return ""
 
 
-def _once(path: str) -> str:
-    """The text of a notice, taken away so that it is said once."""
+def _take_notice(path: str) -> str:
+    """Return the text of a notice and remove it, so that it is shown once."""
     taken = f"{path}.{os.getpid()}"
     try:
         os.rename(path, taken)

@@ -1,9 +1,7 @@
-"""Shown: which notes a session was given, so that each comes once, and again only after a compaction.
+"""Shown notes: the notes that a session was given, so that none is repeated before a compaction.
 
-One small file a session, a JSON object a line, only ever appended to: the hook adds the key of each note that it shows,
-and a line when the client compacted. A lost file costs a repetition; a torn line is skipped.
-
-Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
+Each session has one small file with one JSON object per line. The hook appends the key of each note that it shows, and
+a line when the client compacts. A lost file causes a repetition; an incomplete line is skipped.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ import os
 from memoria.base import quickjson
 from memoria.capture.spool import safe_name
 
-MAX_BYTES = 1_000_000  # read of one file; a note takes about 60
+MAX_BYTES = 1_000_000  # of one file that are read; a note takes about 60
 
 
 class ShownNotes:
@@ -26,7 +24,7 @@ class ShownNotes:
         self.path = os.path.join(folder, safe_name(session))
 
     def lines(self) -> list[dict[str, object]]:
-        """What was written, in order; nothing when there is no file."""
+        """Return the recorded objects in order; ``[]`` when there is no file."""
         try:
             with open(self.path, "rb") as file:
                 rows = file.read(MAX_BYTES).decode("utf-8", "replace").splitlines()
@@ -43,7 +41,7 @@ class ShownNotes:
         return found
 
     def keys(self) -> set[str]:
-        """What the model still has before it: shown since the last compaction."""
+        """Return the keys of the notes that are still in the model's context: those shown since the last compaction."""
         keys: set[str] = set()
         for line in self.lines():
             if "compacted" in line:
@@ -53,15 +51,15 @@ class ShownNotes:
         return keys
 
     def was_compacted(self) -> bool:
-        """Whether the client has thrown anything away."""
+        """Return whether the client has compacted the session."""
         return any("compacted" in line for line in self.lines())
 
     def add(self, keys: list[str]) -> None:
-        """Write down the keys of notes that are being shown now."""
+        """Record the keys of notes that are about to be shown."""
         self._append([{"key": key} for key in keys])
 
     def compacted(self) -> None:
-        """Write down that the client has thrown away what it was shown."""
+        """Record that a compaction has removed the notes from the context."""
         if os.path.exists(self.path):
             self._append([{"compacted": True}])
 

@@ -1,11 +1,11 @@
-"""Assigned: secrets that only the words before them give away.
+"""Assignments: find secrets that can be recognised only by the words before them.
 
-Assignments (environment, YAML, JSON, code, command line flags, connection strings, prose such as "the password is …"),
-authorization headers, cookies, and passwords in URLs. A word alone flags nothing: the value must look like a secret,
-and not like code, a placeholder, a label or a count. How strict that is depends on the word and on the form.
-Knows words and values; does not know marks or the shapes of services' keys.
+Covers assignments (environment, YAML, JSON, code, command line flags, connection strings, prose such as "the password
+is …"), authorization headers, cookies, and passwords in URLs. A word alone is not enough: the value must look like a
+secret, and not like code, a placeholder, a label or a count. How strict this check is depends on the word and the form.
+Knows words and values; does not know marks or the formats of services' keys.
 
-Linear time: values are read with a bound, and no repetition is nested.
+Takes linear time: values are read up to a limit, and no repetition is nested.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from itertools import pairwise
 
 Span = tuple[int, int, str]
 
-# Read on the lower-cased text (same offsets): case-insensitive matching would cost ten times as much. Plain literals
-# first: what stands before ``key`` and ``sig`` is looked at only where one was found.
+# Searched in the lower-cased text (same offsets): case-insensitive matching would take ten times as long. The pattern
+# begins with plain literals; the text before ``key`` and ``sig`` is examined only where one was found.
 _WORD = re.compile(
     r"(passw(?:or)?d|passwort|passphrase|passcode|pass|pwd|pw|secret|token|key|credential|auth|seed|sig(?:nature)?(?==))"
     r"([a-z0-9_-]{0,40})"
@@ -38,7 +38,7 @@ _ATTRIBUTE = re.compile(r"""\\{0,2}["'][ \t]{1,4}value[ \t]{0,2}=[ \t]{0,2}(?=\\
 _PAIRED = re.compile(
     r"""\\{0,2}["']?,?[ \t]{0,4}(?:\r?\n[ \t]{0,40})?\\{0,2}["']?value\\{0,2}["']?[ \t]{0,2}:[ \t]{0,4}"""
 )
-# What is taken when the environment does not say: ``os.environ.get("JWT_SECRET", "…")``.
+# The default of a lookup in the environment: ``os.environ.get("JWT_SECRET", "…")``.
 _FALLBACK = re.compile(r"""["'],[ \t]{0,4}(?:default[ \t]?=[ \t]?)?(?=["'])""")
 _ASKED = re.compile(r"""(?:get|env|config|setting|fetch)\(["'][\w.-]{0,40}$""", re.IGNORECASE)
 _ELEMENT = re.compile(r">(?=[^<>\s]{4,300}</)")
@@ -55,10 +55,10 @@ _OPENING = re.compile(r"""(?:[bru]{0,2}(?=["']))?\\{0,2}["'`]""")
 _SCHEME = re.compile(r"(?:bearer|basic|token|digest|apikey|api-key)[ \t]+", re.IGNORECASE)
 _BARE = re.compile(r"""(?:\\(?![nrt"'`\\])|[^\s"'`<>,;&\\]){1,160}""")
 _BARE_ENV = re.compile(r"""(?:\\(?![nrt"'`\\])|[^\s"'`\\]){1,160}""")
-_JUDGED = 160  # characters of an unquoted value that are looked at; the rest of a secret goes with it
+_JUDGED = 160  # characters of an unquoted value that are examined; the rest of a secret is redacted with them
 _REST = re.compile(r"""[^\s"'`<>,;&\\]*""")
 
-# An identifier that goes on with one of these words names something about the secret, not the secret.
+# An identifier that continues with one of these words names something about the secret, not the secret itself.
 _ABOUT = re.compile(
     r"id(?:s|entifier)?(?:[_-]|$)|name|length|count|size|type|kind|field|input|policy|polic|file|path|dir|url|uri"
     r"|endpoint|limit|usage|budget|manager|provider|expir|ttl|timeout|header|prefix|suffix|ref|regex|pattern|error|label"
@@ -83,7 +83,7 @@ _PATHLIKE = re.compile(r"(?:\.{0,2}/|~|[A-Za-z]:[\\/]|[a-z]+://)")
 _IDENTIFIER = re.compile(r"[A-Za-z_$][a-z_$A-Z-]*$")
 _TYPE = re.compile(r"(?:[A-Z][a-z]+)+\d{0,3}(?:[A-Z][a-z]+)*(?:[\[<].*)?$")
 _TAILS = ("s", "key", "token", "secret", "value", "string", "text", "keys", "tokens", "orization")
-_SHORT = ("pass", "pw", "pwd", "sig", "auth", "seed")  # also the end of other words
+_SHORT = ("pass", "pw", "pwd", "sig", "auth", "seed")  # other words end in them too
 _VAGUE = ("auth", "credential", "seed", "sig", "signature")
 _DIGIT = re.compile(r"\d")
 _LETTER = re.compile(r"[^\W\d_]")
@@ -94,7 +94,7 @@ _PASSWORDS = ("pass", "pw")
 
 
 def assignments(text: str, lowered: str) -> Iterator[Span]:
-    """Values given to a name that says they are secret."""
+    """Yield values assigned to a name that marks them as secret."""
     place = 0
     while word := _WORD.search(lowered, place):
         place = word.end(1)  # ``auth`` in NEXTAUTH_SECRET must not hide ``secret``
@@ -104,7 +104,7 @@ def assignments(text: str, lowered: str) -> Iterator[Span]:
         start, end, kind = _value(text, lowered, word)
         if kind:
             yield start, end, kind
-        if kind or end - start == _JUDGED:  # an endless value is not looked through again for each word within
+        if kind or end - start == _JUDGED:  # a very long value is not searched again for each word in it
             place = max(place, end)
 
 
@@ -114,7 +114,7 @@ def _inside_mark(text: str, at: int) -> bool:
 
 
 def _value(text: str, lowered: str, word: re.Match[str]) -> Span:
-    """The value given to this word: start, end and kind; the kind is empty when it is no secret."""
+    """Return start, end and kind of the value assigned to this word; the kind is empty when it is not a secret."""
     name = text[word.start() : word.end()]
     tail = word.group(2)
     password = word.group(1).startswith(_PASSWORDS)
@@ -128,7 +128,7 @@ def _value(text: str, lowered: str, word: re.Match[str]) -> Span:
     judged = _Judged(text[start:end], password, quoted, form, name.isupper())
     vague = tail in _PLURALS or (word.group(1) in _VAGUE and tail in ("", "orization"))
     strict = form == "beside" or (vague and not scheme)
-    if judged.is_drawn() if strict else judged.is_secret():
+    if judged.looks_random() if strict else judged.is_secret():
         if end - start == _JUDGED and (rest := _REST.match(text, end)):
             end = rest.end()
         return start, end, "password" if password else _kind(word.group(1) + tail)
@@ -143,7 +143,7 @@ def _kind(name: str) -> str:
 
 
 def _fits(text: str, lowered: str, word: re.Match[str]) -> bool:
-    """Whether the whole name speaks of a secret: ``api_key`` and not ``monkey``, ``passwordFile`` or ``tokenizer``."""
+    """Return whether the whole name denotes a secret: ``api_key``, but not ``monkey`` or ``passwordFile``."""
     core, tail = word.groups()
     start = word.start()
     if core == "key" and not _WHOSE_KEY.search(lowered, max(0, start - 11), start):
@@ -158,10 +158,10 @@ def _fits(text: str, lowered: str, word: re.Match[str]) -> bool:
 
 
 def _form(text: str, lowered: str, start: int, end: int, *, password: bool) -> tuple[str, int]:
-    """How the value is given, and where it starts.
+    """Return the form in which the value is given, and where it starts.
 
-    ``assign`` is ``NAME=value``, ``spaced`` any other sign of assignment, ``flag`` a command line's option, ``quoted``
-    an attribute, ``said`` prose, ``beside`` a name with a value after it and nothing between; ``""``: it is not.
+    ``assign`` is ``NAME=value``, ``spaced`` any other assignment sign, ``flag`` a command line option, ``quoted`` an
+    attribute, ``said`` prose, ``beside`` a value right after the name, and ``""`` no value.
     """
     if match := _ASSIGN.match(text, end):
         return ("spaced" if text[match.start() : match.end()].strip(" \t") != "=" else "assign"), match.end()
@@ -184,13 +184,13 @@ def _form(text: str, lowered: str, start: int, end: int, *, password: bool) -> t
 
 
 def _is_netrc(text: str, lowered: str, start: int) -> bool:
-    """``login NAME password …``, on one line or two."""
+    """Return whether the word follows ``login NAME`` on the same line or the next, as in a netrc file."""
     login = lowered.rfind("login", max(0, start - 110), start)
     return login >= 0 and _NETRC.match(text, login, start) is not None
 
 
 def _field(lowered: str, before: str, end: int) -> re.Match[str] | None:
-    """Where a value stands in a field of its own, or as what is taken when a name has none."""
+    """Return the match before a value in a field of its own, or before the default of a lookup."""
     if lowered.find("value", end, end + 60) >= 0 and (match := _PAIRED.match(lowered, end)):
         return match
     match = _FALLBACK.match(lowered, end)
@@ -198,7 +198,7 @@ def _field(lowered: str, before: str, end: int) -> re.Match[str] | None:
 
 
 def _extent(text: str, start: int, *, environment: bool) -> tuple[int, int, bool]:
-    """Where the value at ``start`` begins and ends, and whether it is quoted."""
+    """Return where the value at ``start`` begins and ends, and whether it is quoted."""
     opening = _OPENING.match(text, start)
     if opening:
         close = text.find(opening.group().lstrip("bru"), opening.end(), opening.end() + 512)
@@ -216,7 +216,7 @@ def _extent(text: str, start: int, *, environment: bool) -> tuple[int, int, bool
 
 
 class _Judged:
-    """One value and how it was given; says whether it is a secret."""
+    """A value and its form, to be judged whether it is a secret."""
 
     def __init__(self, value: str, password: bool, quoted: bool, form: str, upper: bool) -> None:
         self.value = value
@@ -242,7 +242,7 @@ class _Judged:
         if self.quoted and self.form != "said":
             return self.digit or self.symbol or not _LABEL.search(self.value.replace("_", " ").replace("-", " "))
         strong = (self.digit and (self.letter or len(self.value) > 5)) or (self.symbol and self.letter)
-        strong = strong or _is_drawn_of_letters(self.value)
+        strong = strong or _is_random_letters(self.value)
         return len(self.value) >= 6 and strong and not (_TYPE.match(self.value) or _SNAKE.match(self.value))
 
     def _is_key(self) -> bool:
@@ -255,8 +255,8 @@ class _Judged:
             return len(value) >= 8 and not _is_slug(value)
         return len(value) >= 12 and not _is_slug(value)
 
-    def is_drawn(self) -> bool:
-        """Whether the value shows by itself that nobody would write it as a word: for words that say little."""
+    def looks_random(self) -> bool:
+        """Return whether the value alone looks like a secret; a stricter check, for words that prove little."""
         value = self.value
         if not self.digit or not self.letter or _PLACEHOLDER.match(value) or re.search(r"\s", value):
             return False
@@ -267,7 +267,7 @@ class _Judged:
 
 
 def _is_code(value: str, *, quoted: bool) -> bool:
-    """Whether the value is an expression, a path or a reference and no literal."""
+    """Return whether the value is an expression, a path or a reference instead of a literal."""
     if _DOTTED.match(value) and not is_mixed(value):
         return True
     if _PATHLIKE.match(value) and not ((quoted and is_mixed(value)) or _is_base64(value)):
@@ -277,19 +277,19 @@ def _is_code(value: str, *, quoted: bool) -> bool:
     return any(mark in value for mark in ("(", "[", "{", "|", "=>", "::", "->"))
 
 
-def _is_drawn_of_letters(value: str) -> bool:
-    """Letters alone, in both cases and in no order; in a name made of words, capitals are few and begin them."""
+def _is_random_letters(value: str) -> bool:
+    """Return whether the value is random letters of both cases; names of words have few capitals, at word starts."""
     share = sum(map(str.isupper, value)) / len(value)
     return len(value) >= 12 and value.isalpha() and 0.3 <= share <= 0.7 and is_mixed(value, 0.4)
 
 
 def _is_base64(value: str) -> bool:
-    """Whether it begins like a path and is none: random base64 of which a slash happens to come first."""
+    """Return whether a value that looks like a path is random base64 that happens to begin with a slash."""
     return len(value) >= 16 and value.count("/") <= 3 and "." not in value and is_mixed(value.replace("/", ""), 0.45)
 
 
 def _is_slug(value: str) -> bool:
-    """Words, numbers and hyphens, as in ``test-token-1`` or ``claude_sonnet_4``: nothing was drawn by chance here."""
+    """Return whether the value consists of words and numbers, as in ``test-token-1``, and is not random."""
     parts = re.split(r"[-_.:/]", value)
     return all(
         part.isalpha() or part.isdigit() or re.fullmatch(r"[A-Za-z]{3,}\d{1,4}|v\d+", part) for part in parts if part
@@ -297,10 +297,10 @@ def _is_slug(value: str) -> bool:
 
 
 def is_mixed(value: str, share: float = 0.3) -> bool:
-    """Whether characters change class (digit, lower, upper, other) as often as in a random string.
+    """Return whether characters change class (digit, lower, upper, other) as often as in a random string.
 
-    ``share``: the least share of places where they do; in a random string of letters and digits it is 0.62, in words,
-    camelCase and paths below 0.3.
+    ``share`` is the least share of such changes. It is 0.62 in a random string of letters and digits, and below 0.3 in
+    words, camelCase and paths.
     """
     classes = [_class_of(character) for character in value[:256]]
     changes = sum(1 for left, right in pairwise(classes) if left != right)
@@ -328,10 +328,10 @@ _NO_PASSWORD = re.compile(r"(?:pass(?:word|wd)?|pw|pwd|user|username|secret|toke
 
 
 def headers(text: str, lowered: str) -> Iterator[Span]:
-    """Credentials in the headers Authorization (RFC 6750, RFC 7617), Cookie and Set-Cookie."""
+    """Yield credentials in the headers Authorization (RFC 6750, RFC 7617), Cookie and Set-Cookie."""
     if "bearer" in lowered:
         for match in _BEARER.finditer(lowered):
-            if _drawn(text[match.start(1) : match.end(1)]):
+            if _is_random(text[match.start(1) : match.end(1)]):
                 yield match.start(1), match.end(1), "bearer-token"
     if "basic" in lowered:
         for match in _BASIC.finditer(lowered):
@@ -353,10 +353,10 @@ _COMMAND = re.compile(
 
 
 def commands(text: str, lowered: str) -> Iterator[Span]:
-    """Passwords after the short options of commands that take one."""
+    """Yield passwords after the short options of commands that take one."""
     if "-u" in text and ("curl" in lowered or "wget" in lowered or "http" in lowered):
         for match in _USER.finditer(text):
-            alone = text[match.start() - 1 : match.start()] in " \t-"  # and no end of a longer option
+            alone = text[match.start() - 1 : match.start()] in " \t-"  # and not the end of a longer option
             if alone and not match.group(2).isdigit() and not _NO_PASSWORD.match(match.group(2)):
                 yield match.start(2), match.end(2), "password"
     if "sudo" in lowered or "sshpass" in lowered or "redis-cli" in lowered or "mysql" in lowered:
@@ -371,7 +371,7 @@ _CALL = re.compile(
 
 
 def calls(text: str, lowered: str) -> Iterator[Span]:
-    """Secrets written as the argument of a call that takes one: signing, verifying, logging in."""
+    """Yield secrets that are arguments of a call that signs, verifies or logs in."""
     if "(" not in text:
         return
     for match in _matches(lowered, _CALL, "hmac.new(", "jwt.", "createhmac(", "basicauth("):
@@ -381,7 +381,7 @@ def calls(text: str, lowered: str) -> Iterator[Span]:
             yield match.end(), end, "secret"
 
 
-_PHRASE = re.compile(  # seed, recovery, backup, secret: looked back at by their last four letters
+_PHRASE = re.compile(  # the lookbehinds hold the last letters of seed, recovery, backup and secret
     r"(?:mnemonic|(?:(?<=seed|very|ckup|cret)|(?<=(?:seed|very|ckup|cret)[ _-]))(?:phrase|words?))"
     r"\\{0,2}[\"'`]?[ \t]{0,4}(?:[:=]|is|was|are)?[ \t]{0,4}(?:\r?\n[ \t]{0,8})?\\{0,2}[\"'`]?"
     r"((?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})"
@@ -389,15 +389,15 @@ _PHRASE = re.compile(  # seed, recovery, backup, secret: looked back at by their
 
 
 def phrases(_text: str, lowered: str) -> Iterator[Span]:
-    """The words from which a wallet is made anew: 12 to 24 of three to eight letters (BIP 39), after what they are."""
-    if len(lowered) < 50:  # twelve words take more
+    """Yield the 12 to 24 words of a labelled wallet recovery phrase (BIP 39; words of three to eight letters)."""
+    if len(lowered) < 50:  # shorter than twelve words
         return
     for match in _matches(lowered, _PHRASE, "mnemonic", "phrase", "word"):
         yield match.start(1), match.end(1), "seed-phrase"
 
 
 def _matches(lowered: str, pattern: re.Pattern[str], *beginnings: str) -> Iterator[re.Match[str]]:
-    """Where a pattern matches at one of its literal beginnings: searching for these is many times as fast."""
+    """Yield matches at one of the pattern's literal beginnings; searching for these is many times faster."""
     for beginning in beginnings:
         place = lowered.find(beginning)
         while place >= 0:
@@ -406,12 +406,12 @@ def _matches(lowered: str, pattern: re.Pattern[str], *beginnings: str) -> Iterat
             place = lowered.find(beginning, place + 1)
 
 
-def _drawn(value: str) -> bool:
+def _is_random(value: str) -> bool:
     return any(map(str.isdigit, value)) and not _PLACEHOLDER.match(value) and not _is_slug(value)
 
 
 def _is_basic(value: str) -> bool:
-    """Whether base64 text holds ``user:password`` as RFC 7617 has it."""
+    """Return whether base64 text encodes ``user:password`` (RFC 7617)."""
     try:
         plain = base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
     except (binascii.Error, ValueError):
@@ -420,7 +420,7 @@ def _is_basic(value: str) -> bool:
 
 
 def urls(text: str, _lowered: str) -> Iterator[Span]:
-    """Passwords between a URL's user and host (RFC 3986 userinfo)."""
+    """Yield passwords between a URL's user and host (RFC 3986 userinfo)."""
     if "://" in text:
         for match in _AUTHORITY.finditer(text):
             value = match.group(2)

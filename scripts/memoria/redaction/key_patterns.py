@@ -1,15 +1,15 @@
-"""Key shapes: what the keys of common services look like, as one table of patterns with their sources.
+"""Key patterns: the formats of the keys of common services, as one table with sources.
 
-A shape says "this is a key" by itself, without a word like *password* near it. Lengths are lower bounds where services
-have changed theirs before, so that tomorrow's longer key is caught as well.
-Knows what keys look like; does not know marks, settings or the words around a key (that is ``redact``, ``assigned``).
+A pattern identifies a key without a word like *password* near it. Lengths are lower bounds where services have changed
+theirs before, so that longer keys of the future are found as well.
+Knows the formats of keys; ``redact`` knows marks and settings, ``assignments`` the words around a key.
 
 Sources: *gitleaks* is the default rule set of gitleaks 8 (MIT), *betterleaks* the one that MongoDB's Kingfisher 1.5
 ships (Apache-2.0), both by rule name; *docs* is the service's own documentation of its formats.
 
-Speed and linear time: one regular expression finds the literals that keys start with, only inside long runs of key
-characters; a shape is tried at that place alone. No shape can fail after reading far (repetitions that something must
-follow are bounded, or start at the edge of their own character class).
+Takes linear time: one regular expression finds the literals that keys start with, inside long runs of key characters,
+and the patterns of that literal are tried there. None can read far and then fail: repetitions that something must
+follow are bounded, or start at the edge of their own character class.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """One service's key. ``kind`` names the mark; ``literals`` (``|`` between them) are what every such key holds.
+    """The format of a service's key: its ``kind`` for the mark, and the ``literals`` (``|`` between) in every key.
 
-    ``before``: how many characters of the key stand before the literal; ``pattern`` is tried at the literal.
+    ``pattern`` is tried at the literal; ``before`` is the number of the key's characters before the literal.
     """
 
     kind: str
@@ -190,13 +190,13 @@ SHAPES = (
 )
 
 
-# A key begins where no letter or digit goes before it; an escaped line break (the two characters ``\n``) is no letter.
+# No letter or digit may precede a key, except the ``n`` of an escaped line break (the two characters ``\n``).
 _EDGE = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))"
 _Tried = list[tuple[str, re.Pattern[str]]]
 
 
 def _by_literal() -> dict[str, _Tried]:
-    """Each starting literal, longest first, with the shapes to try where it stands."""
+    """Return each starting literal, longest first, with the kinds and patterns to try there."""
     table: dict[str, _Tried] = {}
     starting = [shape for shape in SHAPES if not shape.before]
     literals = {literal for shape in starting for literal in shape.literals.split("|")}
@@ -209,7 +209,7 @@ def _by_literal() -> dict[str, _Tried]:
     return table
 
 
-# Literals that begin too many words to stand alone in the search for beginnings, and what must follow them.
+# What must follow the literals with which too many ordinary words begin.
 _AHEAD = dict.fromkeys("MNO", r"(?=[\w-]{22,27}\.)") | {"pat": r"(?=[A-Za-z0-9]{14}\.)"}
 
 
@@ -221,9 +221,9 @@ _AROUND = tuple((shape, re.compile(shape.pattern, re.ASCII)) for shape in SHAPES
 
 
 def keys(text: str, start: int, end: int) -> Iterator[tuple[int, int, str]]:
-    """The keys in one run of key characters, ``text[start:end]``, from left to right: start, end and kind of each.
+    """Yield start, end and kind of the keys in one run of key characters, ``text[start:end]``, from left to right.
 
-    ``BEGINS`` finds where a key may begin; a run in which it finds nothing holds none.
+    A run without a match of ``BEGINS`` holds no key.
     """
     begun = BEGINS.search(text, start, end)
     while begun:
@@ -237,7 +237,7 @@ def keys(text: str, start: int, end: int) -> Iterator[tuple[int, int, str]]:
 
 
 def keys_around(text: str) -> Iterator[tuple[int, int, str]]:
-    """The keys of the whole text that are known by a literal within: start, end and kind of each."""
+    """Yield start, end and kind of the keys in a text that have their literal in the middle."""
     for shape, pattern in _AROUND:
         place = text.find(shape.literals)
         while place >= 0:

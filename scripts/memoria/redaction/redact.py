@@ -1,12 +1,12 @@
-"""Redact: takes secrets out of a text before it is written to a daily log or an archive, or shown to a model.
+"""Redact: remove secrets from a text before it is written to a daily log or an archive, or shown to a model.
 
-A secret becomes a mark such as ``[redacted:aws-key]``; the words around it stay, so that the text can still be read and
-remembered. Five things are looked for: ``<private>`` passages, private keys, the keys of common services
-(``keyshapes``), values that the words before them give away (``assigned``), and long random strings. What is caught
-and what is not, measured: docs/redaction.md. Why this is no library: docs/decisions/0020-redaction.md.
+A mark such as ``[redacted:aws-key]`` replaces each secret; the words around it stay, so that the text remains useful.
+Five things are redacted: ``<private>`` passages, private keys, the keys of common services (``key_patterns``), values
+that the words before them identify (``assignments``), and long random strings. docs/redaction.md measures what is found
+and what is missed; docs/decisions/0020-redaction.md says why this is not a library.
 
-Knows texts; does not know turns, files or models. Redacting twice changes nothing more, and the time is linear in the
-text's length whatever the text holds.
+Knows texts; does not know turns, files or models. Redacting twice changes nothing more. The time is linear in the
+length of the text, whatever it holds.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from memoria.redaction.assignments import Span
 
 
 class Finding(NamedTuple):
-    """A secret's place in the text, and what it is."""
+    """The place and the kind of a secret in a text."""
 
     start: int
     end: int
@@ -29,10 +29,10 @@ class Finding(NamedTuple):
 
 
 class Redactor:
-    """Takes secrets out of texts and counts them by kind.
+    """A redactor that counts the secrets it removes, by kind.
 
-    ``extra``: the user's own patterns (setting ``redact_extra``); whatever one matches becomes ``[redacted:own]``. One
-    that cannot be used is named in ``problems`` and skipped. Their speed is the user's concern.
+    ``[redacted:own]`` replaces every match of ``extra``, the user's own patterns (setting ``redact_extra``). A pattern
+    that cannot be used is skipped and named in ``problems``. How fast they match is not checked.
     """
 
     def __init__(self, extra: Iterable[str] = ()) -> None:
@@ -54,7 +54,7 @@ class Redactor:
         self._extra.append(compiled)
 
     def redact(self, text: str) -> str:
-        """The text with a mark in place of each secret."""
+        """Return the text with a mark in place of each secret."""
         for _ in range(_PASSES):
             found = self.find(text)
             if not found:
@@ -64,7 +64,7 @@ class Redactor:
         return text
 
     def find(self, text: str) -> list[Finding]:
-        """The secrets of one pass over the text, in order and apart from each other."""
+        """Return the secrets found in one pass over the text, in order and without overlaps."""
         spans = list(_spans(text))
         for pattern in self._extra:
             spans.extend((match.start(), match.end(), "own") for match in pattern.finditer(text) if match.group())
@@ -72,12 +72,12 @@ class Redactor:
 
 
 def redact(text: str) -> str:
-    """The text with a mark in place of each secret, for callers that need no counts."""
+    """Return the text with a mark in place of each secret, for callers that need no counts."""
     return Redactor().redact(text)
 
 
-# A mark can bring two pieces of text together that only now read as an assignment; the next pass finds those. Each pass
-# leaves less to find; the bound keeps the time linear.
+# A mark can bring together two pieces of text that then look like an assignment, which the next pass finds. Each pass
+# leaves less to find; the limit keeps the time linear.
 _PASSES = 4
 _MARK = re.compile(r"\[redacted:[a-z0-9-]{1,40}\]")
 
@@ -92,8 +92,8 @@ def _marked(text: str, found: list[Finding]) -> str:
 
 
 def _spans(text: str) -> Iterator[Span]:
-    """Everything found, the surest finder first."""
-    lowered = text.replace("\u0130", "I").lower()  # the one letter whose lower case is longer; offsets must stay
+    """Yield the findings of all finders, the most reliable one first."""
+    lowered = text.replace("\u0130", "I").lower()  # the one letter whose lower case is longer; offsets must not change
     yield from _private(text, lowered)
     yield from _private_keys(text)
     yield from key_patterns.keys_around(text)
@@ -106,7 +106,7 @@ def _spans(text: str) -> Iterator[Span]:
 
 
 def _merged(text: str, spans: list[Span]) -> list[Finding]:
-    """Overlapping findings become one, named by the surest of them; what is a mark already is no finding."""
+    """Merge overlapping findings into one with the kind of the most reliable; existing marks are not findings."""
     rank = {span: number for number, span in reversed(list(enumerate(spans)))}
     merged: list[Finding] = []
     best = 0
@@ -131,9 +131,9 @@ _TAG = re.compile(r"<(/?)private(?:[ \t][^<>\n]{0,200})?>")
 
 
 def _private(text: str, lowered: str) -> Iterator[Span]:
-    """From ``<private>`` to the ``</private>`` that closes it, or to the end of the text; inner pairs are counted.
+    """Yield each passage from ``<private>`` to its ``</private>`` or to the end of the text; pairs may be nested.
 
-    A tag in backticks speaks about the tag and opens nothing.
+    An opening tag in backticks is a mention and is ignored.
     """
     if "<private" not in lowered:
         return
@@ -167,7 +167,7 @@ _BODY_BACKWARDS = re.compile(r"={0,2}[A-Za-z0-9+/]{4,100}")
 
 
 def _private_keys(text: str) -> Iterator[Span]:
-    """PEM, OpenSSH and PGP private keys, also escaped as in JSON, and also when an end of them is missing."""
+    """Yield PEM, OpenSSH and PGP private keys, also escaped as in JSON, and without their BEGIN or END line."""
     if "PRIVATE KEY" not in text:
         return
     place = 0
@@ -197,7 +197,7 @@ def _key_end(text: str, start: int) -> int:
 
 
 def _key_start(text: str, end: int, floor: int) -> int:
-    """Where the body before an END line starts when its BEGIN line is gone: lines of base64, read backwards."""
+    """Return where the base64 lines before an END line start, for a key without a BEGIN line."""
     start = end
     while True:
         before = text[max(floor, start - 160) : start].rstrip(" \t\r\n>|")
@@ -206,21 +206,21 @@ def _key_start(text: str, end: int, floor: int) -> int:
         line = _BODY_BACKWARDS.match(before[::-1])
         if not line or (start < end and line.end() < 16):
             return start
-        size = line.end() - (before[: -line.end()].endswith("\\"))  # the n of an escaped line break is no base64
+        size = line.end() - (before[: -line.end()].endswith("\\"))  # the n of an escaped line break is not base64
         start = max(floor, start - 160) + len(before) - size
 
 
 # ── runs: the keys of services, and random strings ─────────────────────────────────────────────────────────────────
 
 _RUN = re.compile(r"[A-Za-z0-9_+/=.~:%-]{16,}")
-_TELLING = re.compile(r"[A-Z0-9]")  # no key is of small letters alone; most paths and names are
+_TELLING = re.compile(r"[A-Z0-9]")  # most paths and names are all lower case; no key is
 _NEXT_PIECE = re.compile(r"[ \t]*\\?\r?\n[ \t>|]{0,40}([A-Za-z0-9_+/=.~-]{4,})")
 _SHORT_PIECE = re.compile(r"(?<![A-Za-z0-9_+/.~-])([A-Za-z0-9_+/=.~:%-]{3,15})[ \t]?\\?\r?$")
 _LONE_PIECE = re.compile(r"""[ \t]*\\?\r?\n[ \t>|]{0,40}([A-Za-z0-9+/_.~=-]{6,})(?=[\\"'`,;)\]}]*[ \t]*(?:\r?\n|\Z))""")
 
 
 def _keys(text: str, runs: list[tuple[int, int]]) -> Iterator[Span]:
-    """The keys of services in the long runs of key characters, also when line breaks cut them."""
+    """Yield the keys of services in the long runs of key characters, also when line breaks split them."""
     telling, begins = _TELLING.search, key_patterns.BEGINS.search
     for start, end in runs:
         if not telling(text, start, end):
@@ -238,7 +238,7 @@ def _keys(text: str, runs: list[tuple[int, int]]) -> Iterator[Span]:
 
 
 def _cut_before(text: str, start: int) -> Iterator[Span]:
-    """A key whose first piece, at the end of the line before, is too short to be a run itself."""
+    """Yield a key whose first piece, at the end of the line before, is too short to be a run."""
     line = text.rfind("\n", max(0, start - 40), start)
     if line < 0 or text[line:start].strip():
         return
@@ -248,7 +248,7 @@ def _cut_before(text: str, start: int) -> Iterator[Span]:
 
 
 def _cut(text: str, start: int, end: int) -> Iterator[Span]:
-    """A service's key that line breaks cut into up to four pieces, none of which is a key alone."""
+    """Yield a service's key that line breaks split into up to four pieces, none of which is a key itself."""
     joined = text[start:end]
     ends = [(len(joined), end)]
     for _ in range(3):
@@ -266,7 +266,7 @@ def _cut(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _continued(text: str, start: int, end: int) -> int:
-    """The end of a key that a line break cuts: the next line belongs to it when it is one random piece and no more."""
+    """Return the end of a key that line breaks split; a next line belongs to it when it is one random piece."""
     if end - start < 16:
         return end
     while piece := _LONE_PIECE.match(text, end):
@@ -284,7 +284,7 @@ _RANDOM_MAX = 200
 _RANDOM = re.compile(r"[A-Za-z0-9+/_-]{32,}={0,2}")
 _NOT_SECRET_BEFORE = re.compile(
     r"(?:sha\d{1,3}[:=]|h1:|base64,|ssh-[a-z0-9-]{3,20} |ecdsa-[a-z0-9-]{3,20} |://\S{0,100}|[\w)]/|@"
-    r"|(?:integrity|fingerprint|etag)[\"':= ]{1,5}|-----(?:\s|\\n){1,3})$",  # last: certificates and public keys
+    r"|(?:integrity|fingerprint|etag)[\"':= ]{1,5}|-----(?:\s|\\n){1,3})$",  # the last: certificates and public keys
     re.IGNORECASE,
 )
 _NOT_SECRET = re.compile(
@@ -293,7 +293,7 @@ _NOT_SECRET = re.compile(
 
 
 def _random(text: str, runs: list[tuple[int, int]]) -> Iterator[Span]:
-    """Random strings of letters in both cases and digits. Hashes, UUIDs, ids, paths, identifiers and data are none."""
+    """Yield random strings of digits and letters of both cases, but no hashes, ids, paths, names or encoded data."""
     for start, end in runs:
         if end - start < _RANDOM_MIN:
             continue
@@ -309,7 +309,9 @@ def _random(text: str, runs: list[tuple[int, int]]) -> Iterator[Span]:
 
 def _is_random(value: str) -> bool:
     breaks = value.count("/") + value.count("-") + value.count("_")
-    if breaks > len(value) // 10 + 1 or value.islower() or value.isupper():  # the usual path and name, told cheaply
+    if (
+        breaks > len(value) // 10 + 1 or value.islower() or value.isupper()
+    ):  # a cheap test that excludes most paths and names
         return False
     digits = sum(map(str.isdigit, value))
     upper = sum(map(str.isupper, value))
@@ -320,7 +322,7 @@ def _is_random(value: str) -> bool:
 
 
 def _in_block(text: str, token: re.Match[str]) -> bool:
-    """Whether the token is one line of a block of encoded data (a certificate, a picture), told by its neighbours."""
+    """Return whether the lines around the token show that it is part of encoded data (a certificate, a picture)."""
     length = token.end() - token.start()
     before = text[max(0, token.start() - length - 2) : token.start()]
     after = text[token.end() : token.end() + length + 2]

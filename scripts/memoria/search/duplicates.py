@@ -1,9 +1,7 @@
-"""Repeats: what a list of search results says twice: a learned fact, the entry it is a line of, an article's claim.
+"""Duplicates: search results that say the same: a learned fact, the entry that holds it, an article's claim.
 
-Two results repeat each other when their best passages are the same sentence, apart from marks and links: nearly the
-same words in the same order, the same numbers. Not more than that, so that nothing is hidden that says something new.
-
-Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
+Two results are duplicates when their best passages are the same sentence, apart from punctuation and links: nearly the
+same words in the same order, and the same numbers. The test is strict, so that it hides nothing new.
 """
 
 from __future__ import annotations
@@ -12,15 +10,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memoria.search.hit import Hit
 
-SAME = 0.7  # shared share of neighbouring words (Jaccard); "tabs, not spaces" and "spaces, not tabs" share none
-KINDS = ("article", "entry", "fact")  # an archived turn is the proof of what they say
+SAME = 0.7  # least Jaccard similarity of word pairs; "tabs, not spaces" and "spaces, not tabs" share no pair
+KINDS = ("article", "entry", "fact")  # an archived turn is kept: it is their evidence
 _AROUND = "`'\"()[]{}<>,.;:!?*_|\\"
 
 
 def add(hits: list[Hit], hit: Hit) -> None:
-    """Put a result behind better ones, unless one of them says the same; no further passage repeats a best one.
+    """Append a result to better ones, unless it duplicates one; drop passages that repeat another's best one.
 
-    Of an entry and the fact that is a line of it the fact stays, at the entry's place: it says no more than that line.
+    A fact replaces the entry that holds it, in the entry's place: the entry's best passage is that fact.
     """
     others = [known for known in hits if known.kind != hit.kind and known.kind in KINDS and known.passages]
     if hit.kind in KINDS and hit.passages and others:
@@ -38,7 +36,7 @@ def add(hits: list[Hit], hit: Hit) -> None:
 
 
 def sentence(passage: str) -> list[str]:
-    """The words of a passage's first line, without its bullet, its ``[kind]`` and the sources behind it."""
+    """Return the words of a passage's first line, without its bullet, its ``[kind]`` and its sources."""
     line = passage.strip().partition("\n")[0].removeprefix("- ") if passage else ""
     if line.startswith("[") and "] " in line:
         line = line.partition("] ")[2]

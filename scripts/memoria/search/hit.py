@@ -1,7 +1,4 @@
-"""Hit: one search result, as every kind of search hands it out.
-
-Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
-"""
+"""Hit: one search result, as every kind of search returns it."""
 
 from __future__ import annotations
 
@@ -11,14 +8,14 @@ if TYPE_CHECKING:
 
 
 class Hit:
-    """One found document: where it stands, what it is, how well it fits, and its best passages in order of fit."""
+    """A document that was found: its place, its kind, how well it fits, and its best passages in order of fit."""
 
     __slots__ = (
         "anchor", "by", "date", "fit", "key", "kind", "passages", "path", "project", "score", "session", "title",
     )  # fmt: skip
 
     def __init__(self, row: Sequence[object], score: float, passages: list[str], fit: float) -> None:
-        """``row``: key, path, kind, anchor, session, project, title, date. ``fit``: see ``Finder.search``."""
+        """Take ``row`` (key, path, kind, anchor, session, project, title, date); for ``fit`` see ``Finder.search``."""
         self.key, self.path, self.kind, self.anchor = (str(value) for value in row[:4])
         self.session, self.project, self.title, self.date = (str(value) for value in row[4:8])
         self.score = score

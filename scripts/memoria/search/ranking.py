@@ -1,10 +1,8 @@
-"""Ranking: how well one document fits a query, from where the query's words stand in it. Pure; knows no database.
+"""Ranking: score a document for a query from the positions of the query's words; pure functions without a database.
 
-One formula without constants (DLH13, see ``fit``) over four views of the document, added up: all of it, its best
-passages, its best passages with their neighbours (a question is often answered in the turn after the one that names its
-subject), and pairs of the query's words that stand close together. Why these, and what each is worth: docs/recall.md.
-
-Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
+The score is the sum of one parameter-free formula (DLH13, see ``fit``) over four views of the document: the whole, its
+best passages, its best passages with their neighbours (a question is often answered in the turn after the one that
+names its subject), and pairs of query words close to each other. docs/recall.md gives reasons and measurements.
 """
 
 from __future__ import annotations
@@ -19,32 +17,32 @@ if TYPE_CHECKING:
 
     Found = Sequence[tuple["Word", Mapping[int, float]]]  # the query's words with their counts by passage
 
-HEAD = (3.0, 2.0)  # what a word counts in the title (passage 0) and among the names (passage 1), as against the text
-OWN = 1.2  # what a passage in the user's own words counts, as against anyone else's
-WINDOW = ((0, 1.0), (-1, 0.5), (1, 0.5), (-2, 0.25), (2, 0.25))  # a passage, and what its neighbours' words count
-CENTRES = 5  # passages of a document whose neighbours are looked at
-BEST = (1.0, 0.5, 0.25)  # what the best passages count; further ones count nothing
-PAIRS = 0.3  # what closeness counts, as against the words themselves
-NEAR = 8  # words further apart than this are no pair
+HEAD = (3.0, 2.0)  # weight of a word in the title (passage 0) and the names (passage 1); 1 in the text
+OWN = 1.2  # weight of a passage in the user's own words
+WINDOW = ((0, 1.0), (-1, 0.5), (1, 0.5), (-2, 0.25), (2, 0.25))  # weights of a passage and its neighbours
+CENTRES = 5  # passages of a document that are scored with their neighbours
+BEST = (1.0, 0.5, 0.25)  # weights of the best passages; the others have none
+PAIRS = 0.3  # weight of word pairs
+NEAR = 8  # greatest distance of the two words of a pair
 OWN_BIT = 0x8000  # set in a passage's length when it holds the user's own words
 MAX_PASSAGE = 0x7FFF  # words
 
 
 class Word:
-    """A word of the query: the code it has in ``Text``, and how much it says."""
+    """A word of the query: its code in ``Text``, and its information content in ``bits``."""
 
     __slots__ = ("bits", "code")
 
     def __init__(self, code: int, holding: int, words: int) -> None:
-        """``holding`` passages of a collection of ``words`` words hold it; of one that none holds, half a passage."""
+        """Count ``holding`` passages with the word (at least half a one) in a collection of ``words`` words."""
         self.code = code
         self.bits = log2(max(words, holding, 1) / (holding or 0.5))
 
 
 class Places:
-    """Where the words of a document stand, counted in words from its beginning.
+    """The positions of a document's words, counted in words from its beginning.
 
-    ``codes`` are its words, ascending; the i-th stands at ``places[ends[i-1]:ends[i]]``, ascending.
+    ``codes`` are its words, ascending; the positions of the i-th are ``places[ends[i-1]:ends[i]]``, ascending.
     """
 
     __slots__ = ("codes", "ends", "places")
@@ -55,11 +53,11 @@ class Places:
         self.places = places
 
     def __len__(self) -> int:
-        """How many words the document has."""
+        """Return the number of words in the document."""
         return len(self.places)
 
     def of(self, code: int) -> Sequence[int]:
-        """Where one word stands."""
+        """Return the positions of a word."""
         index = bisect_left(self.codes, code)
         if index == len(self.codes) or self.codes[index] != code:
             return ()
@@ -67,19 +65,19 @@ class Places:
 
 
 class Text:
-    """A document as the ranking sees it: where its words stand, and how its passages divide them."""
+    """A document for ranking: the positions of its words, divided into passages."""
 
     __slots__ = ("lengths", "own", "places", "starts")
 
     def __init__(self, places: Places, lengths: Sequence[int]) -> None:
-        """``lengths``: words in each passage, with ``OWN_BIT`` set in those that the user said."""
+        """Take the number of words in each passage as ``lengths``, with ``OWN_BIT`` set for the user's own words."""
         self.places = places
         self.own = [bool(length & OWN_BIT) for length in lengths]
         self.lengths = [length & MAX_PASSAGE for length in lengths]
         self.starts = [0, *accumulate(self.lengths)]
 
     def counts(self, positions: Sequence[int]) -> dict[int, float]:
-        """Passage -> how often the word stands in it; weighted in the title and among the names."""
+        """Return how often each passage holds the word; occurrences in title and names are weighted."""
         counted: dict[int, float] = {}
         passage, end = 0, 0
         for position in positions:
@@ -95,41 +93,41 @@ class Text:
 
 
 def fit(count: float, length: float, bits: float) -> float:
-    """What ``count`` occurrences among ``length`` words say about them, in bits; at least 0.
+    """Return the score in bits of ``count`` occurrences of a word among ``length`` words; at least 0.
 
     DLH13, the hypergeometric model of Amati, "Frequentist and Bayesian approach to information retrieval" (ECIR 2006),
-    as in the search engine Terrier. ``bits``: see ``Word``. A word's passages stand for its occurrences: what one text
-    repeats is no commoner in all others for it. One more word in the text keeps a text of one word finite.
+    as in the search engine Terrier. ``bits`` (see ``Word``) is based on passages instead of occurrences, because a word
+    that one text repeats is not more common elsewhere. Adding 1 to the length keeps a text of one word finite.
     """
-    length = max(length, count)  # words of the title and of the names count several times
+    length = max(length, count)  # weighted occurrences can exceed the length
     rest = 1.0 - count / (length + 1.0)
-    said = count * (bits + log2(count / length)) + 0.5 * log2(2.0 * pi * count * rest)
-    return said / (count + 0.5) if said > 0 else 0.0
+    information = count * (bits + log2(count / length)) + 0.5 * log2(2.0 * pi * count * rest)
+    return information / (count + 0.5) if information > 0 else 0.0
 
 
 def attainable(words: Sequence[Word]) -> float:
-    """About the most a document can score for these words: what makes scores of different queries comparable."""
+    """Return about the highest possible score for these words, by which scores of different queries can be compared."""
     return sum(3 * word.bits for word in words) or 1.0
 
 
 def outline(words: Sequence[Word], places: Places, lengths: Sequence[int]) -> float:
-    """The score of the whole document alone: tells quickly which documents are worth a closer look."""
+    """Return the score of the document as a whole, a fast first estimate."""
     title = lengths[0] & MAX_PASSAGE
     names = title + (lengths[1] & MAX_PASSAGE)
     total = 0.0
     for word in words:
-        standing = places.of(word.code)
-        if standing:
-            count = float(len(standing))
-            if standing[0] < names:
-                in_title = bisect_left(standing, title)
-                count += (HEAD[0] - 1) * in_title + (HEAD[1] - 1) * (bisect_left(standing, names) - in_title)
+        positions = places.of(word.code)
+        if positions:
+            count = float(len(positions))
+            if positions[0] < names:
+                in_title = bisect_left(positions, title)
+                count += (HEAD[0] - 1) * in_title + (HEAD[1] - 1) * (bisect_left(positions, names) - in_title)
             total += fit(count, len(places), word.bits)
     return total
 
 
 def score(words: Sequence[Word], text: Text) -> tuple[float, dict[int, float]]:
-    """The document's score, and the score of each of its passages that holds a word of the query."""
+    """Return the score of the document, and of each passage that holds a word of the query."""
     places = [text.places.of(word.code) for word in words]
     found = [(word, text.counts(positions)) for word, positions in zip(words, places) if positions]
     alone = _passages(found, text.lengths)
@@ -148,7 +146,7 @@ def _whole(found: Found, text: Text) -> float:
 
 
 def _passages(found: Found, lengths: Sequence[int]) -> dict[int, float]:
-    """The score of each passage that holds a word of the query."""
+    """Return the score of each passage that holds a word of the query."""
     scored: dict[int, float] = {}
     for word, counted in found:
         for passage, count in counted.items():
@@ -161,7 +159,7 @@ def _best(scored: Mapping[int, float]) -> float:
 
 
 def _around(centre: int, found: Found, lengths: Sequence[int]) -> float:
-    """The score of a passage together with its neighbours, which count the less the further away they are."""
+    """Return the score of a passage with its neighbours; the further away these are, the less they count."""
     window = [(centre + step, share) for step, share in WINDOW if 0 <= centre + step < len(lengths)]
     length = sum([lengths[passage] * share for passage, share in window])
     total = 0.0
@@ -176,7 +174,7 @@ def _around(centre: int, found: Found, lengths: Sequence[int]) -> float:
 
 
 def _closeness(words: Sequence[Word], places: Sequence[Sequence[int]], text: Text) -> dict[int, float]:
-    """Per passage, what its pairs of words that follow one another in the query and stand close together are worth."""
+    """Return each passage's score for pairs of neighbouring query words that it holds close to each other."""
     scored: dict[int, float] = {}
     for first, second in zip(range(len(words)), range(1, len(words))):
         bits = max(words[first].bits, words[second].bits)
@@ -186,7 +184,7 @@ def _closeness(words: Sequence[Word], places: Sequence[Sequence[int]], text: Tex
 
 
 def _pairs(firsts: Sequence[int], seconds: Sequence[int], text: Text) -> dict[int, float]:
-    """Passage -> how often the second word stands near the first, nearer ones counting more."""
+    """Return how often each passage holds the second word near the first; nearer pairs count more."""
     counted: dict[int, float] = {}
     if not seconds:
         return counted

@@ -1,9 +1,7 @@
-"""Find: the reading side of the search index. Words go in, ranked documents with their best passages come out.
+"""Reader: find the documents of the search index that fit a query best, with their best passages.
 
-Opens ``index.db`` read-only and never writes; what writes it is ``index``. A file that is missing, locked, of another
-version or corrupt raises ``UnreadableError``, nothing else. How the ranking works and what it is worth: docs/recall.md.
-
-Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
+Opens ``index.db`` read-only; ``indexing`` writes it. A file that is missing, locked, corrupt or of another version
+raises ``UnreadableError`` and no other error. docs/recall.md describes the ranking and its measurements.
 """
 
 from __future__ import annotations
@@ -18,22 +16,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
     from typing import Any
 
-    Standing = Callable[[Sequence[Any], float], float]  # what multiplies a document's score
+    Boost = Callable[[Sequence[Any], float], float]  # returns the factor of a document's score
 
-VERSION = 5  # of the index's tables, and of how files become documents and terms; another one means: rebuild
+VERSION = 5  # of the tables and of how files become documents and terms; an index of another version is rebuilt
 SHIFT = 12  # a passage's row is (document << SHIFT) + its ordinal; ordinals 0 and 1 are the title and the names
 KINDS = ("article", "entry", "fact", "turn", "memory")
 
-_QUERY_CHARS = 20_000  # of a longer query only the start is read
+_QUERY_CHARS = 20_000  # characters; only the start of a longer query is read
 QUERY_WORDS = 48
-USUAL_WORDS = 6  # of a query; in a longer one fewer of them are about the same thing, which lowers every score
-_ROWS = 5_000  # documents that the rare words of a query may match: what a query costs is bounded by this
-_CANDIDATES = 80  # documents that are read and scored as wholes; the better half is looked at passage by passage
-_VIEWED = 12  # of them that are scored once more by each part of the query
+USUAL_WORDS = 6  # words of a usual query; longer ones cover several topics, which lowers every score
+_ROWS = 5_000  # documents that the rare words of a query may match, to bound its cost
+_CANDIDATES = 80  # documents that are read and scored as a whole; the better half is also scored by passage
+_VIEWED = 12  # documents that are also scored by each part of the query
 _BM25 = "bm25(terms, 3.0, 2.0, 1.0, 0.0)"  # title, names, body, scope: chooses the candidates
-_SUCCESSIONS = 8  # a chain of superseded facts is followed this far
-_PREFERRED = 1.15  # what belonging to the preferred project multiplies a score by
-_FRESH = 0.05  # what a document of the newest day gains; halves every _FRESH_DAYS
+_SUCCESSIONS = 8  # greatest length of a chain of superseded facts that is followed
+_PREFERRED = 1.15  # factor for documents of the preferred project
+_FRESH = 0.05  # added to the factor of a document of the newest day; halves every _FRESH_DAYS
 _FRESH_DAYS = 30.0
 
 
@@ -42,41 +40,41 @@ class UnreadableError(Exception):
 
 
 class _Candidate:
-    """A document that is being scored: by the whole query, and perhaps by parts of it; the better view counts."""
+    """A document that is scored by the whole query and by its parts; the best score counts."""
 
-    __slots__ = ("document", "fit", "passages", "score", "standing", "text")
+    __slots__ = ("boost", "document", "fit", "passages", "score", "text")
 
-    def __init__(self, document: int, text: ranking.Text, standing: float) -> None:
+    def __init__(self, document: int, text: ranking.Text, boost: float) -> None:
         self.document = document
         self.text = text
-        self.standing = standing
+        self.boost = boost
         self.fit = self.score = 0.0
         self.passages: dict[int, float] = {}
 
     def look(self, words: Sequence[ranking.Word]) -> None:
-        """Score it by these words of the query."""
+        """Score the document by these words of the query."""
         found, passages = ranking.score(words, self.text)
-        score = found / ranking.attainable(words) * self.standing
+        score = found / ranking.attainable(words) * self.boost
         fit = score * max(1.0, len(words) / USUAL_WORDS)
         if fit > self.fit:
             self.fit, self.score, self.passages = fit, score, passages
 
 
 class Finder:
-    """An open index to search in. Use as a context manager, or ``close()`` it."""
+    """An open index. Use it as a context manager, or ``close()`` it."""
 
     def __init__(self, path: str, connection: sqlite3.Connection | None = None, candidates: int = _CANDIDATES) -> None:
-        """``connection``: one that the writing side has open already. Raises UnreadableError.
+        """Open the index, or use a ``connection`` that is open already. Raises UnreadableError.
 
-        ``candidates``: how many documents a search scores as wholes, the better half of them also passage by passage;
-        fewer are faster.
+        ``candidates`` is the number of documents that a search scores as a whole, the better half also by passage. A
+        lower number is faster.
         """
         self._own = connection is None
         self._db = _opened(path) if connection is None else connection
         self._most = candidates
 
     def __enter__(self) -> Finder:
-        """The finder itself."""
+        """Return the finder itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -84,7 +82,7 @@ class Finder:
         self.close()
 
     def close(self) -> None:
-        """Let go of the file (unless someone else opened it)."""
+        """Close the file, unless the caller opened it."""
         if self._own:
             self._db.close()
 
@@ -98,14 +96,14 @@ class Finder:
         kinds: Collection[str] = (),
         parts: Sequence[str] = (),
     ) -> list[Hit]:
-        """The best documents for the words of ``query``, best first.
+        """Return the documents that fit ``query`` best, best first.
 
-        ``parts`` of a query that is about several things: the best documents for all of it are ranked anew by the part
-        that each fits best, or by all where that is more. A hit's ``fit`` is its score as it would be for a query of
-        the usual length, so that long and short queries have one threshold.
+        Give the ``parts`` of a query that covers several topics: the best documents for the whole query are then ranked
+        by the part that they fit best, or by the whole where that is better. A hit's ``fit`` is its score normalised to
+        a query of the usual length, so that one threshold suits long and short queries.
 
-        ``project`` and ``kinds`` leave out everything else; ``prefer`` is a project that only ranks higher. Any text
-        is a valid query. Raises UnreadableError when the file cannot be read.
+        ``project`` and ``kinds`` exclude everything else, while documents of the project ``prefer`` only rank higher.
+        Any text is a valid query. Raises UnreadableError when the file cannot be read.
         """
         words = tokens.of_query(query[:_QUERY_CHARS])[:QUERY_WORDS]
         if not words or limit < 1:
@@ -118,7 +116,7 @@ class Finder:
                 limit,
                 project,
                 kinds,
-                lambda about, newest: _standing(about, prefer, newest),
+                lambda about, newest: _boost(about, prefer, newest),
             )
         except sqlite.module().Error as error:
             raise UnreadableError(str(error)) from None
@@ -130,14 +128,14 @@ class Finder:
         limit: int,
         project: str,
         kinds: Collection[str],
-        standing: Standing,
+        boost: Boost,
     ) -> list[Hit]:
         total = self._words(project)
         known = {word: self._holding(word, project) for word in words}
         rated = {word: ranking.Word(tokens.code(word), passages, total) for word, (_, passages) in known.items()}
         matching = {word: documents for word, (documents, _) in known.items() if documents}
         candidates = self._candidates(matching, _scope_terms(project, kinds), max(self._most, 2 * limit))
-        ranked = self._promising(list(rated.values()), candidates, max(self._most // 2, limit), standing)
+        ranked = self._promising(list(rated.values()), candidates, max(self._most // 2, limit), boost)
         for candidate in ranked:
             candidate.look(list(rated.values()))
         ranked.sort(key=_by_fit)
@@ -151,34 +149,32 @@ class Finder:
         fits = {candidate.document: candidate.fit for candidate in ranked}
         return self.shown([(found.score, found.document, found.passages) for found in ranked], limit, fits)
 
-    def _promising(
-        self, words: list[ranking.Word], candidates: list[int], most: int, standing: Standing
-    ) -> list[_Candidate]:
-        """Of the candidates those worth a closer look."""
+    def _promising(self, words: list[ranking.Word], candidates: list[int], most: int, boost: Boost) -> list[_Candidate]:
+        """Return the best of the candidates by a first estimate."""
         from array import array  # noqa: PLC0415 (not needed until there is something to score)
 
         newest = self._newest()
         asked = ", ".join("?" * len(candidates))
         read = []
-        for document, codes, ends, standing_at, packed, *about in self._db.execute(f"{_READ} ({asked})", candidates):
+        for document, codes, ends, positions, packed, *about in self._db.execute(f"{_READ} ({asked})", candidates):
             small = "H" if len(ends) < len(codes) else "I"
-            places = ranking.Places(array("I", codes), array(small, ends), array(small, standing_at))
-            lengths, stands = array("H", packed), standing(about, newest)
-            read.append((ranking.outline(words, places, lengths) * stands, document, places, lengths, stands))
+            places = ranking.Places(array("I", codes), array(small, ends), array(small, positions))
+            lengths, factor = array("H", packed), boost(about, newest)
+            read.append((ranking.outline(words, places, lengths) * factor, document, places, lengths, factor))
         read.sort(key=lambda item: (-item[0], item[1]))
         return [
-            _Candidate(document, ranking.Text(places, lengths), stands)
-            for _, document, places, lengths, stands in read[:most]
+            _Candidate(document, ranking.Text(places, lengths), factor)
+            for _, document, places, lengths, factor in read[:most]
         ]
 
     def _words(self, project: str) -> int:
-        """How many words there are in all that is searched."""
+        """Return the number of words in everything that is searched."""
         where, values = ("WHERE project = ?", (project,)) if project else ("", ())
         row = self._db.execute(f"SELECT sum(words) FROM totals {where}", values).fetchone()  # noqa: S608 (a constant)
         return row[0] or 0
 
     def _holding(self, word: str, project: str) -> tuple[int, int]:
-        """How many documents and how many passages hold the word."""
+        """Return the number of documents and of passages that hold the word."""
         where, values = (" AND project = ?", (word, project)) if project else ("", (word,))
         row = self._db.execute(
             f"SELECT sum(documents), sum(passages) FROM vocabulary WHERE term = ?{where}",  # noqa: S608 (a constant)
@@ -187,7 +183,7 @@ class Finder:
         return row[0] or 0, row[1] or 0
 
     def _candidates(self, matching: dict[str, int], scope: str, most: int) -> list[int]:
-        """The documents worth scoring: the best for the rare words; the newest when there are common ones only."""
+        """Return the documents to score: the best matches of rare words, then the newest matches of common ones."""
         rare: list[str] = []
         rows = 0
         by_rarity = sorted(matching, key=lambda word: (matching[word], word))
@@ -218,9 +214,9 @@ class Finder:
     def shown(
         self, ranked: Sequence[tuple[float, int, dict[int, float]]], limit: int, fits: Mapping[int, float] | None = None
     ) -> list[Hit]:
-        """The hits for documents in order: score, number in the index, and the scores of its passages by ordinal.
+        """Return hits for ranked documents (score, id in the index, scores of its passages by ordinal).
 
-        ``fits``: a document's ``fit``, where it is not its score.
+        ``fits`` gives the ``fit`` of documents where it differs from the score.
         """
         hits: list[Hit] = []
         seen: set[str] = set()
@@ -236,7 +232,7 @@ class Finder:
         return hits
 
     def _current(self, document: int) -> tuple[Any, ...] | None:
-        """The row of a document, or of what supersedes it; none when that was forgotten (what it replaced stays so)."""
+        """Return the row of a document, or of its successor; None when that was forgotten, so that neither is found."""
         row: tuple[Any, ...] | None = self._db.execute(_SHOW + " WHERE id = ?", (document,)).fetchone()
         for _ in range(_SUCCESSIONS):
             if row is None or not row[9]:
@@ -246,7 +242,7 @@ class Finder:
         return row
 
     def _texts(self, document: int, scored: dict[int, float]) -> list[str]:
-        """The best passages' texts; of a document that was not scored itself, its first."""
+        """Return the texts of the best passages, or of the first one when the document itself was not scored."""
         heads = len(ranking.HEAD)
         best = sorted(
             (ordinal for ordinal in scored if ordinal >= heads), key=lambda ordinal: (-scored[ordinal], ordinal)
@@ -267,18 +263,18 @@ def _by_fit(candidate: _Candidate) -> tuple[float, int]:
     return -candidate.fit, candidate.document
 
 
-def _standing(about: Sequence[Any], prefer: str, newest: float) -> float:
-    """What a document's place in the world adds to its words: project, importance, recency."""
+def _boost(about: Sequence[Any], prefer: str, newest: float) -> float:
+    """Return the factor of a document's score for its project, importance and age."""
     project, importance, date = about
-    standing = _PREFERRED if prefer and project == prefer else 1.0
-    standing *= 0.95 + 0.1 * float(importance)
+    boost = _PREFERRED if prefer and project == prefer else 1.0
+    boost *= 0.95 + 0.1 * float(importance)
     if date:
-        standing *= 1 + _FRESH * 2 ** (-max(newest - _days(date), 0.0) / _FRESH_DAYS)
-    return standing
+        boost *= 1 + _FRESH * 2 ** (-max(newest - _days(date), 0.0) / _FRESH_DAYS)
+    return boost
 
 
 def _days(date: str) -> float:
-    """About how many days after year 0 a date is; 0 when it is none."""
+    """Return about how many days lie between year 0 and an ISO date; 0 for anything else."""
     try:
         return int(date[:4]) * 365.25 + int(date[5:7]) * 30.4 + int(date[8:10])
     except ValueError:
@@ -286,7 +282,7 @@ def _days(date: str) -> float:
 
 
 def scope_terms(project: str, kind: str) -> tuple[str, str]:
-    """What stands in the index's ``scope`` column, so that other projects and kinds are passed over while matching."""
+    """Return the terms of the index's ``scope`` column, by which a match is limited to a project and a kind."""
     return f"p{tokens.code(project):08x}", "k" + kind
 
 

@@ -1,10 +1,8 @@
-"""Terms: text as people and code write it, cut into the terms that the search index holds.
+"""Tokens: split prose and code into the terms that the search index holds.
 
-A term is lower case, stemmed, without accents, and made of letters and digits only, so that what comes out can be
-handed to any tokenizer that splits at blanks. Identifiers (``camelCase``, ``snake_case``, ``a/b.py``, ``v2.1``) give
-their parts and themselves written as one word; languages without spaces give pairs of characters. Knows no index.
-
-Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
+A term is lower case, stemmed, without accents, and consists of letters and digits only, so that any tokenizer that
+splits at blanks can process the result. An identifier (``camelCase``, ``snake_case``, ``a/b.py``, ``v2.1``) gives its
+parts and the whole as one word. Scripts without spaces give pairs of characters. Knows no index.
 """
 
 from __future__ import annotations
@@ -18,11 +16,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MAX_TOKEN = 40  # characters of a term: longer ones are hashes, base64 and minified code
-MAX_CHUNK = 200  # characters of an identifier that is still split; beyond, only its start is read
-CACHED = 200_000  # chunks whose terms are remembered within a process (a few ten MB)
-_JOINERS = "_-./:@+#~'\\"  # what may stand inside an identifier or a word
-_UNSPACED = (  # scripts written without spaces (or, for Hangul, with particles glued on): Unicode blocks
+MAX_TOKEN = 40  # characters of a term; longer ones are hashes, base64 and minified code
+MAX_CHUNK = 200  # characters of an identifier that are read; the rest is ignored
+CACHED = 200_000  # chunks whose terms are cached within a process (some tens of megabytes)
+_JOINERS = "_-./:@+#~'\\"  # characters allowed inside an identifier or a word
+_UNSPACED = (  # Unicode blocks of scripts without spaces between words (Hangul: with particles attached)
     (0x0E00, 0x0EFF),  # Thai, Lao
     (0x1000, 0x109F),  # Myanmar
     (0x1780, 0x17FF),  # Khmer
@@ -41,12 +39,12 @@ _MONTHS = (
 
 
 def of(text: str) -> list[str]:
-    """The terms of a text to be indexed, in order; stop words are left out."""
+    """Return the terms of a text to be indexed, in order and without stop words."""
     return [term for chunk in _chunks(text) for term in _analysed(chunk)]
 
 
 def of_day(day: str) -> list[str]:
-    """A date (``2026-11-21``) as people ask for it: day, month, year, and all as one; none when it is none."""
+    """Return the terms by which people ask for an ISO date: day, month, year and all in one; ``[]`` for other text."""
     year, _, rest = day.partition("-")
     month, _, number = rest.partition("-")
     if not (year.isdecimal() and month.isdecimal() and number.isdecimal() and 1 <= int(month) <= 12):
@@ -55,22 +53,22 @@ def of_day(day: str) -> list[str]:
 
 
 def of_query(text: str) -> list[str]:
-    """The terms of a query, each once, in order; none when it is all stop words."""
+    """Return the terms of a query, each once, in order; ``[]`` when it holds only stop words."""
     unique = list(dict.fromkeys(of(text)))
     pairs = [term for term in unique if len(term) > 1 and _is_unspaced(term[0])]
     if not pairs:
         return unique
-    covered = set("".join(pairs))  # single characters say nothing that the pairs around them do not
+    covered = set("".join(pairs))  # single characters add nothing to the pairs that hold them
     return [term for term in unique if len(term) > 1 or term not in covered]
 
 
 def code(term: str) -> int:
-    """A number of 32 bits that stands for a term where only equality matters."""
+    """Return a 32-bit number that represents a term where only equality matters."""
     return crc32(term.encode("utf-8", "replace"))
 
 
 class _Separators(dict):  # type: ignore[type-arg]
-    """A table for ``str.translate``: keeps letters, digits, marks and joiners, makes everything else a blank."""
+    """A table for ``str.translate`` that keeps letters, digits, marks and joiners, and turns the rest into blanks."""
 
     def __missing__(self, code: int) -> int:
         character = chr(code)
@@ -101,7 +99,7 @@ def _chunks(text: str) -> list[str]:
 
 
 def _analysed(chunk: str) -> tuple[str, ...]:
-    """The terms of one chunk (a run without blanks), remembered."""
+    """Return the terms of one chunk (text without blanks), from the cache if possible."""
     found = _cache.get(chunk)
     if found is None:
         found = tuple(_terms(chunk[:MAX_CHUNK]))
@@ -130,12 +128,12 @@ def _terms(chunk: str) -> Iterator[str]:
 
 
 def _apostrophe_only(chunk: str) -> bool:
-    """``Anna's`` and ``don't`` are words with a tail, not identifiers."""
+    """Return whether a chunk is a word such as ``Anna's`` or ``don't``, not an identifier."""
     return "'" in chunk and not any(joiner in chunk for joiner in _JOINERS if joiner != "'")
 
 
 def _file_name(path: str) -> Iterator[str]:
-    """The last part of a path written as one word (``scripts/a_b.py`` also gives ``abpy``)."""
+    """Yield the last part of a path as one word: ``abpy`` for ``scripts/a_b.py``."""
     words = _words(path.rstrip("/").rsplit("/", 1)[-1])
     name = "".join(words).lower()
     if len(words) > 1 and len(name) <= MAX_TOKEN:
@@ -143,7 +141,7 @@ def _file_name(path: str) -> Iterator[str]:
 
 
 def _fold(text: str) -> str:
-    """Compatibility forms unified, accents taken off (but not the marks that Thai or Indic words are made of)."""
+    """Return text in compatibility form without accents; the vowel marks of Thai and Indic scripts stay."""
     import unicodedata  # noqa: PLC0415 (only for text that is not ASCII)
 
     decomposed = unicodedata.normalize("NFKD", text.replace("ß", "ss").replace("’", "'"))  # noqa: RUF001
@@ -152,7 +150,7 @@ def _fold(text: str) -> str:
 
 
 def _words(chunk: str) -> list[str]:
-    """Split at joiners, at camelCase humps, between letters and digits, and where the way of writing changes."""
+    """Split a chunk at joiners, at camelCase humps, between letters and digits, and where the script changes."""
     words: list[str] = []
     start, previous = 0, ""
     for position, character in enumerate(chunk):
@@ -185,7 +183,7 @@ def _kind(character: str) -> str:
 
 
 def _pairs(run: str) -> Iterator[str]:
-    """Each character and each pair of neighbours: a query of two or more characters is found by its pairs."""
+    """Yield each character and each pair of neighbours: longer queries are found by their pairs."""
     for position, character in enumerate(run):
         yield character
         if position + 1 < len(run):
