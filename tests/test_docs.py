@@ -37,6 +37,7 @@ def named_paths(text: str) -> Iterator[str]:
     for span in CODE.findall(text):
         for word in re.sub(r"https?://\S+", "", span).split():
             name = word.strip("`\"'(),;:")
+            name = re.sub(r"^(?:<clone>|\$\{CLAUDE_PLUGIN_ROOT\})/", "", name)
             if name.split("/")[0] in FOLDERS or name.endswith(ENDINGS):
                 yield name.rstrip("/").partition("::")[0]
 

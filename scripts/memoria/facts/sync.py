@@ -100,7 +100,7 @@ class Sync:
         if isinstance(error, MemoryServerUnavailableError) and not run.pushed:
             failures = int(self.store.meta().get("server_failures") or 0) + 1
         self.store.set_meta("server_failures", str(failures))
-        wait = backoff.delay(failures, random.random(), most_s=MAX_BACKOFF_SECONDS) if failures else 0  # noqa: S311
+        wait = backoff.delay(failures, random.random(), max_s=MAX_BACKOFF_SECONDS) if failures else 0  # noqa: S311
         self.store.set_meta("server_wait", (self.now() + timedelta(seconds=wait)).isoformat() if wait else "")
 
 
