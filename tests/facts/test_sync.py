@@ -645,3 +645,13 @@ def test_a_change_whose_note_was_lost_is_pushed_by_the_next_whole_comparison(
         patch.setattr(Sync, "_apply", lambda *_: False)  # the pull brings the old words: not of interest here
         sync(here, server, full=True)
     assert server.live() == ["Use pnpm 9."]
+
+
+def test_a_double_that_cannot_be_deleted_yet_waits_once(server: MemoryServer, here: Keeper) -> None:
+    here.take([a_fact("Use pnpm, not npm.")])
+    sync(here, server)
+    server.memories[2] = {**server.memories[1], "id": 2, "updated_at": server.now()}
+    server.fault_for["DELETE"] = 503
+    for _ in range(3):
+        sync(here, server, full=True)
+    assert [item.body["op"] for item in here.to_server.waiting()] == ["delete"]

@@ -346,6 +346,7 @@ def test_two_values_of_one_entry_both_stand(wiki: Wiki) -> None:
         ("The port is 8080", "The port is 9090"),  # too short to be told apart from another thing
         ("The port of the listener is 8080", "The door of the listener is 9090"),
         ("The port of the listener is red", "The port of the listener is blue"),
+        ("The listener of house 1 is on 8080", "The listener of house 2 is on 9090"),
     ],
 )
 def test_only_a_long_claim_with_one_other_number_is_another_value(wiki: Wiki, first: str, second: str) -> None:
@@ -357,3 +358,19 @@ def test_only_a_long_claim_with_one_other_number_is_another_value(wiki: Wiki, fi
 def test_a_page_is_not_made_of_links_alone(wiki: Wiki) -> None:
     write(wiki, take(wiki, [OLD], page("port", claim("The port is 8080", "a1"))))
     assert take(wiki, [NEW], page("tea", related=("port",))).created == []
+
+
+def test_an_entry_read_again_does_not_take_back_what_outdated_it_on_the_same_day(wiki: Wiki) -> None:
+    old, new = "The port of the listener is 8080", "The port of the listener is 9090"
+    same_day = entry("b2", 16, context=NEW.context)
+    write(wiki, take(wiki, [OLD], page("port", claim(old, "a1"))))
+    write(wiki, take(wiki, [same_day], page("port", claim(new, "b2", supersedes=old))))
+    draft = take(wiki, [OLD], page("port", claim(old, "a1", supersedes=new)))
+    assert claims(draft, "concepts/port") == [new]
+
+
+def test_a_page_that_has_links_enough_links_back_to_one_that_links_it(wiki: Wiki) -> None:
+    hub = page("hub", claim("The port is 8080", "a1"), related=("one", "two"))
+    write(wiki, take(wiki, [OLD], hub, page("one", claim("For now", "a1")), page("two", claim("For now", "a1"))))
+    draft = take(wiki, [NEW], page("new", claim("The listener is nice", "b2"), related=("hub",)))
+    assert "concepts/new" in {link.target for link in draft.articles["concepts/hub"].links}

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from memoria.base import failpoints
+from memoria.base import atomic, failpoints
 from memoria.ground import files
 from memoria.wiki import transaction
 from memoria.wiki.transaction import ChangedError, Transactions, digest
@@ -311,3 +311,13 @@ def test_an_undo_killed_after_its_journal_is_finished_as_an_undo(root: Path) -> 
     assert of(root).recover()
     assert there(root) == OLD
     assert of(root).steps() == []
+
+
+def test_a_removed_file_is_gone_for_good_before_the_journal_goes_and_the_journal_before_the_end(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[tuple[str, bool]] = []
+    work = of(root)
+    monkeypatch.setattr(atomic, "sync_folder", lambda folder: synced.append((Path(folder).name, work.journal.exists())))
+    work.commit({"sub/b.md": None}, read(), "a test")
+    assert synced[-2:] == [("sub", True), ("undo", False)]
