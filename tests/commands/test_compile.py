@@ -230,7 +230,7 @@ def test_undo_takes_several_steps_and_says_when_there_are_not_that_many(
     with pytest.raises(NothingToUndoError, match="2 steps"):
         wiki.undo("--steps", "3")
     wiki.undo("--list")
-    assert "  1  compile of 1 entries: concepts/port.md" in capsys.readouterr().out
+    assert "  1  compile of 1 entry: concepts/port.md" in capsys.readouterr().out
     wiki.undo("--steps", "2")
     assert wiki.files() == {}
     assert counts(wiki)["uncompiled"] == 2

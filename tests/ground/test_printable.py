@@ -21,3 +21,18 @@ from memoria.ground import printable
 def test_only_what_can_be_read_is_printed(text: str, line: str, lines: str) -> None:
     assert printable.line(text) == line
     assert printable.lines(text) == lines
+
+
+@pytest.mark.parametrize(
+    ("number", "noun", "text"),
+    [
+        (0, "note", "0 notes"),
+        (1, "model call", "1 model call"),
+        (2, "model call", "2 model calls"),
+        (1200, "entry", "1,200 entries"),
+        (2, "day", "2 days"),
+        (1, "entry", "1 entry"),
+    ],
+)
+def test_one_is_counted_in_the_singular(number: int, noun: str, text: str) -> None:
+    assert printable.counted(number, noun) == text

@@ -198,7 +198,7 @@ def test_a_page_with_broken_frontmatter_is_left_alone(wiki: Wiki) -> None:
     draft = Draft(wiki, [OLD], names={"concepts/port": ("Port",)})
     draft.take({"articles": [page("port", claim("The port is 8080", "a1"))]}, [])
     assert draft.changes() == {}
-    assert "mend it" in draft.refused[0]
+    assert "repair it" in draft.refused[0]
 
 
 def test_a_persons_own_file_name_is_no_obstacle(wiki: Wiki) -> None:
@@ -237,7 +237,7 @@ def test_a_claim_that_something_links_to_does_not_go(wiki: Wiki) -> None:
     draft = take(wiki, [NEW], page("port", claim("The listener is nice", "b2")))
     draft.check(0.5)
     draft.articles["concepts/port"] = Wiki.parse("concepts/port", path.read_bytes().replace(b"^mine", b""))
-    with pytest.raises(DropRefusedError, match=r"\^mine would go"):
+    with pytest.raises(DropRefusedError, match=r"\^mine would be lost"):
         draft.check(0.5)
 
 

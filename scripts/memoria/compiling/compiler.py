@@ -1,8 +1,8 @@
-"""Compile: turn new entries of the daily logs into linked articles.
+"""Compiler: turn new entries of the daily logs into linked articles.
 
-Only entries that no compile has taken in go to the model, with the few articles that the search index finds near them;
-what comes back is a proposal that ``draft`` checks and code renders. Each batch is one transaction: killed anywhere,
-the wiki is the old one or, after recovery, the new one.
+The model receives only entries that no compile has taken in, with the few articles that the search index finds closest
+to them. Its answer is a proposal, which ``draft`` checks and code renders. Each batch is one transaction: if it is
+killed at any point, the wiki is the old one or, after recovery, the new one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import render
 from memoria.daily.entry import Entry
 from memoria.daily.ledger import Ledger
-from memoria.ground import clock
+from memoria.ground import clock, printable
 from memoria.ground.errors import BadAnswerError, DropRefusedError, ExpectedError, ModelError
 from memoria.ground.home import Home
 from memoria.indexing import sources
@@ -36,16 +36,16 @@ from memoria.wiki.transaction import ChangedError, Transactions, digest
 
 log = logging.getLogger(__name__)
 
-NEAR_ARTICLES = 8  # articles whose full text goes along; with the rows below, the prompt does not grow with the wiki
-NEAR_ROWS = 40  # further articles that are shown by title and summary
-SHOWN_CLAIMS = 40  # of one article, the newest; a page with hundreds must not fill the prompt
-BAD_BATCHES = 3  # answered badly one after the other: then the fault is the model's, and asking on only costs
-REDRAFTS = 5  # how often a draft is made again because a person saved a page meanwhile
+NEAR_ARTICLES = 8  # articles shown in full; with the rows below, the prompt does not grow with the wiki
+NEAR_ROWS = 40  # further articles, shown by title and summary
+SHOWN_CLAIMS = 40  # of one article, the newest, so that a page with hundreds does not fill the prompt
+BAD_BATCHES = 3  # after this many bad answers in a row the fault is the model's, and more calls only cost money
+REDRAFTS = 5  # new drafts of one batch when a person saves a page in the meantime
 
 
 @dataclass(slots=True)
 class Report:
-    """What a compile did."""
+    """The result of a compile."""
 
     entries: int = 0
     created: list[str] = field(default_factory=list)
@@ -55,7 +55,7 @@ class Report:
 
 @dataclass(slots=True)
 class Compile:
-    """The verb with its nouns."""
+    """A compile and everything that it reads and writes."""
 
     home: Home
     daily: DailyLog
@@ -69,7 +69,7 @@ class Compile:
 
     @classmethod
     def of(cls, home: Home) -> Compile:
-        """Build the nouns from a home."""
+        """Open everything that a compile needs in a home."""
         paths = home.paths
         ledger = Ledger.of(paths)
         wiki, index = Wiki.of(paths), Index(paths.index)
@@ -85,17 +85,18 @@ class Compile:
         )
 
     def prepare(self) -> None:
-        """Finish what a killed run left and bring ledger and index up to date; the caller holds the compile lock."""
+        """Recover from a killed run and bring ledger and index up to date; the caller holds the compile lock."""
         self.transactions.recover()
         self.daily.refresh(self.ledger)
-        # The wiki's own log knows what is in it, also when the ledger is new or its writer was killed before it booked.
+        # The wiki's log is complete even when the ledger is new or a run was killed before booking.
         self.ledger.mark_compiled(index_page.compiled_entries(self._text(LOG)))
         sources.refresh(self.index, self.home.paths)
 
     def waiting(self, *, everything: bool = False, day: str = "") -> list[Entry]:
-        """The entries to take in, oldest first; ``everything``: also those taken in before whose text has changed.
+        """Return the entries to take in, oldest first.
 
-        With ``force`` everything is everything.
+        With ``everything``, return also those taken in before whose text has changed since; with ``force``, all of
+        them.
         """
         entries = self.daily.find(self.ledger.entries(compiled=None if everything else False, day=day))
         entries.sort(key=lambda entry: (entry.day, entry.time, entry.id))
@@ -105,7 +106,7 @@ class Compile:
         return [entry for entry in entries if known.get(entry.id) not in ("", index_page.fingerprint(entry))]
 
     def batches(self, entries: Sequence[Entry]) -> Iterator[list[Entry]]:
-        """Entries for one call each, at most ``call_chars`` characters."""
+        """Yield the entries for each model call, at most ``call_chars`` characters together."""
         held: list[Entry] = []
         size = 0
         for entry in entries:
@@ -119,7 +120,7 @@ class Compile:
             yield held
 
     def take(self, entries: Sequence[Entry], report: Report) -> None:
-        """One batch: ask, check, swap in, book. ModelError leaves the entries waiting."""
+        """Compile one batch: ask, check, write and book. On ModelError the entries stay uncompiled."""
         names = self.article_cache.rows()
         near = self._near(entries, names)
         projects = {entry.project_key for entry in entries}
@@ -136,7 +137,7 @@ class Compile:
                 self._commit(draft, entries)
                 break
             except ChangedError as error:
-                log.info("%s; drafting again", error)
+                log.info("%s; making the draft again", error)
         else:
             raise ExpectedError("Pages keep changing while they are compiled; the entries wait for the next compile.")
         self.ledger.mark_compiled(entry.id for entry in entries)
@@ -150,12 +151,12 @@ class Compile:
         report.refused += draft.refused
 
     def prompt(self, entries: Sequence[Entry]) -> Prompt:
-        """What a model would be asked about these entries."""
+        """Return the prompt that a model would be asked about these entries."""
         names = self.article_cache.rows()
         return tasks.compile_(self._material(entries, self._near(entries, names), names))
 
     def _draft(self, entries: Sequence[Entry]) -> Draft:
-        """A draft on the wiki as it stands now."""
+        """Return a draft on the wiki as it is now."""
         known = index_page.fingerprints(log_text := self._text(LOG))
         unchanged = {entry.id: entry for entry in entries if known.get(entry.id) in ("", index_page.fingerprint(entry))}
         return Draft(
@@ -178,7 +179,7 @@ class Compile:
             raise
 
     def _near(self, entries: Sequence[Entry], names: Mapping[str, Row]) -> list[str]:
-        """Slugs of the articles that the index finds closest to these entries, best first."""
+        """Return the slugs of the articles that the index finds closest to these entries, best first."""
         scores: dict[str, float] = {}
         for entry in entries:
             words = " ".join((entry.title, entry.context, *entry.decisions, *entry.lessons))
@@ -228,7 +229,7 @@ class Compile:
         read = dict(draft.read)
         for name in (LOG, *lists):
             read[name] = digest(self._bytes(name))
-        self.transactions.commit(changes, read, f"compile of {len(entries)} entries")
+        self.transactions.commit(changes, read, f"compile of {printable.counted(len(entries), 'entry')}")
 
     def _text(self, name: str) -> str:
         return (self._bytes(name) or b"").decode("utf-8", "replace")
@@ -254,7 +255,7 @@ def _entry_material(entry: Entry) -> JsonObject:
 
 
 def take_all(compile_: Compile, entries: Sequence[Entry], report: Report, *, quiet: bool) -> ExpectedError | None:
-    """Take in batch after batch; the first fault. What one batch was answered does not keep the later ones waiting."""
+    """Compile batch after batch and return the first error; a bad answer does not keep the later batches waiting."""
     failure: ExpectedError | None = None
     bad = 0
     with tqdm(total=len(entries), unit="entry", disable=quiet or not sys.stderr.isatty(), desc="compile") as bar:

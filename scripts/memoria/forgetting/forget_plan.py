@@ -1,7 +1,7 @@
-"""Traces: everything that memoria keeps about a text, an entry, a session, a project or an article.
+"""Forget plan: everything that memoria holds about a text, an entry, a session, a project or an article.
 
-Finds it in daily logs, facts, spool, transcripts, archive and wiki, and plans what each would be without it. It removes
-nothing: that is forget.
+The plan covers daily logs, facts, spool, transcripts, archive and wiki, and says what each would be afterwards. Nothing
+is removed here: ``commands/forget.py`` does that.
 """
 
 from __future__ import annotations
@@ -33,40 +33,40 @@ from memoria.wiki.retract import folded, holds, retract, unlink
 from memoria.wiki.transaction import digest
 
 KINDS = ("entry", "session", "project", "article", "text")
-MIN_TEXT = 4  # characters; less would take half the memory with it
+MIN_TEXT = 4  # characters; a shorter text would match half of the memory
 _ENTRY = re.compile(r"(?:\[\[)?(?:daily/\d{4}-\d{2}-\d{2})?#?\^?e-([0-9a-z]+)(?:\|[^\]]*)?(?:\]\])?")
 
 
 @dataclass(slots=True)
 class Plan:
-    """What would go. ``pages`` maps a name in the wiki to its new content, None to remove it."""
+    """What would be removed; ``pages`` maps a name in the wiki to its new content, or to None for removal."""
 
     kind: str
     target: str
     entries: list[Entry] = field(default_factory=list)
-    buried: set[str] = field(default_factory=set)  # ids that are tombstones already: only copies are left to remove
+    buried: set[str] = field(default_factory=set)  # ids of earlier tombstones, of which only copies remain
     facts: list[Fact] = field(default_factory=list)
     rows: list[tuple[date, str]] = field(default_factory=list)
-    articles: dict[str, int] = field(default_factory=dict)  # slug -> rows that go, -1: the whole article
-    jobs: dict[str, list[str]] = field(default_factory=dict)  # path of a job -> keys of the turns that go
-    archives: dict[str, int] = field(default_factory=dict)  # entry id -> turns that go
-    keys: list[str] = field(default_factory=list)  # turns that stand in no entry, and never shall
+    articles: dict[str, int] = field(default_factory=dict)  # slug -> lines to remove; -1: the whole article
+    jobs: dict[str, list[str]] = field(default_factory=dict)  # path of a job -> keys of the turns to remove
+    archives: dict[str, int] = field(default_factory=dict)  # entry id -> turns to remove
+    keys: list[str] = field(default_factory=list)  # turns that are in no entry and must never be
     pages: dict[str, bytes | None] = field(default_factory=dict)
     read: dict[str, str] = field(default_factory=dict)
 
     @property
     def needle(self) -> str:
-        """The text that is forgotten, ``""`` for anything else."""
+        """The text to forget; ``""`` for other kinds."""
         return self.target if self.kind == "text" else ""
 
     @property
     def ids(self) -> set[str]:
-        """The ids of the forgotten entries."""
+        """The ids of the entries to forget."""
         return {entry.id for entry in self.entries} | self.buried
 
     @property
     def needles(self) -> list[str]:
-        """What must not be found anywhere afterwards: in logs and notes a line with one of these goes."""
+        """The texts that no file may contain afterwards; a line of a log or note that contains one is deleted."""
         told = [self.needle] if self.needle else []
         for entry in self.entries:
             told += [entry.title, entry.context, *entry.key_exchanges, *entry.decisions, *entry.lessons]
@@ -77,14 +77,14 @@ class Plan:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to do."""
+        """Whether there is nothing to remove."""
         return not (self.ids or self.facts or self.rows or self.articles or self.jobs or self.archives or self.keys)
 
 
 def plan(home: Home, target: str, kind: str = "") -> Plan:
-    """What would go with ``target``; ``kind`` (one of ``KINDS``) says what it is when it could be several things.
+    """Return what would be removed with ``target``; ``kind`` is one of ``KINDS``, or ``""`` to infer it.
 
-    Raises ExpectedError for a text of fewer than ``MIN_TEXT`` characters.
+    Raise ExpectedError for a text of fewer than ``MIN_TEXT`` characters.
     """
     return _Planner(home).plan(target, kind)
 
@@ -144,7 +144,7 @@ class _Planner:
         return [job for job in self.spool.jobs(*boxes) if job.session == safe_name(session)]
 
     def _turns(self, entry_id: str) -> list[tuple[str, str]]:
-        """Key and words of the archived turns of an entry."""
+        """Return the keys and texts of an entry's archived turns."""
         try:
             turns = self.archive.turns(entry_id) or []
         except ArchiveError:
@@ -153,7 +153,7 @@ class _Planner:
 
     def _text(self, plan: Plan) -> None:
         if len(folded(plan.needle)) < MIN_TEXT:
-            raise ExpectedError(f"a text to forget needs at least {MIN_TEXT} characters.")
+            raise ExpectedError(f"A text to forget must have at least {MIN_TEXT} characters.")
         for day in self.daily.days():
             before, after = self.daily.text(day), unsaid(self.daily.text(day), plan.needle)
             if before != after:
@@ -191,12 +191,12 @@ class _Planner:
                 plan.jobs[str(path)] = keys
 
     def _sessions(self, plan: Plan) -> set[str]:
-        """The sessions that go as a whole, as they name files."""
+        """Return the sessions to remove entirely, by their names in file names."""
         sessions = {entry.session for entry in plan.entries} if plan.kind in ("session", "project") else set()
         return {safe_name(session) for session in (sessions | {plan.target} if plan.kind == "session" else sessions)}
 
     def _transcripts(self, plan: Plan) -> None:
-        """Turns that the client still holds and no entry has: without a tombstone a later look would take them in."""
+        """Find turns that transcripts hold and no entry has; without a tombstone they would be captured again."""
         known = {key for entry in self.entries for key in entry.turns}
         keys = [key for found in plan.jobs.values() for key in found]
         names = self._sessions(plan)
@@ -207,7 +207,7 @@ class _Planner:
         plan.keys = [key for key in dict.fromkeys(keys) if key not in known]
 
     def _wiki(self, plan: Plan) -> None:
-        """The wiki as it would be: articles, index and log."""
+        """Plan the wiki afterwards: articles, index and log."""
         folder = Path(self.home.paths.knowledge)
         sources = {entry.source for entry in self.entries if entry.id in plan.ids}
         gone = {self._slug(plan.target)} if plan.kind == "article" else set()
@@ -232,7 +232,7 @@ class _Planner:
         if (folder / LOG).exists():
             text = (folder / LOG).read_text(encoding="utf-8", errors="surrogateescape")
             after[LOG] = _unlogged(text, plan, gone).encode("utf-8", "surrogateescape")
-        for path in (folder / "lists").glob("*.md"):  # made by a compile; the next one makes them anew
+        for path in (folder / "lists").glob("*.md"):  # the next compile writes them again
             text = path.read_text(encoding="utf-8", errors="surrogateescape")
             after[f"lists/{path.name}"] = _listed(text, plan).encode("utf-8", "surrogateescape")
         for name, data in after.items():
@@ -242,12 +242,12 @@ class _Planner:
 
 
 def words(turn: Turn) -> str:
-    """All that a turn says, as a text to look in."""
+    """Return all text of a turn, for searching."""
     return "\n".join((turn.text, *turn.tools))
 
 
 def unsaid(text: str, needle: str) -> str:
-    """Return a day's text without the lines that hold the needle, as ``DayText.strike`` takes them out."""
+    """Return a day's text without the lines that contain the needle, as ``DayText.strike`` removes them."""
     day = DayText(text)
     day.strike(lambda row: holds(row, needle))
     return day.text
@@ -259,19 +259,19 @@ def _says_nothing(entry: Entry) -> bool:
 
 
 def _unlogged(text: str, plan: Plan, gone: set[str]) -> str:
-    """The wiki's log without the forgotten entries, pages and words."""
+    """Return the wiki's log without the forgotten entries, pages and text."""
     for ident in plan.ids:
         text = re.sub(rf"\[\[daily/[\d-]+#\^e-{ident}(?:\|[^\n]*?)?\]\]", "(forgotten)", text)
     for slug in gone:
         text = re.sub(rf"\[\[{re.escape(slug)}(?:\|[^\]]*)?\]\]", "(forgotten)", text)
-    if plan.needle:  # a link keeps its target: what a lost ledger is rebuilt from
+    if plan.needle:  # links keep their targets, because a lost ledger is rebuilt from them
         text = re.sub(r"\[\[([^\]|]*)\|([^\n]*?)\]\]",
                       lambda link: f"[[{link[1]}]]" if holds(link[2], plan.needle) else link[0], text)  # fmt: skip
     return text
 
 
 def _listed(text: str, plan: Plan) -> str:
-    """A list of articles without those that go, and without the summaries of those that change."""
+    """Return a list of articles without those removed, and without the summaries of those changed."""
     kept = []
     for row in text.split("\n"):
         link = re.match(r"- \[\[([^\]|]+)[^\n]*?\]\]", row)
@@ -282,7 +282,7 @@ def _listed(text: str, plan: Plan) -> str:
 
 
 def _transcript(cursor: Path) -> Iterator[bytes]:
-    """The lines of the transcript that a cursor names; none when it is gone."""
+    """Yield the lines of the transcript that a cursor names; nothing when it is gone."""
     try:
         with regular(str(json.loads(cursor.read_text("utf-8"))["transcript"])) as file:
             yield from file
@@ -291,12 +291,12 @@ def _transcript(cursor: Path) -> Iterator[bytes]:
 
 
 def job_turns(path: Path) -> list[tuple[str, str]]:
-    """Key and words of the turns of a job."""
+    """Return the keys and texts of a job's turns."""
     return [(key, text) for _, turns in job_lines(path) for key, text in turns]
 
 
 def job_lines(path: Path) -> Iterator[tuple[bytes, list[tuple[str, str]]]]:
-    """Each line of a job after its header, with key and words of the turns it gives."""
+    """Yield each line of a job after its header, with the keys and texts of the turns in it."""
     reader = Reader(keep_sidechains=True)
     with path.open("rb") as file:
         file.readline()

@@ -1,9 +1,9 @@
-"""Client memory: what Claude Code keeps of its own accord, as documents that can be found beside ours.
+"""Client memory: Claude Code's own memory files, as documents that can be found beside memoria's.
 
 The client writes ``<config>/projects/<folder>/memory/MEMORY.md`` and topic files beside it, where ``<folder>`` is the
-project's path with everything but letters and digits as hyphens. They are read and never written. Whose they are is
-told by the folder's transcripts, or by a folder on disk that would have this name, and then remembered; a folder that
-nobody can be told for, and one of an excluded project, is left out. Knows the client's folders; knows no index.
+project's path with every character other than letters and digits replaced by a hyphen. The files are only read. Their
+project is determined from the folder's transcripts, or from a folder on disk that would have this name, and then
+stored. A folder whose project cannot be determined, or whose project is excluded, is left out.
 """
 
 from __future__ import annotations
@@ -28,15 +28,13 @@ from memoria.transcripts import client_files
 
 log = logging.getLogger(__name__)
 
-MAX_FILE_BYTES = (
-    200_000  # bytes read of one file; the client itself loads the first 200 lines or 25,000 bytes of MEMORY.md
-)
-HEADS = 5  # transcripts asked for their folder, the latest first
+MAX_FILE_BYTES = 200_000  # read from one file; the client itself loads the first 200 lines or 25,000 bytes of MEMORY.md
+HEADS = 5  # transcripts searched for their working folder, the latest first
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """One file of the client's memory: where it is, the working folder it is about, its time (ns) and size."""
+    """One file of the client's memory: its path, the working folder it is about, its time (ns) and size."""
 
     path: str
     cwd: str
@@ -47,20 +45,20 @@ class ClientMemory:
     """The client's own memory of all projects that are not excluded."""
 
     def __init__(self, folder: Path, paths: Paths, settings: Settings) -> None:
-        """``folder``: the client's projects."""
+        """``folder`` is the client's folder of projects."""
         self.folder = folder
         self.paths = paths
         self.settings = settings
-        self.places = Path(paths.client_memory)  # folder of the client -> working folder, once known
+        self.places = Path(paths.client_memory)  # the client's folder -> working folder, once known
         self.redactor = Redactor(settings.redact_extra)
 
     @classmethod
     def of(cls, paths: Paths) -> ClientMemory:
-        """The memory of this user's client, as settings stand now: what is excluded from today on is not found."""
+        """Return the memory of this user's client under the current settings: what is excluded now is not found."""
         return cls(client_files.folder(os.environ), paths, Settings.load())
 
     def listed(self) -> list[Memory]:
-        """Every file that may be read; costs a look into each project's folder and a ``stat`` of each file."""
+        """Return every file that may be read; lists each project's folder and calls ``stat`` on each file."""
         known = self._known()
         before = dict(known)
         found: list[Memory] = []
@@ -69,32 +67,32 @@ class ClientMemory:
             if cwd:
                 known[name] = cwd
                 if not exclude.reason(cwd, self.settings, self.paths):
-                    folder = os.path.join(self.folder, name, "memory")  # noqa: PTH118 (looked at for every search)
+                    folder = os.path.join(self.folder, name, "memory")  # noqa: PTH118 (called for every search)
                     found += [Memory(path, cwd, stamp) for path, stamp in _files(folder)]
         if known != before:
             self._remember(known)
         return found
 
     def text(self, memory: Memory) -> str:
-        """What the file says, redacted; OSError when it cannot be read."""
+        """Return the file's text, redacted; raise OSError when it cannot be read."""
         with Path(memory.path).open("rb") as file:
             return self.redactor.redact(file.read(MAX_FILE_BYTES).decode("utf-8", "replace"))
 
     def project(self, memory: Memory) -> str:
-        """The key of the project it is about."""
+        """Return the key of the project that the file is about."""
         return project.of(memory.cwd, self.settings.split_worktrees).key
 
     def document(self, memory: Memory) -> list[Document]:
-        """The file as a document; OSError when it cannot be read."""
+        """Return the file as a document; raise OSError when it cannot be read."""
         day = documents.day_of(memory.stamp[0])
         return [documents.memory(Path(memory.path).as_posix(), self.text(memory), self.project(memory), day)]
 
     def sources(self) -> dict[str, tuple[tuple[int, int], Callable[[], Iterable[Document]]]]:
-        """Each file by a name of its own, with its stamp and what reads it."""
+        """Return each file by a unique name, with its stamp and a function that reads it."""
         return {f"client/{memory.path}": (memory.stamp, partial(self.document, memory)) for memory in self.listed()}
 
     def _folders(self) -> Iterator[str]:
-        """The projects for which the client keeps a memory."""
+        """Yield the projects that have a memory folder."""
         try:
             with os.scandir(self.folder) as entries:
                 folders = sorted((entry.name, entry.path) for entry in entries)
@@ -103,7 +101,7 @@ class ClientMemory:
         yield from (name for name, path in folders if os.path.isdir(f"{path}/memory"))  # noqa: PTH112 (as above)
 
     def _owner(self, name: str) -> str:
-        """The working folder that a folder of the client stands for; ``""`` when nobody can tell."""
+        """Return the working folder that a folder of the client belongs to; ``""`` when it cannot be determined."""
         latest = sorted(client_files.transcripts_in(self.folder / name), key=lambda found: -found.changed_ns)[:HEADS]
         for found in latest:
             try:
@@ -124,17 +122,17 @@ class ClientMemory:
     def _remember(self, known: dict[str, str]) -> None:
         try:
             files.replace(self.places, json.dumps(known, ensure_ascii=False), mode=0o600)
-        except OSError as error:  # it is found out again next time
+        except OSError as error:  # it is determined again next time
             log.info("%s cannot be written: %s", self.places, error)
 
 
 def folder_name(path: str) -> str:
-    """What the client calls a project's folder."""
+    """Return the client's name for a project's folder."""
     return re.sub(r"[^A-Za-z0-9]", "-", path)
 
 
 def _named_like(name: str, base: Path) -> Iterator[str]:
-    """Folders below ``base`` whose whole path the client would call by this name; ambiguous ones all."""
+    """Yield every folder below ``base`` whose whole path the client would give this name."""
     start = folder_name(str(base)).rstrip("-") + "-"
     if not name.startswith(start):
         return
@@ -152,7 +150,7 @@ def _named_like(name: str, base: Path) -> Iterator[str]:
 
 
 def _files(folder: str) -> Iterator[tuple[str, tuple[int, int]]]:
-    """Markdown files at any depth, no links; what cannot be looked at is left out."""
+    """Yield Markdown files at any depth, without links and unreadable files."""
     try:
         with os.scandir(folder) as found:
             entries = sorted(found, key=lambda entry: entry.name)

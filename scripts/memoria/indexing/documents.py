@@ -1,9 +1,9 @@
-"""Documents: what can be found, as the search index takes it in, and how a home's markdown becomes such records.
+"""Documents: the records of the search index, and how a home's Markdown becomes such records.
 
-One article, one daily entry, one learned fact, one archived session, one file of the client's memory is one document;
-its passages are sections, bullets or turns. Reads markdown leniently (a person may have edited it) and never raises
-over what it holds. Knows the formats of ``knowledge/**.md`` and ``daily/*.md``; knows neither the index nor the
-ranking.
+One article, one daily entry, one learned fact, one archived session or one file of the client's memory is one document;
+its passages are sections, bullets or turns. Markdown is read leniently, because a person may have edited it, and no
+content raises an exception. This module knows the formats of ``knowledge/**.md`` and ``daily/*.md``, but neither the
+index nor the ranking.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from memoria.facts import lines
 from memoria.facts.fact import GLOBAL
 from memoria.ground import markdown
 
-PASSAGE_CHARS = 1_200  # a longer paragraph is cut into several passages, at line ends where it has any
+PASSAGE_CHARS = 1_200  # longer paragraphs are split, at line ends where possible
 
 _LABEL = re.compile(r"^\*\*([^*\n]{1,60}):\*\*\s*")
 _LINK = re.compile(r"\[\[(?:[^\]|]*\|)?([^\]|]*)\]\]")
@@ -28,7 +28,7 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A piece of a document that can answer on its own. ``own``: the user's words, as against anyone else's."""
+    """A part of a document that can be an answer by itself; ``own`` is True for the user's own words."""
 
     text: str
     label: str = ""
@@ -39,11 +39,11 @@ class Passage:
 class Document:
     """One thing that can be found.
 
-    ``path`` is relative to the home with ``/`` (``knowledge/concepts/x.md``), that of a ``memory`` absolute; ``kind``
-    is ``article``, ``entry``, ``fact``, ``turn`` (an archived session, its turns as passages) or ``memory``; ``anchor``
-    is the block inside the path (``e-01k9x2``), empty for the whole file. ``date`` is ``YYYY-MM-DD`` or empty.
-    ``importance`` is 0 to 1. ``superseded_by`` is the key, or ``^`` and the anchor, of the document to be shown in
-    its stead.
+    ``path`` is relative to the home with ``/`` (``knowledge/concepts/x.md``), or absolute for a ``memory``. ``kind`` is
+    ``article``, ``entry``, ``fact``, ``turn`` (an archived session with its turns as passages) or ``memory``.
+    ``anchor`` is the block inside the path (``e-01k9x2``), empty for the whole file. ``date`` is ``YYYY-MM-DD`` or
+    empty. ``importance`` is 0 to 1. ``superseded_by`` is the key, or ``^`` and the anchor, of the document to show
+    instead.
     """
 
     path: str
@@ -62,12 +62,12 @@ class Document:
 
     @property
     def key(self) -> str:
-        """What names the document in an index: path, and the block inside it."""
+        """What identifies the document in an index: the path, and the block inside it."""
         return f"{self.path}#^{self.anchor}" if self.anchor else self.path
 
     @property
     def digest(self) -> str:
-        """Changes when anything changes."""
+        """A digest of all fields."""
         content = (self.kind, self.session, self.project, self.title, self.aliases, self.tags, self.keywords, self.date)
         passages = tuple((passage.text, passage.label, passage.own) for passage in self.passages)
         whole = repr((content, passages, self.importance, self.superseded_by))
@@ -75,14 +75,14 @@ class Document:
 
 
 def of_file(path: str, text: str) -> list[Document]:
-    """The documents of one markdown file of the home, by where it stands."""
+    """Return the documents of one Markdown file of the home, depending on its path."""
     if path.startswith("daily/"):
         return list(entries(path, text))
     return [article(path, text)]
 
 
 def article(path: str, text: str) -> Document:
-    """The article in a file of ``knowledge/``; broken frontmatter is read as text."""
+    """Return the article in a file of ``knowledge/``; broken frontmatter is read as text."""
     front, body = markdown.read_page(text)
     title = front.text("title") or markdown.first_heading(body.split("\n")) or _name(path)
     return Document(
@@ -99,7 +99,7 @@ def article(path: str, text: str) -> Document:
 
 
 def memory(path: str, text: str, project: str, day: str) -> Document:
-    """A file of the client's own memory: its frontmatter names it, else its first heading, else the file."""
+    """Return a file of the client's memory, titled by its frontmatter, its first heading or its file name."""
     front, body = markdown.read_page(text)
     headings = (markdown.heading(row)[1] for row, in_code in markdown.code_rows(body.split("\n")) if not in_code)
     title = front.text("name") or next(filter(None, headings), "") or _name(path)
@@ -116,7 +116,7 @@ def memory(path: str, text: str, project: str, day: str) -> Document:
 
 
 def day_of(stamp_ns: int) -> str:
-    """The day of a file's time, UTC; ``""`` of one that no calendar has (a file system may hold any number)."""
+    """Return the day (UTC) of a file's time, or ``""`` for a time outside the calendar, which file systems allow."""
     try:
         return datetime.fromtimestamp(stamp_ns / 1e9, UTC).date().isoformat()
     except (ValueError, OverflowError, OSError):
@@ -124,7 +124,7 @@ def day_of(stamp_ns: int) -> str:
 
 
 def entries(path: str, text: str) -> Iterator[Document]:
-    """Yield the entries of a daily log, its other parts and the learned facts; what stands before is one more part."""
+    """Yield the entries of a daily log, its other parts (also that before the first heading) and its facts."""
     day = _day(path)
     when = _date(day)
     for part in DayText(text).parts(when or date.min):
@@ -134,13 +134,13 @@ def entries(path: str, text: str) -> Iterator[Document]:
             anchor, title = "", day
         elif part.anchor:
             anchor, title = part.anchor, part.title or day
-        else:  # named after its text, so that it stays the same document while it is unchanged
+        else:  # named by its text, so that it stays the same document while it is unchanged
             digest = blake2b(part.raw.encode("utf-8", "replace"), digest_size=6).hexdigest()
             anchor, title = f"x-{digest}", part.title
         if anchor or passages:
             yield Document(path=path, kind="entry", anchor=anchor, session=session, project=part.project,
                            title=title, passages=passages, date=day)  # fmt: skip
-    if when:  # else a file that only looks like a day's
+    if when:  # otherwise the file only looks like a daily log
         yield from _facts(path, when, text)
 
 
@@ -152,7 +152,7 @@ def _date(day: str) -> date | None:
 
 
 def _facts(path: str, day: date, text: str) -> Iterator[Document]:
-    """Yield the learned facts of a day; a replaced one leads to its successor, one that only ended is left out."""
+    """Yield the learned facts of a day; a replaced one leads to its successor, one without a successor is left out."""
     for event in lines.parse(text, day):
         if event.ended and not event.successor:
             continue
@@ -172,7 +172,7 @@ def _facts(path: str, day: date, text: str) -> Iterator[Document]:
 
 
 def _sections(body: str, title: str) -> Iterator[Passage]:
-    """Paragraphs and list items, each labelled with the heading or bold label it stands under."""
+    """Yield paragraphs and list items, each labelled with the heading or bold label above it."""
     label = ""
     paragraph: list[str] = []
     for row, in_code in markdown.code_rows(body.split("\n")):
@@ -192,7 +192,7 @@ def _sections(body: str, title: str) -> Iterator[Passage]:
 
 
 def cut(text: str, label: str, *, own: bool = False) -> Iterator[Passage]:
-    """The text in passages of at most PASSAGE_CHARS; none of a blank one."""
+    """Yield the text in passages of at most PASSAGE_CHARS; nothing for a blank text."""
     while text.strip():
         end = len(text)
         if end > PASSAGE_CHARS:

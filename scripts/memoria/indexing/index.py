@@ -1,10 +1,11 @@
-"""Index: the writing side of the search index, a cache of what can be found, kept in ``.memoria/index.db``.
+"""Index: the writing side of the search index, a cache of everything that can be found, in ``.memoria/index.db``.
 
-One SQLite file: ``documents`` and ``passages`` hold what is shown, ``terms`` (FTS5, contentless, fed with what
-``terms.of`` cut) which documents hold a term, ``contents`` a document's terms for the ranking, ``vocabulary`` and
-``totals`` how rare a term is, ``sources`` which files were read, ``kept_1`` what others made of a file. Markdown is the
-truth: a file that is of another version is emptied, a corrupt one is moved aside, and ``sync`` fills it again. Readers
-go on while one writer writes (WAL). Knows documents and files, not the ranking.
+It is one SQLite file. ``documents`` and ``passages`` hold what is shown; ``terms`` (FTS5, contentless, filled with the
+output of ``tokens.of``) maps terms to documents; ``contents`` holds a document's terms for the ranking; ``vocabulary``
+and ``totals`` count how rare a term is; ``sources`` lists the files that were read; ``kept_1`` caches what other
+modules computed from a file. Markdown is the source of truth: a file of another version is emptied, a corrupt one is
+moved aside, and ``sync`` fills it again. Readers continue while one writer writes (WAL). This module knows documents
+and files, but not the ranking.
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ from memoria.search.hit import Hit
 log = logging.getLogger(__name__)
 
 Source = Callable[[], Iterable[Document]]
-Stamp = tuple[int, int]  # a file's time (ns) and size: when they are the same, so is the file
+Stamp = tuple[int, int]  # a file's time (ns) and size; while they are the same, the file counts as unchanged
 Stamped = tuple[Stamp, Source]
 
-_MAX_PASSAGES = (1 << reader.SHIFT) - 1  # of one document, its title and names among them
-_TOPS = ("knowledge", "daily")  # folders of a home's markdown
-_BATCH = 500  # files read between two commits: a killed sync keeps what it had
-_SCANNED = 200  # files that are read in full when there is no index
+_MAX_PASSAGES = (1 << reader.SHIFT) - 1  # of one document, including its title and names
+_TOPS = ("knowledge", "daily")  # folders of a home with Markdown
+_BATCH = 500  # files read between two commits; a killed sync keeps what was committed
+_SCANNED = 200  # files read in full when there is no index
 _SCHEMA = """
 CREATE TABLE documents (
     id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, source TEXT NOT NULL, path TEXT NOT NULL, kind TEXT NOT NULL,
@@ -64,12 +65,12 @@ CREATE TABLE vectors (id INTEGER PRIMARY KEY, model TEXT NOT NULL, packed BLOB N
 _KEPT = """
 CREATE TABLE IF NOT EXISTS kept_1 (
     kind TEXT NOT NULL, name TEXT NOT NULL, mtime_ns INTEGER NOT NULL, size INTEGER NOT NULL, text TEXT NOT NULL,
-    PRIMARY KEY (kind, name)) WITHOUT ROWID"""  # not emptied with the others: it follows from the files alone
+    PRIMARY KEY (kind, name)) WITHOUT ROWID"""  # not emptied with the others, because it depends on the files alone
 _TABLES = ("terms", "documents", "contents", "passages", "vocabulary", "sources", "totals", "facts", "vectors")
 
 
 class About(NamedTuple):
-    """What the index says of an entry."""
+    """The fields of an entry's document."""
 
     session: str
     project: str
@@ -81,15 +82,15 @@ class Index:
     """The index file, open for writing (and for searching through ``finder``). Use as a context manager."""
 
     def __init__(self, path: Path | str) -> None:
-        """Open ``path`` or make it; another version is emptied, a corrupt file moved aside. OSError: no access."""
+        """Open or create ``path``; empty another version, move a corrupt file aside. Raise OSError without access."""
         self.path = Path(path)
-        self.was_empty = False  # true when nothing that stood in the file could be used
+        self.was_empty = False  # True when nothing in the file could be used
         self._vocabulary: defaultdict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
         self._totals: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self._db = self._open()
 
     def __enter__(self) -> Index:
-        """The index itself."""
+        """Return the index."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -97,7 +98,7 @@ class Index:
         self.close()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._db.close()
 
     @property
@@ -106,37 +107,37 @@ class Index:
         return reader.Finder(str(self.path), self._db)
 
     def __len__(self) -> int:
-        """How many documents can be found."""
+        """Return the number of documents."""
         return int(self._db.execute("SELECT count(*) FROM documents").fetchone()[0])
 
     def entries(self) -> dict[str, About]:
-        """What is known of every daily entry, by its id."""
+        """Return the fields of every daily entry, by its id."""
         rows = self._db.execute(
             "SELECT anchor, session, project, title, date FROM documents WHERE kind = 'entry' AND anchor LIKE 'e-%'"
         )
         return {anchor.removeprefix("e-"): About(*about) for anchor, *about in rows}
 
     def add(self, new: Iterable[Document], source: str = "") -> int:
-        """Add documents or bring them up to date; unchanged ones cost a look-up. Returns how many were written."""
+        """Add or update documents; unchanged ones cost one query. Return how many were written."""
         with self._transaction():
             return sum(self._put(document, source) for document in new)
 
     def remove(self, keys: Iterable[str]) -> int:
-        """Take documents out by key; returns how many were there."""
+        """Remove documents by key; return how many existed."""
         with self._transaction():
             return sum(self._drop(key) for key in keys)
 
     def sync(self, home: Path | str, more: Mapping[str, Stamped] | None = None) -> int:
-        """Bring the index up to date with a home's markdown and ``more`` sources; returns how many documents changed.
+        """Bring the index up to date with a home's Markdown and ``more`` sources; return how many documents changed.
 
-        A file is read when its time or size changed, so that an unchanged one costs a ``stat``; so is each of ``more``
-        when its stamp did (None: they stay as they are). Never raises over the index itself: a corrupt one is made
-        anew, one that another process keeps locked stays as it is until the next time.
+        A file is read when its time or size has changed, so that an unchanged one costs one ``stat``. Each source in
+        ``more`` is read when its stamp has changed; None leaves such sources as they are. No error of the index itself
+        is raised: a corrupt index is created again, and one that another process has locked is left for the next time.
         """
         return self._guarded(lambda: self._sync(Path(home), more), 0)
 
     def rebuild(self, home: Path | str, more: Mapping[str, Stamped] | None = None) -> int:
-        """Empty the index and fill it again in one step: readers see the old one until the new one is whole."""
+        """Empty the index and fill it again in one transaction: readers see the old one until it is complete."""
 
         def whole() -> int:
             with self._transaction():
@@ -154,20 +155,20 @@ class Index:
         prefer: str = "",
         kinds: Collection[str] = (),
     ) -> list[Hit]:
-        """What ``Finder.search`` finds; nothing, and a line in the log, when the file cannot be read."""
+        """Return what ``Finder.search`` finds; log a warning and return nothing when the file cannot be read."""
         try:
             return self.finder.search(query, limit=limit, project=project, prefer=prefer, kinds=kinds)
         except reader.UnreadableError as error:
-            log.warning("search: nothing was found because %s", error)
+            log.warning("search: nothing was found, because %s", error)
             return []
 
-    # --- what others keep of a file -----------------------------------------------------------------------------
+    # --- what other modules compute from a file -----------------------------------------------------------------
 
     def kept(self, kind: str, found: Mapping[str, Stamp], read: Callable[[str], str]) -> dict[str, str]:
-        """Return what ``read`` makes of each file in ``found`` (name and stamp), made anew only when its stamp changed.
+        """Return what ``read`` computes from each file in ``found`` (name and stamp), again only if its stamp changed.
 
-        ``kind`` is whose it is. It stays when the index is rebuilt or emptied. Never raises over the index itself: what
-        cannot be kept is read.
+        ``kind`` identifies the caller. The rows survive when the index is rebuilt or emptied. No error of the index
+        itself is raised: what cannot be stored is computed.
         """
         kept: dict[str, str] = {}
 
@@ -197,10 +198,10 @@ class Index:
     # --- vectors ------------------------------------------------------------------------------------------------
 
     def keep_vectors(self, model: str, embed: Callable[[Sequence[str]], bytes], most: int) -> int:
-        """Let ``embed`` work out the vectors of at most ``most`` documents that have none of this model yet.
+        """Let ``embed`` compute the vectors of at most ``most`` documents that have none of this model yet.
 
-        It is given the document's title with its names, and then its passages, and returns as many vectors in a row.
-        Returns how many documents that were; 0 when none is left, or when the file is locked.
+        ``embed`` receives the document's title with its names, followed by its passages, and returns their vectors
+        joined. Return the number of those documents; 0 when none is left, or when the file is locked.
         """
 
         def work() -> int:
@@ -222,7 +223,7 @@ class Index:
         return self._guarded(work, 0)
 
     def vectors(self, model: str, project: str = "", kinds: Collection[str] = ()) -> Iterator[tuple[int, bytes]]:
-        """Each document's number and what ``keep_vectors`` was given of it."""
+        """Yield each document's number and its stored vectors."""
         conditions, values = ["model = ?"], [model]
         if project:
             conditions.append("project = ?")
@@ -237,7 +238,7 @@ class Index:
         )
 
     def shown(self, ranked: Sequence[tuple[float, int, dict[int, float]]], limit: int) -> list[Hit]:
-        """What ``Finder.shown`` makes of these documents."""
+        """Return what ``Finder.shown`` makes of these documents."""
         return self.finder.shown(ranked, limit)
 
     def _sync(self, home: Path, more: Mapping[str, Stamped] | None) -> int:
@@ -260,7 +261,7 @@ class Index:
         return changed
 
     def _guarded(self, work: Callable[[], int], otherwise: int) -> int:
-        """Do the work; over a corrupt file once more with a new one, over a locked or full one not at all."""
+        """Do the work; retry once on a new file if the file is corrupt, give up if it is locked or the disk full."""
         try:
             return work()
         except sqlite3.OperationalError as error:
@@ -317,7 +318,7 @@ class Index:
         return True
 
     def _enter(self, number: int, project: str, kind: str, cut: _Cut, sign: int) -> None:
-        """Enter a document's terms (``sign`` 1) or strike them out (-1); a contentless table is told what to forget."""
+        """Add a document's terms (``sign`` 1) or remove them (-1); a contentless table needs the old terms for that."""
         scope = " ".join(reader.scope_terms(project, kind))
         row = (number, *cut.columns, scope)
         if sign > 0:
@@ -378,7 +379,7 @@ class Index:
     def _open(self) -> sqlite3.Connection:
         try:
             return database.open_or_replace(self.path, self._connected)
-        except sqlite3.OperationalError as error:  # locked, no access, disk full: not the file's fault
+        except sqlite3.OperationalError as error:  # locked, no access or disk full: the file itself is not damaged
             raise OSError(f"{self.path}: {error}") from error
 
     def _connected(self) -> sqlite3.Connection:
@@ -387,7 +388,7 @@ class Index:
             self._db.execute("PRAGMA cache_size = -16384")
             if self._identity() != _wanted_identity():
                 with self._transaction():
-                    if self._identity() != _wanted_identity():  # nobody made it while this one waited
+                    if self._identity() != _wanted_identity():  # no other process created it in the meantime
                         self._empty()
             self._db.execute(_KEPT)
         except BaseException:
@@ -413,7 +414,7 @@ class Index:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        """One write transaction; inside another one, part of it."""
+        """Run the body in one write transaction, or as part of the enclosing one."""
         if self._db.in_transaction:
             yield
             return
@@ -439,7 +440,7 @@ def _wanted_identity() -> tuple[int, str]:
 
 
 class _Cut:
-    """A document cut into terms: title, names with the date, then passage by passage."""
+    """A document split into terms: title, names with the date, then each passage."""
 
     def __init__(self, title: str, names: str, date: str, passages: Sequence[Passage]) -> None:
         """``names`` is the JSON list that the index stores."""
@@ -451,18 +452,18 @@ class _Cut:
         self.words = sum(map(len, parts))
         self.lengths = array("H", (len(part) | (ranking.OWN_BIT * said) for part, said in zip(parts, own, strict=True)))
         self.held = Counter(term for part in parts for term in set(part))
-        """Term -> in how many passages it stands."""
+        """Term -> number of passages that contain it."""
         self._parts = parts
 
     def packed(self) -> tuple[bytes, ...]:
-        """What ``ranking.Text`` is made of."""
+        """Return the arguments of ``ranking.Text``, as bytes."""
         standing: defaultdict[int, list[int]] = defaultdict(list)
         for position, term in enumerate(chain.from_iterable(self._parts)):
             standing[_code(term)].append(position)
         codes = sorted(standing)
         ends = accumulate(len(standing[code]) for code in codes)
         places = chain.from_iterable(standing[code] for code in codes)
-        small = "H" if self.words < 1 << 16 else "I"  # half the size; whoever reads tells it by the length of ``ends``
+        small = "H" if self.words < 1 << 16 else "I"  # half the size; readers infer it from the length of ``ends``
         arrays = (array("I", codes), array(small, ends), array(small, places), self.lengths)
         return tuple(each.tobytes() for each in arrays)
 
@@ -471,11 +472,11 @@ _code = lru_cache(maxsize=200_000)(tokens.code)
 
 
 def _markdown(home: Path) -> Iterator[tuple[str, tuple[int, int]]]:
-    """Each markdown file of the wiki and the daily logs, with its time and size; unreadable folders are left out."""
+    """Yield each Markdown file of the wiki and the daily logs, with its time and size, without unreadable folders."""
     for top in _TOPS:
         for folder, folders, names in os.walk(home / top):
             at_top = folder == str(home / _TOPS[0])
-            # what code writes about the articles (index, log, lists) says nothing that they do not say
+            # index, log and lists are generated from the articles and add nothing to them
             folders[:] = sorted(n for n in folders if not n.startswith(".") and not (at_top and n == "lists"))
             for name in sorted(names):
                 if (
@@ -492,9 +493,10 @@ def _markdown(home: Path) -> Iterator[tuple[str, tuple[int, int]]]:
 
 
 def scanned(home: Path | str, query: str) -> Index:
-    """A passing index, in memory, of the files that seem to hold the query's words: for when the real one is unusable.
+    """Return a temporary index, in memory, of the files that seem to contain the query's words.
 
-    Slower than the index and narrower: words count as held when a file contains the start of their stems.
+    It replaces an index that cannot be used. It is slower and less complete: a word counts as found when a file
+    contains the beginning of its stem.
     """
     starts = [term[: max(4, len(term) - 2)] for term in tokens.of_query(query)]
     held: list[tuple[int, str, str]] = []

@@ -1,8 +1,8 @@
-"""Meaning: search that also finds what was said in other words, where the extra ``memoria[semantic]`` is installed.
+"""Meaning: search that also finds other wordings, if the extra ``memoria[semantic]`` is installed.
 
-The words keep the first places; behind them come the documents that are nearest in meaning, then the words' others. Why
-so, and what it is worth: docs/decisions/0035-semantic-extra.md. Without the extra, or with a damaged one, this is the
-index's own search; without it nothing more is imported. Knows no model: ``vectors`` does.
+The word search keeps the first places; the documents nearest in meaning follow, then its other results. The reasons and
+the measured effect: docs/decisions/0035-semantic-extra.md. Without the extra, or with a damaged one, the result is that
+of the index; without it nothing more is imported. ``vectors`` knows the model, this module does not.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from memoria.search.hit import Hit
 
 log = logging.getLogger(__name__)
 
-FIRST = 5  # places that belong to the words; behind them come as many that are nearest in meaning, if they are others
-MIN_COSINE = 0.15  # cosine below which two texts have nothing to do with each other
+FIRST = 5  # places that belong to the word search; as many for other documents nearest in meaning follow
+MIN_COSINE = 0.15  # texts with a lower cosine are unrelated
 _NEEDED = ("numpy", "tokenizers")
 _WEIGHTS = Path("weights", "l2_supercat_256.safetensors")
 _TOKENIZER = Path("tokenizers", "l2_supercat_tokenizer_config.json")
@@ -29,7 +29,7 @@ _TOKENIZER = Path("tokenizers", "l2_supercat_tokenizer_config.json")
 def search(
     index: Index, query: str, *, limit: int = 10, project: str = "", prefer: str = "", kinds: Collection[str] = ()
 ) -> list[Hit]:
-    """As ``Index.search``; with the extra, what is near in meaning stands behind the first five, ``by`` meaning."""
+    """Search as ``Index.search`` does; with the extra, results ``by`` meaning follow the first five."""
     hits = index.search(query, limit=limit, project=project, prefer=prefer, kinds=kinds)
     if limit <= FIRST and len(hits) == limit:
         return hits
@@ -39,7 +39,7 @@ def search(
 
 @cache
 def files() -> tuple[Path, Path] | None:
-    """The weights and the tokenizer that the extra brings; None without it. The package itself is never imported."""
+    """Return the extra's weights and tokenizer, or None without it. The package itself is never imported."""
     spec = find_spec("wordllama")
     if spec is None or not spec.submodule_search_locations or not all(map(find_spec, _NEEDED)):
         return None
@@ -70,7 +70,7 @@ def _near(index: Index, query: str, limit: int, project: str, kinds: Collection[
 
 
 def _joined(hits: list[Hit], near: list[Hit], limit: int) -> list[Hit]:
-    """The words' first, then the nearest, then the words' others; what both found is the words' find."""
+    """Return the first hits by words, the nearest by meaning, then the others; duplicates count as hits by words."""
     found = {hit.key: hit for hit in [*near, *hits]}
     order = dict.fromkeys(hit.key for hit in [*hits[:FIRST], *near[:FIRST], *hits, *near])
     joined: list[Hit] = []

@@ -1,7 +1,7 @@
-"""Feeds: bringing the search index up to date with everything a home can be asked about, in one way for all who ask.
+"""Sources: bring the search index up to date with everything that can be found in a home.
 
-Beside the markdown, which the index reads itself: the archived turns of each entry and the client's own memory. Knows
-the archive and the client's memory; does not know who searches.
+Besides the Markdown, which the index reads itself, these are the archived turns of each entry and the client's own
+memory.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ log = logging.getLogger(__name__)
 
 
 def refresh(index: Index, paths: Paths, *, anew: bool = False) -> int:
-    """Bring the index up to date, or make it ``anew``; returns how many documents changed. Never raises over a file."""
+    """Bring the index up to date, or fill it ``anew``; return how many documents changed. No file's error is raised."""
     more = {**_archived(index, Archive.of(paths)), **ClientMemory.of(paths).sources()}
     return index.rebuild(paths.home, more=more) if anew else index.sync(paths.home, more=more)
 
 
 def _archived(index: Index, archive: Archive) -> dict[str, Stamped]:
-    """Each archived conversation by its file's name, read only when the file is new or has changed."""
-    known: dict[str, About] = {}  # what the index says of the entries; asked once, after it has read the daily logs
+    """Return each archived conversation by its file's name; it is read only when the file is new or has changed."""
+    known: dict[str, About] = {}  # the entries' fields, queried once, after the index has read the daily logs
 
     def turns(entry: str, day: str) -> Iterable[Document]:
         if not known:
@@ -43,7 +43,7 @@ def _archived(index: Index, archive: Archive) -> dict[str, Stamped]:
 
 
 def _conversation(archive: Archive, entry: str, about: About) -> list[Document]:
-    """The turns behind an entry as one document; none, and a line in the log, when they cannot be read."""
+    """Return the turns behind an entry as one document; log a warning and return none when they cannot be read."""
     try:
         turns = archive.turns(entry) or []
     except ArchiveError as error:

@@ -1,8 +1,8 @@
-"""Vectors: what a text is about, as a direction in space; nearby directions say similar things.
+"""Vectors: the meaning of a text as a direction in space; nearby directions mean similar things.
 
-The model is a table of word pieces (WordLlama, 32,000 rows of 256 numbers, MIT licence) that comes in a wheel: a text
-is the mean of its pieces' rows. It is read with numpy and ``tokenizers``; nothing is downloaded. The index keeps the
-vectors, so that only what is new is worked out. Needs the extra ``memoria[semantic]``; its door is ``meaning``.
+The model is a table of word pieces (WordLlama, 32,000 rows of 256 numbers, MIT licence) from a wheel; a text's vector
+is the mean of its pieces' rows. It is read with numpy and ``tokenizers``; nothing is downloaded. The index stores the
+vectors, so that only new texts are computed. Requires the extra ``memoria[semantic]``; use it through ``meaning``.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from tokenizers import Tokenizer
 from memoria.indexing.index import Index
 from memoria.search import ranking
 
-NAME = "wordllama-l2-supercat-256"  # stands beside every stored vector: another model's are made anew
+NAME = "wordllama-l2-supercat-256"  # stored with every vector; vectors of another model are computed again
 TEXT_CHARS = 4_000  # of one text; longer ones are about many things
-BATCH = 200  # documents between two commits, and while the index is locked: about a tenth of a second
-CHUNK = 2_000  # documents that are compared at once: some ten MB
-HEADER_BYTES = 100_000_000  # of a safetensors file, at most (the format's own limit)
+BATCH = 200  # documents per commit; the index is locked for about a tenth of a second
+CHUNK = 2_000  # documents compared at once: about 10 MB
+HEADER_BYTES = 100_000_000  # maximum for a safetensors file (the format's own limit)
 DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError)  # what reading a damaged file can raise
 BEST = 3  # passages of a document that are shown
 
@@ -35,29 +35,29 @@ class Model:
     """The table and its tokenizer."""
 
     def __init__(self, weights: Path, tokenizer: Path) -> None:
-        """``weights``: a safetensors file with one matrix of 16 bit floats (the format: huggingface/safetensors).
+        """Open ``weights``, a safetensors file with one matrix of 16-bit floats (format: huggingface/safetensors).
 
-        A damaged file: one of DAMAGED.
+        Raise one of DAMAGED when a file is damaged.
         """
         with weights.open("rb") as file:
             start = int.from_bytes(file.read(8), "little")
             if start > HEADER_BYTES:
-                raise ValueError(f"{weights} is no safetensors file")
+                raise ValueError(f"{weights} is not a safetensors file")
             header = json.loads(file.read(start))
         (matrix,) = (value for name, value in header.items() if name != "__metadata__")
         rows, self.size = matrix["shape"]
         offset = 8 + start + matrix["data_offsets"][0]
         self._rows = np.memmap(weights, dtype="<f2", mode="r", offset=offset, shape=(rows, self.size))
-        json.loads(tokenizer.read_bytes())  # of a torn file the next line says so with a bare Exception
+        json.loads(tokenizer.read_bytes())  # for a truncated file the next line would raise a bare Exception
         self._tokenizer = Tokenizer.from_file(str(tokenizer))
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.int8]:
-        """One row of 256 whole numbers a text; only its direction means something. A blank text's are zeros."""
+        """Return one row of 256 integers per text, of which only the direction matters; zeros for a blank text."""
         embedded = np.zeros((len(texts), self.size), dtype=np.float32)
         for row, text in enumerate(texts):
-            # one by one: in a batch the tokenizer starts threads, which this process's later forks would miss
+            # one by one: for a batch the tokenizer starts threads, which forked processes would lack
             pieces = self._tokenizer.encode(text[:TEXT_CHARS], add_special_tokens=False).ids
             if pieces:
                 embedded[row] = self._rows[np.minimum(pieces, len(self._rows) - 1)].mean(axis=0, dtype=np.float32)
@@ -68,12 +68,12 @@ class Model:
 
 @cache
 def model(weights: Path, tokenizer: Path) -> Model:
-    """The model of these files, read once a process."""
+    """Return the model in these files, read once per process."""
     return Model(weights, tokenizer)
 
 
 def refresh(index: Index, model: Model) -> int:
-    """Work out what the index has no vectors of; returns how many documents that were."""
+    """Compute the vectors that the index lacks; return the number of documents."""
     done = 0
     while changed := index.keep_vectors(NAME, lambda texts: model.embed(texts).tobytes(), BATCH):
         done += changed
@@ -83,7 +83,7 @@ def refresh(index: Index, model: Model) -> int:
 def nearest(
     index: Index, model: Model, query: str, most: int, project: str = "", kinds: Collection[str] = ()
 ) -> list[Nearest]:
-    """The documents with the passage nearest to the query, best first; of each its best passages by ordinal."""
+    """Return the documents with the passage nearest to the query, best first, and their best passages by ordinal."""
     asked = model.embed([query])[0].astype(np.float32)
     asked /= max(float(np.linalg.norm(asked)), 1.0)
     found: list[Nearest] = []
@@ -94,7 +94,7 @@ def nearest(
 
 
 def _compared(chunk: Sequence[tuple[int, bytes]], asked: NDArray[np.float32], most: int) -> Iterator[Nearest]:
-    """The best ``most`` documents of a chunk; each has at least one vector."""
+    """Yield the best ``most`` documents of a chunk; each has at least one vector."""
     table = np.frombuffer(b"".join(packed for _, packed in chunk), dtype=np.int8).reshape(-1, asked.size)
     table = table.astype(np.float32)
     cosines = table @ asked / np.maximum(np.linalg.norm(table, axis=1), 1.0)
@@ -103,7 +103,7 @@ def _compared(chunk: Sequence[tuple[int, bytes]], asked: NDArray[np.float32], mo
     best = np.maximum.reduceat(cosines, starts)
     for row in np.argsort(-best, kind="stable")[:most]:
         own = cosines[starts[row] : ends[row]]
-        # the first vector is the title's and the names', the others the passages'
+        # the first vector is that of title and names, the others are those of the passages
         places = [int(place) for place in np.argsort(-own, kind="stable")[:BEST] if place]
         passages = {place - 1 + len(ranking.HEAD): float(own[place]) for place in places}
         yield float(best[row]), chunk[row][0], passages

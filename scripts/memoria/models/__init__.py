@@ -3,10 +3,10 @@
 - ``protocol``: the protocol, and the records that cross it
 - ``claude``: the only module that imports the Agent SDK
 - ``ollama``: a local server, over HTTP
-- ``extractive``: answers without any model, taken from the text itself
-- ``scripted``: the fake that ships for tests
-- ``tasks``, ``prompts``: what models are asked, and the shape of a good answer
-- ``answer``: the check of what a model wrote
+- ``extractive``: answers selected from the text itself, without a model
+- ``scripted``: a fake model for tests, part of the package
+- ``tasks``, ``prompts``: the questions to models, and the schemas of their answers
+- ``answer``: validation of a model's answer
 - ``chain``: the table of names, and models tried one after the other
 - ``metered``, ``budget``, ``prices``: retries, booked calls, and what they may cost
 

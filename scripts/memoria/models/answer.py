@@ -1,8 +1,7 @@
-"""Answers: from what a model wrote to data that fits the schema, or BadAnswerError with the first reason.
+"""Answer: validate what a model wrote against a schema.
 
-Takes bare, fenced and chatty JSON. What the schema does not ask for is dropped, what it gives a default for may be
-missing; a value of the wrong shape or over its limit makes the whole answer bad: nothing is cut or mended silently.
-Knows no model and no task.
+Bare, fenced and chatty JSON is accepted. Properties that the schema does not name are dropped, and defaults are filled
+in. A value of the wrong type or beyond its limit makes the whole answer bad: nothing is cut or repaired silently.
 """
 
 from __future__ import annotations
@@ -21,35 +20,35 @@ if TYPE_CHECKING:
 
 
 def read(text: str, schema: JsonObject) -> JsonObject:
-    """The one JSON object in a model's answer, checked; raises BadAnswerError.
+    """Return the JSON object in a model's answer, checked; raise BadAnswerError with the first reason.
 
-    Where the object is to hold one list and nothing else, the bare list will do.
+    If the schema's object has a list as its only property, the bare list is accepted too.
     """
     return check(_find_object(text, _only_list(schema)), schema)
 
 
 def check(value: object, schema: JsonObject) -> JsonObject:
-    """``value`` cleaned of control characters and completed with the schema's defaults, if it fits the schema."""
-    from jsonschema import Draft202012Validator  # noqa: PLC0415 (120 ms that only a model's answer is worth)
+    """Return ``value`` without control characters and with the schema's defaults; raise BadAnswerError on a misfit."""
+    from jsonschema import Draft202012Validator  # noqa: PLC0415 (120 ms, only when a model has answered)
 
     data = _completed(_cleaned(value), schema)
     errors = sorted(Draft202012Validator(schema).iter_errors(data), key=lambda error: list(map(str, error.path)))
     if errors:
         raise BadAnswerError(f"The model's answer does not fit: {_reason(errors[0])}.")
-    assert isinstance(data, dict)  # noqa: S101 (every schema here is an object's; tells mypy what the check has shown)
+    assert isinstance(data, dict)  # noqa: S101 (every schema here describes an object; for mypy)
     return data
 
 
 def _only_list(schema: JsonObject) -> str:
-    """The name of the list that is all an object of this schema holds; "" when there is more to it."""
+    """Return the name of the list that is the schema's only property; ``""`` when there are others."""
     properties = schema.get("properties", {})
     return next((name for name, part in properties.items() if len(properties) == 1 and part.get("type") == "array"), "")
 
 
 def _find_object(text: str, only_list: str) -> JsonObject:
-    """The longest JSON object that stands anywhere in the text; or list, as the object's ``only_list``."""
+    """Return the longest JSON object in the text; a bare list becomes the object's ``only_list``."""
     if not text.strip():
-        raise BadAnswerError("The model answered nothing.")
+        raise BadAnswerError("The model's answer is empty.")
     decoder = json.JSONDecoder(strict=False, parse_constant=_no_constant)
     best: JsonObject | None = None
     longest = end = 0
@@ -63,12 +62,12 @@ def _find_object(text: str, only_list: str) -> JsonObject:
             if end - start.start() > longest:
                 best, longest = {only_list: value} if isinstance(value, list) else value, end - start.start()
     if best is None:
-        raise BadAnswerError(f"The model's answer holds no JSON object; it begins {text.strip()[:60]!r}.")
+        raise BadAnswerError(f"The model's answer contains no JSON object; it begins {text.strip()[:60]!r}.")
     return best
 
 
 def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def _cleaned(value: Any) -> Any:
@@ -82,7 +81,7 @@ def _cleaned(value: Any) -> Any:
 
 
 def _completed(value: Any, schema: JsonObject) -> Any:
-    """Defaults for what is missing or null, nothing that the schema does not name."""
+    """Return ``value`` with defaults for what is missing or null, and without what the schema does not name."""
     if isinstance(value, list) and "items" in schema:
         return [_completed(item, schema["items"]) for item in value]
     if not isinstance(value, dict) or "properties" not in schema:
@@ -97,7 +96,7 @@ def _completed(value: Any, schema: JsonObject) -> Any:
 
 
 def _reason(error: ValidationError) -> str:
-    """What is wrong where, in a few words and without the offending value (which may be huge or hostile)."""
+    """Describe what is wrong, and where, without the offending value, which may be huge or hostile."""
     place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.absolute_path).lstrip(".")
     rule = str(error.validator)
     limit: Any = error.validator_value

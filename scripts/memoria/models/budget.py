@@ -1,7 +1,7 @@
-"""Budget: whether a model call may be made now, and what calls came to. Pure: booked calls in, a decision out.
+"""Budget: whether a model call may be made now, and what calls have cost.
 
-A day is the user's calendar day. What would go over the day's budget waits for the next midnight there; nothing is
-dropped. Knows numbers and times; does not know jobs, models or prices, and reads no clock.
+A day is the user's calendar day. A call that would exceed the day's budget waits until the user's next midnight;
+nothing is dropped. All functions are pure: they take booked calls and read no clock.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ Paid = tuple[datetime, Call]
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Whether to call. When not: until when to wait (UTC; None: waiting will not help) and one sentence for people.
+    """Whether to call.
 
-    ``spent_usd``: what the day's calls have cost before this one.
+    If not, ``until`` says how long to wait (UTC; None: waiting will not help) and ``reason`` is one sentence for
+    people. ``spent_usd`` is what the day's calls have cost before this one.
     """
 
     may_call: bool
@@ -34,10 +35,10 @@ class Decision:
 def decide(
     calls: Iterable[Paid], now: datetime, zone: Zone, *, daily_usd: float, call_usd: float, estimate_usd: float = 0.0
 ) -> Decision:
-    """Whether a call estimated at ``estimate_usd`` may be made at ``now`` (UTC). A limit of 0 is no limit.
+    """Decide whether a call estimated at ``estimate_usd`` may be made at ``now`` (UTC). A limit of 0 means no limit.
 
-    ``calls`` may hold older ones too. Calls booked in the future (the clock was set back) count as today's: a wrong
-    clock must not open the purse.
+    ``calls`` may contain older ones. Calls booked in the future (the clock was set back) count as today's, so that a
+    wrong clock cannot lift the limit.
     """
     start, end = day_bounds(now, zone)
     spent = sum(call.cost_usd for when, call in calls if when >= start)
@@ -59,7 +60,7 @@ def _over(setting: str, what: str, estimate: float, limit: float) -> str:
 
 
 def day_bounds(now: datetime, zone: Zone) -> tuple[datetime, datetime]:
-    """The first moment of the user's day and of the next one, UTC; a day of a clock change has 23 or 25 hours."""
+    """Return the start of the user's day and of the next one (UTC); 23 or 25 hours apart when the clocks change."""
     today = zone.day(now)
     return _midnight(today, zone), _midnight(today + timedelta(days=1), zone)
 
@@ -69,14 +70,14 @@ def _midnight(day: date, zone: Zone) -> datetime:
 
 
 def estimate(calls: Iterable[Paid], model: str, tokens: int) -> float:
-    """Dollars that ``tokens`` (in and out together) will cost, by what its calls cost so far; 0: unknown."""
+    """Return the dollars that ``tokens`` (in and out) will cost, judging by the model's past calls; 0 if unknown."""
     paid = [call for _, call in calls if call.model == model]
     used = sum(call.input_tokens + call.output_tokens for call in paid)
     return tokens * sum(call.cost_usd for call in paid) / used if used else 0.0
 
 
 def totals(calls: Iterable[Paid], zone: Zone) -> dict[tuple[date, str, str], Usage]:
-    """What calls took by the user's day, project and model, in the order of the days."""
+    """Return the usage of calls by the user's day, project and model, in the order of the days."""
     sums: dict[tuple[date, str, str], Usage] = defaultdict(Usage)
     for when, call in sorted(calls, key=lambda booked: booked[0]):
         used = Usage(call.input_tokens, call.output_tokens, call.cost_usd, call.seconds)

@@ -14,16 +14,16 @@ from memoria.models.protocol import Completion, Model, Prompt, Usage
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """One kind of model: the ``module`` whose ``make(argument, settings, paths)`` builds it, imported on demand.
+    """One kind of model: its ``module`` has ``make(argument, settings, paths)``, and is imported on demand.
 
-    ``is_free``: its calls cost nothing; what others cost stands in ``prices``.
+    ``is_free`` is True when its calls cost nothing; ``prices`` knows what others cost.
     """
 
     module: str
     is_free: bool = False
 
 
-# What a model's name begins with, before the colon.
+# The part of a model's name before the colon.
 BACKENDS = {
     "claude": Backend("memoria.models.claude"),
     "ollama": Backend("memoria.models.ollama", is_free=True),
@@ -33,7 +33,7 @@ BACKENDS = {
 
 
 class Chain:
-    """Models in order of preference; the next is asked when one cannot be had or answers badly."""
+    """Models in order of preference; the next is asked when one is unavailable or answers badly."""
 
     def __init__(self, models: Sequence[Model]) -> None:
         """``models`` must not be empty."""
@@ -41,7 +41,7 @@ class Chain:
         self.name = ",".join(model.name for model in models)
 
     def complete(self, prompt: Prompt) -> Completion:
-        """The first good answer; when there is none, the most hopeful error with all reasons."""
+        """Return the first good answer; if there is none, raise the most promising error with all reasons."""
         failures: list[ModelError] = []
         for model in self.models:
             try:
@@ -55,20 +55,20 @@ class Chain:
 
 
 def from_settings(settings: Settings, paths: Paths) -> Model:
-    """The model or chain that ``settings.model`` names; ExpectedError when a name is unknown."""
+    """Return the model or chain that ``settings.model`` names; raise ExpectedError when a name is unknown."""
     return named([name.strip() for name in settings.model.split(",") if name.strip()], settings, paths)
 
 
 def named(names: Sequence[str], settings: Settings, paths: Paths) -> Model:
-    """The model of this name, or the chain of these; ExpectedError when there is none."""
+    """Return the model of this name, or the chain of these; raise ExpectedError when a name is unknown."""
     if not names:
-        raise ExpectedError(f"The setting `model` names no model; known are {_known()}.")
+        raise ExpectedError(f"The setting `model` names no model. Known names are {_known()}.")
     models = [_make(name, settings, paths) for name in names]
     return models[0] if len(models) == 1 else Chain(models)
 
 
 def backend(name: str) -> str:
-    """What a model's name begins with: ``ollama`` of ``ollama:qwen2.5:3b``."""
+    """Return the first part of a model's name: ``ollama`` of ``ollama:qwen2.5:3b``."""
     return name.partition(":")[0].strip()
 
 
@@ -85,10 +85,10 @@ def _known() -> str:
 
 
 def _most_hopeful(failures: tuple[ModelError, ...]) -> ModelError:
-    """One error for all.
+    """Return one error for all failures.
 
-    A fault that passes by itself comes first: try again soon. Then a bad answer, before a model that needs a person:
-    work that was answered and paid for must count its attempts, or it would be paid for without end.
+    A transient fault comes first, because a retry may help soon. A bad answer comes before a model that needs a person:
+    work that was answered and paid for must count its attempts, or it would be paid for again and again.
     """
     message = " Then ".join(f"{error.model}: {error}" for error in failures)
     usage = sum((error.usage for error in failures), Usage())

@@ -1,8 +1,8 @@
-"""Claude through the Agent SDK: the only room that knows the SDK.
+"""Claude: the Claude models through the Agent SDK; the only module that imports the SDK.
 
-The client is started bare: no tools, no settings, no servers, no transcript, one turn, in an empty folder; the prompt
-is taken as written, so that an ``@path`` or a ``/command`` inside a conversation stays text. Measured in
-tests/models/test_backends.py; what was seen: docs/decisions/0004-plain-json-answers.md.
+The client runs without tools, settings, servers or a transcript, for one turn in an empty folder. The prompt is taken
+literally, so that an ``@path`` or a ``/command`` inside a conversation stays text. tests/models/test_backends.py
+measures this; the observations: docs/decisions/0004-plain-json-answers.md.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from memoria.models.protocol import SYSTEM, Completion, Model, Prompt, Usage
 if TYPE_CHECKING:
     from claude_agent_sdk import ClaudeAgentOptions, ResultMessage
 
-RETRIES = "1"  # the client's own tries after the first; its default goes on for minutes, and the worker retries too
+RETRIES = "1"  # the client's own retries; its default retries for minutes, and the worker retries too
 _NEEDS_A_PERSON = frozenset({401, 402, 403, 404})
 _REFUSES_THE_WORK = frozenset({400, 413, 422})
 _LOGIN = "not logged in: run `claude` and `/login` once, or set ANTHROPIC_API_KEY"
@@ -31,7 +31,7 @@ _LOGIN = "not logged in: run `claude` and `/login` once, or set ANTHROPIC_API_KE
 
 @dataclass(slots=True)
 class _Heard:
-    """What came back from the client until now."""
+    """What the client has returned so far."""
 
     texts: list[str] = field(default_factory=list)
     error: str = ""
@@ -43,15 +43,15 @@ class Claude:
     """One model of the Claude family, by alias (``haiku``) or full name; empty means the client's own choice."""
 
     def __init__(self, alias: str, *, cwd: Path, timeout_s: float) -> None:
-        """``cwd``: an empty folder of ours, made when it is missing. ``timeout_s``: our own deadline for a call."""
+        """``cwd`` is an empty folder, created if missing; ``timeout_s`` is the deadline of a call."""
         self.alias = alias
         self.cwd = cwd
         self.timeout_s = timeout_s
         self.name = f"claude:{alias}" if alias else "claude"
 
     def complete(self, prompt: Prompt) -> Completion:
-        """Ask once; the client's process is gone when this returns or raises."""
-        import anyio  # noqa: PLC0415 (with the SDK half a second, paid only when a model is called)
+        """Ask once; the client's process has ended when this returns or raises."""
+        import anyio  # noqa: PLC0415 (half a second with the SDK, paid only when a model is called)
         from claude_agent_sdk import ClaudeSDKError, CLINotFoundError, ProcessError  # noqa: PLC0415
 
         self.cwd.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -64,18 +64,18 @@ class Claude:
         except CLINotFoundError as error:
             message = "the client's program is missing; reinstall claude-agent-sdk"
             raise ModelUnavailableError(f"{self.name}: {message}.", retry_now=False, model=self.name) from error
-        except ProcessError as error:  # the result that was heard says more than the exit status
+        except ProcessError as error:  # a received result says more than the exit status
             if heard.result is None:
                 self._fail(heard, started, f"the client stopped with exit status {error.exit_code}")
         except ClaudeSDKError as error:
-            self._fail(heard, started, f"the client could not be talked to ({type(error).__name__})")
+            self._fail(heard, started, f"communication with the client failed ({type(error).__name__})")
         return self._judge(prompt, heard, _usage(heard, started))
 
     async def _listen(self, prompt: Prompt, heard: _Heard) -> None:
-        """Run the client to its end; TimeoutError at the deadline, when the SDK has closed or killed it.
+        """Run the client to its end; raise TimeoutError at the deadline, after the SDK has closed or killed it.
 
-        The scope is anyio's on purpose: the SDK shields its own cleaning up (end of input, SIGTERM, SIGKILL) from
-        anyio's cancellation, and from no other.
+        The scope must be anyio's: the SDK shields its cleanup (end of input, SIGTERM, SIGKILL) from anyio's
+        cancellation only.
         """
         import anyio  # noqa: PLC0415
         from claude_agent_sdk import AssistantMessage, ResultMessage, TextBlock, query  # noqa: PLC0415
@@ -109,17 +109,17 @@ class Claude:
             cwd=self.cwd,
             env={**blank, "CLAUDE_INVOKED_BY": "memoria", "CLAUDE_CODE_MAX_RETRIES": RETRIES},
             extra_args={"no-session-persistence": None},
-            stderr=lambda _: None,  # not into the worker's log: it may quote the conversation
+            stderr=lambda _: None,  # keep it out of the worker's log, because it may quote the conversation
         )
 
     def _judge(self, prompt: Prompt, heard: _Heard, usage: Usage) -> Completion:
-        """An answer, or the error that fits."""
+        """Return an answer, or raise the matching error."""
         result = heard.result
         stop = heard.stop_reason or (result.stop_reason if result else "")
         if stop == "refusal":
             raise BadAnswerError(f"{self.name} refused to answer.", model=self.name, usage=usage)
         if stop == "max_tokens" or heard.error == "max_output_tokens":
-            raise BadAnswerError(f"{self.name}'s answer was cut at its greatest length.", model=self.name, usage=usage)
+            raise BadAnswerError(f"{self.name}'s answer exceeded the maximum length.", model=self.name, usage=usage)
         if result is None or result.is_error or heard.error:
             self._explain(heard, usage)
         try:
@@ -129,7 +129,7 @@ class Claude:
         return Completion(data, self.name, usage)
 
     def _explain(self, heard: _Heard, usage: Usage) -> NoReturn:
-        """Raise what a failed result means: by the client's own error names and HTTP statuses, never by its prose."""
+        """Raise the error that a failed result stands for, by its error name and HTTP status, never by its text."""
         status = heard.result.api_error_status if heard.result else None
         if heard.error == "authentication_failed" or status in (401, 403):
             raise ModelUnavailableError(f"{self.name}: {_LOGIN}.", retry_now=False, model=self.name, usage=usage)
@@ -147,12 +147,12 @@ class Claude:
 
 
 def make(argument: str, settings: Settings, paths: Paths) -> Model:
-    """``claude:<alias>``; its folder is ``claude/`` in the state folder."""
+    """Return the model ``claude:<alias>``, which runs in ``claude/`` in the state folder."""
     return Claude(argument, cwd=Path(paths.client_cwd), timeout_s=settings.model_timeout_s)
 
 
 def _usage(heard: _Heard, started: float) -> Usage:
-    """Tokens (those read from and written to the cache are input too), the client's own price, and the wall clock."""
+    """Return tokens (cache reads and writes count as input), the client's own price, and the elapsed time."""
     seconds = time.monotonic() - started
     if heard.result is None:
         return Usage(seconds=seconds)

@@ -1,4 +1,4 @@
-"""Metered: a model whose calls are tried again on a short fault and booked in the ledger, whatever comes of them."""
+"""Metered: a model whose calls are retried after short faults and booked in the ledger, whatever their outcome."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from memoria.ground.home import Home
 from memoria.models import budget, chain
 from memoria.models.protocol import Completion, Model, Prompt, Usage
 
-HISTORY = timedelta(days=30)  # of calls that an estimate is made from
-CHARS_PER_TOKEN = 3  # of English and code, on the safe side (Anthropic's documentation names about 3.5)
+HISTORY = timedelta(days=30)  # age of the calls that an estimate is based on
+CHARS_PER_TOKEN = 3  # of English and code, a conservative value (Anthropic's documentation gives about 3.5)
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What calls may cost, in dollars by the user's day and by call; 0 is no limit."""
+    """What calls may cost, in dollars, per user's day and per call; 0 means no limit."""
 
     daily_usd: float = 0.0
     call_usd: float = 0.0
@@ -29,7 +29,7 @@ class Limits:
 
 
 class Metered:
-    """Wraps the model that the settings name; verbs ask this and nothing else."""
+    """A wrapper of the model that the settings name; commands call models only through it."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class Metered:
         limits: Limits | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """``waits_s``: seconds before the second, third, ... try within this run; ``lock``: one call at a time."""
+        """``waits_s``: seconds before the second, third, ... attempt in a run; ``lock`` allows one call at a time."""
         self.model = model
         self.ledger = ledger
         self.lock = lock
@@ -51,31 +51,31 @@ class Metered:
 
     @classmethod
     def of(cls, home: Home, ledger: Ledger) -> Metered:
-        """The model that the home's settings name, within its budget."""
+        """Return the model that the home's settings name, within its budget."""
         return cls.around(chain.from_settings(home.settings, home.paths), home, ledger)
 
     @classmethod
     def around(cls, model: Model, home: Home, ledger: Ledger) -> Metered:
-        """Another model of the same home, within the same budget."""
+        """Return another model of the same home, within the same budget."""
         settings = home.settings
         limits = Limits(settings.daily_budget_usd, settings.call_budget_usd, home.zone)
         return cls(model, ledger, Path(home.paths.model_lock), settings.retry_s, limits)
 
     @property
     def name(self) -> str:
-        """The name of the model behind it."""
+        """The name of the wrapped model."""
         return self.model.name
 
     def complete(self, prompt: Prompt, project: str = "") -> Completion:
-        """The answer; ModelError when every try of this run failed."""
+        """Return the answer; raise ModelError when every attempt of this run failed."""
         project = project or prompt.project
         for wait in (*self.waits_s, None):
             try:
                 with locks.waiting(self.lock):  # flush, compile and others never run two model processes at once
-                    self._ask_the_budget(prompt)
+                    self._check_budget(prompt)
                     completion = self.model.complete(prompt)
             except OverBudgetError:
-                raise  # nothing was called: nothing to book, nothing to try again
+                raise  # no call was made: nothing to book or to retry
             except ModelError as error:
                 self._book_failure(error, prompt, project)
                 again = isinstance(error, BadAnswerError) or (
@@ -91,8 +91,8 @@ class Metered:
                 return completion
         raise AssertionError("unreachable")  # the last wait is None
 
-    def _ask_the_budget(self, prompt: Prompt) -> None:
-        """OverBudgetError when the call would exceed what the settings allow, by what such calls cost so far."""
+    def _check_budget(self, prompt: Prompt) -> None:
+        """Raise OverBudgetError when the call would exceed the limits, judging by what past calls have cost."""
         now = clock.now()
         today = self.ledger.calls_since(budget.day_bounds(now, self.limits.zone)[0])
         history = self.ledger.calls_since(now - HISTORY)

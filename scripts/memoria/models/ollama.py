@@ -1,6 +1,6 @@
-"""Ollama: a local model over HTTP (https://github.com/ollama/ollama/blob/main/docs/api.md), no cost, no SDK.
+"""Ollama: a local model over HTTP (https://github.com/ollama/ollama/blob/main/docs/api.md), without cost or an SDK.
 
-``/api/tags`` says what is installed, ``/api/chat`` answers under a grammar made from the schema.
+``/api/tags`` lists the installed models; ``/api/chat`` answers under a grammar derived from the schema.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from memoria.models import answer
 from memoria.models.protocol import SYSTEM, Completion, JsonObject, Model, Prompt, Usage
 
 TAGS_TIMEOUT_S = 5.0
-CHARS_PER_TOKEN = 3  # code and non-English text take more tokens than prose: rather too large a window than a cut text
+CHARS_PER_TOKEN = 3  # code and non-English text take more tokens than prose; a large window is better than a cut text
 ANSWER_TOKENS = 4_096
-CONTEXT_STEP = 2_048  # ollama reloads a model whenever the window changes: few sizes, few reloads
+CONTEXT_STEP = 2_048  # ollama reloads a model whenever the window changes, so use few sizes
 MAX_CONTEXT = 131_072
 _LIMITS = frozenset({"maxLength", "minLength", "maxItems", "minItems", "pattern", "default", "minimum", "maximum"})
 
 
 class Ollama:
-    """A model of an ollama server; without a name the first installed one of a list of preferences."""
+    """A model of an ollama server; without a name, the first installed one of a list of preferences."""
 
     def __init__(self, model: str, *, url: str, preferred: Sequence[str], timeout_s: float) -> None:
-        """``timeout_s``: the deadline of a whole call, listing and loading included."""
+        """``timeout_s`` is the deadline of a whole call, including listing and loading."""
         self.model = model
         self.url = url.rstrip("/")
         self.preferred = tuple(preferred)
@@ -53,7 +53,7 @@ class Ollama:
             seconds=time.monotonic() - started,
         )
         if reply.get("done_reason") == "length":
-            raise BadAnswerError(f"{self.name}'s answer was cut at its greatest length.", model=self.name, usage=usage)
+            raise BadAnswerError(f"{self.name}'s answer exceeded the maximum length.", model=self.name, usage=usage)
         message = reply.get("message")
         said = message.get("content") if isinstance(message, dict) else None
         try:
@@ -77,7 +77,7 @@ class Ollama:
         return [name for name in names if isinstance(name, str)]
 
     def _choose(self, installed: list[str]) -> str:
-        """The first of the preferences that is there; ``qwen2.5`` also means ``qwen2.5:latest`` and ``qwen2.5:3b``."""
+        """Return the first installed preference; ``qwen2.5`` also means ``qwen2.5:latest`` and ``qwen2.5:3b``."""
         for wanted in self.preferred:
             for name in installed:
                 if name in (wanted, f"{wanted}:latest") or name.startswith(f"{wanted}:"):
@@ -87,19 +87,19 @@ class Ollama:
         raise ModelUnavailableError(f"{message}, or name one with `ollama:<model>`.", retry_now=False, model=self.name)
 
     def _request(self, path: str, timeout_s: float, body: JsonObject | None = None) -> JsonObject:
-        """One HTTP exchange; every way in which it can fail becomes ModelUnavailableError."""
+        """Make one HTTP exchange; raise ModelUnavailableError however it fails."""
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data, {"Content-Type": "application/json"})  # noqa: S310
         try:
             raw = _read(request, timeout_s)
             reply: Any = json.loads(raw)
         except urllib.error.HTTPError as error:
-            error.close()  # it is an open response as well
+            error.close()  # the error is an open response as well
             raise self._refused(error.code) from error
         except (TimeoutError, urllib.error.URLError, OSError, ValueError) as error:
             raise self._unreachable(error) from error
         if not isinstance(reply, dict):
-            raise ModelUnavailableError(f"{self.url} is no ollama server.", retry_now=False, model=self.name)
+            raise ModelUnavailableError(f"{self.url} is not an ollama server.", retry_now=False, model=self.name)
         return reply
 
     def _refused(self, status: int) -> ModelUnavailableError:
@@ -121,14 +121,14 @@ class Ollama:
 
 
 def make(argument: str, settings: Settings, paths: Paths) -> Model:  # noqa: ARG001 (every backend is made alike)
-    """``ollama:<model>``, or ``ollama`` for the first installed one of the setting ``ollama_models``."""
+    """Return ``ollama:<model>``, or for ``ollama`` the first installed model of the setting ``ollama_models``."""
     return Ollama(
         argument, url=settings.ollama_url, preferred=settings.ollama_models, timeout_s=settings.model_timeout_s
     )
 
 
 def grammar(schema: Any) -> Any:
-    """The schema without lengths (they make grammars explode) and with every field asked for (small models skip)."""
+    """Return the schema without lengths (they make grammars explode), all fields required (small models skip)."""
     if isinstance(schema, list):
         return [grammar(part) for part in schema]
     if not isinstance(schema, dict):
@@ -141,7 +141,7 @@ def grammar(schema: Any) -> Any:
 
 
 def window(text: str) -> int:
-    """The context size that holds ``text`` and an answer; ollama's own default cuts the text without a word."""
+    """Return the context size for ``text`` and an answer; ollama's default size truncates the text silently."""
     tokens = len(text.encode()) // CHARS_PER_TOKEN + ANSWER_TOKENS
     return min(-(-tokens // CONTEXT_STEP) * CONTEXT_STEP, MAX_CONTEXT)
 
@@ -151,7 +151,7 @@ def _count(value: Any) -> int:
 
 
 def _read(request: urllib.request.Request, timeout_s: float) -> bytes:
-    """The body, or TimeoutError when the whole of it is not there in time (a socket's timeout is per piece only)."""
+    """Return the body; raise TimeoutError when it is not complete in time (a socket's timeout applies to each read)."""
     deadline = time.monotonic() + timeout_s
     pieces = []
     with urllib.request.urlopen(request, timeout=max(0.01, timeout_s)) as response:  # noqa: S310 (the user's own URL)

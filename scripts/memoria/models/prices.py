@@ -1,8 +1,8 @@
-"""Prices: what Claude models cost by token, for an estimate before work begins; what was paid stands in the ledger.
+"""Prices: what Claude models cost per token, for estimates before work begins; the ledger records what was paid.
 
-Dollars for a million tokens, of the dearest generation since 4.5 that the client's alias may stand for; newer ones cost
-less (Haiku 5.5 from $0.10, Sonnet 5.5 $2, Opus 5.5 $4 of input). Source: the model overview and pricing pages at
-https://platform.claude.com/docs/en/about-claude, read on 2026-11-21.
+Prices are dollars per million tokens, of the most expensive generation since 4.5 that the client's alias may mean;
+newer ones cost less (input: Haiku 5.5 from $0.10, Sonnet 5.5 $2, Opus 5.5 $4). Source: the model overview and pricing
+pages at https://platform.claude.com/docs/en/about-claude, read on 2026-11-21.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ READ_ON = "2026-11-21"
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Dollars for a million tokens in and out."""
+    """Dollars per million tokens in and out."""
 
     input_usd: float
     output_usd: float
 
     def of(self, input_tokens: int, output_tokens: int) -> float:
-        """Dollars for so many tokens."""
+        """Return the dollars for this number of tokens."""
         return (input_tokens * self.input_usd + output_tokens * self.output_usd) / 1e6
 
 
@@ -30,7 +30,7 @@ PRICES = {"haiku": Price(1.0, 5.0), "sonnet": Price(3.0, 15.0), "opus": Price(5.
 
 
 def of_model(name: str) -> Price | None:
-    """Return the price of a model by the name it is booked under: nothing for a free one, None when it is not known."""
+    """Return the price of a model by its booked name: zero for a free one, None when it is unknown."""
     known = chain.BACKENDS.get(chain.backend(name))
     if known and known.is_free:
         return Price(0.0, 0.0)

@@ -1,13 +1,13 @@
-"""Scripted: a model that says what a test told it to. Ships, so that other people's tests can use it too.
+"""Scripted: a model that gives the answers of a test; part of the package, so that other tests can use it too.
 
 In one process: ``Scripted([answer, ...])`` or ``Scripted(lambda prompt: answer)``. Across processes, by the setting
-``scripted:<path>``: the file holds ``{"flush": [item, ...], "compile": [item, ...]}``, is read anew on each call, and
-the last item of a task repeats. Beside it, ``<path>.calls`` gets one JSON line per call: what was asked, and the count
-by which the next process knows where it stands.
+``scripted:<path>``: the file holds ``{"flush": [item, ...], "compile": [item, ...]}`` and is read on each call; the
+last item of a task repeats. ``<path>.calls`` gets one JSON line per call with the question; the number of lines tells
+the next process which item is next.
 
-An item is the answer's object; a string (what a model wrote, to be parsed); ``{"answer": item, "usage": {...}}``;
+An item is an answer's object; a string (a model's text, to be parsed); ``{"answer": item, "usage": {...}}``;
 ``{"error": "unavailable" | "bad", "message": str, "retry_now": bool}``; or ``{"wait_for": path, "answer": item}``,
-which hangs until that file exists. ``"$1"`` among a claim's sources stands for the id of the first entry asked about.
+which blocks until that file exists. ``"$1"`` among a claim's sources stands for the id of the prompt's first entry.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ Item = JsonObject | str | ModelError
 
 
 class Scripted:
-    """A model with its answers written down; ``prompts`` holds what it was asked.
+    """A model with prepared answers; ``prompts`` holds what it was asked.
 
-    ``release`` is set at first; clear it to make calls hang until it is set again.
+    ``release`` is set at first; clear it to block calls until it is set again.
     """
 
     def __init__(self, answers: Sequence[Item] | Callable[[Prompt], Item], name: str = "scripted") -> None:
-        """A list is used up in order and its last answer repeats."""
+        """``answers`` are used in order, and the last one repeats."""
         self.answers = answers
         self.name = name
         self.prompts: list[Prompt] = []
@@ -44,7 +44,7 @@ class Scripted:
         self.release.set()
 
     def complete(self, prompt: Prompt) -> Completion:
-        """Answer as scripted or raise as scripted."""
+        """Return or raise the next prepared answer."""
         self.prompts.append(prompt)
         self.release.wait()
         if callable(self.answers):
@@ -53,7 +53,7 @@ class Scripted:
 
 
 class ScriptedFile:
-    """The same from a file that several processes share."""
+    """A model with prepared answers from a file that several processes share."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -61,16 +61,16 @@ class ScriptedFile:
         self.name = f"scripted:{path}"
 
     def complete(self, prompt: Prompt) -> Completion:
-        """Answer with the task's next item."""
+        """Return or raise the task's next item."""
         try:
             items = json.loads(self.path.read_text(encoding="utf-8"))[prompt.task]
         except (OSError, ValueError, KeyError) as error:
-            raise ExpectedError(f"{self.path} holds no scripted answers for {prompt.task!r} ({error}).") from error
+            raise ExpectedError(f"{self.path} contains no scripted answers for {prompt.task!r} ({error}).") from error
         count = self._book(prompt)
         return _play(items[min(count, len(items)) - 1], prompt, self.name)
 
     def _book(self, prompt: Prompt) -> int:
-        """Write down the call; how many there were of its task, this one included."""
+        """Record the call; return the number of calls of its task, including this one."""
         with self.calls.open("a", encoding="utf-8") as file:
             file.write(json.dumps({"task": prompt.task, "text": prompt.text, "material": prompt.material}) + "\n")
         lines = self.calls.read_text(encoding="utf-8").splitlines()
@@ -78,7 +78,7 @@ class ScriptedFile:
 
 
 def make(argument: str, settings: Settings, paths: Paths) -> Model:  # noqa: ARG001 (every backend is made alike)
-    """``scripted:<path to a JSON file>``."""
+    """Return the model ``scripted:<path to a JSON file>``."""
     if not argument:
         raise ExpectedError("scripted needs the path of a JSON file with answers: scripted:<path>.")
     return ScriptedFile(Path(argument))
@@ -118,7 +118,7 @@ def _error(item: JsonObject, name: str, usage: Usage) -> ModelError:
 
 
 def _with_ids(value: Any, ids: list[str]) -> Any:
-    """``$1`` becomes the first id, ``$2`` the second; one beyond the last becomes the last."""
+    """Return ``value`` with ``$1`` replaced by the first id, ``$2`` by the second; beyond the last, by the last."""
     if isinstance(value, str) and value[:1] == "$" and value[1:].isdigit() and ids:
         return ids[min(int(value[1:]), len(ids)) - 1]
     if isinstance(value, list):

@@ -1,7 +1,7 @@
-"""Tasks: what models are asked, and the shape of a good answer.
+"""Tasks: the questions to models, and the schemas of their answers.
 
-Each function turns material into a Prompt: instructions from ``prompts/``, the answer's shape, the material fenced as
-data. Limits live in the schema: an answer beyond them is bad, not cut. Knows no model.
+Each function turns material into a Prompt: instructions from ``prompts/``, the outline of the answer, and the material
+fenced as data. Limits are part of the schema: an answer that exceeds them is bad and is not cut.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ PROMPTS = Path(__file__).parent / "prompts"
 
 NAME_CHARS = 300  # of a title, alias, tag or source in a prompt; the schemas below keep a model's own shorter
 LINE_CHARS = 2_000  # of one row
-PART_CHARS = 20_000  # of an entry's or an article's rows of one sort
+PART_CHARS = 20_000  # of all rows of one kind in an entry or article
 
 KINDS = ("correction", "preference", "decision", "fact", "debugging", "workaround", "operational")
 ORIGINS = ("user", "assistant", "tool")
@@ -70,8 +70,8 @@ FLUSH_SHAPE = _object(
     ),
 )
 
-# Loose on purpose: one bad event must not cost the summary, or the good events beside it, even if it is no object.
-# ``memory.event.check`` judges each by itself.
+# Loose on purpose: one bad event must cost neither the summary nor the good events beside it, even if it is not an
+# object. ``facts.fact.check`` judges each one separately.
 FACTS: JsonObject = {
     "type": "array",
     "default": [],
@@ -83,7 +83,7 @@ FACTS: JsonObject = {
 }
 FLUSH_SCHEMA: JsonObject = {**FLUSH_SHAPE, "properties": {**FLUSH_SHAPE["properties"], "learned": FACTS}}
 
-# With or without its folder: ``concepts/flush-race``. Nothing that climbs out of the wiki has this shape.
+# With or without its folder: ``concepts/flush-race``. No path that leads out of the wiki matches.
 SLUG = {"type": "string", "pattern": "^([a-z]+/)?[a-z0-9]+(-[a-z0-9]+)*$", "maxLength": 120}
 
 COMPILE_SCHEMA = _object(
@@ -174,7 +174,7 @@ def contradictions(material: JsonObject) -> Prompt:
 def _prompt(
     task: str, shape: JsonObject, parts: list[tuple[str, str]], material: JsonObject, schema: JsonObject | None = None
 ) -> Prompt:
-    """``shape`` is what the model is shown; ``schema``, when looser, is what its answer is held to."""
+    """``shape`` is outlined in the prompt; ``schema``, if looser, validates the answer."""
     instructions = (PROMPTS / f"{task}.md").read_text(encoding="utf-8").strip()
     text = "\n\n".join(
         [
@@ -188,7 +188,7 @@ def _prompt(
 
 
 def outline(schema: Mapping[str, Any]) -> str:
-    """A schema as a short sketch that models read as well as the schema itself, at a fifth of the bytes."""
+    """Return a short outline of a schema, which models read as well as the schema, at a fifth of its size."""
     if "enum" in schema:
         return "|".join(schema["enum"])
     if schema["type"] == "object":
@@ -200,12 +200,12 @@ def outline(schema: Mapping[str, Any]) -> str:
 
 
 def _cut(text: str, most: int) -> str:
-    """What a person wrote by hand may be of any length; what models write is not (see the schemas)."""
+    """Return at most ``most`` characters of ``text``: no schema limits what people write."""
     return text if len(text) <= most else f"{text[:most]}… ({len(text)} characters, cut)"
 
 
 def _rows(label: str, rows: Iterable[str], most: int) -> list[str]:
-    """Labelled rows, as many as ``most`` characters hold; a row as long as the schemas let it be."""
+    """Return labelled rows up to ``most`` characters in total, each cut to the length that the schemas allow."""
     kept: list[str] = []
     for row in rows:
         short = _cut(f"{label}: {row}", LINE_CHARS)
@@ -244,7 +244,7 @@ def _article(article: JsonObject) -> str:
     lines += [f"{label}: {_names(article[label])}" for label in ("aliases", "tags") if article.get(label)]
     if article.get("summary"):
         lines.append(f"summary: {_cut(article['summary'], LINE_CHARS)}")
-    # the newest stand last, and are the ones that new entries are about
+    # the newest come last, and new entries are about those
     claims = [f"{_cut(claim['text'], LINE_CHARS)} ({_names(claim['sources'])})" for claim in article.get("claims", ())]
     return "\n".join(lines + _rows("claim", claims[::-1], PART_CHARS)[::-1])
 

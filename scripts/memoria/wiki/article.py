@@ -1,8 +1,8 @@
 """Article: one page of the wiki, read and written without losing a byte that a person put there.
 
-A page is frontmatter, a title, a summary and sections. memoria writes the sections ``Key Points`` (one claim a line,
-each with the entries it came from), ``Related`` and ``History``; every other section, line and frontmatter key stays
-as it is. Does not know where claims come from.
+A page is frontmatter, a title, a summary and sections. memoria writes the sections ``Key Points`` (one claim per line,
+each with the entries it came from), ``Related`` and ``History``. Every other section, line and frontmatter key stays
+as it is. This module does not know where claims come from.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SECTION = 2  # the level of a section's heading
 KEY_POINTS, RELATED, HISTORY = "Key Points", "Related", "History"
 FOLDERS = {"concept": "concepts", "connection": "connections", "qa": "qa"}
 
-SIMILAR = 0.6  # share of common words from which two sentences are taken for the same statement
+SIMILAR = 0.6  # two sentences that share at least this part of their words make the same statement
 
 _SOURCE = re.compile(r"\s*\[\[(daily/\d{4}-\d{2}-\d{2}#\^e-[0-9a-z]+)(?:\|[^\]]*)?\]\]")
 _BULLET = re.compile(r"[-*+] ")
@@ -35,36 +35,36 @@ class Claim:
 
     @classmethod
     def parse(cls, row: str) -> Claim | None:
-        """The claim on a bullet line, None when the line is none."""
+        """Return the claim on a bullet line, or None when the line is not a bullet."""
         if not _BULLET.match(row):
             return None
         text = _SOURCE.sub("", markdown.BLOCK_ID.sub("", row[2:]))
         return cls(text.strip(), tuple(match[1] for match in _SOURCE.finditer(row)))
 
     def render(self) -> str:
-        """The claim as a bullet line."""
+        """Return the claim as a bullet line."""
         return " ".join([f"- {self.text}", *(f"[[{source}]]" for source in self.sources)])
 
     def same_as(self, text: str) -> bool:
-        """Whether ``text`` says the same in the same words."""
+        """Return whether ``text`` consists of the same words as the claim."""
         return words(self.text) == words(text)
 
     @property
     def day(self) -> str:
-        """ISO day of the newest entry it came from; ``""`` when it names none."""
+        """ISO day of the newest entry that the claim cites; ``""`` when it cites none."""
         return max((source.removeprefix("daily/")[:10] for source in self.sources), default="")
 
 
 @dataclass(slots=True)
 class Section:
-    """A ``## heading`` and the lines below it, as they stand; ``raw`` is the heading's whole line."""
+    """A ``## heading`` and the lines below it, unchanged; ``raw`` is the heading's whole line."""
 
     heading: str
     raw: str
     rows: list[str] = field(default_factory=list)
 
     def add(self, *block: str) -> None:
-        """Put lines after the section's last text."""
+        """Insert lines after the section's last non-blank line."""
         end = len(self.rows)
         while end and not self.rows[end - 1].strip():
             end -= 1
@@ -74,17 +74,17 @@ class Section:
         self.rows[end:end] = block
 
     def named(self, heading: str) -> bool:
-        """Whether this is the section of that name."""
+        """Return whether the section has this heading, ignoring case."""
         return self.heading.casefold() == heading.casefold()
 
     def claims(self) -> Iterator[tuple[int, Claim]]:
-        """Yield the row and the claim of each bullet line; what stands in code is no claim."""
+        """Yield the row number and the claim of each bullet line outside code."""
         for number, (row, in_code) in enumerate(markdown.code_rows(self.rows)):
             if not in_code and (claim := Claim.parse(row)):
                 yield number, claim
 
     def block(self, number: int) -> int:
-        """The row after the list item that begins at ``number``: its indented lines belong to it."""
+        """Return the row number after the list item that begins at ``number``, including its indented lines."""
         end = number + 1
         while end < len(self.rows) and self.rows[end][:1] in (" ", "\t") and self.rows[end].strip():
             end += 1
@@ -95,12 +95,12 @@ class Article:
     """A page; ``slug`` is its path inside the wiki without ``.md``, e.g. ``concepts/flush-race``."""
 
     def __init__(self, slug: str, text: str) -> None:
-        """ValueError when the frontmatter is not valid YAML."""
+        """Parse ``text``; raise ValueError when the frontmatter is not valid YAML."""
         self.slug = slug
-        self.mark = "\ufeff" if text.startswith("\ufeff") else ""  # some editors begin a file with it
+        self.mark = "\ufeff" if text.startswith("\ufeff") else ""  # some editors write a byte order mark
         text = text.removeprefix(self.mark)
         lines = text.count("\n")
-        self.newline = "\r\n" if lines and text.count("\r\n") == lines else "\n"  # of a mixture each stays in its line
+        self.newline = "\r\n" if lines and text.count("\r\n") == lines else "\n"  # mixed ends stay as they are
         text = text.replace(self.newline, "\n")
         raw, body = markdown.split_frontmatter(text)
         self.front = markdown.Frontmatter(raw or "")
@@ -116,7 +116,7 @@ class Article:
 
     @classmethod
     def new(cls, slug: str, title: str, summary: str, day: date) -> Article:
-        """A fresh page without claims."""
+        """Return a new page without claims."""
         article = cls(slug, f"\n# {markdown.line(title)}\n\n{markdown.line(summary)}\n")
         article.front.set("title", markdown.line(title))
         for key in ("aliases", "tags", "sources"):
@@ -126,7 +126,7 @@ class Article:
         return article
 
     def render(self) -> str:
-        """The page's text; what was not changed is as it was read, byte for byte."""
+        """Return the page's text; what was not changed is identical to what was read, byte for byte."""
         rows = list(self.lead)
         for section in self.sections:
             rows += [section.raw, *section.rows]
@@ -175,7 +175,7 @@ class Article:
 
     @property
     def claims(self) -> list[Claim]:
-        """The current claims, in order: the key points, and what a person moved with its source to another section."""
+        """The current claims, in order: key points, and claims with a source that a person moved to another section."""
         return [claim for _, _, claim in self._claims()]
 
     @property
@@ -191,7 +191,7 @@ class Article:
         return markdown.links("\n".join(rows))
 
     def section(self, heading: str) -> Section:
-        """The section, made at its place when missing (key points first, history last)."""
+        """Return the section with this heading; insert it when it is missing (key points first, history last)."""
         for section in self.sections:
             if section.named(heading):
                 return section
@@ -200,7 +200,7 @@ class Article:
         place = next((n for n, other in enumerate(self.sections) if any(map(other.named, later))), len(self.sections))
         section = Section(heading, f"## {heading}", [""])  # the blank line before the next heading, or the file's end
         before = self.sections[place - 1].rows if place else self.lead
-        if place == len(self.sections):  # the page ended in one line end, and ends so again
+        if place == len(self.sections):  # the page ended in one line end, and must do so again
             while before and not before[-1].strip():
                 before.pop()
         if not before or before[-1].strip():
@@ -217,13 +217,13 @@ class Article:
                     yield section, number, claim
 
     def holds(self, text: str) -> bool:
-        """Whether a current claim says this in the same words."""
+        """Return whether a current claim says this in the same words."""
         return any(claim.same_as(text) for claim in self.claims)
 
     def say(self, claim: Claim) -> bool:
-        """Add a claim; one that stands already only gains the new sources. Returns whether anything changed.
+        """Add a claim, or only the new sources when the page has the claim already; return whether anything changed.
 
-        What was superseded does not come back from the entries that said it then.
+        Sources of a superseded claim are left out, so that they cannot bring it back.
         """
         told = {source for past in self.past if past.same_as(claim.text) for source in past.sources}
         sources = tuple(source for source in claim.sources if source not in told)
@@ -233,7 +233,7 @@ class Article:
             if known.same_as(claim.text):
                 fresh = [source for source in sources if source not in known.sources]
                 row = section.rows[number].rstrip()
-                block = markdown.BLOCK_ID.search(row)  # a block id stays the line's last word
+                block = markdown.BLOCK_ID.search(row)  # a block id must stay at the end of the line
                 end = block.start() if block else len(row)
                 section.rows[number] = row[:end] + "".join(f" [[{source}]]" for source in fresh) + row[end:]
                 return bool(fresh)
@@ -241,7 +241,7 @@ class Article:
         return True
 
     def supersede(self, old: Claim, day: str) -> None:
-        """Move a claim that no longer holds to the history, with its indented lines, dated."""
+        """Move a claim that no longer holds to the history, dated and with its indented lines."""
         section, number, _ = next(found for found in self._claims() if found[2] == old)
         end = section.block(number)
         first, *rest = section.rows[number:end]
@@ -249,12 +249,12 @@ class Article:
         self.section(HISTORY).add(f"- Until {day}: {first[2:]}", *rest)
 
     def remember(self, claim: Claim, day: str) -> None:
-        """Put a claim that was outdated before it came in straight under History."""
+        """Add a claim that was outdated before it was recorded directly under History."""
         if not any(past.same_as(claim.text) for past in self.past):
             self.section(HISTORY).add(f"- Until {day}: {claim.render()[2:]}")
 
     def relate(self, slug: str, title: str, why: str = "") -> bool:
-        """Link another page under Related unless the page links it already; returns whether it was added."""
+        """Link another page under Related unless the page links it already; return whether a link was added."""
         name = slug.rsplit("/", 1)[-1]
         if slug == self.slug or any(link.target.removesuffix(".md") in (slug, name) for link in self.links):
             return False
@@ -267,7 +267,7 @@ class Article:
         self.front.add(key, list(values))
 
     def touch(self, day: date) -> None:
-        """An entry of this day went in; history that is brought in later may be older than the page."""
+        """Update the page's days for an entry of ``day``, which may be older than the page when history is ingested."""
         said = day.isoformat()
         if said > self.updated:
             self.front.set("updated", said)
@@ -276,5 +276,5 @@ class Article:
 
 
 def shown(title: str) -> str:
-    """A title as it can stand in a wikilink."""
+    """Return a title without the characters that a wikilink cannot hold."""
     return re.sub(r"[\[\]|]", " ", title).strip()

@@ -1,6 +1,6 @@
-"""ArticleCache: one row an article, kept in the search index's file so that a compile need not read every page again.
+"""ArticleCache: one row per article, stored in the search index's file so that a compile need not parse every page.
 
-A row is read anew when its file's time or size changed. Knows articles, not what the rows are for.
+A row is computed again when its file's time or size has changed. This module does not know what the rows are for.
 """
 
 from __future__ import annotations
@@ -13,12 +13,15 @@ from memoria.indexing.index import Index
 from memoria.wiki.article import Article
 from memoria.wiki.folder import Wiki
 
-_KIND = "article 1"  # another number when what a row means changes
+_KIND = "article 1"  # change the number when the meaning of a row changes
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An article as lists show it; ``updated`` is an ISO day. ``readable``: its frontmatter is whole."""
+    """The fields of an article that lists show.
+
+    ``updated`` is an ISO day; ``readable`` is False when the frontmatter is broken.
+    """
 
     slug: str
     title: str
@@ -30,7 +33,7 @@ class Row:
 
     @classmethod
     def of(cls, article: Article) -> Row:
-        """The row of an article."""
+        """Return the row of an article."""
         names = tuple(map(_clean, article.aliases)), tuple(map(_clean, article.tags))
         return cls(article.slug, _clean(article.title), _clean(article.summary), _clean(article.updated), *names)
 
@@ -39,19 +42,19 @@ class ArticleCache:
     """The rows of one wiki."""
 
     def __init__(self, wiki: Wiki, index: Index) -> None:
-        """``index`` is the file that the rows are kept in."""
+        """``index`` is the index whose file stores the rows."""
         self.wiki = wiki
         self.index = index
 
     def rows(self) -> dict[str, Row]:
-        """Return every article's row by slug, as the files stand now."""
+        """Return every article's row by slug, for the files as they are now."""
         kept = self.index.kept(_KIND, dict(self.wiki.files()), lambda slug: json.dumps(asdict(self._read(slug))))
         return {slug: _row(json.loads(text)) for slug, text in kept.items()}
 
     def _read(self, slug: str) -> Row:
         try:
             article = self.wiki.get(slug)
-        except (ValueError, OSError):  # broken frontmatter is lint's business; its slug is taken all the same
+        except (ValueError, OSError):  # lint reports broken frontmatter; the slug is taken nevertheless
             article = None
         return Row.of(article) if article else Row(slug, slug.rsplit("/", 1)[-1], "", "", readable=False)
 
@@ -61,5 +64,5 @@ def _row(stored: dict[str, Any]) -> Row:
 
 
 def _clean(text: str) -> str:
-    """``text`` without the lone surrogates that stand for bytes of another encoding."""
+    """Return ``text`` without lone surrogates, which represent bytes of another encoding."""
     return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,9 +1,9 @@
 """Draft: the articles as a compile's answer would leave them, checked claim by claim before anything is written.
 
-What a model answers is a proposal. A claim is taken only with sources that exist and precise parts that those sources
-hold; a link only to a page that exists; a page only with a claim. What the user corrected yields only to another
-correction, and what a person took out of a page does not come back from the entries it came from. What is not taken
-is named in ``refused``.
+A model's answer is a proposal. A claim is accepted only when its sources exist and contain its precise parts, a link
+only when its target exists, and a page only when it has a claim. Only a correction by the user can replace a
+correction by the user. A claim that a person removed from a page does not come back from the same entries. Whatever is
+not accepted is listed in ``refused``.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from memoria.wiki.folder import Wiki, find_slug, slugify
 from memoria.wiki.transaction import digest
 
 JsonObject = dict[str, Any]
-MAX_RELATED = 30  # links under Related; a hub that everything points to stays readable
+MAX_RELATED = 30  # links under Related, so that a hub that many pages link to stays readable
 MIN_RELATED = 2  # a concept links at least this many others when they exist
-MIN_SHARED = 0.5  # share of the shorter sentence's words from which two are about the same
-FEW = 3  # claims of one page that may always be outdated in one compile, whatever the share
+MIN_SHARED = 0.5  # two sentences that share this part of the shorter one's words are about the same thing
+FEW = 3  # claims of one page that one compile may always outdate, whatever the share
 
 _ANCHOR = re.compile(r"(?:^|\s)\^([A-Za-z0-9-]+)[ \t]*$", re.MULTILINE)
 
@@ -45,10 +45,11 @@ class Draft:
         entry_at: Callable[[str], Entry | None] = lambda _: None,
         touched: Mapping[str, set[str]] | None = None,
     ) -> None:
-        """``names``: every page's slug with its title and aliases.
+        """Start a draft from ``entries``.
 
-        ``entry_at`` reads the entry behind a source; ``touched`` maps entries that a compile took in before, and that
-        have not changed since, to the slugs that compile wrote.
+        ``names`` maps every page's slug to its title and aliases. ``entry_at`` reads the entry behind a source.
+        ``touched`` maps each entry that an earlier compile took in, and that has not changed since, to the slugs that
+        the compile wrote.
         """
         self.wiki = wiki
         self.entries = {entry.id: entry for entry in entries}
@@ -64,7 +65,7 @@ class Draft:
         self._by_name = {name.casefold(): slug for slug, known in self.names.items() for name in known}
 
     def take(self, answer: JsonObject, near: Sequence[str]) -> None:
-        """Work the answer in. ``near``: slugs of existing pages about the same things, best first."""
+        """Apply the answer; ``near`` lists slugs of existing pages about the same things, best first."""
         taken: list[tuple[Article, JsonObject]] = []
         for proposal in answer["articles"]:
             article = self._article(proposal, near, answer["articles"])
@@ -77,12 +78,12 @@ class Draft:
             self._link_enough(article, [*(other.slug for other, _ in taken), *near])
 
     def changes(self) -> dict[str, bytes]:
-        """New texts by path inside the wiki; pages that are as they were are left out."""
+        """Return the new texts by path inside the wiki, without unchanged pages."""
         texts = {f"{slug}.md": Wiki.encode(article) for slug, article in self.articles.items()}
         return {name: data for name, data in texts.items() if digest(data) != self.read.get(name, "")}
 
     def check(self, share: float) -> None:
-        """DropRefusedError when a page would lose more than ``share`` of its claims, or what a link points at."""
+        """Raise DropRefusedError when a page would lose more than ``share`` of its claims, or the target of a link."""
         for slug, old in self.before.items():
             new = self.articles[slug]
             left = [claim for claim in old.claims if new.holds(claim.text)]
@@ -91,10 +92,10 @@ class Draft:
                 raise DropRefusedError(slug, f"{lost} of its {len(old.claims)} claims would no longer be current")
             anchors = set(_ANCHOR.findall(old.render())) - set(_ANCHOR.findall(new.render()))
             if anchors:
-                raise DropRefusedError(slug, f"the link target ^{min(anchors)} would go")
+                raise DropRefusedError(slug, f"the link target ^{min(anchors)} would be lost")
 
     def _refuse(self, reason: str) -> None:
-        """One line, although it quotes the model: it is printed among lines of ours."""
+        """Record a refusal on one line, because it quotes the model and is printed among memoria's own lines."""
         self.refused.append(" ".join(reason.split()))
 
     # one page
@@ -103,8 +104,8 @@ class Draft:
         slug = self._slug(proposal, near, all_)
         claims = [claim for row in proposal["claims"] if (claim := self._checked(row, proposal["title"], slug))]
         article = self._open(slug) if slug in self.slugs else None
-        if article is None and slug in self.slugs:  # it is there and cannot be read: a person has to mend it first
-            self._refuse(f"{slug}: its frontmatter is broken; mend it, then compile again")
+        if article is None and slug in self.slugs:  # it exists but cannot be read: a person must repair it first
+            self._refuse(f"{slug}: its frontmatter is broken; repair it, then compile again")
             return None
         if not claims and (article is None or not proposal["related"]):
             if not proposal["claims"]:
@@ -120,7 +121,7 @@ class Draft:
         return article
 
     def _summary(self, proposal: JsonObject, claims: list[Claim]) -> str:
-        """The proposal's summary when its precise parts stand in some entry of the batch, else the first claim."""
+        """Return the proposal's summary if some entry of the batch contains its precise parts, else the first claim."""
         every = "\n".join(map(_text, self.entries.values()))
         if proposal["summary"] and not evidence.unsupported(proposal["summary"], every):
             return str(proposal["summary"])
@@ -132,7 +133,7 @@ class Draft:
         self._by_name.setdefault(title.casefold(), slug)
 
     def _slug(self, proposal: JsonObject, near: Sequence[str], all_: Sequence[JsonObject]) -> str:
-        """The page the proposal means: an existing one by slug, title, alias or nearly so; else a new slug."""
+        """Return the slug of the page that the proposal means: an existing one with a matching name, else a new one."""
         title = proposal["title"]
         known = find_slug(proposal["slug"], self.slugs) or self._by_name.get(title.casefold(), "")
         known = known or find_slug(title, self.slugs) or self._alike([title, *proposal["aliases"]], near)
@@ -141,7 +142,7 @@ class Draft:
         name = slugify(proposal["slug"].rsplit("/", 1)[-1]) or slugify(title) or "untitled"
         kind = proposal["kind"]
         if kind == "connection" and len(self._ends(proposal, all_)) < MIN_RELATED:
-            kind = "concept"  # what connects fewer than two pages is a page of its own
+            kind = "concept"  # a page that connects fewer than two others is a concept
         return f"{FOLDERS[kind]}/{name}"
 
     def _ends(self, proposal: JsonObject, all_: Sequence[JsonObject]) -> set[str]:
@@ -152,7 +153,7 @@ class Draft:
         }
 
     def _alike(self, titles: Sequence[str], near: Sequence[str]) -> str:
-        """The near (or just founded) page whose title or alias has the same words but for endings and little words."""
+        """Return the near or new page whose title or alias has the same words, ignoring endings and stop words."""
         wanted = [found for found in map(stems, titles) if found]
         for slug in [*near, *self.created]:
             for name in (*self.names.get(slug, ()), slug.rsplit("/", 1)[-1].replace("-", " ")):
@@ -170,7 +171,7 @@ class Draft:
             article = self.wiki.parse(slug, data)
         except ValueError:
             return None
-        # What is written back must have been made from exactly these bytes.
+        # The new text must be made from exactly the bytes whose digest is recorded here.
         self.read[f"{slug}.md"] = digest(data)
         self.before[slug] = self.wiki.parse(slug, data)
         self.articles[slug] = article
@@ -189,7 +190,7 @@ class Draft:
     # one claim
 
     def _place(self, article: Article, claim: Claim, supersedes: str, near: Sequence[str]) -> bool:
-        """Put a claim where it belongs: current, or straight to the history; False when it changes nothing."""
+        """Add a claim, either as current or directly to the history; return False when nothing changes."""
         claim = Claim(markdown.line(claim.text), claim.sources)
         home, old = self._replaced(article, claim, supersedes, near)
         if old is None or old.same_as(claim.text):
@@ -209,7 +210,7 @@ class Draft:
     def _replaced(
         self, article: Article, claim: Claim, supersedes: str, near: Sequence[str]
     ) -> tuple[Article, Claim | None]:
-        """The claim that this one outdates, and its page: the one it quotes, or the same with another number."""
+        """Return the claim that this one outdates and its page: one that it quotes, or one with another number."""
         found = _best(supersedes, article.claims) or _other_value(claim, article.claims)
         if found or not supersedes:
             return article, found
@@ -221,7 +222,7 @@ class Draft:
         return article, None
 
     def _was_corrected(self, claim: Claim) -> bool:
-        """Whether an entry the claim cites holds a correction by the user about the same: most of its words shared."""
+        """Return whether an entry that the claim cites holds a correction by the user about the same thing."""
         for source in claim.sources:
             entry = self.entries.get(source.rsplit("^e-", 1)[-1]) or self.entry_at(source)
             events = entry.learned if entry else ()
@@ -240,7 +241,7 @@ class Draft:
             self._refuse(f"{title}: no known source for {said}")
             return None
         if not words(row["text"]):
-            self._refuse(f"{title}: a claim without words")
+            self._refuse(f"{title}: a claim has no words")
             return None
         missing = evidence.unsupported(row["text"], "\n".join(_text(self.entries[source]) for source in ids))
         if missing:
@@ -259,7 +260,7 @@ class Draft:
     # links
 
     def _link(self, article: Article, slug: str, why: str = "") -> bool:
-        """Link two pages both ways; False when there is no such page or the page is full."""
+        """Link two pages in both directions; return False when the other page does not exist or is full."""
         other = self._open(slug) if slug else None
         if other is None or _related_count(article) >= MAX_RELATED:
             return False
@@ -276,7 +277,7 @@ class Draft:
 
 
 def _text(entry: Entry) -> str:
-    """What an entry says, without its marker, whose keys and ids support nothing."""
+    """Return what an entry says, without its marker, whose keys and ids are no evidence."""
     lists = (entry.key_exchanges, entry.decisions, entry.lessons, entry.action_items)
     learned = [event.text for event in entry.learned]
     parts = [entry.day.isoformat(), entry.project, entry.title, entry.context, *(row for rows in lists for row in rows)]
@@ -289,7 +290,7 @@ def _related_count(article: Article) -> int:
 
 
 def _best(text: str, claims: list[Claim], least: float = SIMILAR) -> Claim | None:
-    """The claim that ``text`` quotes: the same words, or nearly all of them."""
+    """Return the claim that ``text`` quotes in the same words or nearly so."""
     quoted = set(words(text))
     scored = [(jaccard(quoted, set(words(claim.text))), claim) for claim in claims]
     score, claim = max(scored, key=lambda pair: pair[0], default=(0.0, None))
@@ -297,7 +298,7 @@ def _best(text: str, claims: list[Claim], least: float = SIMILAR) -> Claim | Non
 
 
 def _other_value(claim: Claim, claims: list[Claim]) -> Claim | None:
-    """The claim from other entries that says the same, at least four words of it, with one other number."""
+    """Return the claim from other entries that has the same words, at least four, and one different number."""
     new = words_and_numbers(claim.text)
     for other in claims:
         old = words_and_numbers(other.text)
@@ -310,5 +311,5 @@ def _other_value(claim: Claim, claims: list[Claim]) -> Claim | None:
 
 
 def _covers(event: str, claim: str) -> bool:
-    """Whether two sentences are about the same: half of the shorter one's telling words stand in the other."""
+    """Return whether two sentences are about the same thing: they share half of the shorter one's content words."""
     return overlap(statements.words(event).stems, statements.words(claim).stems) >= MIN_SHARED

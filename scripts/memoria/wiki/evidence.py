@@ -1,6 +1,6 @@
-"""Evidence: whether what a sentence says precisely stands in the text it cites.
+"""Evidence: whether the precise parts of a sentence occur in the text that it cites.
 
-Identifiers, numbers and quotes can be checked by code; the rest of a sentence is the model's wording. Pure.
+Code can check identifiers, numbers and quotes; the rest of a sentence is the model's wording. All functions are pure.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _WORD = re.compile(r"\b(?:" + "|".join(_WORDS) + r")\b")
 
 
 def precise(text: str) -> list[str]:
-    """The identifiers, numbers and quotes of a text, each once, in order."""
+    """Return the identifiers, numbers and quotes of a text, each once, in order."""
     found = [*identifiers.MARKED.findall(text), *_QUOTE.findall(text)]
     rest = identifiers.MARKED.sub(" ", _QUOTE.sub(" ", text))
     found += identifiers.NAME.findall(rest)
@@ -39,9 +39,9 @@ def precise(text: str) -> list[str]:
 
 
 def unsupported(claim: str, evidence: str) -> list[str]:
-    """What of a claim's identifiers, numbers and quotes the evidence does not hold as whole words.
+    """Return those identifiers, numbers and quotes of a claim that the evidence does not contain as whole words.
 
-    Case, spaces, thousands separators and small numbers written as words do not count.
+    The comparison ignores case, spaces and thousands separators, and reads small numbers that are written as words.
     """
     ground = _folded(evidence)
     ground += " " + " ".join(_WORDS[word] for word in _WORD.findall(ground))
@@ -49,7 +49,7 @@ def unsupported(claim: str, evidence: str) -> list[str]:
 
 
 def _stands(part: str, ground: str) -> bool:
-    """Whether ``part`` is there and not only as a piece of a longer word or number."""
+    """Return whether ``part`` occurs in ``ground`` as more than a piece of a longer word or number."""
     before = r"(?<![\d.])" if part[:1].isdigit() else r"(?<!\w)" if part[:1].isalnum() else ""
     after = r"(?![\d]|[.,:]\d)" if part[-1:].isdigit() else r"(?!\w)" if part[-1:].isalnum() else ""
     if part[:1].isdigit():

@@ -1,6 +1,6 @@
-"""Wiki: the folder of articles, what a name in it means, and its index page.
+"""Folder: the wiki's folder of articles, and what a name in it means.
 
-Knows articles and links; does not know daily logs or models. A slug never leaves the folder.
+This module knows articles and links, but no daily logs and no models. A slug cannot lead out of the folder.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ INDEX, LOG = "index.md", "log.md"
 
 
 def slugify(text: str) -> str:
-    """``text`` as a slug: lower-case ASCII letters, digits and hyphens, at most 80; ``""`` when nothing is left."""
+    """Return ``text`` as at most 80 lower-case ASCII letters, digits and hyphens; ``""`` if nothing is left."""
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
     slug = _SLUG.sub("-", plain).strip("-")[:80].rstrip("-")
     if slug:
         return slug
     letters = "".join(f"{ord(letter):x}" for letter in text if letter.isalnum())[:40]
-    return f"u{letters}" if letters else ""  # a title without one Latin letter still gets a stable name
+    return f"u{letters}" if letters else ""  # a title without a single Latin letter still gets a stable name
 
 
 class Wiki:
@@ -36,18 +36,18 @@ class Wiki:
 
     @classmethod
     def of(cls, paths: Paths) -> Wiki:
-        """The wiki of these paths."""
+        """Return the wiki of these paths."""
         return cls(Path(paths.knowledge))
 
     def path(self, slug: str) -> Path:
-        """Where an article lies; ValueError when the slug would lead out of its folders."""
+        """Return an article's path; raise ValueError when the slug would lead out of its folders."""
         folder, *names = slug.split("/")
         if folder not in FOLDERS.values() or not names or any(name in ("", ".", "..") for name in names):
-            raise ValueError(f"{slug!r} is no article's path")
+            raise ValueError(f"{slug!r} is not the path of an article")
         return self.folder / f"{slug}.md"
 
     def files(self) -> Iterator[tuple[str, tuple[int, int]]]:
-        """Every article's slug, with its file's time (ns) and size; hidden files and folders are none."""
+        """Yield every article's slug with its file's time (ns) and size, without hidden files and folders."""
         for kind in FOLDERS.values():
             for folder, folders, names in os.walk(self.folder / kind):
                 folders[:] = [name for name in folders if not name.startswith(".")]
@@ -55,22 +55,22 @@ class Wiki:
                 for name in names:
                     if name.endswith(".md") and not name.startswith("."):
                         try:
-                            status = os.stat(os.path.join(folder, name))  # noqa: PTH116, PTH118 (ten thousand of them)
+                            status = os.stat(os.path.join(folder, name))  # noqa: PTH116, PTH118 (called ten thousand times)
                         except OSError:
                             continue
                         yield f"{inside}/{name[:-3]}", (status.st_mtime_ns, status.st_size)
 
     def slugs(self) -> list[str]:
-        """Every article's slug, sorted."""
+        """Return every article's slug, sorted."""
         return sorted(slug for slug, _ in self.files())
 
     def get(self, slug: str) -> Article | None:
-        """The article as it stands on disk; None when there is none. ValueError when its frontmatter is broken."""
+        """Return the article on disk, or None when it does not exist; raise ValueError on broken frontmatter."""
         data = self.read(slug)
         return None if data is None else self.parse(slug, data)
 
     def read(self, slug: str) -> bytes | None:
-        """The bytes of an article, None when there is none."""
+        """Return the bytes of an article, or None when it does not exist."""
         try:
             return self.path(slug).read_bytes()
         except FileNotFoundError:
@@ -78,16 +78,16 @@ class Wiki:
 
     @staticmethod
     def parse(slug: str, data: bytes) -> Article:
-        """The article in these bytes; ``encode`` gives them back."""
+        """Return the article in these bytes; ``encode`` restores them."""
         return Article(slug, data.decode("utf-8", "surrogateescape"))
 
     @staticmethod
     def encode(article: Article) -> bytes:
-        """The bytes of an article."""
+        """Return the bytes of an article."""
         return article.render().encode("utf-8", "surrogateescape")
 
     def articles(self) -> Iterator[Article]:
-        """Every article that can be read; one with broken frontmatter is lint's business."""
+        """Yield every readable article; lint reports those with broken frontmatter."""
         for slug in self.slugs():
             try:
                 article = self.get(slug)
@@ -98,7 +98,7 @@ class Wiki:
 
 
 def find_slug(name: str, slugs: set[str]) -> str:
-    """The slug that a model or a person means by ``name`` (``x``, ``concepts/x``, ``X.md``); ``""`` when none."""
+    """Return the slug that ``name`` means (``x``, ``concepts/x``, ``X.md``), or ``""`` when there is none."""
     wanted = name.strip().removesuffix(".md").removeprefix("knowledge/")
     if wanted in slugs:
         return wanted

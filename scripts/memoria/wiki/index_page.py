@@ -1,7 +1,7 @@
-"""Catalog: the wiki's index page, its full lists and its log, written by code.
+"""Index page: the wiki's index page, its full lists and its log.
 
-``index.md`` is where a reader begins and stays one page, however many articles there are; ``lists/`` names them all.
-``log.md`` says what each compile took in, and is what a lost ledger is rebuilt from.
+``index.md`` is a reader's starting point and stays one page, however many articles there are; ``lists/`` names them
+all. ``log.md`` records which entries each compile took in; a lost ledger is rebuilt from it.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from memoria.wiki.article_cache import Row
 from memoria.wiki.folder import INDEX
 
 HEADINGS = {"concepts": "Concepts", "connections": "Connections", "qa": "Questions and answers"}
-WHOLE = 200  # articles that the index still names one by one
-LATEST = 25  # of each kind, once there are more
+WHOLE = 200  # up to this many articles the index lists every one
+LATEST = 25  # of each kind, when there are more
 SUMMARY_CHARS = 240
 
 _ENTRY = re.compile(r"\[\[daily/\d{4}-\d{2}-\d{2}#\^e-([0-9a-z]+)")
@@ -39,7 +39,7 @@ LIST_INTRO = "\nEvery article of this kind and letter. memoria keeps this page; 
 
 
 def index(rows: Iterable[Row]) -> str:
-    """The text of ``index.md``: by kind and title; of many only the latest, with links to the lists of all."""
+    """Return the text of ``index.md``: all articles by kind and title, or the latest and links to the full lists."""
     groups = _groups(rows)
     many = sum(map(len, groups.values())) > WHOLE
     parts = [INTRO]
@@ -56,14 +56,14 @@ def index(rows: Iterable[Row]) -> str:
 
 
 def pages(rows: Collection[Row], folder: Path) -> dict[str, bytes | None]:
-    """``index.md`` and the full lists by path inside the wiki; None for a list in ``folder`` that is no more."""
+    """Return ``index.md`` and the full lists by path inside the wiki; None marks an obsolete list in ``folder``."""
     found: dict[str, bytes | None] = {f"lists/{path.name}": None for path in (folder / "lists").glob("*.md")}
     found |= {name: text.encode() for name, text in lists(rows).items()}
     return found | {INDEX: index(rows).encode()}
 
 
 def lists(rows: Iterable[Row]) -> dict[str, str]:
-    """The texts of the full lists by path inside the wiki; none while the index names every article itself."""
+    """Return the texts of the full lists by path inside the wiki; empty while the index lists every article itself."""
     groups = _groups(rows)
     if sum(map(len, groups.values())) <= WHOLE:
         return {}
@@ -100,12 +100,12 @@ def _line(row: Row) -> str:
 
 
 def fingerprint(entry: Entry) -> str:
-    """What an entry's text is known by: eight hexadecimal digits that change with it."""
+    """Return eight hexadecimal digits that change whenever the entry's text does."""
     return hashlib.sha256(render(entry).encode("utf-8", "replace")).hexdigest()[:8]
 
 
 def log_block(when: datetime, entries: Sequence[Entry], created: Sequence[str], updated: Sequence[str]) -> str:
-    """One compile's lines for ``log.md``; ``when`` in the user's zone."""
+    """Return the lines of ``log.md`` for one compile; ``when`` is in the user's zone."""
     rows = [f"\n## {when:%Y-%m-%d %H:%M} compile\n"]
     rows.append("- Took in: " + ", ".join(f"[[{entry.source}|{shown(entry.title) or entry.id}]]" for entry in entries))
     for label, slugs in (("Created", created), ("Updated", updated)):
@@ -116,18 +116,18 @@ def log_block(when: datetime, entries: Sequence[Entry], created: Sequence[str], 
 
 
 def filed_block(when: datetime, slug: str) -> str:
-    """The lines for ``log.md`` of an answer that was filed; ``when`` in the user's zone."""
+    """Return the lines of ``log.md`` for an answer that was filed; ``when`` is in the user's zone."""
     return f"\n## {when:%Y-%m-%d %H:%M} query\n- Filed: [[{slug}]]\n"
 
 
 def compiled_entries(log: str) -> set[str]:
-    """The ids of the entries that a log says were taken in."""
+    """Return the ids of the entries that a log records as taken in."""
     took = (row for row in log.splitlines() if row.startswith("- Took in: "))
     return {match[1] for row in took for match in _ENTRY.finditer(row)}
 
 
 def fingerprints(log: str) -> dict[str, str]:
-    """The entries that a log says were taken in, with what their text was known by then (``""``: not said)."""
+    """Return the entries that a log records as taken in, with their fingerprints then (``""`` if not recorded)."""
     found = dict.fromkeys(compiled_entries(log), "")
     for row in log.splitlines():
         if row.startswith("<!-- memoria took="):
@@ -136,7 +136,7 @@ def fingerprints(log: str) -> dict[str, str]:
 
 
 def touched(log: str, entries: Mapping[str, object]) -> dict[str, set[str]]:
-    """For each of these entries the slugs of the pages that the compiles which took it in wrote."""
+    """Return, for each of these entries, the slugs of the pages written by the compiles that took it in."""
     found: dict[str, set[str]] = {}
     for block in log.split("\n## "):
         wrote = {m[1] for row in block.splitlines() if row.startswith(("- Created: ", "- Updated: "))

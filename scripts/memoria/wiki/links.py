@@ -1,8 +1,7 @@
-"""Vault: what a wikilink points to, among all pages of a home.
+"""Links: what a wikilink points to, among all pages of a home.
 
-A target is a path from the home or from ``knowledge/`` (``daily/2026-11-21``, ``concepts/x``), a page's bare name, or
-one of its titles and aliases; an anchor is a block id or a heading of the page. Reads pages once; knows no search and
-no model.
+A target is a path relative to the home or to ``knowledge/`` (``daily/2026-11-21``, ``concepts/x``), a page's bare
+name, or one of its titles and aliases; an anchor is a block id or a heading of the page. Each page is read once.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ from memoria.wiki.article import Article
 
 _BLOCK = re.compile(r"(?:^|\s)\^([A-Za-z0-9-]+)[ \t\r]*$", re.MULTILINE)
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
-_FORMAT = re.compile(r"[\s#|^:%\[\]]+")  # what Obsidian leaves out when it links to a heading
+_FORMAT = re.compile(r"[\s#|^:%\[\]]+")  # characters that Obsidian leaves out of a link to a heading
 
 
 def pages(home: Path) -> Iterator[str]:
-    """Every page below ``knowledge/`` and ``daily/``, relative to the home, without ``.md``; hidden ones are none."""
+    """Yield every page below ``knowledge/`` and ``daily/``, relative to the home, without ``.md`` and hidden files."""
     for shelf in ("knowledge", "daily"):
         for path in sorted((home / shelf).rglob("*.md")):
             inside = path.relative_to(home)
@@ -29,7 +28,7 @@ def pages(home: Path) -> Iterator[str]:
 
 
 class LinkTargets:
-    """The pages of one home as links see them. ``articles``: slug -> article, for their titles and aliases."""
+    """The pages of one home as link targets; ``articles`` maps slugs to articles, for their titles and aliases."""
 
     def __init__(self, home: Path, articles: Mapping[str, Article]) -> None:
         self.home = home
@@ -44,25 +43,25 @@ class LinkTargets:
 
     @classmethod
     def of(cls, home: Path, articles: Iterable[Article]) -> LinkTargets:
-        """The vault of a home with these articles."""
+        """Return the link targets of a home with these articles."""
         return cls(home, {article.slug: article for article in articles})
 
     def _name(self, name: str, page: str) -> None:
         self._names.setdefault(name.casefold(), page)
 
     def page(self, target: str) -> str:
-        """The page that a link's target means, e.g. ``knowledge/concepts/x``; ``""`` when there is none."""
+        """Return the page that a link's target means, e.g. ``knowledge/concepts/x``; ``""`` when there is none."""
         name = target.strip().removesuffix(".md").casefold()
         return self._pages.get(name) or self._pages.get(f"knowledge/{name}") or self._names.get(name, "")
 
     def reference(self, target: str, anchor: str = "") -> str:
-        """The target as memoria writes it (``concepts/x``, ``daily/D#^e-…``); ``""`` when it does not resolve."""
+        """Return the target as memoria writes it (``concepts/x``, ``daily/D#^e-…``); ``""`` if it does not resolve."""
         if self.problem(Link(target, anchor, "")):
             return ""
         return self.page(target).removeprefix("knowledge/") + anchor
 
     def problem(self, link: Link, origin: str = "") -> str:
-        """Why a link leads nowhere, ``""`` when it resolves. ``origin``: the page it is on, for ``[[#heading]]``."""
+        """Return why a link does not resolve, or ``""``; ``origin`` is the page it is on, for ``[[#heading]]``."""
         page = self.page(link.target) if link.target else origin
         if not page:
             return f"there is no page {link.target!r}"

@@ -1,8 +1,8 @@
-"""Nearness: which of many texts say nearly the same, without comparing each with each.
+"""MinHash: which of many texts are nearly the same, without comparing every pair.
 
-Texts are sets of words. One hash a word falls into one of ``BINS`` bins, whose smallest hash is kept (one-permutation
-minhash: Li, Owen, Zhang 2012); texts that agree in a band of bins are compared in full. What a band holds is capped, so
-that the work grows with the texts and not with their square. Pure.
+Texts are sets of words. Each word's hash falls into one of ``BINS`` bins, and each bin keeps its smallest hash
+(one-permutation MinHash: Li, Owen, Zhang 2012). Texts that agree in a band of bins are compared in full. The number of
+comparisons per band is capped, so that the work grows linearly with the number of texts. All functions are pure.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from memoria.language.similarity import jaccard
 
 Key = TypeVar("Key", bound=Hashable)
 
-BINS, BAND = 64, 4  # two texts at 0.6 of shared words meet in one of the 16 bands nine times in ten
-NEIGHBOURS = 4  # in a crowded band each text meets only so many
+BINS, BAND = 64, 4  # two texts that share 0.6 of their words agree in one of the 16 bands nine times in ten
+NEIGHBOURS = 4  # texts that each text of a crowded band is compared with
 _EMPTY = -1
 
 
 def pairs(texts: Mapping[Key, frozenset[str]], least: float) -> Iterator[tuple[Key, Key, float]]:
-    """Pairs whose shared words are at least ``least`` of all their words, with that share; each pair once."""
+    """Yield pairs that share at least ``least`` of all their words, each once, with that share."""
     buckets: defaultdict[tuple[int, ...], list[Key]] = defaultdict(list)
     for key, words in texts.items():
         signature = _signature(words)

@@ -1,8 +1,8 @@
-"""Unsay: taking out of an article what rests on forgotten entries, or holds a forgotten text.
+"""Retract: remove from an article what rests on forgotten entries or contains a forgotten text.
 
-A claim goes when every entry it cites is forgotten; a source goes from a claim that has another. Where claims went, the
-summary is the first claim that is left and reasons under Related go, because they were written from the same entries.
-Pure but for the article.
+A claim is removed when every entry it cites is forgotten; otherwise only the forgotten sources are. If claims were
+removed, the first remaining claim becomes the summary and the reasons under Related are deleted, because they were
+written from the same entries. Nothing but the article is changed.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ _DAY = re.compile(r"\[\[(daily/\d{4}-\d{2}-\d{2})")
 
 
 def holds(text: str, needle: str) -> bool:
-    """Whether ``text`` holds ``needle``; case and the kind of white space do not count."""
+    """Return whether ``text`` contains ``needle``, ignoring case and differences in white space."""
     return bool(needle) and folded(needle) in folded(text)
 
 
 def folded(text: str) -> str:
-    """``text`` as it is compared."""
+    """Return ``text`` normalised for comparison."""
     return " ".join(text.casefold().split())
 
 
 def retract(article: Article, sources: Collection[str], needle: str = "") -> int:
-    """Take out what rests on ``sources`` (``daily/D#^e-…``) alone, and every line with ``needle``; how many went."""
+    """Remove what rests only on ``sources`` (``daily/D#^e-…``), and lines with ``needle``; return how many went."""
     dropped = 0
     for section in article.sections:
         if section.heading in (KEY_POINTS, HISTORY):
@@ -42,7 +42,7 @@ def retract(article: Article, sources: Collection[str], needle: str = "") -> int
 
 
 def unlink(article: Article, slug: str) -> bool:
-    """Take links to a page that is gone out: a row that begins with one goes, elsewhere the link; whether any was."""
+    """Remove the links to a deleted page, and rows that begin with one; return whether there were any."""
     pattern = re.compile(rf"\[\[{re.escape(slug)}(?:#[^\]|]*)?(?:\|([^\]]*))?\]\]")
     before = article.render()
     for rows in (article.lead, *(section.rows for section in article.sections)):

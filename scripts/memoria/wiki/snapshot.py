@@ -1,6 +1,6 @@
-"""Survey: a home's wiki and daily logs read once, as the rules of lint look at them.
+"""Snapshot: a home's wiki and daily logs, read once for the rules of lint.
 
-Knows pages, links and entries; judges nothing.
+It contains pages, links and entries, and no judgement of them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from memoria.wiki.links import LinkTargets
 
 @dataclass(slots=True)
 class Page:
-    """A file of the wiki; ``article`` is None when its frontmatter is ``problem``."""
+    """A file of the wiki; ``article`` is None when ``problem`` describes a fault of its frontmatter."""
 
     slug: str
     text: str
@@ -42,7 +42,7 @@ class Page:
 
 
 class Snapshot:
-    """Everything that lint looks at; ``today`` in the user's zone."""
+    """Everything that lint examines; ``today`` is in the user's zone."""
 
     def __init__(self, home: Home, today: date) -> None:
         self.home = home
@@ -54,12 +54,12 @@ class Snapshot:
         self.targets = LinkTargets(Path(home.paths.home), self.articles)
 
     def readable(self) -> Iterator[tuple[str, Article]]:
-        """The articles with sound frontmatter, by slug."""
+        """Yield slug and article of every page with valid frontmatter."""
         yield from self.articles.items()
 
     @cached_property
     def linked(self) -> dict[str, set[str]]:
-        """Slug -> the slugs of the other articles that it links to."""
+        """The slugs of the other articles that each slug links to."""
         found: dict[str, set[str]] = {}
         for slug, page in self.pages.items():
             targets = {self.targets.page(link.target).removeprefix("knowledge/") for link in page.links if link.target}
@@ -73,11 +73,11 @@ class Snapshot:
 
     @cached_property
     def compiled(self) -> set[str]:
-        """The ids of the entries that the wiki's log says were taken in."""
+        """The ids of the entries that the wiki's log records as taken in."""
         return index_page.compiled_entries(_text(self.wiki.folder / LOG))
 
     def strays(self) -> Iterator[str]:
-        """Markdown below ``knowledge/`` that stands outside the folders of articles, relative to it."""
+        """Yield Markdown files below ``knowledge/`` but outside the folders of articles, relative to it."""
         for path in sorted(self.wiki.folder.rglob("*.md")):
             inside = path.relative_to(self.wiki.folder)
             hidden = any(part.startswith(".") for part in inside.parts)
@@ -85,7 +85,7 @@ class Snapshot:
                 yield inside.as_posix()
 
 
-_FOLDERS = {*FOLDERS.values(), "lists"}  # lists of all articles, which a compile writes
+_FOLDERS = {*FOLDERS.values(), "lists"}  # a compile writes lists of all articles
 
 
 def _page(wiki: Wiki, slug: str) -> Page:

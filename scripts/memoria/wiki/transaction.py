@@ -1,8 +1,9 @@
-"""Transaction: several files replaced together, so that a kill leaves all old or, after recovery, all new.
+"""Transaction: replace several files together, so that a kill leaves all old or, after recovery, all new.
 
-Stage the new texts, write the journal (the point of no return), swap file by file, drop the journal. Whoever opens the
-wiki next finishes a journal that is left, or, where a person changed a file since, takes the whole step back. What
-stood before is kept for ``undo``, which is a transaction too. Knows files, not what stands in them.
+A transaction stages the new texts, writes the journal (the point of no return), replaces file by file and deletes the
+journal. Whoever opens the wiki next completes an interrupted transaction or, if a person has changed a file since,
+rolls it back. The previous contents are stored for ``undo``, which is a transaction too. This module does not
+interpret the files' contents.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ KEPT_STEPS = 20  # how many transactions can be undone
 
 
 Row = dict[str, Any]
-"""One file of a step: ``path`` below the root, ``number`` of its kept copies, digests ``before`` and ``after``."""
+"""One file of a step: ``path`` below the root, ``number`` of its stored copies, digests ``before`` and ``after``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,20 +40,20 @@ class Step:
 
 
 class ChangedError(Exception):
-    """A file is not what it was when it was read; nothing was written."""
+    """A file has changed since it was read; nothing was written."""
 
     def __init__(self, names: list[str]) -> None:
-        super().__init__(f"changed meanwhile: {', '.join(names)}")
+        super().__init__(f"changed in the meantime: {', '.join(names)}")
         self.names = names
 
 
 def digest(data: bytes | None) -> str:
-    """What a file's content is known by; ``""`` for no file."""
+    """Return the digest that identifies a file's content; ``""`` for no file."""
     return "" if data is None else hashlib.sha256(data).hexdigest()
 
 
 class Transactions:
-    """The transactions on the files below ``root``; ``folder`` holds the journal and what can be undone."""
+    """The transactions on the files below ``root``; ``folder`` holds the journal and the steps that can be undone."""
 
     def __init__(self, root: Path, folder: Path) -> None:
         self.root = root
@@ -61,13 +62,13 @@ class Transactions:
 
     @classmethod
     def of(cls, paths: Paths) -> Transactions:
-        """The transactions on the wiki of these paths."""
+        """Return the transactions on the wiki of these paths."""
         return cls(Path(paths.knowledge), Path(paths.undo))
 
     def recover(self) -> bool:
-        """Finish what a killed run began; True when there was something. The caller holds the compile lock.
+        """Complete what a killed run began; return whether there was anything. The caller holds the compile lock.
 
-        ChangedError never leaves here: a file that a person changed since makes the whole step go back.
+        If a person has changed a file since, the whole step is rolled back; ChangedError is never raised.
         """
         self._sweep()
         try:
@@ -81,14 +82,14 @@ class Transactions:
         try:
             self._swap(self.folder / name, rows, back=back)
         except ChangedError as error:
-            log.warning("%s; the killed step was taken back", error)
+            log.warning("%s; the interrupted step was rolled back", error)
         return True
 
     def commit(self, changes: Mapping[str, bytes | None], read: Mapping[str, str], label: str) -> str:
-        """Replace the files named (relative to the root) by their new content, None to remove; returns the step's name.
+        """Replace the named files (relative to the root) by their new content, or delete those with None.
 
-        ``read`` maps each name to ``digest`` of what it was made from; ChangedError, and nothing written, when a file
-        is something else by now.
+        Return the step's name. ``read`` maps each name to the ``digest`` of the content that the change was made from.
+        Raise ChangedError, and write nothing, when a file has another digest by now.
         """
         changes = {name: data for name, data in changes.items() if digest(data) != read.get(name, "")}
         if not changes:
@@ -119,19 +120,20 @@ class Transactions:
         return name
 
     def _next_name(self) -> str:
-        """Sorts after every step there is, also when the clock was set back."""
+        """Return a name that sorts after every existing step, even if the clock was set back."""
         last = max((int(path.parent.name.split("-")[0]) for path in self._plans()), default=0)
         return f"{last + 1:08d}-{clock.now():%Y%m%dT%H%M%S}"
 
     def _plans(self) -> list[Path]:
-        """The steps' own files, oldest first."""
+        """Return the files that describe the steps, oldest first."""
         found = self.folder.glob("*/step.json") if self.folder.is_dir() else ()
         return sorted(path for path in found if path.parent.name.split("-")[0].isdigit())
 
     def _swap(self, step: Path, rows: list[Row], *, back: bool = False) -> None:
-        """Bring every file from one side of the step to the other, or, if one is on neither, all to where they were.
+        """Bring every file from one side of the step to the other.
 
-        ChangedError then. A file that is on the side already was swapped before a kill.
+        If a file is on neither side, roll all the others back and raise ChangedError. A file that already has the
+        wanted content was replaced before a kill.
         """
         wanted, other = ("before", "after") if back else ("after", "before")
         content = {str(row["path"]): digest(self._content(str(row["path"]))) for row in rows}
@@ -142,7 +144,7 @@ class Transactions:
             path = str(row["path"])
             if content[path] == row[other] != row[wanted] and self._put_side(step, row, wanted):
                 failpoints.reached("transaction.swapped")
-        if back:  # before the journal: what is undone cannot be undone again
+        if back:  # before the journal: an undone step cannot be undone again
             shutil.rmtree(step, ignore_errors=True)
         self.journal.unlink(missing_ok=True)
         atomic.sync_folder(str(self.folder))
@@ -152,30 +154,30 @@ class Transactions:
             raise ChangedError(foreign)
 
     def _put_side(self, step: Path, row: Row, side: str) -> bool:
-        """Write one side's content; False, and the file left alone, when what was kept is not what it was."""
+        """Write one side's content; return False, and leave the file alone, when the stored copy is damaged."""
         data = _optional(step / f"{row['number']}.{'old' if side == 'before' else 'new'}")
         if digest(data) != row[side]:
-            log.warning("%s: the kept copy in %s is damaged; the file stays as it is", row["path"], step)
+            log.warning("%s: the stored copy in %s is damaged; the file stays as it is", row["path"], step)
             return False
         self._put(str(row["path"]), data)
         return True
 
     def steps(self) -> list[Step]:
-        """The steps that can be undone, newest first: name, label, files."""
+        """Return the steps that can be undone, newest first."""
         found = []
         for path in reversed(self._plans()):
             try:
                 plan = json.loads(path.read_text(encoding="utf-8"))
                 found.append(Step(path.parent.name, str(plan["label"]), tuple(_rows(plan))))
             except (ValueError, KeyError, TypeError) as error:
-                log.warning("%s cannot be read and is passed over (%s)", path, error)
+                log.warning("%s cannot be read and is skipped (%s)", path, error)
         return found
 
     def undo(self) -> tuple[str, list[str], list[str]]:
-        """Bring back what stood before the newest step, killed anywhere or not.
+        """Restore the contents before the newest step, even if that step or this call is killed at any point.
 
-        Returns its label, the files restored, and those left alone because a person changed them since. LookupError
-        when there is nothing to undo.
+        Return the step's label, the restored files, and the files left alone because a person has changed them since.
+        Raise LookupError when there is nothing to undo.
         """
         known = self.steps()
         if not known:
@@ -191,16 +193,16 @@ class Transactions:
         return step.label, restored, kept
 
     def clear(self) -> None:
-        """Drop all that could be undone: what is forgotten must not live on in it."""
+        """Delete everything that could be undone, because it may hold what is forgotten."""
         for path in self._plans():
             shutil.rmtree(path.parent)
 
     def before(self, step: Step, row: Row) -> bytes | None:
-        """What a file held before a step, None when it was not there."""
+        """Return what a file held before a step, or None when it did not exist."""
         return _optional(self.folder / step.name / f"{row['number']}.old")
 
     def after(self, step: Step, row: Row) -> bytes | None:
-        """What a step made of a file, None when it removed it."""
+        """Return what a step made of a file, or None when the step deleted it."""
         return _optional(self.folder / step.name / f"{row['number']}.new")
 
     def _content(self, name: str) -> bytes | None:
@@ -220,7 +222,7 @@ class Transactions:
         self._sweep()
 
     def _sweep(self) -> None:
-        """Remove what runs left that died before their journal stood, or while they replaced a file."""
+        """Remove the remains of runs that died before writing their journal, or while replacing a file."""
         for folder in self.folder.iterdir() if self.folder.is_dir() else ():
             if folder.is_dir() and not (folder / "step.json").exists():
                 shutil.rmtree(folder, ignore_errors=True)
@@ -230,12 +232,12 @@ class Transactions:
             files.sweep(folder)
 
     def _named(self) -> list[Path]:
-        """The files of the newest step, whose half-written copies a killed swap may have left."""
+        """Return the files of the newest step, which may have left temporary copies when it was killed."""
         return [self.root / str(row["path"]) for step in self.steps()[:1] for row in step.files]
 
 
 def _rows(plan: Mapping[str, Any]) -> list[Row]:
-    """The files of a plan; ValueError when one would lie outside the root."""
+    """Return the files of a plan; raise ValueError when one would lie outside the root."""
     rows = [{key: row[key] for key in ("path", "number", "before", "after")} for row in plan["files"]]
     for row in rows:
         path = PurePosixPath(row["path"])

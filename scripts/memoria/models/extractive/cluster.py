@@ -1,10 +1,10 @@
-"""Group: wiki articles from log entries, by the terms that recur in them; no model.
+"""Cluster: wiki articles from log entries, by the terms that recur in them, without a model.
 
-Half of ``offline``: answers the ``compile`` task. Claims are the entries' own items, word for word, each with its
-entry; what is decided here is only where they belong, what they replace and what they are related to.
+This is the part of ``offline`` that answers the ``compile`` task. Claims are the entries' own items, word for word,
+each with its entry; the code decides only where they belong, what they replace and what they are related to.
 
 Every item goes to one place: the user's preferences and corrections to the project's article of conventions; an item
-about a term that recurs to that term's article; the rest to the project's articles of decisions, of problems and fixes,
+about a recurring term to that term's article; the rest to the project's articles of decisions, of problems and fixes,
 or to the project's own.
 """
 
@@ -20,12 +20,12 @@ from memoria.language import identifiers, prose
 from memoria.language.similarity import jaccard
 from memoria.models.protocol import JsonObject
 
-MIN_CLAIMS = 2  # items about a term that make it worth an article
-MAX_TOPICS = 12  # new topic articles of one compile
+MIN_CLAIMS = 2  # items about a term that justify an article
+MAX_TOPICS = 12  # new topic articles per compile
 MAX_RELATED = 6
 MIN_RELATED = 2
 
-MAX_CHARS = 1_400  # of a claim; below the limit in tasks.COMPILE_SCHEMA
+MAX_CHARS = 1_400  # of a claim; less than the limit in tasks.COMPILE_SCHEMA
 GENERIC = frozenset(
     """true false none null main master test tests readme readme-md claude-md todo http https json yaml html error
     errors config src lib app index init data string int bool func return import exit-code localhost origin
@@ -38,12 +38,12 @@ _CHANGE = re.compile(
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"\d[\d.,:]*")
-_ENDED = "In the end: "  # what the note of `summarize` puts before how a session ended
+_ENDED = "In the end: "  # ``summarize`` writes this before a session's outcome
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One statement of an entry; ``terms`` maps the slug of each term in it to the term as it was written."""
+    """One statement of an entry; ``terms`` maps the slug of each term in it to the term as written."""
 
     text: str
     kind: str
@@ -56,7 +56,7 @@ class Item:
 
 @dataclass(slots=True)
 class Draft:
-    """An article being gathered; ``known`` is the article as the wiki has it, when it has one."""
+    """A new version of an article; ``known`` is the article as the wiki has it, if it does."""
 
     slug: str
     title: str
@@ -70,18 +70,18 @@ class Draft:
 
     @property
     def entries(self) -> frozenset[str]:
-        """The entries its claims come from, the known ones included."""
+        """The entries that its claims come from, including the known claims."""
         return frozenset([item.entry for item in self.items]) | _sources(self.known)
 
 
 def _sources(article: JsonObject) -> frozenset[str]:
-    """The ids of the entries that an article's claims come from (``daily/2026-11-21#^e-<id>`` or the id alone)."""
+    """Return the ids of the entries that an article's claims cite (``daily/2026-11-21#^e-<id>`` or the bare id)."""
     sources = (source for claim in article.get("claims", ()) for source in claim["sources"])
     return frozenset(source.rsplit("^e-", 1)[-1] for source in sources)
 
 
 def articles(material: JsonObject) -> JsonObject:
-    """The answer to ``compile``."""
+    """Return the answer to ``compile``."""
     wiki = Wiki(material)
     items = [item for entry in material["entries"] for item in _items(entry)]
     drafts: dict[str, Draft] = {}
@@ -102,7 +102,7 @@ def articles(material: JsonObject) -> JsonObject:
 
 
 class Wiki:
-    """What the wiki has, to be found by slug, title or alias."""
+    """The articles of the wiki, by slug, title and alias."""
 
     def __init__(self, material: JsonObject) -> None:
         self.articles = {article["slug"]: article for article in material["articles"]}
@@ -112,7 +112,7 @@ class Wiki:
             for slug, article in self.articles.items()
             for claim in article.get("claims", ())
         ]
-        self.naming: dict[str, list[str]] = {}  # term -> the slugs of the claims that name it
+        self.naming: dict[str, list[str]] = {}  # term -> the slugs of articles with a claim that names it
         for slug, text, _ in self.claims:
             for term in _terms(text):
                 self.naming.setdefault(term, []).append(slug)
@@ -122,18 +122,18 @@ class Wiki:
                 self._names.setdefault(_key(name), slug)
 
     def slug(self, name: str) -> str:
-        """The slug of the article that goes by this name; empty when there is none."""
+        """Return the slug of the article with this name; ``""`` when there is none."""
         return self._names.get(_key(name), "")
 
     def draft(self, slug: str, title: str, project: str) -> Draft:
-        """A draft for this article, on top of the known one where the wiki has it."""
+        """Return the draft of this article, based on the known one if the wiki has it."""
         slug = self.slug(slug) or self.slug(title) or slug
         known = self.index.get(slug, {})
         return Draft(slug=slug, title=known.get("title", title), project=project, known=known)
 
 
 def _key(name: str) -> str:
-    """Names that read alike are one: case, hyphens, plurals and endings of files do not count."""
+    """Return a key that ignores case, hyphens, plurals and file endings."""
     return "-".join(prose.words(prose.slug(name).replace("-", " "))) or prose.slug(name)
 
 
@@ -163,10 +163,10 @@ def _item(entry: JsonObject, kind: str, text: str, words: frozenset[str]) -> Ite
 
 
 def _terms(text: str) -> dict[str, str]:
-    """What a statement is about: its identifiers (paths by their last part) and its pairs of neighbouring words."""
+    """Return the subjects of a statement: its identifiers (the last part of paths) and pairs of adjacent words."""
     found: dict[str, str] = {}
     for name in identifiers.in_prose(text):
-        if name.count(" ") > 1 or name.startswith("-"):  # a long command or an option says how, not what about
+        if name.count(" ") > 1 or name.startswith("-"):  # a long command or an option is no subject
             continue
         last = name.rstrip("/").rsplit("/", 1)[-1].removesuffix("()").rsplit(":", 1)[0]
         found.setdefault(prose.slug(last), last)
@@ -193,7 +193,7 @@ _SHELF_TITLES = {
 
 
 def _project_part(item: Item, shelf: str, wiki: Wiki, drafts: dict[str, Draft]) -> Draft:
-    """The project's article for statements of this kind."""
+    """Return the project's article for statements of this kind."""
     return _shelf(item.project, shelf, wiki, drafts)
 
 
@@ -207,9 +207,9 @@ def _shelf(project: str, shelf: str, wiki: Wiki, drafts: dict[str, Draft]) -> Dr
 
 
 def _project_article(entry: JsonObject, wiki: Wiki, drafts: dict[str, Draft]) -> None:
-    """One claim an entry in its project's article: what was worked on, and how it stands."""
+    """Add one claim per entry to its project's article: what was worked on, and its outcome."""
     asked, ended, outcome = entry.get("context", "").partition(_ENDED)
-    if ended:  # as ``summarize`` writes it: the title stands for what was asked
+    if ended:  # written by ``summarize``, so that the title states the request
         title = entry["title"].removesuffix("…")
         text = outcome if outcome.startswith(title) else f"{entry['title']} → {outcome}"
     else:
@@ -223,7 +223,7 @@ def _project_article(entry: JsonObject, wiki: Wiki, drafts: dict[str, Draft]) ->
 
 
 def _by_topic(items: list[Item], wiki: Wiki, drafts: dict[str, Draft]) -> list[Item]:
-    """Found an article for each term that recurs, the weightiest first; the items that no article took."""
+    """Draft an article for each recurring term, by descending weight; return the items that no article took."""
     own = {prose.slug(item.project) for item in items}
     for _ in range(MAX_TOPICS):
         weights = {term: _weight(term, about, wiki) for term, about in _about(items).items() if term not in own}
@@ -238,7 +238,7 @@ def _by_topic(items: list[Item], wiki: Wiki, drafts: dict[str, Draft]) -> list[I
 
 
 def _about(items: list[Item]) -> dict[str, list[Item]]:
-    """The statements by the terms they name."""
+    """Return the statements by the terms they name."""
     found: dict[str, list[Item]] = {}
     for item in items:
         for term in item.terms:
@@ -247,13 +247,13 @@ def _about(items: list[Item]) -> dict[str, list[Item]]:
 
 
 def _weight(term: str, about: list[Item], wiki: Wiki) -> float:
-    """How much a term deserves an article: statements, and more when they come from several entries; 0 when not."""
+    """Return how much a term deserves an article: more with statements from several entries; 0 if it deserves none."""
     written = about[0].terms[term]
     entries = len({item.entry for item in about})
     known = bool(wiki.slug(term) or wiki.slug(written))
     plain_words = written.islower() and " " in written
     if plain_words and len({item.project for item in about}) > 1:
-        return 0.0  # the same everyday words in two projects are two things
+        return 0.0  # everyday words mean different things in two projects
     told_before = len(wiki.naming.get(term, ()))
     if not known and entries < 2 and len(about) + told_before < MIN_CLAIMS + plain_words:
         return 0.0
@@ -261,7 +261,7 @@ def _weight(term: str, about: list[Item], wiki: Wiki) -> float:
 
 
 def _titled(term: str, about: list[Item]) -> str:
-    """The term as most statements write it; plain words get a capital, names stay as they are."""
+    """Return the term as most statements write it; ordinary words are capitalised, names stay unchanged."""
     written = Counter(item.terms[term] for item in about).most_common(1)[0][0]
     is_code = any(f"`{written}`" in item.text for item in about)
     return written if is_code or " " not in written else written[0].upper() + written[1:]
@@ -278,7 +278,7 @@ def _topic(term: str, about: list[Item], wiki: Wiki) -> Draft:
 
 
 def _reunite(drafts: dict[str, Draft], wiki: Wiki) -> None:
-    """Move what replaces a claim to that claim's article, for a page can only correct itself."""
+    """Move each statement that replaces a claim to the claim's article, since a page can only correct itself."""
     said = [(slug, text, words) for slug, text, words in wiki.claims]
     said += [(slug, item.text, item.words) for slug, draft in drafts.items() for item in draft.items]
     place = {text: slug for slug, text, _ in said}
@@ -295,7 +295,7 @@ def _reunite(drafts: dict[str, Draft], wiki: Wiki) -> None:
 
 
 def _connect(drafts: dict[str, Draft]) -> None:
-    """Found a connection where two topics meet in several statements and both keep enough of their own."""
+    """Draft a connection where two topics meet in several statements and both keep enough of their own."""
     topics = [draft for draft in drafts.values() if draft.term]
     for first in topics:
         for second in topics:
@@ -327,7 +327,7 @@ def _write(draft: Draft, drafts: dict[str, Draft], wiki: Wiki) -> JsonObject:
 
 
 def _claims(draft: Draft) -> list[JsonObject]:
-    """The items as claims, oldest first, the same words once; what the article says already is left out."""
+    """Return the items as claims, oldest first, without duplicates and known claims."""
     said = [(claim["text"], prose.content(claim["text"])) for claim in draft.known.get("claims", ())]
     old = {text for text, _ in said}
     claims: dict[str, JsonObject] = {}
@@ -345,7 +345,7 @@ def _claims(draft: Draft) -> list[JsonObject]:
 
 
 def _superseded(item: Item, said: Iterable[tuple[str, frozenset[str]]]) -> str:
-    """The older claim that this one replaces: the same words with another number, or a stated change of its subject."""
+    """Return the older claim that this one replaces: another number, or a stated change of the same subject."""
     if item.kind == "session":
         return ""
     changes = bool(_CHANGE.search(item.text)) or item.kind == "correction"
@@ -383,7 +383,7 @@ def _shelf_of(draft: Draft) -> str:
 
 
 def _related(draft: Draft, drafts: dict[str, Draft], wiki: Wiki) -> list[JsonObject]:
-    """Articles that share entries or terms with this one, the closest first; at least two where there are two."""
+    """Return articles that share entries or terms with this one, the closest first; at least two if there are two."""
     terms = {term for item in draft.items for term in item.terms}
     scored: dict[str, tuple[float, str]] = {}
     for other in drafts.values():
@@ -407,5 +407,5 @@ def _related(draft: Draft, drafts: dict[str, Draft], wiki: Wiki) -> list[JsonObj
     ranked = sorted(scored, key=lambda slug: (-scored[slug][0], slug))
     near = [slug for slug in ranked if scored[slug][0] > 0][:MAX_RELATED]
     others = [slug for slug in [*drafts, *wiki.index] if slug != draft.slug and slug not in near]
-    far = others[: max(0, MIN_RELATED - len(near))]  # a page that nothing leads to is a page nobody finds
+    far = others[: max(0, MIN_RELATED - len(near))]  # nobody finds a page that no page links to
     return [{"slug": slug, "why": scored[slug][1]} for slug in near] + [{"slug": slug, "why": ""} for slug in far]

@@ -1,7 +1,7 @@
-"""Offline: answers without any model, from the prompt's material; deterministic, no network, no cost.
+"""Offline: answer without a model, from the prompt's material; deterministic, without network or cost.
 
-Answers only when it is named in the setting ``model`` (or in the demo): a fault that passes must be retried, not
-papered over with a poorer note.
+It answers only when the setting ``model`` names it (as in the demo): a transient fault must be retried, not hidden by a
+poorer note.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ TASKS: dict[str, Callable[[JsonObject], JsonObject]] = {
 
 
 class Offline:
-    """The model that is none."""
+    """The backend without a model."""
 
     name = "offline"
 
     def complete(self, prompt: Prompt) -> Completion:
-        """Answer the tasks it knows; BadAnswerError for the others, which take a language model."""
+        """Answer the tasks it knows; raise BadAnswerError for the others, which need a language model."""
         if prompt.task not in TASKS:
             raise BadAnswerError(
                 f"offline cannot answer {prompt.task!r}; that takes a language model.", model=self.name
@@ -47,5 +47,5 @@ class Offline:
 
 
 def make(argument: str, settings: Settings, paths: Paths) -> Model:  # noqa: ARG001 (every backend is made alike)
-    """``offline``; it has no kinds and no settings."""
+    """Return the model ``offline``, which has no variants and no settings."""
     return Offline()

@@ -1,6 +1,7 @@
-"""Passages: an answer to a question in the words of the passages that were found for it; no model.
+"""Passages: answer a question with sentences of the passages that were found for it, without a model.
 
-A part of ``offline``: answers the ``query`` task. Chooses sentences and quotes them, each with where it stands.
+This is the part of ``offline`` that answers the ``query`` task. It selects sentences and quotes them with their
+references.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ MAX_SENTENCES = 4
 
 
 def reply(material: JsonObject) -> JsonObject:
-    """The answer to ``query``: the sentences that share most words with the question, the best passage's first."""
+    """Return the answer to ``query``: the sentences that share most words with the question, best passage first."""
     wanted = set(prose.words(material["question"]))
     scored: dict[str, tuple[int, int, str]] = {}
     for place, passage in enumerate(material["passages"]):

@@ -1,7 +1,7 @@
-"""Extract: the note on a conversation, taken from its own sentences by cue patterns; no model.
+"""Summarize: the note on a conversation, selected from its own sentences by cue patterns, without a model.
 
-Half of ``offline``: answers the ``flush`` task. Everything it writes was said: it chooses and quotes, and never
-concludes. Cautious on purpose; a missed lesson is better than an invented one.
+This is the part of ``offline`` that answers the ``flush`` task. It only selects and quotes, and never concludes. It is
+cautious on purpose: a missed lesson is better than an invented one.
 """
 
 from __future__ import annotations
@@ -92,11 +92,11 @@ _COMMAND = re.compile(
     r"(?:^Bash |[:`&;] ?)((?:uv run|npm|pnpm|yarn|npx|bun|go|cargo|make|mise|just|pytest|tox|nox|docker|gradle|mvn|"
     r"bundle|rake|python3? -m|terraform|kubectl) (?:[^`;&|<>\n→\d]|\d(?!>)){2,60})"
 )
-_CLIENT_COMMAND = re.compile(  # what speaks to the client, not to the assistant
+_CLIENT_COMMAND = re.compile(  # addressed to the client, not to the assistant
     r"^(?:/(?:clear|compact|config|context|cost|exit|help|login|logout|mcp|model|remote-env|resume|status|usage)\b|!).*$",
     re.MULTILINE,
 )
-_PASTE = 2_000  # characters; a longer prompt holds pasted text, and the user's own words stand at its ends
+_PASTE = 2_000  # characters; a longer prompt contains pasted text, with the user's own words at its ends
 
 _IMPORTANCE = {
     "correction": 0.85,
@@ -111,7 +111,7 @@ _IMPORTANCE = {
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One sentence that matched a cue: its kind, who said it, and the exchange it stands in."""
+    """One sentence that matched a cue: its kind, its speaker, and its exchange."""
 
     kind: str
     text: str
@@ -120,7 +120,7 @@ class Found:
 
 
 def note(material: JsonObject) -> JsonObject:
-    """The answer to ``flush``; not worth saving when nothing but chatter was exchanged."""
+    """Return the answer to ``flush``; small talk alone is not worth saving."""
     exchanges = [exchange for exchange in material["exchanges"] if _has_substance(exchange)]
     if not exchanges:
         return {"worth_saving": False}
@@ -149,7 +149,7 @@ def _has_substance(exchange: JsonObject) -> bool:
 
 
 def _request(exchange: JsonObject) -> str:
-    """What the user asked, as one sentence; the next one is taken along while it is still very short."""
+    """Return the user's request as one sentence, with the next one if it is very short."""
     text = exchange.get("user", "")
     found = prose.sentences(_CLIENT_COMMAND.sub("", text)) or prose.sentences(text)
     request = ""
@@ -161,7 +161,7 @@ def _request(exchange: JsonObject) -> str:
 
 
 def _outcome(exchange: JsonObject) -> str:
-    """The assistant's sentence that best says how it ended; a list item only when there is no other."""
+    """Return the assistant's sentence that best states the outcome; a list item only when there is no other."""
     text = exchange.get("assistant", "")
     for found in (prose.statements(text), prose.sentences(text)):
         usable = [said for said in found if 15 <= len(said) <= MAX_SENTENCE and not said.endswith((":", "?"))]
@@ -173,7 +173,7 @@ def _outcome(exchange: JsonObject) -> str:
 
 
 def _ending(sentence: str, place: float) -> float:
-    """How much a sentence reads like a result; ``place`` is 0 at the start of the answer and 1 at its end."""
+    """Return how much a sentence reads like a result; ``place`` is 0 at the start of the answer and 1 at its end."""
     names = identifiers.in_prose(sentence)
     score = 2 * place + 2 * bool(_OUTCOME.search(sentence)) + 0.5 * bool(names)
     score -= 4 * bool(_INTENT.match(sentence)) + bool(cues.GUESS.search(sentence))
@@ -224,9 +224,9 @@ def _met(exchange: JsonObject) -> str:
 
 
 def _touched(exchange: JsonObject) -> str:
-    """What was worked on, for an exchange whose answer says nothing quotable."""
+    """Return what was worked on, for an exchange whose answer has no quotable sentence."""
     found = identifiers.in_prose("\n".join(exchange.get("tools", ())))
-    names = [name for name in found if re.search(r"[./_]", name)]  # the tools' own names say nothing
+    names = [name for name in found if re.search(r"[./_]", name)]  # names of the tools themselves are meaningless here
     return "worked on " + ", ".join(f"`{name}`" for name in names[:4]) if names else ""
 
 
@@ -244,12 +244,12 @@ def _find(exchanges: list[JsonObject]) -> Iterator[Found]:
 
 
 def _written(exchange: JsonObject) -> str:
-    """What the client (in its summaries) and the assistant wrote."""
+    """Return what the client (in its summaries) and the assistant wrote."""
     return "\n\n".join([*exchange.get("notes", ()), exchange.get("assistant", "")])
 
 
 def _said(prompt: str) -> Iterator[tuple[str, str]]:
-    """The user's sentences that say something to keep, with its kind."""
+    """Yield the user's sentences that are worth recording, with their kinds."""
     ruled = [(sentence, cue.kind) for sentence in cues.own_sentences(prompt) if (cue := cues.of(sentence))]
     yield from ruled
     known = {sentence for sentence, _ in ruled}
@@ -260,7 +260,7 @@ def _said(prompt: str) -> Iterator[tuple[str, str]]:
 
 
 def _own_words(prompt: str) -> list[str]:
-    """The user's sentences; of a prompt with a paste in it only the first and the last few."""
+    """Return the user's sentences; of a prompt with pasted text, only the first and the last few."""
     found = prose.sentences(prompt)
     if len(prompt) > _PASTE:
         found = found[:3] + found[3:][-2:]
@@ -268,7 +268,7 @@ def _own_words(prompt: str) -> list[str]:
 
 
 def _surest(found: list[Found]) -> list[Found]:
-    """At most two causes an exchange: while searching one names many, and the last with names in it stand."""
+    """Limit causes to two per exchange: a search names many, and the last ones that contain names are right."""
     causes = [item for item in found if item.kind == "debugging"]
     named = [item for item in causes if identifiers.in_prose(item.text)]
     kept = (named or causes)[-2:]
@@ -276,7 +276,7 @@ def _surest(found: list[Found]) -> list[Found]:
 
 
 def _commands(exchanges: list[JsonObject]) -> Iterator[Found]:
-    """The commands that were run again and again: how this project is built and checked."""
+    """Yield the commands that were run repeatedly: how this project is built and checked."""
     lines = [line for exchange in exchanges for line in exchange.get("tools", ())]
     runs = Counter(match.group(1).strip() for line in lines for match in _COMMAND.finditer(line))
     for command, count in runs.most_common(2):
@@ -285,7 +285,7 @@ def _commands(exchanges: list[JsonObject]) -> Iterator[Found]:
 
 
 def _kind_of_user(sentence: str) -> str:
-    """What else a sentence of the user's is; rules and corrections are known to ``cues``."""
+    """Return another kind of a user's sentence; ``cues`` recognises rules and corrections."""
     if sentence.endswith("?"):
         return ""
     for kind, cue in (
@@ -315,12 +315,12 @@ def _kind_of_assistant(sentence: str) -> str:
 
 
 def _states(sentence: str) -> bool:
-    """Whether it says something about a thing with a name, as against about the speaker."""
+    """Return whether the sentence states something about a named thing rather than about the speaker."""
     return bool(_FACT.search(sentence) and identifiers.in_prose(sentence) and not _SPEAKER.match(sentence))
 
 
 def _unique(items: Iterable[Found]) -> Iterator[Found]:
-    """Each thing said once, however often it was repeated."""
+    """Yield each statement once, however often it was repeated."""
     seen: list[frozenset[str]] = []
     for item in items:
         words = prose.content(item.text)
@@ -334,7 +334,7 @@ def _of(found: list[Found], *kinds: str) -> list[str]:
 
 
 def _unexplained_errors(exchanges: list[JsonObject], found: list[Found]) -> list[str]:
-    """The telling line of each error whose exchange names no cause, with the fix that it ended in."""
+    """Return the relevant line of each error whose exchange names no cause, with the outcome that fixed it."""
     explained = {item.exchange for item in found if item.kind in ("debugging", "workaround")}
     lines: dict[str, None] = {}
     for number, exchange in enumerate(exchanges):
@@ -346,7 +346,7 @@ def _unexplained_errors(exchanges: list[JsonObject], found: list[Found]) -> list
 
 
 def _telling_line(error: str) -> str:
-    """The line of an error that people search for; empty for the client's own refusals."""
+    """Return the line of an error that people search for; ``""`` for the client's own refusals."""
     if "tool_use" in error or "doesn't want to" in error:
         return ""
     lines = [" ".join(line.replace("`", "'").split()) for line in error.splitlines()]
@@ -357,7 +357,7 @@ def _telling_line(error: str) -> str:
 
 
 def _best(found: list[Found]) -> list[Found]:
-    """The items worth learning, the important first when there are too many, in the order they were said."""
+    """Return the items worth learning, the most important if there are too many, in their original order."""
     items = [item for item in found if item.kind in _IMPORTANCE]
     kept = sorted(items, key=lambda item: (-_IMPORTANCE[item.kind], item.exchange))[:MAX_FACTS]
     return [item for item in items if item in kept]
