@@ -1,11 +1,9 @@
-"""Interpreter: which Python runs the worker and the MCP server, and in which environment variables.
+"""Interpreter: which Python runs the worker and the MCP server, and with which environment variables.
 
-One place decides for hooks, MCP server and doctor: the interpreter that a person chose, the clone's own ``.venv``, or
-the environment that memoria builds for itself (``environment.build``). That one lies in the platform's folder for
-data: not in the home, which people read and synchronise, and not in a plugin's folder, which an update replaces. Its
-name follows from ``requirements.lock``, so that an update of memoria makes a new one beside that of a running session.
-
-Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
+This module decides for hooks, MCP server and doctor. It chooses the interpreter that the user has set, the clone's own
+``.venv``, or the environment that memoria builds for itself (``environment.build``). The latter lies in the platform's
+data folder, because people read and synchronise the home, and an update replaces the plugin's folder. Its name is
+derived from ``requirements.lock``, so that an update creates a new one beside that of a running session.
 """
 
 from __future__ import annotations
@@ -24,8 +22,8 @@ if TYPE_CHECKING:
 
 LOCK_FILE = "requirements.lock"
 KNOWN_FAILURE_CHARS = 2_000
-# What would let the folder that a session runs in choose another environment, interpreter or package. Where packages
-# come from (an index, a proxy, a certificate, a cache) is the machine's affair and stays.
+# Variables by which the folder of a session could choose another environment, interpreter or package. Those that say
+# where packages come from (an index, a proxy, a certificate, a cache) belong to the machine and are kept.
 FOREIGN = ("CONDA_", "PIP_", "PYTHON", "UV_", "VIRTUAL_ENV", "__PYVENV_LAUNCHER__")
 KEPT = (
     "PIP_CERT",
@@ -57,7 +55,7 @@ def clean(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def find(settings: Settings) -> str:
-    """Return the interpreter that has our packages, ``""`` when there is none yet."""
+    """Return the interpreter that has memoria's packages, ``""`` when there is none yet."""
     if settings.python:
         return settings.python
     for folder in ([os.path.join(places.ROOT, ".venv")] if places.is_checkout() else []) + [environment()]:
@@ -73,7 +71,7 @@ def python_of(folder: str) -> str:
 
 
 def data_folder() -> str:
-    """Return the platform's folder for what memoria itself installs; it may be deleted and is made again."""
+    """Return the platform's folder for files that memoria installs; it may be deleted and is then rebuilt."""
     home = os.path.expanduser("~")
     if os.name == "nt":
         base = os.environ.get("LOCALAPPDATA") or os.path.join(home, "AppData", "Local")
@@ -85,11 +83,11 @@ def data_folder() -> str:
 
 
 def environment() -> str:
-    """Return the folder of the environment that fits this memoria, built or not."""
+    """Return the folder of the environment for this version of memoria, whether it is built or not."""
     try:
         with open(os.path.join(places.ROOT, LOCK_FILE), "rb") as file:
             lock = file.read()
-    except OSError:  # an installed wheel brings its packages along
+    except OSError:  # an installed wheel has its packages already
         lock = b""
     return os.path.join(data_folder(), f"venv-{binascii.crc32(lock):08x}-{len(lock):x}")
 
@@ -100,7 +98,7 @@ def failure_file() -> str:
 
 
 def failure() -> str:
-    """Return why the environment could not be built, ``""`` when nothing is known against it."""
+    """Return why the environment could not be built, ``""`` when no failure is recorded."""
     try:
         with open(failure_file(), encoding="utf-8", errors="replace") as file:
             return file.read(KNOWN_FAILURE_CHARS).strip()
@@ -114,15 +112,15 @@ def build_lock() -> str:
 
 
 def use_mark(folder: str) -> str:
-    """Return the file in an environment whose lock is shared by what runs in it, and whose time says when it began."""
+    """Return the file whose shared lock is held by users of an environment; its time is that of the latest start."""
     return os.path.join(folder, "in-use")
 
 
 def hold(python: str) -> None:
-    """Mark memoria's own environment as in use, until this process and what it becomes by ``exec`` end.
+    """Mark memoria's own environment as in use until this process ends, also after an ``exec``.
 
-    Nothing when ``python`` belongs to another environment, or where the system has no such locks: Windows keeps what
-    runs from being removed by itself.
+    Does nothing when ``python`` belongs to another environment. Windows needs no lock, because it does not let anyone
+    delete running programs.
     """
     folder = environment()
     if python != python_of(folder):
@@ -134,7 +132,7 @@ def hold(python: str) -> None:
 
 
 def lock(path: str, shared: bool = False) -> int:
-    """Return a descriptor that holds the lock of ``path`` until it is closed, -1 when it cannot be had now."""
+    """Return a descriptor that holds the lock of ``path`` until it is closed, -1 when the lock is not available."""
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError:
@@ -156,12 +154,12 @@ def lock(path: str, shared: bool = False) -> int:
 
 
 def find_uv() -> str:
-    """Return uv's path, also where a client started from the desktop has no PATH to it; ``""`` when there is none."""
+    """Return uv's path, also when a client that was started from the desktop lacks it on PATH; ``""`` if not found."""
     return find_program("uv", (os.path.join("~", ".local", "bin"), os.path.join("~", ".cargo", "bin")))
 
 
 def find_program(name: str, more: tuple[str, ...] = ()) -> str:
-    """Return the path of a program on PATH, in ``more`` or where package managers put it; ``""`` when there is none."""
+    """Return the path of a program on PATH, in ``more`` or where package managers put it; ``""`` if not found."""
     folders = os.environ.get("PATH", "").split(os.pathsep)
     folders += [os.path.expanduser(folder) for folder in more] + ["/opt/homebrew/bin", "/usr/local/bin", "/usr/bin"]
     for folder in folders:

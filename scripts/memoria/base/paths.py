@@ -71,7 +71,7 @@ class Paths:
         self.memoria_log = join(self.log, "memoria.log")
 
     def outdated(self) -> list[str]:
-        """Return the databases that 0.1.0 wrote and that are deleted now."""
+        """Return the databases of 0.1.0, which are no longer used and are deleted."""
         return [os.path.join(self.state, name) for name in ("roster.db", "recall.db")]
 
     def starting(self, process: str) -> str:
@@ -99,11 +99,11 @@ def is_checkout(root: str = ROOT) -> bool:
 
 
 def default_home() -> str:
-    """Return the home of who has chosen none: ``~/memoria``, or the clone for who runs memoria from it by hand.
+    """Return the default home: ``~/memoria``, or the clone when memoria is run from one by hand.
 
-    A plugin that was added by the path of a clone runs in that clone, which its owner may delete, so it is no home for
-    it. A clone that holds a memory already stays its home, for both, until ``memoria move`` takes it elsewhere; and a
-    clone that holds none does not begin a second memory beside the one in ``~/memoria``.
+    A plugin that was added by the path of a clone runs in that clone, but does not use it as its home, because the
+    owner may delete it. A clone that already holds a memory remains the home, for both, until ``memoria move`` moves
+    it. A clone without one does not start a second memory beside the one in ``~/memoria``.
     """
     own = os.path.join(os.path.expanduser("~"), "memoria")
     if not is_checkout():
@@ -114,13 +114,13 @@ def default_home() -> str:
 
 
 def is_plugin() -> bool:
-    """Whether the client runs this memoria as a plugin."""
+    """Return whether the client runs this memoria as a plugin."""
     root = os.environ.get("CLAUDE_PLUGIN_ROOT", "")
     return bool(root) and os.path.realpath(root) == os.path.realpath(ROOT)
 
 
 def holds_memory(folder: str) -> bool:
-    """Whether a home there has been used: its state is there, or a daily log."""
+    """Return whether the folder is a home in use: it has a state or a daily log."""
     if os.path.isfile(os.path.join(folder, ".memoria", "version")):
         return True
     try:

@@ -1,10 +1,9 @@
 """Settings: every setting with its default and its documentation, in one record.
 
 Sources, later wins: the default, ``config.json`` in the user's configuration folder, ``MEMORIA_<NAME>`` in the
-environment. A value that cannot be read is named in ``Settings.problems`` and the default stands: a hook must not
-fail because of a typing error. A file that cannot be read at all is named in ``Settings.refusal``: which home it
-chose and which folders it excludes is unknown then, so that nothing may be kept. README's table is made from
-``fields()`` and a test holds the two together.
+environment. A value that cannot be read is named in ``Settings.problems`` and the default is used, because a hook must
+not fail because of a typing error. A file that cannot be read is named in ``Settings.refusal``: the home and the
+excluded folders are then unknown, so nothing may be recorded. A test compares README's table with ``fields()``.
 """
 
 from __future__ import annotations
@@ -116,8 +115,8 @@ def setting(default: T, sentence: str, variable: str = "", is_path: bool = False
 class Settings:
     """Every setting as an attribute, resolved. ``Settings.load()`` reads them; ``problems`` names what was refused.
 
-    ``refusal`` says why the file of settings cannot be read; it is empty when it can. Who keeps or sends anything must
-    stop there.
+    ``refusal`` says why the settings file cannot be read, and is empty when it can. While it is set, nothing may be
+    recorded or sent.
     """
 
     problems: tuple[str, ...] = ()

@@ -1,14 +1,14 @@
-"""List the function words: the words of a language that no search can mean, lower case and without accents."""
+"""Function words: the words of a language that nobody searches for, in lower case and without accents."""
 
 from __future__ import annotations
 
 
 def word_set(text: str) -> frozenset[str]:
-    """Return the words of a text that is a list of words."""
+    """Return the words of a list separated by blanks or line breaks."""
     return frozenset(text.split())
 
 
-# Closed-class words only (articles, pronouns, prepositions, auxiliaries, question words): no language's content words.
+# Closed-class words only (articles, pronouns, prepositions, auxiliaries, question words), no content words.
 ENGLISH = word_set(
     """a about above after again all also am an and any are aren as at be because been before being below between both
     but by can cannot could couldn d did didn do does doesn doing don down during each few for from further had
@@ -32,5 +32,5 @@ _ROMANCE = word_set(
     ya yo"""
 )
 
-# What a search index leaves out: any text can be searched, so nothing that could be a content word.
+# Left out of the search index: any text can be searched for, so this holds nothing that could be a content word.
 FUNCTION_WORDS = ENGLISH | GERMAN | _ROMANCE
