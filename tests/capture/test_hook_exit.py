@@ -105,6 +105,7 @@ def no_interpreter(root: Path) -> None:
     (root / "python3").unlink()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("breaks", [moved, deleted, unreadable, no_package, no_interpreter])
 def test_the_real_client_lets_a_prompt_through_whatever_became_of_the_clone(
     clone: Path, tmp_path: Path, breaks: Callable[[Path], None]
@@ -125,6 +126,7 @@ def test_the_real_client_lets_a_prompt_through_whatever_became_of_the_clone(
     assert done.stdout.strip() == "scripted hello"
 
 
+@pytest.mark.slow
 def test_the_real_client_blocks_on_what_hooks_exited_with_before(tmp_path: Path) -> None:
     """Why nothing but 0 will do. When this fails, the client has changed: look at docs/decisions/0037 again."""
     hook = {"type": "command", "command": sys.executable, "args": ["-S", "-I", "/gone/hooks/user-prompt-submit.py"]}

@@ -17,6 +17,8 @@ from memoria.base.paths import Paths
 from memoria.commands import move
 from memoria.ground.locks import held
 
+pytestmark = pytest.mark.slow
+
 NOTE = (
     "### Session (14:05) · zoo · Stripes\n**Context:** Counted the zebra stripes.\n\n^e-01\n"
     "<!-- memoria entry=01 session=s1 turns=a project=zoo-123456 model=m -->\n"

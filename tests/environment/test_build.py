@@ -17,6 +17,8 @@ import pytest
 from client_session import wait_until
 from installed import clone, environment_of, packages
 
+pytestmark = pytest.mark.slow
+
 FAKE_UV = """#!{python}
 import json, os, shutil, sys, time
 folder = {folder!r}

@@ -17,6 +17,8 @@ from installed import clone, environment_of, fingerprint, packages, repository
 from messages_api import MessagesApi
 from real_client import clean_env, run_claude
 
+pytestmark = pytest.mark.slow
+
 ADDRESS = "https://example.invalid/memoria.git"  # what git rewrites to the repository on this machine
 SERVER = "plugin:memoria:memoria"
 PREFIX = "mcp__plugin_memoria_memoria__"
@@ -25,9 +27,7 @@ HOSTILE = {
     "UV_PROJECT_ENVIRONMENT": ".venv", "UV_FROZEN": "1", "VIRTUAL_ENV": ".venv", "PYTHONPATH": "src",
     "PYTHONSTARTUP": "start.py",
 }  # fmt: skip
-PYPROJECT = (
-    '[project]\nname = "shop"\nversion = "1"\nrequires-python = ">=3.11"\ndependencies = ["portalocker==3.0.0"]\n'
-)
+PYPROJECT = '[project]\nname = "shop"\nversion = "1"\nrequires-python = ">=3.11"\ndependencies = ["pyyaml==6.0.2"]\n'
 
 
 class Person:
@@ -41,11 +41,11 @@ class Person:
         self.clone = clone(base / "a clöne")
         self.environment = environment_of(self.home, self.clone)
         self.project = base / "shop"
-        (self.project / "src" / "portalocker").mkdir(parents=True)
+        (self.project / "src" / "yaml").mkdir(parents=True)
         for name, text in {
             "pyproject.toml": PYPROJECT, "uv.toml": 'index-url = "http://127.0.0.1:9/"\n',
             "pip.conf": "[global]\nindex-url = http://127.0.0.1:9/\n", "start.py": "raise SystemExit(3)\n",
-            "src/portalocker/__init__.py": "raise SystemExit(3)\n", "src/sitecustomize.py": "raise SystemExit(3)\n",
+            "src/yaml/__init__.py": "raise SystemExit(3)\n", "src/sitecustomize.py": "raise SystemExit(3)\n",
         }.items():  # fmt: skip
             (self.project / name).write_text(text)
         packages(self.project / ".venv")

@@ -27,7 +27,7 @@ STEP_TIMEOUT_S = 900.0  # for the slowest of lines; uv takes seconds
 UNUSED_S = 7 * 86_400.0
 PYTHONS = ("python3.13", "python3.12", "python3.11", "python3.14", "python3")
 FITS = "import sys; sys.exit(sys.version_info < (3, 11))"
-IMPORTS = "import jsonschema, mcp.server, msgspec, portalocker, yaml"
+IMPORTS = "import jsonschema, mcp.server, msgspec, yaml"
 NOTHING_FOUND = "neither uv nor Python 3.11 or newer was found: install uv (https://docs.astral.sh/uv/)"
 
 
