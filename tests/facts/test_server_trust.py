@@ -424,6 +424,11 @@ def test_a_line_that_a_person_changes_while_the_exchange_runs_is_not_overwritten
     path.write_text(path.read_text().replace(PNPM, "Use yarn."))  # saved after the exchange read the logs
     sync(here, server)
     assert "Use yarn." in daily(here)
+    assert server.live() == ["Use bun."]
+    here.refresh()
+    sync(here, server)
+    assert server.live() == ["Use yarn."]
+    assert "Use bun." in daily(here), "the other wording is kept"
 
 
 def test_words_that_the_server_would_tell_back_otherwise_are_left_as_they_were_written(

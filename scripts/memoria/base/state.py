@@ -50,7 +50,8 @@ Do not delete: what is lost here is lost.
 May be deleted, at a small price.
   cursors/             how far each transcript has been copied, and what was said while memoria was off; without
                        them transcripts are read again, and what was said while it was off is kept
-  learned.db           the learned facts, read back from the daily logs; what was judged is judged again
+  learned.db           the learned facts, read back from the daily logs; what was judged is judged again, and a
+                       memory server restored from a backup may bring deleted facts back
   undo/                what the wiki was before the last compiles; without it `memoria undo` has nothing
   told.json            what the user was told already, so that it is not said twice
   notice               what the next session's start tells the user

@@ -153,10 +153,9 @@ class Pull:
     def _own(self, mine: Fact, theirs: Fact, memory: Memory, link: Link) -> None:
         """Bring a fact and the row that memoria wrote for it together."""
         told, held = digest(theirs), digest(mine)
-        self.links.seen(link, memory, told)
         if told == held:
-            return
-        if _went_back(memory, link):
+            result = mine
+        elif _went_back(memory, link):
             result = _merged(mine, mine, theirs, memory.updated)
         elif told == link.digest:
             result = mine
@@ -164,9 +163,10 @@ class Pull:
             result = _merged(theirs, mine, theirs, memory.updated)
         else:
             result = _merged(mine, mine, theirs, memory.updated)
-        self._write(mine, result)
-        if digest(result) != told:
-            self.waiting.put(mine.id)
+        if self._write(mine, result):
+            self.links.seen(link, memory, told)
+            if digest(result) != told:
+                self.waiting.put(mine.id)
 
     def _foreign(self, mine: Fact, theirs: Fact, memory: Memory, link: Link) -> None:
         """Follow a row of another program only while the fact is nothing but that row."""
@@ -174,8 +174,8 @@ class Pull:
         if words == link.digest or _went_back(memory, link):
             self.links.seen(link, memory, link.digest)
         elif link.adopted and words_digest(mine.content) == link.digest and not self.links.own(mine.id):
-            self.links.seen(link, memory, words)
-            self._write(mine, _with_history(replace(mine, content=theirs.content), mine.content, memory.updated))
+            if self._write(mine, _with_history(replace(mine, content=theirs.content), mine.content, memory.updated)):
+                self.links.seen(link, memory, words)
         else:
             self.links.drop(link)
             known = self._equal(theirs, "")
@@ -184,13 +184,13 @@ class Pull:
             else:
                 self._adopt(memory, theirs)
 
-    def _write(self, mine: Fact, result: Fact) -> None:
+    def _write(self, mine: Fact, result: Fact) -> bool:
+        """Write what came of a comparison; False when a person just changed the line: it is compared later."""
         if result == mine:
-            return
-        if self.keeper.rewrite(mine, result):
-            self.taken += 1
-        else:  # a person has just changed the line: it is read, and sent, the next time
-            self.waiting.put(mine.id)
+            return True
+        written = self.keeper.rewrite(mine, result)
+        self.taken += written
+        return written
 
     def _theirs_counts(self, mine: Fact, theirs: Fact, memory: Memory, link: Link) -> bool:
         """Return whether the row counts where both sides changed, or nobody knows who did."""
