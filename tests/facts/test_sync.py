@@ -15,7 +15,6 @@ from memoria.commands import flush
 from memoria.facts.fact import GLOBAL
 from memoria.facts.keeper import Keeper
 from memoria.facts.memory_server import MAX_TAGS, Memory, Page, Server
-from memoria.facts.outbox import MAX_ATTEMPTS
 from memoria.facts.sync import Sync, Synced, state_of
 from memoria.facts.wire import to_fact, to_memory
 from memoria.ground import clock, locks
