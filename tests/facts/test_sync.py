@@ -14,7 +14,7 @@ from memoria.briefing import housekeeping
 from memoria.commands import flush
 from memoria.facts.fact import GLOBAL
 from memoria.facts.keeper import Keeper
-from memoria.facts.memory_server import MAX_TAGS, Memory, Server
+from memoria.facts.memory_server import MAX_TAGS, Memory, Page, Server
 from memoria.facts.store import Link
 from memoria.facts.sync import Sync, Synced, state_of
 from memoria.facts.wire import to_fact, to_memory
@@ -663,3 +663,60 @@ def test_a_double_that_cannot_be_deleted_yet_is_deleted_later(server: MemoryServ
     server.fault_for.clear()
     sync(here, server, full=True)
     assert said(here) == server.live() == ["Use pnpm, not npm."]
+
+
+def test_what_is_added_while_the_whole_is_compared_is_not_pushed_back_as_lost(
+    server: MemoryServer, here: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask = Server.sync
+    late = iter([lambda: server.store({"content": "Likes tea", "category": "preferences"})])
+
+    def asked(self: Server, since: str = "") -> Page:
+        page = ask(self, since)
+        next(late, lambda: None)()
+        return page
+
+    monkeypatch.setattr(Server, "sync", asked)
+    for _ in range(2):
+        sync(here, server, full=True)
+    assert said(here) == server.live() == ["Likes tea"]
+    assert server.written() == []
+
+
+def test_what_may_have_arrived_waits_for_a_pull_before_it_is_sent_again(server: MemoryServer, here: Keeper) -> None:
+    here.take([a_fact("Use pnpm, not npm.")])
+    server.fault_for["POST"] = "cut"
+    sync(here, server)
+    server.fault_for = {"GET": 503}
+    sync(here, server)
+    assert [method for method, _ in server.requests].count("POST") == 1
+    server.fault_for.clear()
+    sync(here, server)
+    assert server.live() == ["Use pnpm, not npm."]
+
+
+def test_what_was_deleted_has_no_number_and_what_did_not_change_is_not_sent(server: MemoryServer, here: Keeper) -> None:
+    fact = a_fact("Use pnpm, not npm.")
+    here.take([fact])
+    sync(here, server)
+    here.to_server.put({"op": "put", "id": fact.id})
+    here.edit(fact.id, "Use pnpm 9.")
+    sync(here, server)
+    assert [method for method, _ in server.requests].count("PUT") == 1
+    server.requests.clear()
+    sync(here, server, full=True)
+    assert {method for method, _ in server.requests} == {"GET"}
+    here.delete(fact.id)
+    sync(here, server)
+    assert links(here) == []
+
+
+def test_a_change_that_the_server_refuses_is_set_aside_and_keeps_its_row(server: MemoryServer, here: Keeper) -> None:
+    fact = a_fact("Use pnpm, not npm.")
+    here.take([fact])
+    sync(here, server)
+    here.edit(fact.id, "Use pnpm 9.")
+    server.fault_for["PUT"] = 422
+    sync(here, server)
+    assert [item.attempts for item in here.to_server.set_aside()] == [1]
+    assert [link.number for link in links(here)] == [1]
