@@ -246,7 +246,7 @@ def test_a_missing_receipt_is_told_once_and_taken_back(
     notice = Path(home.paths.notice)
     client.session(2)
     verify(capsys)
-    assert "4 turns were never captured" in notice.read_text()
+    assert "not captured 4 turns" in notice.read_text()
     notice.unlink()  # a session has started and said it
     verify(capsys)
     assert not notice.exists()
