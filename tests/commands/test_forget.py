@@ -250,7 +250,13 @@ def test_a_dry_run_shows_everything_and_changes_nothing(home: Home, capsys: pyte
     before = {path: data for path, data in contents(home) if path.suffix not in _CHANGING}
     assert run(forget, home, "01aa", "--dry-run") == 0
     shown = capsys.readouterr().out
-    for part in (f"daily/{DAY}#^e-01aa", "l-00000001", "concepts/merger: the whole page", "archived turn", "spooled job"):
+    for part in (
+        f"daily/{DAY}#^e-01aa",
+        "l-00000001",
+        "concepts/merger: the whole page",
+        "archived turn",
+        "spooled job",
+    ):
         assert part in shown
     assert {path: data for path, data in contents(home) if path.suffix not in _CHANGING} == before
 

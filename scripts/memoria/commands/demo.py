@@ -59,12 +59,12 @@ class _Demo:
     def __init__(self, scratch: Path, hooks: Path) -> None:
         settings = {"MEMORIA_PYTHON": sys.executable, "MEMORIA_TZ": "UTC"}
         settings["MEMORIA_LEARN_AT_ONCE"] = "false"  # for the same result on every run: nobody types at this pace
-        self.rehearsal = SelfTest(scratch, hooks, sys.executable, settings)
-        self.paths = self.rehearsal.paths
+        self.pipeline = SelfTest(scratch, hooks, sys.executable, settings)
+        self.paths = self.pipeline.paths
 
     def replay(self, path: Path) -> None:
         """Replay one session and wait for its entry."""
-        for fired in self.rehearsal.replay(path.stem, path.read_bytes().splitlines(keepends=True)):
+        for fired in self.pipeline.replay(path.stem, path.read_bytes().splitlines(keepends=True)):
             if fired.fault:
                 raise ExpectedError(f"The {fired.event} hook failed: {fired.fault}")
             print(f"  {fired.event:<13} {path.stem:<28} {fired.seconds * 1000:5.0f} ms")
@@ -74,7 +74,7 @@ class _Demo:
         """Compile the entries that the worker left waiting because of the interval."""
         subprocess.run(
             [sys.executable, str(Path(places.ROOT, "scripts", "compile.py"))],
-            env=self.rehearsal.environment, check=False, capture_output=True,
+            env=self.pipeline.environment, check=False, capture_output=True,
         )  # fmt: skip
         self.wait_for_wiki()
 

@@ -60,16 +60,16 @@ def command(args: argparse.Namespace, home: Home) -> int:
             raise ExpectedError(f"Nothing is stored about {plan.target!r}; there is nothing to forget.")
         if not args.json or not (args.dry_run or args.yes):
             print("\n".join(_shown(plan)))
-        left: list[str] = []
+        still_in: list[str] = []
         done = not args.dry_run and (args.yes or _agreed())
         if done:
             _carry_out(home, plan)
-            left = remaining(home, plan)
+            still_in = remaining(home, plan)
         if args.json:
-            print(json.dumps(_facts(plan, done=done, left=left), ensure_ascii=False, indent=2))
+            print(json.dumps(_facts(plan, done=done, still_in=still_in), ensure_ascii=False, indent=2))
         elif done:
-            print("Forgotten." if not left else "Removed, but these files still contain it: " + ", ".join(left))
-    return 1 if left else 0
+            print("Forgotten." if not still_in else "Removed, but these files still contain it: " + ", ".join(still_in))
+    return 1 if still_in else 0
 
 
 @contextmanager
@@ -93,8 +93,8 @@ def _agreed() -> bool:
 def _carry_out(home: Home, plan: Plan) -> None:
     paths = home.paths
     with Keeper.at(home) as keeper:
-        for event in plan.facts:
-            keeper.delete(event.id)
+        for fact in plan.facts:
+            keeper.delete(fact.id)
         keeper.store.shred()
     _spool(home, plan)
     asyncio.run(_working(home, plan))
@@ -116,7 +116,7 @@ def _carry_out(home: Home, plan: Plan) -> None:
 def _spool(home: Home, plan: Plan) -> None:
     """Remove the turns from jobs, and jobs left empty; a tombstone names the turns that never had an entry."""
     if plan.keys:
-        DailyLog.of(home.paths).rewrite(home.zone.day(clock.now()), lambda text: _never(text, plan.keys))
+        DailyLog.of(home.paths).rewrite(home.zone.day(clock.now()), lambda text: _with_turn_tombstone(text, plan.keys))
     for name, gone in plan.jobs.items():
         path = Path(name)
         header = path.read_bytes().partition(b"\n")[0]
@@ -165,22 +165,22 @@ def _archive(home: Home, plan: Plan) -> None:
     }
     for ident in {*plan.archives, *plan.ids}:
         turns = [] if ident in plan.ids else archive.turns(ident) or []
-        kept = [turn for turn in turns if not holds(forget_plan.words(turn), plan.needle)]
+        rest = [turn for turn in turns if not holds(forget_plan.words(turn), plan.needle)]
         archive.remove(ident)
-        if kept and ident in days:
-            archive.keep(ident, days[ident], kept)
+        if rest and ident in days:
+            archive.keep(ident, days[ident], rest)
 
 
 def _daily(home: Home, plan: Plan) -> None:
     log_ = DailyLog.of(home.paths)
     for day in log_.days():
         if plan.needle:
-            log_.rewrite(day, lambda text: forget_plan.unsaid(text, plan.needle))
+            log_.rewrite(day, lambda text: forget_plan.without_lines(text, plan.needle))
         if plan.ids:
-            log_.rewrite(day, lambda text: _buried(text, plan.ids))
+            log_.rewrite(day, lambda text: _with_tombstones(text, plan.ids))
 
 
-def _never(text: str, keys: Sequence[str]) -> str:
+def _with_turn_tombstone(text: str, keys: Sequence[str]) -> str:
     """Return a day's text with a tombstone for turns that never had an entry."""
     line = tombstone("-", keys)
     day = DayText(text)
@@ -189,7 +189,7 @@ def _never(text: str, keys: Sequence[str]) -> str:
     return day.text
 
 
-def _buried(text: str, ids: Collection[str]) -> str:
+def _with_tombstones(text: str, ids: Collection[str]) -> str:
     """Return a day's text in which these entries are tombstones."""
     day = DayText(text)
     day.bury(ids)
@@ -218,10 +218,10 @@ def _logs(home: Home, plan: Plan) -> None:
     for path in [*Path(home.paths.log).glob("*"), Path(home.paths.notice), Path(home.paths.notices_given)]:
         if path.is_file():
             rows = path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
-            kept = [row for row in rows if not any(text in folded(row) for text in wanted)]
-            if len(kept) < len(rows):
+            rest = [row for row in rows if not any(text in folded(row) for text in wanted)]
+            if len(rest) < len(rows):
                 with path.open("r+", encoding="utf-8") as file:
-                    file.write("".join(kept))
+                    file.write("".join(rest))
                     file.truncate()
 
 
@@ -252,12 +252,12 @@ def _shown(plan: Plan) -> Iterator[str]:
     for entry in plan.entries:
         turns = printable.counted(len(entry.turns), "turn")
         yield f"- entry {entry.source}: {printable.line(entry.title)[:SHOWN_CHARS]} ({turns})"
-    for ident in sorted(plan.buried):
+    for ident in sorted(plan.tombstones):
         yield f"- remaining copies of the forgotten entry {ident}"
     for day, row in plan.rows:
         yield f"- daily/{day.isoformat()}: {printable.line(row)[:SHOWN_CHARS]}"
-    for event in plan.facts:
-        yield f"- learned fact {event.id}: {printable.line(event.content)[:SHOWN_CHARS]}"
+    for fact in plan.facts:
+        yield f"- learned fact {fact.id}: {printable.line(fact.content)[:SHOWN_CHARS]}"
     for slug, count in sorted(plan.articles.items()):
         yield f"- article {slug}: " + ("the whole page" if count < 0 else printable.counted(count, "line"))
     if count := sum(plan.archives.values()):
@@ -267,15 +267,15 @@ def _shown(plan: Plan) -> Iterator[str]:
     yield "- all steps of `memoria undo`, and copies in indexes, prepared pages, working memory, ledger and logs"
 
 
-def _facts(plan: Plan, *, done: bool, left: Sequence[str]) -> dict[str, object]:
+def _facts(plan: Plan, *, done: bool, still_in: Sequence[str]) -> dict[str, object]:
     return {
         "kind": plan.kind,
         "done": done,
         "entries": sorted(plan.ids),
         "lines": [[day.isoformat(), row] for day, row in plan.rows],
-        "facts": [event.id for event in plan.facts],
+        "facts": [fact.id for fact in plan.facts],
         "articles": {slug: ("all" if count < 0 else count) for slug, count in sorted(plan.articles.items())},
         "archived_turns": sum(plan.archives.values()),
         "jobs": len(plan.jobs),
-        "still_in": list(left),
+        "still_in": list(still_in),
     }

@@ -83,14 +83,14 @@ def _edit(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
     if len(text) > MAX_CONTENT:
         raise ExpectedError(f"A fact has one to three sentences and at most {MAX_CONTENT} characters, not {len(text)}.")
     changed = keeper.edit(args.id, text)
-    _shown(home, keeper, [changed])
+    _publish(home, keeper, [changed])
     return _print(args, home, [changed])
 
 
 def _delete(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
     known = [keeper.known(ident) for ident in args.id]  # all must exist before any is deleted
     gone = [keeper.delete(fact.id) for fact in dict.fromkeys(known)]
-    _shown(home, keeper, gone)
+    _publish(home, keeper, gone)
     if args.json:
         return _print(args, home, gone)
     _write(f"{printable.counted(len(gone), 'fact')} forgotten: " + ", ".join(fact.id for fact in gone))
@@ -101,7 +101,7 @@ def _promote(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
     if args.id:
         known = [keeper.known(ident) for ident in args.id]  # all must exist before any is changed
         changed = [keeper.promote(fact.id) for fact in dict.fromkeys(known)]
-        _shown(home, keeper, changed)
+        _publish(home, keeper, changed)
         return _print(args, home, changed)
     offered = keeper.offered()
     if not args.json and not offered:
@@ -137,11 +137,11 @@ def _sync(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
     done = Sync(keeper, server, Path(home.paths.sync_lock)).run(full=True)
     if done.pulled or done.forgotten:
         renew(home, keeper)
-    told: dict[str, Any] = {"pushed": done.pushed, "pulled": done.pulled, "forgotten": done.forgotten}
+    counts: dict[str, Any] = {"pushed": done.pushed, "pulled": done.pulled, "forgotten": done.forgotten}
     if args.json:
-        _write(json.dumps({**told, "problems": done.problems}, indent=2))
+        _write(json.dumps({**counts, "problems": done.problems}, indent=2))
         return 1 if done.problems else 0
-    _write(", ".join(f"{name} {value}" for name, value in told.items()))
+    _write(", ".join(f"{name} {value}" for name, value in counts.items()))
     if done.problems:
         raise ExpectedError(f"{'; '.join(done.problems)}. What waits will be retried.")
     return 0
@@ -165,7 +165,7 @@ _ACTIONS: Final[dict[str, Callable[[argparse.Namespace, Home, Keeper], int]]] = 
 }
 
 
-def _shown(home: Home, keeper: Keeper, changed: Iterable[Fact]) -> None:
+def _publish(home: Home, keeper: Keeper, changed: Iterable[Fact]) -> None:
     """Update the prepared pages after a person's change, and say when the memory server will receive it."""
     renew(home, keeper, {place for fact in changed for place in fact.projects})
     if keeper.to_server.waiting():

@@ -38,18 +38,18 @@ TOPIC = 0.4  # two claims that share this part of their words are about the same
 PAIRS, BATCHES = 25, 4  # claims compared in one call, and calls per run
 _MAX_RELATED = 30
 
-Mend = Callable[[Article], None]
+Fix = Callable[[Article], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One fault. ``page`` is relative to the home; ``mend`` changes the article so that the fault is gone."""
+    """One fault. ``page`` is relative to the home; ``fix`` changes the article so that the fault is gone."""
 
     rule: str
     severity: str
     page: str
     text: str
-    mend: Mend | None = None
+    fix: Fix | None = None
 
     @property
     def slug(self) -> str:
@@ -57,7 +57,7 @@ class Finding:
         return self.page.removeprefix("knowledge/").removesuffix(".md")
 
 
-Found = Iterator[tuple[str, str] | tuple[str, str, Mend | None]]  # page, text, how to fix it
+Found = Iterator[tuple[str, str] | tuple[str, str, Fix | None]]  # page, text, how to fix it
 
 
 def broken_links(snapshot: Snapshot) -> Found:
@@ -208,8 +208,8 @@ def findings(snapshot: Snapshot) -> list[Finding]:
     """Return the findings of all rules, the most severe first."""
     found = []
     for rule, (severity, check) in RULES.items():
-        for page, text, *mend in check(snapshot):
-            found.append(Finding(rule, severity, _page(page), text, mend[0] if mend else None))
+        for page, text, *fix in check(snapshot):
+            found.append(Finding(rule, severity, _page(page), text, fix[0] if fix else None))
     return found
 
 
@@ -259,10 +259,10 @@ def contradictions(snapshot: Snapshot) -> tuple[list[Finding], str]:
 
 def _contradicting(model: Metered, pairs: Sequence[tuple[str, Claim, str, Claim]]) -> Iterator[Finding]:
     material = {"pairs": [{"one": one.text, "other": other.text} for _, one, _, other in pairs]}
-    for told in model.complete(tasks.contradictions(material), "").data["contradictions"]:
-        if told["pair"] <= len(pairs):
-            slug, one, place, other = pairs[told["pair"] - 1]
-            text = f"“{one.text[:150]}” against “{other.text[:150]}” in [[{place}]]. {told.get('why', '')}".rstrip()
+    for reported in model.complete(tasks.contradictions(material), "").data["contradictions"]:
+        if reported["pair"] <= len(pairs):
+            slug, one, place, other = pairs[reported["pair"] - 1]
+            text = f"“{one.text[:150]}” against “{other.text[:150]}” in [[{place}]]. {reported.get('why', '')}".rstrip()
             yield Finding("contradiction", WARNING, _page(slug), text)
 
 
@@ -319,34 +319,34 @@ def _related(article: Article) -> int:
     return sum(row.startswith("- [[") for part in article.sections if part.heading == RELATED for row in part.rows)
 
 
-def mend(home: Home, found: Sequence[Finding]) -> list[str]:
+def fix(home: Home, found: Sequence[Finding]) -> list[str]:
     """Fix what can be fixed, in one transaction, which ``memoria undo`` reverts; return what was done."""
     wanted: defaultdict[str, list[Finding]] = defaultdict(list)
     for finding in found:
-        if finding.mend:
+        if finding.fix:
             wanted[finding.slug].append(finding)
     transactions = Transactions.of(home.paths)
     changes: dict[str, bytes | None] = {}
     read: dict[str, str] = {}
-    told: list[str] = []
+    reported: list[str] = []
     for slug, group in sorted(wanted.items()):
         name = f"{slug}.md"
         before = Path(home.paths.knowledge, name).read_bytes()
         article = Article(slug, before.decode("utf-8", "surrogateescape"))
         for finding in group:
             as_was = article.render()
-            assert finding.mend  # noqa: S101 (only such findings were collected; for mypy)
-            finding.mend(article)
+            assert finding.fix  # noqa: S101 (only such findings were collected; for mypy)
+            finding.fix(article)
             if article.render() != as_was:
-                told.append(f"{finding.page}: {finding.rule}: {finding.text}")
+                reported.append(f"{finding.page}: {finding.rule}: {finding.text}")
         after = article.render().encode("utf-8", "surrogateescape")
         if after != before:
             changes[name], read[name] = after, digest(before)
     try:
-        transactions.commit(changes, read, f"lint fixed {printable.counted(len(told), 'finding')}")
+        transactions.commit(changes, read, f"lint fixed {printable.counted(len(reported), 'finding')}")
     except ChangedError:
         return []
-    return told
+    return reported
 
 
 # -- the command
@@ -364,13 +364,13 @@ def command(args: argparse.Namespace, home: Home) -> int:
     today = home.zone.day(clock.now())
     snapshot = Snapshot(home, today)
     found = findings(snapshot)
-    mended: list[str] = []
+    fixed: list[str] = []
     if args.fix:
         with locks.waiting(Path(home.paths.compile_lock)):
             Transactions.of(home.paths).recover()
             snapshot = Snapshot(home, today)
-            mended = mend(home, findings(snapshot))
-        if mended:
+            fixed = fix(home, findings(snapshot))
+        if fixed:
             snapshot = Snapshot(home, today)
         found = findings(snapshot)
     remark = "contradictions were not checked (--structural-only)"
@@ -378,21 +378,21 @@ def command(args: argparse.Namespace, home: Home) -> int:
         more, remark = contradictions(snapshot)
         found += more
     counts = Counter(finding.severity for finding in found)
-    print(_json(found, mended, counts, remark) if args.json else _report(snapshot, found, mended, counts, remark))
+    print(_json(found, fixed, counts, remark) if args.json else _report(snapshot, found, fixed, counts, remark))
     return 1 if counts[ERROR] else 0
 
 
-def _json(found: Sequence[Finding], mended: Sequence[str], counts: Counter[str], remark: str) -> str:
+def _json(found: Sequence[Finding], fixed: Sequence[str], counts: Counter[str], remark: str) -> str:
     rows = [
         {"rule": each.rule, "severity": each.severity, "page": each.page, "text": each.text,
-         "fixable": each.mend is not None} for each in found
+         "fixable": each.fix is not None} for each in found
     ]  # fmt: skip
-    told = {"findings": rows, "counts": {name: counts[name] for name in (ERROR, WARNING, NOTE)}}
-    return json.dumps(told | {"fixed": list(mended), "remark": remark}, ensure_ascii=False, indent=2)
+    reported = {"findings": rows, "counts": {name: counts[name] for name in (ERROR, WARNING, NOTE)}}
+    return json.dumps(reported | {"fixed": list(fixed), "remark": remark}, ensure_ascii=False, indent=2)
 
 
 def _report(
-    snapshot: Snapshot, found: Sequence[Finding], mended: Sequence[str], counts: Counter[str], remark: str
+    snapshot: Snapshot, found: Sequence[Finding], fixed: Sequence[str], counts: Counter[str], remark: str
 ) -> str:
     rows = [
         "# Lint",
@@ -406,8 +406,8 @@ def _report(
         if group:
             rows += ["", f"## {heading}", ""]
             rows += [f"- **{each.rule}** `{each.page}`: {printable.line(each.text)}" for each in group]
-    if mended:
-        rows += ["", "## Fixed", "", *(f"- {printable.line(text)}" for text in mended)]
+    if fixed:
+        rows += ["", "## Fixed", "", *(f"- {printable.line(text)}" for text in fixed)]
     if remark:
         rows += ["", f"Remark: {printable.line(remark)}."]
     return "\n".join(rows)

@@ -153,14 +153,14 @@ def checked(question: str, data: JsonObject, model: str, passages: Sequence[Pass
         if text:
             statements.append(Statement(text, tuple(dict.fromkeys(filter(None, refs)))))
     rests_on += [ref for statement in statements for ref in statement.refs]
-    said = "\n".join(statement.text for statement in statements)
+    text_of_all = "\n".join(statement.text for statement in statements)
     ground = "\n".join([question, *(f"{passage.title}\n{passage.date}\n{passage.text}" for passage in passages)])
     return Answer(
         question,
         tuple(statements),
         tuple(dict.fromkeys(filter(None, rests_on))),
         tuple(dict.fromkeys(dead)),
-        tuple(evidence.unsupported(said, ground)),
+        tuple(evidence.unsupported(text_of_all, ground)),
         model,
     )
 
@@ -272,7 +272,7 @@ def _filed(home: Home, answer: Answer) -> tuple[str, dict[str, bytes | None], di
     page = articles.get(slug) or Article.new(slug, answer.question, claims[0].text, moment.date())
     changed = {slug: page}
     for claim in claims:
-        page.say(claim)
+        page.add_claim(claim)
     page.extend("sources", (f"[[{source.split('#')[0]}]]" for claim in claims for source in claim.sources))
     page.touch(moment.date())
     for ref in answer.rests_on:
@@ -286,17 +286,17 @@ def _filed(home: Home, answer: Answer) -> tuple[str, dict[str, bytes | None], di
 
 
 def _changes(
-    wiki: Wiki, articles: dict[str, Article], changed: dict[str, Article], told: str
+    wiki: Wiki, articles: dict[str, Article], changed: dict[str, Article], log_block: str
 ) -> tuple[dict[str, bytes | None], dict[str, str]]:
     listed = index_page.pages([Row.of(article) for article in articles.values()], wiki.folder)
     names = [*(f"{slug}.md" for slug in changed), LOG, *listed]
-    stands = {name: _bytes(wiki.folder / name) for name in names}
+    current = {name: _bytes(wiki.folder / name) for name in names}
     changes: dict[str, bytes | None] = {
         f"{slug}.md": article.render().encode("utf-8", "surrogateescape") for slug, article in changed.items()
     }
     changes |= listed
-    changes[LOG] = (stands[LOG] or index_page.LOG_INTRO.encode()) + told.encode()
-    return changes, {name: digest(data) for name, data in stands.items()}
+    changes[LOG] = (current[LOG] or index_page.LOG_INTRO.encode()) + log_block.encode()
+    return changes, {name: digest(data) for name, data in current.items()}
 
 
 def _bytes(path: Path) -> bytes | None:

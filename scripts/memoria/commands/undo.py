@@ -52,9 +52,9 @@ def _list(transactions: Transactions) -> None:
         print(f"{number:>3}  {step.label}: {', '.join(row['path'] for row in step.files)}")
 
 
-def _say(label: str, restored: list[str], kept: list[str]) -> None:
+def _say(label: str, restored: list[str], left_alone: list[str]) -> None:
     print(f"Undone: {label}; {printable.counted(len(restored), 'file')} restored")
-    for path in kept:
+    for path in left_alone:
         print(f"  left alone, changed by hand since then: {path}")
 
 

@@ -74,16 +74,16 @@ def command(args: argparse.Namespace, home: Home) -> int:
         daily.refresh(ledger)
         receipt = Receipt(home, ledger, Spool(home.paths.spool))
         findings = compare(receipt, since, args.project, forced=args.all)
-        gone = ledger.gone_entries(entry.id for day in daily.days() for entry in daily.entries(day))
+        removed = ledger.gone_entries(entry.id for day in daily.days() for entry in daily.entries(day))
         lost = [text for _, _, _, text in ledger.notes("missing", 1000)]
         repaired = [receipt.capture(account, "Verify") for account in findings.missing] if args.repair else []
     finally:
         ledger.close()
-    facts = _facts(home, receipt, findings, gone, lost) | {"repaired": repaired}
+    facts = _facts(home, receipt, findings, removed, lost) | {"repaired": repaired}
     if repaired:
         facts["worker"] = detach.start_worker(home.settings, home.paths)
     print(json.dumps(facts, indent=2, ensure_ascii=False) if args.json else "\n".join(_lines(facts)))
-    _tell(home, findings, repaired)
+    _notify(home, findings, repaired)
     return 1 if (findings.missing and not repaired) or findings.unreadable else 0
 
 
@@ -113,7 +113,7 @@ def compare(receipt: Receipt, since: float, name: str, *, forced: bool = False) 
 
 
 def _facts(
-    home: Home, receipt: Receipt, findings: Findings, gone: tuple[int, int], lost: Sequence[str]
+    home: Home, receipt: Receipt, findings: Findings, removed: tuple[int, int], lost: Sequence[str]
 ) -> dict[str, Any]:
     fates = findings.fates
     skipped = {fate.removeprefix(SKIPPED): count for fate, count in fates.items() if fate.startswith(SKIPPED)}
@@ -131,8 +131,8 @@ def _facts(
             for one in findings.missing
         ],
         "unreadable": findings.unreadable,
-        "entries_taken_out": gone[0],
-        "turns_taken_out": gone[1],
+        "entries_taken_out": removed[0],
+        "turns_taken_out": removed[1],
         "lost_ranges": list(lost),
     }  # fmt: skip
 
@@ -170,7 +170,7 @@ def _remedy(facts: dict[str, Any]) -> str:
     return "  memoria verify --repair captures them" if facts["missing"] else "  nothing is missing"
 
 
-def _tell(home: Home, findings: Findings, repaired: Sequence[str]) -> None:
+def _notify(home: Home, findings: Findings, repaired: Sequence[str]) -> None:
     """Tell the user once about missing turns, and withdraw the notice when none is missing."""
     if findings.missing and not repaired:
         turns = sum(account.missing for account in findings.missing)

@@ -67,8 +67,8 @@ def command(args: argparse.Namespace, home: Home) -> int:
     tracer = _Tracer(home)
     traced = [(article, claim, [tracer.trace(source) for source in claim.sources]) for article, claim in found]
     if args.json:
-        told = [_facts(article, claim, traces) for article, claim, traces in traced]
-        print(json.dumps({"asked": asked, "claims": told}, ensure_ascii=False, indent=2))
+        records = [_facts(article, claim, traces) for article, claim, traces in traced]
+        print(json.dumps({"asked": asked, "claims": records}, ensure_ascii=False, indent=2))
     else:
         print("\n".join(row for parts in traced for row in _lines(home, *parts)))
     return 0
@@ -102,12 +102,12 @@ class _Tracer:
         entry = self.entries.get(source)
         if entry is None:
             return Trace(source, None, ())
-        path, stands = self._transcript(entry.session)
-        kept = {turn.key: turn for turn in self._archived(entry.id)}
+        path, current = self._transcript(entry.session)
+        archived = {turn.key: turn for turn in self._archived(entry.id)}
         origins = []
         for key in entry.turns:
-            line, turn = stands.get(key, (0, None))
-            origins.append(Origin(key, turn or kept.get(key), path if line else "", line, key in kept))
+            line, turn = current.get(key, (0, None))
+            origins.append(Origin(key, turn or archived.get(key), path if line else "", line, key in archived))
         return Trace(source, entry, tuple(origins))
 
     def _archived(self, entry_id: str) -> list[Turn]:
@@ -202,6 +202,6 @@ def _origin(home: Home, origin: Origin) -> Iterator[str]:
         return
     place = f"{origin.transcript}:{origin.line}" if origin.line else "archive (the transcript is gone)"
     when = f"{home.zone.local(turn.time):%Y-%m-%d %H:%M} · " if turn.time else ""
-    said = printable.line(turn.text or "; ".join(turn.tools))
+    text = printable.line(turn.text or "; ".join(turn.tools))
     yield f"    {when}{turn.role} · {place}"
-    yield f"      {said[:SHOWN_CHARS]}{'…' if len(said) > SHOWN_CHARS else ''}"
+    yield f"      {text[:SHOWN_CHARS]}{'…' if len(text) > SHOWN_CHARS else ''}"

@@ -78,25 +78,25 @@ async def _content(store: Store, session: str) -> dict[str, Any]:
 def lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:
     """Return the facts as lines for a person."""
     store = facts["store"]
-    told = [f"store       {store['store']}{', in place of the shared store' if store['degraded'] else ''}"]
+    rows = [f"store       {store['store']}{', in place of the shared store' if store['degraded'] else ''}"]
     if store["waiting"]:
-        told.append(f"            {printable.counted(store['waiting'], 'write')} waiting for the shared store")
+        rows.append(f"            {printable.counted(store['waiting'], 'write')} waiting for the shared store")
     if store["reason"]:
-        told.append(f"            {store['reason']}")
+        rows.append(f"            {store['reason']}")
     if facts["session"] is None:
-        return [*told, "session     none yet"]
-    told.append(f"session     {facts['session']}")
+        return [*rows, "session     none yet"]
+    rows.append(f"session     {facts['session']}")
     if task := facts["task"]:
-        told.append(f"task        {_line(task['description'])}")
-        told.append(f"            {task['status']}, {task['percent']:g} %, {_line(task['step'])}".rstrip(", "))
-    told += [f"{label:<12}{_line(value)}" for label, value in facts["observed"].items() if value]
-    told += _listed("notes", [f"{_time(note['time'], zone)} {_line(note['content'])}" for note in facts["notes"][-10:]])
-    told += _listed("keys", [f"{key} = {_line(value)}" for key, value in facts["values"].items()])
+        rows.append(f"task        {_line(task['description'])}")
+        rows.append(f"            {task['status']}, {task['percent']:g} %, {_line(task['step'])}".rstrip(", "))
+    rows += [f"{label:<12}{_line(value)}" for label, value in facts["observed"].items() if value]
+    rows += _listed("notes", [f"{_time(note['time'], zone)} {_line(note['content'])}" for note in facts["notes"][-10:]])
+    rows += _listed("keys", [f"{key} = {_line(value)}" for key, value in facts["values"].items()])
     checkpoints = [
         f"{each['id']} {_time(each['created'], zone)} {_line(each['description'])}" for each in facts["checkpoints"]
     ]
-    told += _listed("checkpoints", checkpoints)
-    return told + _listed("others", [name for name in facts["sessions"] if name != facts["session"]][:_SESSIONS])
+    rows += _listed("checkpoints", checkpoints)
+    return rows + _listed("others", [name for name in facts["sessions"] if name != facts["session"]][:_SESSIONS])
 
 
 def _listed(label: str, items: list[str]) -> list[str]:
