@@ -1,4 +1,4 @@
-"""A compile: what goes in, what a person changed stays, twice is once, and what was done can be seen and undone."""
+"""Compile: its input, a person's edits, repeated runs, and how its changes are shown and undone."""
 
 from __future__ import annotations
 

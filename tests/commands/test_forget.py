@@ -1,4 +1,4 @@
-"""What was forgotten stands nowhere any more, in no file and no page of a database, and nothing brings it back."""
+"""What was forgotten is in no file and no page of a database any more, and nothing brings it back."""
 
 from __future__ import annotations
 

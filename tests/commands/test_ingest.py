@@ -1,4 +1,4 @@
-"""Back-filling: nothing before it is agreed to, nothing twice, stopped and resumed anywhere."""
+"""Ingest: nothing without consent, nothing twice, interrupted and resumed at any point."""
 
 from __future__ import annotations
 

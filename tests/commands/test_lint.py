@@ -1,4 +1,4 @@
-"""Each rule finds its fault and nothing in a sound wiki; mending changes only what is safe, and says so."""
+"""Each rule finds its fault and nothing in a sound wiki; fixing changes only what is safe, and reports it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The answer to a question rests on links that code has looked up; without a model the passages are the answer."""
+"""Answers contain only links that code has looked up; without a model the passages are the answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verb: what a person or a program gets to see, and that an unusable index is no reason to find nothing."""
+"""Search: its output for a person and for a program, and that it works without a usable index."""
 
 from __future__ import annotations
 

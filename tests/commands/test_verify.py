@@ -1,4 +1,4 @@
-"""The receipt: every turn of the client's transcripts is accounted for, and what is missing is brought in."""
+"""Verify: every turn of the client's transcripts is accounted for, and missing ones are captured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a claim back to the words: the transcript with its line while it is there, then the archive, then honesty."""
+"""Why: from a claim to its words, in the transcript while it exists, then in the archive, else nowhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One suite over all model backends, and what is special about those that talk to something.
+"""One suite for all model backends, and tests of what is particular to those that use a service.
 
 ``claude`` is the Agent SDK's own client against a scripted Messages API, ``ollama`` a loopback server.
 """
