@@ -40,7 +40,7 @@ def build(home: Home, count: int) -> None:
         )
         for _ in range(3):
             text = " ".join([*chance.choices(WORDS, k=14), str(chance.randrange(1000))])
-            article.say(Claim(text, (f"daily/{days[place]}#^e-{place:04d}{chance.randrange(10)}",)))
+            article.add_claim(Claim(text, (f"daily/{days[place]}#^e-{place:04d}{chance.randrange(10)}",)))
         for step in (1, count - 1):
             article.relate(f"concepts/a-{(number + step) % count}", "next")
         (folder / f"a-{number}.md").write_text(article.render())

@@ -1,4 +1,4 @@
-"""A compile: what goes in, what a person changed stays, twice is once, and what was done can be seen and undone."""
+"""Compile: its input, a person's edits, repeated runs, and how its changes are shown and undone."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def test_a_batch_that_is_answered_badly_does_not_keep_the_later_ones_waiting(day
         ident = prompt.material["entries"][0]["id"]
         return "no JSON" if ident in ("d10", "d12", "d13") else {"articles": [page(ident, claim("A port", ident))]}
 
-    with pytest.raises(ExpectedError, match=r"3 entries wait"):
+    with pytest.raises(ExpectedError, match=r"3 entries waiting"):
         days.compile(answer)
     assert counts(days)["uncompiled"] == 3
     assert sorted(name for name in days.files() if name.startswith("concepts/")) == [
@@ -195,7 +195,7 @@ def test_a_batch_that_is_answered_badly_does_not_keep_the_later_ones_waiting(day
 
 
 def test_a_model_that_answers_badly_throughout_is_not_asked_about_every_batch(days: WikiHome) -> None:
-    with pytest.raises(ExpectedError, match=r"7 entries wait"):
+    with pytest.raises(ExpectedError, match=r"7 entries waiting"):
         days.compile(lambda prompt: "no JSON")
     assert len(days.prompts) == 3
 
@@ -216,7 +216,7 @@ def test_undo_brings_the_wiki_back_and_its_entries_wait_again(
     wiki.undo()
     assert wiki.files() == before
     assert counts(wiki)["uncompiled"] == 1
-    assert "1 entries wait again" in capsys.readouterr().out
+    assert "1 entry waiting again" in capsys.readouterr().out
     wiki.compile([page("port", claim("The host is local", "b2"))])
     assert "The host is local" in wiki.text("concepts/port")
 

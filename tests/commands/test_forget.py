@@ -1,4 +1,4 @@
-"""What was forgotten stands nowhere any more, in no file and no page of a database, and nothing brings it back."""
+"""What was forgotten is in no file and no page of a database any more, and nothing brings it back."""
 
 from __future__ import annotations
 
@@ -250,7 +250,13 @@ def test_a_dry_run_shows_everything_and_changes_nothing(home: Home, capsys: pyte
     before = {path: data for path, data in contents(home) if path.suffix not in _CHANGING}
     assert run(forget, home, "01aa", "--dry-run") == 0
     shown = capsys.readouterr().out
-    for part in (f"daily/{DAY}#^e-01aa", "l-00000001", "concepts/merger: the whole page", "archived turns", "jobs"):
+    for part in (
+        f"daily/{DAY}#^e-01aa",
+        "l-00000001",
+        "concepts/merger: the whole page",
+        "archived turn",
+        "spooled job",
+    ):
         assert part in shown
     assert {path: data for path, data in contents(home) if path.suffix not in _CHANGING} == before
 
@@ -303,7 +309,7 @@ def test_databases_keep_nothing_in_their_free_pages(home: Home) -> None:
 
 
 def test_what_nobody_kept_is_an_error_in_one_line(home: Home) -> None:
-    with pytest.raises(ExpectedError, match="nothing is kept"):
+    with pytest.raises(ExpectedError, match="Nothing is stored"):
         run(forget, home, "quokka island", "--yes")
     with pytest.raises(ExpectedError, match="at least"):
         run(forget, home, "abc", "--yes", "--as", "text")

@@ -1,4 +1,4 @@
-"""Back-filling: nothing before it is agreed to, nothing twice, stopped and resumed anywhere."""
+"""Ingest: nothing without consent, nothing twice, interrupted and resumed at any point."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ def test_history_from_before_is_brought_in_on_the_days_it_happened(client: Shelf
         client.session(2, age_s=age * DAY)
     status, said = ingest("--yes")
     assert status == 0, said
-    assert "2 of 2 sessions brought in" in said
+    assert "2 of 2 sessions ingested" in said
     days = sorted(entry.day for entry in entries(home))
     assert days == [(datetime.now(UTC) - timedelta(days=age, minutes=2)).date() for age in (20, 3)]
-    assert "There is nothing to bring in." in ingest("--yes")[1]
+    assert "There is nothing to ingest." in ingest("--yes")[1]
     assert len(entries(home)) == 2
 
 
@@ -77,10 +77,10 @@ def test_a_dry_run_says_what_it_would_cost_and_touches_nothing(client: Shelf, ho
     client.session(5, age_s=20 * DAY)
     status, said = ingest("--dry-run")
     assert status == 0
-    assert "1 sessions, about 10 turns" in said
+    assert "1 session, about 10 turns" in said
     assert all(f"{name} $" in said for name in prices.PRICES)
     assert "tokens in" in said
-    assert "2 model calls (1 summaries, 1 compiles)" in said
+    assert "2 model calls (1 for summaries, 1 for compiles)" in said
     assert entries(home) == []
     assert Spool(home.paths.spool).jobs() == []
 
@@ -121,7 +121,7 @@ def test_any_folder_or_file_of_transcripts_can_be_brought_in(client: Shelf, home
     path.rename(away)
     assert ingest("--yes", str(away))[0] == 0
     assert [entry.session for entry in entries(home)] == [path.stem]
-    assert "brought in already" in ingest("--yes", str(away.parent))[1]
+    assert "already recorded" in ingest("--yes", str(away.parent))[1]
     assert ingest(str(tmp_path / "nowhere"))[0] == 1
 
 
@@ -133,10 +133,10 @@ def test_excluded_own_and_open_sessions_are_passed_over(
     client.session(1, age_s=9 * DAY, cwd=Path(home.paths.state, "model"))
     client.session(1, age_s=5)
     said = ingest("--yes")[1]
-    assert "There is nothing to bring in." in said
+    assert "There is nothing to ingest." in said
     assert "1 excluded by secret" in said
     assert "1 memoria's own" in said
-    assert "1 going on" in said
+    assert "1 in progress" in said
 
 
 def scripted(tmp_path: Path, *flushes: object) -> str:
@@ -177,7 +177,7 @@ def test_jobs_that_a_killed_run_left_are_taken_up_though_nothing_else_is_to_be_d
     client: Shelf, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client.session(1, age_s=3 * DAY)
-    assert "There is nothing to bring in" not in ingest("--dry-run")[1]
+    assert "There is nothing to ingest" not in ingest("--dry-run")[1]
     ledger = Ledger.of(home.paths)
     receipt = Receipt(home, ledger, Spool(home.paths.spool))
     (found,) = client_files.transcripts(client_files.folder(os.environ))
@@ -187,7 +187,7 @@ def test_jobs_that_a_killed_run_left_are_taken_up_though_nothing_else_is_to_be_d
     monkeypatch.setenv("MEMORIA_MODEL", "offline")
     status, said = ingest()
     assert status == 0
-    assert "1 jobs wait in the spool: worker started." in said
+    assert "1 job waiting in the spool: worker started." in said
     wait_for(lambda: not Spool(home.paths.spool).jobs())
 
 
@@ -216,7 +216,7 @@ def test_what_the_budget_does_not_allow_waits_and_is_said(
     monkeypatch.setenv("MEMORIA_DAILY_BUDGET_USD", "0")
     monkeypatch.setenv("MEMORIA_CALL_BUDGET_USD", "0")
     monkeypatch.setenv("MEMORIA_PYTHON", sys.executable)
-    assert "waits in the spool already" in ingest("--yes")[1]
+    assert "already waiting in the spool" in ingest("--yes")[1]
     wait_for(lambda: not Spool(home.paths.spool).jobs())  # a larger budget does not have to wait for tomorrow
     assert len(entries(home)) == 6
 
@@ -225,7 +225,7 @@ def test_a_session_that_hooks_know_is_counted_by_what_is_left_of_it(client: Shel
     path = client.session(2, age_s=9 * DAY)
     assert ingest("--yes")[0] == 0
     client.say(path, 3, age_s=HOUR)
-    assert "1 sessions, about 6 turns" in ingest("--dry-run")[1]
+    assert "1 session, about 6 turns" in ingest("--dry-run")[1]
     assert ingest("--yes")[0] == 0
     assert sorted(len(entry.turns) for entry in entries(home)) == [4, 6]
 

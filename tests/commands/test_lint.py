@@ -1,4 +1,4 @@
-"""Each rule finds its fault and nothing in a sound wiki; mending changes only what is safe, and says so."""
+"""Each rule finds its fault and nothing in a sound wiki; fixing changes only what is safe, and reports it."""
 
 from __future__ import annotations
 
@@ -190,10 +190,10 @@ def test_structure_alone_asks_no_model_and_a_model_that_fails_is_a_remark(
     rewrite(home, "## Key Points\n", f"## Key Points\n\n- Hold `other.lock` before reading the spool, because a hook may come in between. [[daily/{DAY}#^e-01aa]]\n")  # fmt: skip # noqa: E501 (a line of markdown)
     script = scripted(tmp_path, monkeypatch, contradictions=[{"error": "unavailable", "retry_now": False}])
     status, report = told(Home.open(), capsys, "--structural-only")
-    assert (status, "not looked for" in report["remark"]) == (0, True)
+    assert (status, "not checked" in report["remark"]) == (0, True)
     assert not Path(f"{script}.calls").exists()
     status, report = told(Home.open(), capsys)
-    assert (status, "not all looked for" in report["remark"]) == (0, True)
+    assert (status, "not all checked" in report["remark"]) == (0, True)
 
 
 def test_texts_that_share_most_words_meet_and_the_work_does_not_grow_with_their_square() -> None:

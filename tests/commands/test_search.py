@@ -1,4 +1,4 @@
-"""The verb: what a person or a program gets to see, and that an unusable index is no reason to find nothing."""
+"""Search: its output for a person and for a program, and that it works without a usable index."""
 
 from __future__ import annotations
 
@@ -118,3 +118,12 @@ def test_a_long_passage_is_shown_around_its_word() -> None:
     assert "**zebra**" in shown
     assert len(shown) < search.SNIPPET_CHARS + 40
     assert search.highlighted("x" * 5000, set(), bold=False).endswith("…")
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "many"])
+def test_a_number_of_results_that_makes_no_sense_is_refused_in_plain_words(
+    number: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        run("zebra", f"-k={number}")
+    assert "argument -k: must be at least 1" in capsys.readouterr().err

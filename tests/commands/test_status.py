@@ -1,4 +1,4 @@
-"""Status says how things stand, to a person and to a program, and changes nothing."""
+"""Status reports the state to a person and to a program, and changes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The receipt: every turn of the client's transcripts is accounted for, and what is missing is brought in."""
+"""Verify: every turn of the client's transcripts is accounted for, and missing ones are captured."""
 
 from __future__ import annotations
 
@@ -246,7 +246,7 @@ def test_a_missing_receipt_is_told_once_and_taken_back(
     notice = Path(home.paths.notice)
     client.session(2)
     verify(capsys)
-    assert "4 turns were never captured" in notice.read_text()
+    assert "not captured 4 turns" in notice.read_text()
     notice.unlink()  # a session has started and said it
     verify(capsys)
     assert not notice.exists()

@@ -1,4 +1,4 @@
-"""From a claim back to the words: the transcript with its line while it is there, then the archive, then honesty."""
+"""Why: from a claim to its words, in the transcript while it exists, then in the archive, else nowhere."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_an_article_leads_to_all_its_claims_and_one_without_a_source_says_so(
     assert run(why, home, "Worker lock") == 0
     shown = capsys.readouterr().out
     assert CLAIM in shown
-    assert "By hand.\n  in [[concepts/worker-lock]]\n  names no source" in shown
+    assert "By hand.\n  in [[concepts/worker-lock]]\n  cites no source" in shown
 
 
 def test_when_the_transcript_is_gone_the_archive_answers(
@@ -90,9 +90,9 @@ def test_when_nothing_is_left_that_is_said(home: Home, transcript: Path, capsys:
     transcript.unlink()
     Archive.of(home.paths, 1).remove("01aa")
     run(why, home, "concepts/worker-lock")
-    assert "neither in the transcript nor in the archive" in capsys.readouterr().out
+    assert "no longer in the transcript or in the archive" in capsys.readouterr().out
 
 
 def test_what_nobody_claimed_is_an_error_in_one_line(home: Home) -> None:
-    with pytest.raises(ExpectedError, match="no article and no claim"):
+    with pytest.raises(ExpectedError, match="No article and no claim"):
         run(why, home, "quagga", "stripes")

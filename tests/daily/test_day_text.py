@@ -98,14 +98,14 @@ def test_every_byte_of_a_person_stays_through_all_that_is_written_into_a_day(
             assert step()
             checked()
         assert [fact.id for fact in log.read(DAY)] == ["l-bare", kept.id, moved.id]
-        assert daily.rewrite(DAY, lambda text: forget_plan.unsaid(text, "falcon"))
-        assert daily.rewrite(DAY, lambda text: forget._never(text, ["t7"]))
-        assert daily.rewrite(DAY, lambda text: forget._buried(text, {"one"}))
+        assert daily.rewrite(DAY, lambda text: forget_plan.without_lines(text, "falcon"))
+        assert daily.rewrite(DAY, lambda text: forget._with_turn_tombstone(text, ["t7"]))
+        assert daily.rewrite(DAY, lambda text: forget._with_tombstones(text, {"one"}))
         daily.sweep()
         checked()
         assert [found.id for found in daily.entries(DAY)] == ["two"]
         assert daily.forgotten(DAY) == [("one", ("tone",)), ("-", ("t7",))]
-        assert daily.rewrite(DAY, lambda text: forget._buried(text, {"two"}))
+        assert daily.rewrite(DAY, lambda text: forget._with_tombstones(text, {"two"}))
         checked()
 
 

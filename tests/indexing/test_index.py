@@ -1,4 +1,4 @@
-"""The index: a cache that follows the files, survives what happens to it, and is never in its readers' way."""
+"""The index: a cache that follows the files, survives damage, and never blocks its readers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Feeds: archived turns, learned facts and counts of use reach the index, and leave it again."""
+"""Sources: archived turns and learned facts enter the index, and leave it again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One suite over all model backends, and what is special about those that talk to something.
+"""One suite for all model backends, and tests of what is particular to those that use a service.
 
 ``claude`` is the Agent SDK's own client against a scripted Messages API, ``ollama`` a loopback server.
 """
@@ -342,7 +342,7 @@ def test_an_ollama_that_hangs_is_given_up_at_our_deadline(stack: ExitStack) -> N
 
 def test_an_answer_that_ollama_cut_is_a_bad_answer(stack: ExitStack) -> None:
     reply = {"message": {"content": '{"worth_saving": true}'}, "done_reason": "length"}
-    with pytest.raises(BadAnswerError, match="cut"):
+    with pytest.raises(BadAnswerError, match="maximum length"):
         _ollama(stack, reply)[0].complete(FLUSH)
 
 

@@ -145,8 +145,8 @@ def test_an_answer_is_found_cleaned_and_completed(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "nothing"),
-        ("   \n", "nothing"),
+        ("", "is empty"),
+        ("   \n", "is empty"),
         ("I cannot help with that.", "no JSON object"),
         ("[1, 2]", "no JSON object"),
         ('{"worth_saving": tr', "no JSON object"),

@@ -1,4 +1,4 @@
-"""Calls are tried again on short faults, booked whatever comes of them, and held to the budget."""
+"""Calls are retried after short faults, booked whatever their outcome, and limited by the budget."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Offline: what it finds in a conversation, what it makes of entries, and that it invents nothing."""
+"""Offline: what it selects from a conversation, how it groups entries, and that it invents nothing."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def article(home: Home, slug: str, title: str, *claims: tuple[str, str], related
     page = Article.new(slug, title, f"{title} in short.", DAY)
     for text, ident in claims:
         if ident:
-            page.say(Claim(text, (f"daily/{DAY}#^e-{ident}",)))
+            page.add_claim(Claim(text, (f"daily/{DAY}#^e-{ident}",)))
         else:  # as a person writes it
             page.section(KEY_POINTS).add(f"- {text}")
     for other in related:

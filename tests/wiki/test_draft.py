@@ -1,4 +1,4 @@
-"""A compile's answer is a proposal: what its entries do not hold is not written."""
+"""A compile's answer is a proposal: nothing is written that its entries do not support."""
 
 from __future__ import annotations
 

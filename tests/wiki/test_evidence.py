@@ -1,4 +1,4 @@
-"""What a claim says precisely stands in the entries it cites, as a whole and not as a piece of something else."""
+"""The precise parts of a claim occur in the entries that it cites, and not only as pieces of other words."""
 
 from __future__ import annotations
 

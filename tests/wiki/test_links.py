@@ -1,4 +1,4 @@
-"""The vault as someone else's program reads it: obsidiantools finds the links that we find.
+"""The wiki as another program reads it: obsidiantools finds the same links as memoria.
 
 It knows notes by their bare names and reads no links in frontmatter, so edges are compared by the last part of what
 each link in the text names. Run with ``uv run --group vault pytest

@@ -29,7 +29,7 @@ from memoria.ground.clock import Zone
 from memoria.ground.errors import ArchiveError
 from memoria.indexing.index import Index
 from memoria.transcripts.archive import Archive, Kept
-from memoria.wiki.article import shown
+from memoria.wiki.article import link_text
 from memoria.wiki.article_cache import ArticleCache, Row
 from memoria.wiki.folder import Wiki, slugify
 
@@ -178,7 +178,7 @@ def _own_first(articles: list[Row], key: str) -> list[Row]:
 
 
 def _article(row: Row) -> str:
-    return f"- [[{row.slug}|{shown(row.title)}]]" + (f": {row.summary}" if row.summary else "")
+    return f"- [[{row.slug}|{link_text(row.title)}]]" + (f": {row.summary}" if row.summary else "")
 
 
 def _fitted(heading: str, rows: Iterable[str], room: int) -> str:

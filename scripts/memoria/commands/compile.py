@@ -1,4 +1,4 @@
-"""Compile: turn new entries of the daily logs into linked articles; as the worker starts it, or by hand."""
+"""Compile: turn new entries of the daily logs into linked articles, started by the worker or by hand."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memoria.daily import gate
 from memoria.daily.entry import Entry
 from memoria.daily.ledger import Ledger
 from memoria.facts.keeper import Keeper
-from memoria.ground import clock, locks
+from memoria.ground import clock, locks, printable
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 
@@ -23,18 +23,18 @@ log = logging.getLogger(__name__)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command line takes."""
+    """Add the command's arguments."""
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--all", action="store_true", help="also compiled entries whose text has changed since")
+    which.add_argument("--all", action="store_true", help="also compiled entries whose text has changed since then")
     which.add_argument("--file", metavar="DAILY", help="only the entries of one daily log, e.g. daily/2026-11-21.md")
-    parser.add_argument("--dry-run", action="store_true", help="say what would go in and stop")
-    parser.add_argument("--force", action="store_true", help="with --all or --file: every entry again; and "
-                        "write also what would drop much of a page")  # fmt: skip
-    parser.add_argument("--due", action="store_true", help="only if the interval has passed (as the worker asks)")
+    parser.add_argument("--dry-run", action="store_true", help="print what would be compiled and stop")
+    parser.add_argument("--force", action="store_true", help="with --all or --file: every entry again; also "
+                        "write changes that would drop much of a page")  # fmt: skip
+    parser.add_argument("--due", action="store_true", help="only if the interval has passed (as the worker calls it)")
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
-    """Compile by hand or, with ``--due``, on the worker's behalf; 0 when everything that waited is in the wiki."""
+    """Compile by hand or, with ``--due``, for the worker; return 0 when every waiting entry is in the wiki."""
     while True:
         with locks.held(Path(home.paths.compile_lock)) as mine:
             if not mine:
@@ -43,7 +43,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
                 raise ExpectedError("Another compile is running; try again when it is done.")
             failpoints.reached("compile.locked")
             _locked(args, home)
-        # A worker that came while the lock was held relied on this second look.
+        # A worker that found the lock held relies on this second check.
         if not args.due or not _is_due_now(home):
             return 0
 
@@ -85,19 +85,21 @@ def _day(name: str | None) -> str:
     try:
         return date.fromisoformat(stem).isoformat()
     except ValueError:
-        raise ExpectedError(f"{name} is no daily log; name one like daily/2026-11-21.md.") from None
+        raise ExpectedError(f"{name} is not a daily log; name one such as daily/2026-11-21.md.") from None
 
 
 def _preview(compile_: Compile, entries: Sequence[Entry]) -> None:
     batches = list(compile_.batches(entries))
-    print(f"{len(entries)} entries would go in, in {len(batches)} model calls ({compile_.model.model.name}).")
+    calls = printable.counted(len(batches), "model call")
+    print(f"{printable.counted(len(entries), 'entry')} to compile, in {calls} ({compile_.model.model.name}).")
     for batch in batches:
         size = len(compile_.prompt(batch).text)
-        print(f"- {batch[0].day} to {batch[-1].day}: {len(batch)} entries, a prompt of {size:,} characters")
+        held = printable.counted(len(batch), "entry")
+        print(f"- {batch[0].day} to {batch[-1].day}: {held}, a prompt of {printable.counted(size, 'character')}")
 
 
 def _run(compile_: Compile, entries: Sequence[Entry], *, quiet: bool) -> None:
-    # Booked before the calls: a compile that fails is not tried again by every worker, but after the interval.
+    # Booked before the calls, so that a failing compile is retried after the interval and not by every worker.
     compile_.ledger.put("last_compile", clock.now().isoformat())
     report = Report()
     failure = take_all(compile_, entries, report, quiet=quiet)
@@ -110,15 +112,18 @@ def _run(compile_: Compile, entries: Sequence[Entry], *, quiet: bool) -> None:
     if failure:
         waiting = len(entries) - report.entries
         compile_.ledger.note("compile-failed", "", str(failure))
-        raise ExpectedError(f"{failure} ({waiting} entries wait for the next compile; nothing is lost)")
+        raise ExpectedError(
+            f"{failure} ({printable.counted(waiting, 'entry')} waiting for the next compile; nothing is lost)"
+        )
 
 
 def _say(compile_: Compile, report: Report, total: int, *, quiet: bool) -> None:
     spent = compile_.model.spent
     tokens = spent.input_tokens + spent.output_tokens
     line = (
-        f"{report.entries} of {total} entries compiled: {len(report.created)} articles created, "
-        f"{len(set(report.updated))} updated; {tokens:,} tokens, ${spent.cost_usd:.4f}"
+        f"{report.entries:,} of {printable.counted(total, 'entry')} compiled: "
+        f"{printable.counted(len(report.created), 'article')} created, {len(set(report.updated))} updated; "
+        f"{printable.counted(tokens, 'token')}, ${spent.cost_usd:.4f}"
     )
     log.info("%s", line)
     if quiet:

@@ -1,7 +1,7 @@
-"""Demo: the main job on a bundled conversation, with no account and no network.
+"""Demo: run the whole pipeline on bundled conversations, without an account or network.
 
-The same hooks, spool, worker and compile that a real session uses, started the same way; only the client is missing
-and the model is ``offline``. Into a scratch home unless told otherwise.
+It starts the same hooks, spool, worker and compile as a real session, in the same way; only the client is missing, and
+the model is ``offline``. It writes into a temporary home unless told otherwise.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from memoria.base.paths import Paths
 from memoria.capture.spool import Spool
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
+from memoria.ground import printable
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.wiki.folder import Wiki
@@ -29,15 +30,15 @@ PATIENCE_S = 120.0
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command line takes."""
-    parser.add_argument("--home", metavar="DIR", help="build it here and keep it (default: a new scratch folder)")
+    """Add the command's arguments."""
+    parser.add_argument("--home", metavar="DIR", help="create the demo's home here (default: a new temporary folder)")
 
 
 def command(args: argparse.Namespace, home: Home) -> int:  # noqa: ARG001 (the demo never touches the user's home)
-    """Run the walk and print where to read what it made."""
+    """Run the demo and print where to read its result."""
     hooks = Path(places.ROOT, "hooks")
     if not hooks.is_dir():
-        raise ExpectedError("The demo runs the hooks of a clone; start it there with `uv run memoria demo`.")
+        raise ExpectedError("The demo needs the hooks of a clone; run `uv run memoria demo` in one.")
     scratch = Path(args.home).expanduser().resolve() if args.home else Path(tempfile.mkdtemp(prefix="memoria-demo-"))
     scratch.mkdir(parents=True, exist_ok=True)
     demo = _Demo(scratch, hooks)
@@ -45,7 +46,7 @@ def command(args: argparse.Namespace, home: Home) -> int:  # noqa: ARG001 (the d
     print(f"Replaying {len(sessions)} sessions through the hooks into {scratch}")
     for path in sessions:
         demo.replay(path)
-        if path is sessions[0]:  # the worker compiles at once when there is no wiki yet, later once an hour
+        if path is sessions[0]:  # the worker compiles at once while there is no wiki, afterwards once an hour
             demo.wait_for_wiki()
     demo.finish()
     _say(demo.paths)
@@ -53,27 +54,27 @@ def command(args: argparse.Namespace, home: Home) -> int:  # noqa: ARG001 (the d
 
 
 class _Demo:
-    """The bundled sessions, rehearsed, and waiting for what comes of them."""
+    """Replays the bundled sessions and waits for their results."""
 
     def __init__(self, scratch: Path, hooks: Path) -> None:
         settings = {"MEMORIA_PYTHON": sys.executable, "MEMORIA_TZ": "UTC"}
-        settings["MEMORIA_LEARN_AT_ONCE"] = "false"  # so that each run makes the same: nobody types at this pace
-        self.rehearsal = SelfTest(scratch, hooks, sys.executable, settings)
-        self.paths = self.rehearsal.paths
+        settings["MEMORIA_LEARN_AT_ONCE"] = "false"  # for the same result on every run: nobody types at this pace
+        self.pipeline = SelfTest(scratch, hooks, sys.executable, settings)
+        self.paths = self.pipeline.paths
 
     def replay(self, path: Path) -> None:
-        """Play one session and wait for its entry."""
-        for fired in self.rehearsal.replay(path.stem, path.read_bytes().splitlines(keepends=True)):
+        """Replay one session and wait for its entry."""
+        for fired in self.pipeline.replay(path.stem, path.read_bytes().splitlines(keepends=True)):
             if fired.fault:
-                raise ExpectedError(f"the {fired.event} hook failed: {fired.fault}")
+                raise ExpectedError(f"The {fired.event} hook failed: {fired.fault}")
             print(f"  {fired.event:<13} {path.stem:<28} {fired.seconds * 1000:5.0f} ms")
         self._wait(lambda: not Spool(self.paths.spool).jobs(), "the daily log")
 
     def finish(self) -> None:
-        """Take in what the worker's own compile, held back by its interval, has left waiting."""
+        """Compile the entries that the worker left waiting because of the interval."""
         subprocess.run(
             [sys.executable, str(Path(places.ROOT, "scripts", "compile.py"))],
-            env=self.rehearsal.environment, check=False, capture_output=True,
+            env=self.pipeline.environment, check=False, capture_output=True,
         )  # fmt: skip
         self.wait_for_wiki()
 
@@ -93,7 +94,7 @@ class _Demo:
         deadline = time.monotonic() + PATIENCE_S
         while not done():
             if time.monotonic() > deadline:
-                raise ExpectedError(f"{what} was not made within {PATIENCE_S:.0f} s; look into {self.paths.log}")
+                raise ExpectedError(f"Timed out after {PATIENCE_S:.0f} s waiting for {what}; see {self.paths.log}.")
             time.sleep(0.05)
 
 
@@ -102,10 +103,9 @@ def _say(paths: Paths) -> None:
     daily = DailyLog.of(paths)
     print("\nDaily logs:")
     for day in daily.days():
-        count = len(daily.entries(day))
-        print(f"  {daily.path(day)}  ({count} session{'s' * (count != 1)})")
+        print(f"  {daily.path(day)}  ({printable.counted(len(daily.entries(day)), 'session')})")
     print("Articles:")
     for article in wiki.articles():
         print(f"  {wiki.path(article.slug)}  {article.title}")
     print(f"\nStart reading at {Path(paths.knowledge, 'index.md')}")
-    print(f"What the next session would start with: {paths.page_of('global')}")
+    print(f"The next session would start with: {paths.page_of('global')}")

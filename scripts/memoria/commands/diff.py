@@ -1,4 +1,4 @@
-"""Diff: what a compile did to the wiki, as a unified diff."""
+"""Diff: print what a compile changed in the wiki, as a unified diff."""
 
 from __future__ import annotations
 
@@ -6,22 +6,24 @@ import argparse
 import difflib
 from collections.abc import Iterator
 
+from memoria.ground import printable
 from memoria.ground.errors import NothingToUndoError
 from memoria.ground.home import Home
 from memoria.wiki.transaction import Row, Step, Transactions
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command line takes."""
+    """Add the command's arguments."""
     parser.add_argument("--step", type=int, default=1, metavar="N", help="which change of the wiki: 1 is the last")
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
-    """Print the diff of one step; NothingToUndoError when there is no such step."""
+    """Print the diff of one step; raise NothingToUndoError when it does not exist."""
     transactions = Transactions.of(home.paths)
     known = transactions.steps()
     if not 1 <= args.step <= len(known):
-        raise NothingToUndoError(f"There are {len(known)} kept steps; `memoria undo --list` names them.")
+        stored = printable.counted(len(known), "step")
+        raise NothingToUndoError(f"There is no such change: {stored} stored. `memoria undo --list` lists them.")
     step = known[args.step - 1]
     print(f"# {step.label}")
     for row in step.files:

@@ -1,9 +1,9 @@
-"""Forget: take a text, an entry, a session, a project or an article out of everything that memoria keeps.
+"""Forget: remove a text, an entry, a session, a project or an article from everything that memoria stores.
 
-Shows what it would remove (``traces`` finds it), then removes it: facts and the word to a memory server first, the
-markdown last, then every cache is made anew and the databases are overwritten. What stays is a tombstone in the daily
-log that holds ids and no word, so that no later compile, flush or verify brings anything back. Killed anywhere, it is
-simply run again.
+The command shows what it would remove (``forget_plan`` finds it), then removes it: facts and the memory server's copies
+first, the Markdown last. Then every cache is rebuilt and the databases are overwritten. A tombstone with ids and no
+text stays in the daily log, so that no later compile, flush or verify brings anything back. After a kill at any point,
+run the command again.
 """
 
 from __future__ import annotations
@@ -37,44 +37,44 @@ from memoria.wiki.transaction import Transactions
 from memoria.working.factory import open_store
 from memoria.working.scope import session_of
 
-SHOWN_CHARS = 200  # of a title or a line, before the user agrees
+SHOWN_CHARS = 200  # of a title or a line, in the question to the user
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command line takes."""
+    """Add the command's arguments."""
     parser.add_argument("what", nargs="+", help="a text, an entry (^e-…), a session's id, a project or an article")
     parser.add_argument(
-        "--as", dest="kind", choices=forget_plan.KINDS, default="", help="what it is, when it could be several"
+        "--as", dest="kind", choices=forget_plan.KINDS, default="", help="its kind, if it could be several"
     )
     parser.add_argument("--dry-run", action="store_true", help="show what would be removed and stop")
     parser.add_argument("--yes", action="store_true", help="do not ask")
-    parser.add_argument("--json", action="store_true", help="one JSON object")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
-    """Show, ask, remove; exit status 1 when something still holds it afterwards or nothing was found."""
+    """Show, ask, remove; return 1 when something still contains it afterwards."""
     with _alone(home):
         Transactions.of(home.paths).recover()
         plan = forget_plan.plan(home, " ".join(args.what).strip(), args.kind)
         if plan.is_empty:
-            raise ExpectedError(f"nothing is kept about {plan.target!r}; there is nothing to forget.")
+            raise ExpectedError(f"Nothing is stored about {plan.target!r}; there is nothing to forget.")
         if not args.json or not (args.dry_run or args.yes):
             print("\n".join(_shown(plan)))
-        left: list[str] = []
+        still_in: list[str] = []
         done = not args.dry_run and (args.yes or _agreed())
         if done:
             _carry_out(home, plan)
-            left = remaining(home, plan)
+            still_in = remaining(home, plan)
         if args.json:
-            print(json.dumps(_facts(plan, done=done, left=left), ensure_ascii=False, indent=2))
+            print(json.dumps(_facts(plan, done=done, still_in=still_in), ensure_ascii=False, indent=2))
         elif done:
-            print("Forgotten." if not left else "Removed, but these still hold it: " + ", ".join(left))
-    return 1 if left else 0
+            print("Forgotten." if not still_in else "Removed, but these files still contain it: " + ", ".join(still_in))
+    return 1 if still_in else 0
 
 
 @contextmanager
 def _alone(home: Home) -> Iterator[None]:
-    """No worker and no compile at the same time."""
+    """Keep worker and compile from running in the meantime."""
     with ExitStack() as stack:
         stack.enter_context(locks.waiting(Path(home.paths.worker_lock)))
         stack.enter_context(locks.waiting(Path(home.paths.compile_lock)))
@@ -83,7 +83,7 @@ def _alone(home: Home) -> Iterator[None]:
 
 def _agreed() -> bool:
     if not sys.stdin.isatty():
-        raise ExpectedError("nothing was removed: add --yes to do it, or --dry-run only to look.")
+        raise ExpectedError("Nothing was removed. Add --yes to remove it, or --dry-run to see what would be removed.")
     return input("Remove all this? It cannot be undone. [y/N] ").strip().casefold() in ("y", "yes")
 
 
@@ -93,15 +93,15 @@ def _agreed() -> bool:
 def _carry_out(home: Home, plan: Plan) -> None:
     paths = home.paths
     with Keeper.at(home) as keeper:
-        for event in plan.facts:
-            keeper.delete(event.id)
+        for fact in plan.facts:
+            keeper.delete(fact.id)
         keeper.store.shred()
     _spool(home, plan)
     asyncio.run(_working(home, plan))
     _archive(home, plan)
     Transactions.of(paths).commit(plan.pages, plan.read, "forget")
     _daily(home, plan)
-    shutil.rmtree(paths.undo, ignore_errors=True)  # it holds what the wiki was
+    shutil.rmtree(paths.undo, ignore_errors=True)  # it holds earlier versions of the wiki
     ledger = Ledger.of(paths)
     try:
         DailyLog.of(paths).refresh(ledger)
@@ -114,9 +114,9 @@ def _carry_out(home: Home, plan: Plan) -> None:
 
 
 def _spool(home: Home, plan: Plan) -> None:
-    """A job of which nothing is left goes; what goes without ever having had an entry is named in a tombstone."""
+    """Remove the turns from jobs, and jobs left empty; a tombstone names the turns that never had an entry."""
     if plan.keys:
-        DailyLog.of(home.paths).rewrite(home.zone.day(clock.now()), lambda text: _never(text, plan.keys))
+        DailyLog.of(home.paths).rewrite(home.zone.day(clock.now()), lambda text: _with_turn_tombstone(text, plan.keys))
     for name, gone in plan.jobs.items():
         path = Path(name)
         header = path.read_bytes().partition(b"\n")[0]
@@ -129,7 +129,7 @@ def _spool(home: Home, plan: Plan) -> None:
 
 
 def _decoded(line: bytes) -> str:
-    """A line of JSON with its escapes undone, for looking for words in it."""
+    """Return a line of JSON without escapes, for searching."""
     try:
         return json.dumps(json.loads(line), ensure_ascii=False)
     except ValueError:
@@ -137,7 +137,7 @@ def _decoded(line: bytes) -> str:
 
 
 async def _working(home: Home, plan: Plan) -> None:
-    """Working memory of the sessions and projects that are meant; for a text, the values that hold it."""
+    """Clear the working memory of the sessions and projects; for a text, delete the values that contain it."""
     file = Path(home.paths.working)
     if not (file.exists() or home.settings.redis_url):
         return
@@ -165,22 +165,22 @@ def _archive(home: Home, plan: Plan) -> None:
     }
     for ident in {*plan.archives, *plan.ids}:
         turns = [] if ident in plan.ids else archive.turns(ident) or []
-        kept = [turn for turn in turns if not holds(forget_plan.words(turn), plan.needle)]
+        rest = [turn for turn in turns if not holds(forget_plan.words(turn), plan.needle)]
         archive.remove(ident)
-        if kept and ident in days:
-            archive.keep(ident, days[ident], kept)
+        if rest and ident in days:
+            archive.keep(ident, days[ident], rest)
 
 
 def _daily(home: Home, plan: Plan) -> None:
     log_ = DailyLog.of(home.paths)
     for day in log_.days():
         if plan.needle:
-            log_.rewrite(day, lambda text: forget_plan.unsaid(text, plan.needle))
+            log_.rewrite(day, lambda text: forget_plan.without_lines(text, plan.needle))
         if plan.ids:
-            log_.rewrite(day, lambda text: _buried(text, plan.ids))
+            log_.rewrite(day, lambda text: _with_tombstones(text, plan.ids))
 
 
-def _never(text: str, keys: Sequence[str]) -> str:
+def _with_turn_tombstone(text: str, keys: Sequence[str]) -> str:
     """Return a day's text with a tombstone for turns that never had an entry."""
     line = tombstone("-", keys)
     day = DayText(text)
@@ -189,7 +189,7 @@ def _never(text: str, keys: Sequence[str]) -> str:
     return day.text
 
 
-def _buried(text: str, ids: Collection[str]) -> str:
+def _with_tombstones(text: str, ids: Collection[str]) -> str:
     """Return a day's text in which these entries are tombstones."""
     day = DayText(text)
     day.bury(ids)
@@ -197,13 +197,13 @@ def _buried(text: str, ids: Collection[str]) -> str:
 
 
 def _caches(home: Home, ledger: Ledger) -> None:
-    """Made anew from what is left, so that nothing has to be looked for in them."""
-    for path in Path(home.paths.state).glob(f"{Path(home.paths.index).name}*"):  # also set aside, and SQLite's own
+    """Rebuild the caches from what remains, instead of searching them."""
+    for path in Path(home.paths.state).glob(f"{Path(home.paths.index).name}*"):  # and files set aside, and SQLite's
         path.unlink()
     housekeeping.remove_outdated(home.paths)
     with Index(home.paths.index) as index:
         sources.refresh(index, home.paths)
-        # Prepared pages, what sessions were shown (costs a repetition), where they stand (written anew after a turn).
+        # Prepared pages, shown notes (one may be repeated), positions of sessions (written again after a turn).
         for folder, pattern in ((home.paths.page, "**/*"), (home.paths.hints, "*"), (home.paths.where, "*.md")):
             for path in Path(folder).glob(pattern):
                 if path.is_file():
@@ -213,22 +213,22 @@ def _caches(home: Home, ledger: Ledger) -> None:
 
 
 def _logs(home: Home, plan: Plan) -> None:
-    """Lines of logs and of the notice that hold a forgotten text go; the files stay open to whoever writes them."""
+    """Delete lines that contain a forgotten text from logs and notice, in place, because others may have them open."""
     wanted = [folded(text) for text in plan.needles]
     for path in [*Path(home.paths.log).glob("*"), Path(home.paths.notice), Path(home.paths.notices_given)]:
         if path.is_file():
             rows = path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
-            kept = [row for row in rows if not any(text in folded(row) for text in wanted)]
-            if len(kept) < len(rows):
+            rest = [row for row in rows if not any(text in folded(row) for text in wanted)]
+            if len(rest) < len(rows):
                 with path.open("r+", encoding="utf-8") as file:
-                    file.write("".join(kept))
+                    file.write("".join(rest))
                     file.truncate()
 
 
 def remaining(home: Home, plan: Plan) -> list[str]:
-    """The files of home, state and the client's own memory that still hold a forgotten text, as a person finds them.
+    """Return the files of home, state and the client's own memory that still contain a forgotten text.
 
-    The client's memory is the user's to change; what it holds is found again by ``search`` until then.
+    Only the user may change the client's memory; ``search`` finds its content until then.
     """
     wanted = [plan.needle] if plan.needle else [text for entry in plan.entries for text in (entry.context, entry.title)]
     needles = [text.casefold().encode() for text in wanted if len(text) >= 12 or text == plan.needle]
@@ -244,37 +244,38 @@ def remaining(home: Home, plan: Plan) -> list[str]:
     return found
 
 
-# -- telling
+# -- printing
 
 
 def _shown(plan: Plan) -> Iterator[str]:
     yield f"To forget the {plan.kind} {plan.target!r}:"
     for entry in plan.entries:
-        yield f"- entry {entry.source}: {printable.line(entry.title)[:SHOWN_CHARS]} ({len(entry.turns)} turns)"
-    for ident in sorted(plan.buried):
-        yield f"- what may be left of the forgotten entry {ident}"
+        turns = printable.counted(len(entry.turns), "turn")
+        yield f"- entry {entry.source}: {printable.line(entry.title)[:SHOWN_CHARS]} ({turns})"
+    for ident in sorted(plan.tombstones):
+        yield f"- remaining copies of the forgotten entry {ident}"
     for day, row in plan.rows:
         yield f"- daily/{day.isoformat()}: {printable.line(row)[:SHOWN_CHARS]}"
-    for event in plan.facts:
-        yield f"- learned fact {event.id}: {printable.line(event.content)[:SHOWN_CHARS]}"
+    for fact in plan.facts:
+        yield f"- learned fact {fact.id}: {printable.line(fact.content)[:SHOWN_CHARS]}"
     for slug, count in sorted(plan.articles.items()):
-        yield f"- article {slug}: " + ("the whole page" if count < 0 else f"{count} lines")
+        yield f"- article {slug}: " + ("the whole page" if count < 0 else printable.counted(count, "line"))
     if count := sum(plan.archives.values()):
-        yield f"- {count} archived turns"
+        yield f"- {printable.counted(count, 'archived turn')}"
     if plan.jobs:
-        yield f"- {len(plan.jobs)} spooled jobs, in whole or in part"
-    yield "- every step of `memoria undo`, and copies in indexes, prepared pages, working memory, ledger and logs"
+        yield f"- {printable.counted(len(plan.jobs), 'spooled job')}, entirely or in part"
+    yield "- all steps of `memoria undo`, and copies in indexes, prepared pages, working memory, ledger and logs"
 
 
-def _facts(plan: Plan, *, done: bool, left: Sequence[str]) -> dict[str, object]:
+def _facts(plan: Plan, *, done: bool, still_in: Sequence[str]) -> dict[str, object]:
     return {
         "kind": plan.kind,
         "done": done,
         "entries": sorted(plan.ids),
         "lines": [[day.isoformat(), row] for day, row in plan.rows],
-        "facts": [event.id for event in plan.facts],
+        "facts": [fact.id for fact in plan.facts],
         "articles": {slug: ("all" if count < 0 else count) for slug, count in sorted(plan.articles.items())},
         "archived_turns": sum(plan.archives.values()),
         "jobs": len(plan.jobs),
-        "still_in": list(left),
+        "still_in": list(still_in),
     }

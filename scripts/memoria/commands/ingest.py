@@ -1,8 +1,8 @@
-"""Ingest: bring in conversations from before memoria, or from any folder of transcripts.
+"""Ingest: record conversations from before memoria was installed, or from any folder of transcripts.
 
-Says first what there is and what it would cost, and asks. Then it spools a few sessions at a time and lets the worker
-do what it always does, so that every promise of the walk holds here too: what is recorded already is passed over, and a
-run that is stopped anywhere is taken up by the next. The transcripts that the client would delete first come first.
+The command first says what there is and what it would cost, and asks. Then it spools a few sessions at a time and runs
+the worker as usual, so that its guarantees hold here too: recorded conversations are skipped, and an interrupted run
+is continued by the next. Transcripts that the client would delete first come first.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from memoria.base import project
 from memoria.capture import detach
 from memoria.capture.spool import Spool
 from memoria.daily.ledger import Ledger
-from memoria.ground import clock, files
+from memoria.ground import clock, files, printable
 from memoria.ground.errors import ExpectedError, UsageError
 from memoria.ground.home import Home
 from memoria.models import budget, chain, prices, tasks
@@ -36,15 +36,15 @@ from memoria.models.metered import CHARS_PER_TOKEN
 from memoria.transcripts import client_files
 from memoria.transcripts.client_files import Found, Head
 
-AT_ONCE = 4  # sessions in the spool for one worker
-LOOK_S = 0.2  # between two looks at the spool
-OUTPUT_TOKENS = 700  # of one entry, from the flush prompts of real sessions
-ENTRY_TOKENS, COMPILE_TOKENS, ARTICLE_TOKENS = 700, 8_000, 6_000  # an entry, the articles near it, what is written
+AT_ONCE = 4  # sessions in the spool at a time
+LOOK_S = 0.2  # seconds between two checks of the spool
+OUTPUT_TOKENS = 700  # of one entry, measured on the flush prompts of real sessions
+ENTRY_TOKENS, COMPILE_TOKENS, ARTICLE_TOKENS = 700, 8_000, 6_000  # an entry, the articles near it, the articles written
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One transcript to bring in; ``turns`` and ``chars`` by census."""
+    """One transcript to ingest, with estimated ``turns`` and ``chars``."""
 
     account: Account
     turns: int
@@ -53,27 +53,27 @@ class Item:
 
 @dataclass(slots=True)
 class Plan:
-    """What is to be brought in, oldest first, and how many transcripts are not, by reason."""
+    """What to ingest, oldest first, and the number of skipped transcripts by reason."""
 
     items: list[Item] = field(default_factory=list)
     passed: Counter[str] = field(default_factory=Counter)
     bytes: int = 0
-    seconds: float = 0.0  # that looking took
+    seconds: float = 0.0  # duration of the survey
 
     @property
     def turns(self) -> int:
-        """About how many turns there are."""
+        """Estimated number of turns."""
         return sum(item.turns for item in self.items)
 
     @property
     def chars(self) -> int:
-        """About how many characters go to the model."""
+        """Estimated number of characters that go to the model."""
         return sum(item.chars for item in self.items)
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Model calls and tokens: an estimate from characters, not a count."""
+    """Model calls and tokens, estimated from characters."""
 
     calls: int
     input_tokens: int
@@ -81,29 +81,29 @@ class Estimate:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command line takes."""
+    """Add the command's arguments."""
     parser.add_argument(
         "source", nargs="?", metavar="PATH", help="a transcript or a folder of them (default: all that Claude Code has)"
     )
     parser.add_argument("--since", metavar="DAY", default="", help="only sessions since 2026-11-01, or 14d")
     parser.add_argument("--project", metavar="NAME", default="", help="only this project (its name or key)")
-    parser.add_argument("--limit", metavar="N", type=int, default=0, help="at most so many sessions")
-    parser.add_argument("--dry-run", action="store_true", help="say what there is and what it would cost, no more")
+    parser.add_argument("--limit", metavar="N", type=int, default=0, help="at most this many sessions")
+    parser.add_argument("--dry-run", action="store_true", help="print what there is and what it would cost, and stop")
     parser.add_argument("--yes", action="store_true", help="do not ask")
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
-    """Plan, say, ask, do; 1 when something could not be brought in."""
+    """Plan, report, ask and ingest; return 1 when something could not be ingested."""
     source = Path(args.source).expanduser().absolute() if args.source else client_files.folder(os.environ)
     if not source.exists():
-        raise ExpectedError(f"there is no {source}; name a transcript or a folder that holds some")
+        raise ExpectedError(f"{source} does not exist. Name a transcript or a folder of transcripts.")
     ledger = Ledger.of(home.paths)
     try:
         plan = survey(home, ledger, source, args)
         print("\n".join(_described(plan, home, source)))
         if args.dry_run:
             return 0
-        ledger.lift_waits()  # the budget may be another one by now
+        ledger.lift_waits()  # the budget may have changed
         if not plan.items:
             return _nothing_more(home)
         if not args.yes and not _agreed():
@@ -114,11 +114,11 @@ def command(args: argparse.Namespace, home: Home) -> int:
 
 
 def survey(home: Home, ledger: Ledger, source: Path, args: argparse.Namespace) -> Plan:
-    """Look at every transcript under ``source``; writes nothing but what was compared."""
+    """Examine every transcript under ``source``; writes nothing but the results of comparisons."""
     try:
         since = client_files.moment(args.since, home.zone, clock.now()) if args.since else 0.0
     except ValueError:
-        raise UsageError(f"--since takes a day such as 2026-11-01, or 14d; not {args.since!r}") from None
+        raise UsageError(f"--since takes a day such as 2026-11-01, or 14d; not {args.since!r}.") from None
     plan, started = Plan(), time.perf_counter()
     receipt = Receipt(home, ledger, Spool(home.paths.spool))
     for found in client_files.transcripts(source, sides=home.settings.keep_sidechains):
@@ -145,14 +145,14 @@ def survey(home: Home, ledger: Ledger, source: Path, args: argparse.Namespace) -
 
 
 def _item(receipt: Receipt, found: Found, head: Head, owner: project.Project, plan: Plan) -> Item | None:
-    """The transcript as far as it is not recorded; None when it is, or is not to be (then the plan says why)."""
+    """Return the unrecorded rest of a transcript; None, with a reason in the plan, when it is to be skipped."""
     reason = receipt.left_alone(head)
     if reason and reason != BY_PROGRAM:
         plan.passed[reason] += 1
     elif receipt.is_open(found):
-        plan.passed["going on: its hooks see to it"] += 1
+        plan.passed["in progress: its hooks capture it"] += 1
     elif receipt.waits(head.session):
-        plan.passed["waits in the spool already"] += 1
+        plan.passed["already waiting in the spool"] += 1
     else:
         return _counted(receipt, found, head, owner, plan)
     return None
@@ -162,7 +162,7 @@ def _counted(receipt: Receipt, found: Found, head: Head, owner: project.Project,
     fates = receipt.known_fates(found, head.session)
     account = Account(found, head.session, owner.name, owner.key, head.cwd, fates or {})
     if fates is not None and not account.open_turns:
-        plan.passed["brought in already" if account.turns else "nothing was said"] += 1
+        plan.passed["already recorded" if account.turns else "nothing was said"] += 1
         return None
     counted = estimate.count(found.path)
     if fates is None:
@@ -171,7 +171,7 @@ def _counted(receipt: Receipt, found: Found, head: Head, owner: project.Project,
 
 
 def forecast(plan: Plan, call_chars: int) -> tuple[Estimate, Estimate]:
-    """What the summaries and what the compiling after them will take, about."""
+    """Estimate the calls for the summaries and for the compiles after them."""
     calls = sum(max(1, -(-item.chars // call_chars)) for item in plan.items)
     fixed = len(tasks.flush({"project": "", "exchanges": []}).text) // CHARS_PER_TOKEN
     flush = Estimate(calls, plan.chars // CHARS_PER_TOKEN + calls * fixed, calls * OUTPUT_TOKENS)
@@ -181,20 +181,21 @@ def forecast(plan: Plan, call_chars: int) -> tuple[Estimate, Estimate]:
 
 def _described(plan: Plan, home: Home, source: Path) -> Iterator[str]:
     speed = plan.bytes / 1e6 / plan.seconds if plan.seconds else 0.0
-    yield f"{source}: looked at {plan.bytes / 1e6:,.1f} MB in {plan.seconds:.1f} s ({speed:,.0f} MB/s)"
-    yield f"to bring in  {len(plan.items):,} sessions, about {plan.turns:,} turns, {plan.chars:,} characters"
-    yield from (f"passed over  {count:,} {reason}" for reason, count in sorted(plan.passed.items()))
+    yield f"{source}: read {plan.bytes / 1e6:,.1f} MB in {plan.seconds:.1f} s ({speed:,.0f} MB/s)"
+    turns, characters = printable.counted(plan.turns, "turn"), printable.counted(plan.chars, "character")
+    yield f"to ingest    {printable.counted(len(plan.items), 'session')}, about {turns}, {characters}"
+    yield from (f"skipped      {count:,} {reason}" for reason, count in sorted(plan.passed.items()))
     if not plan.items:
-        yield "There is nothing to bring in."
+        yield "There is nothing to ingest."
         return
     flush, rest = forecast(plan, home.settings.call_chars)
     calls = flush.calls + rest.calls
     tokens = flush.input_tokens + rest.input_tokens, flush.output_tokens + rest.output_tokens
     yield (
-        f"by estimate  {calls:,} model calls ({flush.calls:,} summaries, {rest.calls:,} compiles), {tokens[0]:,} "
-        f"tokens in, {tokens[1]:,} out ({CHARS_PER_TOKEN} characters taken for a token)"
+        f"estimated    {printable.counted(calls, 'model call')} ({flush.calls:,} for summaries, {rest.calls:,} for "
+        f"compiles), {tokens[0]:,} tokens in, {tokens[1]:,} out (at {CHARS_PER_TOKEN} characters per token)"
     )
-    yield f"would cost   {_costs(tokens)} (prices of {prices.READ_ON}; a subscription pays in usage instead)"
+    yield f"cost         {_costs(tokens)} (prices as of {prices.READ_ON}; a subscription counts usage instead)"
     yield from _waits(home, tokens)
 
 
@@ -208,31 +209,33 @@ def _waits(home: Home, tokens: tuple[int, int]) -> Iterator[str]:
     name, daily = home.settings.model.split(",")[0], home.settings.daily_budget_usd
     price = prices.of_model(name)
     cost = price.of(*tokens) if price else 0.0
-    yield f"model        {name}" + (f", about ${cost:,.2f}" if price else ", whose price is not known here")
+    yield f"model        {name}" + (f", about ${cost:,.2f}" if price else ", price unknown")
     if daily and cost > daily:
         yield (
-            f"budget       daily_budget_usd is ${daily:.2f}: this takes about {-(-cost // daily):.0f} days. What is "
-            "over it waits; run the same command again, or set MEMORIA_DAILY_BUDGET_USD."
+            f"budget       daily_budget_usd is ${daily:.2f}: this takes about "
+            f"{printable.counted(round(-(-cost // daily)), 'day')}. The rest waits; run the same command again, or set "
+            "MEMORIA_DAILY_BUDGET_USD."
         )
 
 
 def _nothing_more(home: Home) -> int:
-    """A run that was killed may have left jobs, and where no hooks are installed nobody else takes them up."""
+    """Start a worker for jobs that a killed run left; without hooks, nothing else would."""
     jobs = Spool(home.paths.spool).jobs()
     if jobs:
-        print(f"{len(jobs)} jobs wait in the spool: {detach.start_worker(home.settings, home.paths)}.")
+        waiting = printable.counted(len(jobs), "job")
+        print(f"{waiting} waiting in the spool: {detach.start_worker(home.settings, home.paths)}.")
     return 0
 
 
 def _agreed() -> bool:
     if not sys.stdin.isatty():
-        raise UsageError("Nothing was done: nobody is there to agree. Say --yes, or --dry-run to look only.")
-    return input("Bring them in? [y/N] ").strip().lower() in ("y", "yes")
+        raise UsageError("Nothing was done, because input is not a terminal. Add --yes to agree, or --dry-run to look.")
+    return input("Ingest them? [y/N] ").strip().lower() in ("y", "yes")
 
 
 @dataclass(slots=True)
 class _Run:
-    """One run over a plan: spools a few sessions, lets a worker take them, and looks how it went."""
+    """One run over a plan: spools a few sessions, waits for a worker to process them, and checks the result."""
 
     home: Home
     ledger: Ledger
@@ -241,7 +244,7 @@ class _Run:
     stopped: str = ""
 
     def bring_in(self, plan: Plan) -> int:
-        """0 when all of the plan is recorded or was found not worth it."""
+        """Return 0 when the whole plan is recorded or was found not worth recording."""
         began = clock.now()
         bar: tqdm[Any] = tqdm(total=plan.chars, unit="char", unit_scale=True, disable=None, desc="ingest")
         with bar:
@@ -251,9 +254,10 @@ class _Run:
                     break
         calls = self.ledger.calls_since(began - timedelta(seconds=1))
         cost = sum(usage.cost_usd for usage in budget.totals(calls, self.home.zone).values())
-        print(f"{self.done} of {len(plan.items)} sessions brought in with {len(calls)} calls for ${cost:.4f}.")
+        took = f"{printable.counted(len(calls), 'call')}, ${cost:.4f}"
+        print(f"{self.done:,} of {printable.counted(len(plan.items), 'session')} ingested ({took}).")
         if self.stopped:
-            print(f"Stopped: {self.stopped}. What was spooled waits; run the same command again for the rest.")
+            print(f"Stopped: {self.stopped}. Spooled sessions wait; run the same command again for the rest.")
         return 0 if self.done == len(plan.items) else 1
 
     def _batch(self, items: Sequence[Item], bar: tqdm[Any]) -> None:
@@ -271,7 +275,7 @@ class _Run:
             self.done += all(fate == CAPTURED or fate.startswith(SKIPPED) for fate in fates)
 
     def _work(self, waiting: dict[str, Item]) -> Iterator[str]:
-        """Let a worker run; yields each job as it goes. Sets ``stopped`` when the worker leaves jobs to wait."""
+        """Run a worker and yield each job when it is done; set ``stopped`` when the worker leaves jobs waiting."""
         seen: set[str] = set()
         child = self._start()
         try:
@@ -293,7 +297,7 @@ class _Run:
             self.stopped = next(filter(None, left)).rstrip(".")
         elif left and child.returncode:
             self.stopped = f"the worker failed; see {self.home.paths.log}"
-        elif left:  # another worker is at work, and will look again
+        elif left:  # another worker is running, and will check again
             time.sleep(LOOK_S)
 
     def _start(self) -> subprocess.Popen[bytes]:

@@ -1,8 +1,7 @@
-"""Learned: `memoria learned`, a person's hand on the learned facts.
+"""Learned: list, filter, edit, delete, promote and count the learned facts.
 
-Lists, filters, edits, deletes, promotes, counts. Every change goes to the daily log first, then to the store, to the
-prepared pages and, when there is one, on its way to the memory server. Knows the home's keeper and
-how to print; the network only through ``memory.sync`` and only when a server is named.
+Every change goes to the daily log first, then to the store, to the prepared pages and, if there is a memory server, to
+the queue for it. The network is used only through ``facts.sync``, and only when a server is configured.
 """
 
 from __future__ import annotations
@@ -23,16 +22,16 @@ from memoria.facts.keeper import Keeper
 from memoria.facts.memory_server import Server
 from memoria.facts.store import leading, made_again
 from memoria.facts.sync import Sync, state_of
-from memoria.ground import clock
+from memoria.ground import clock, printable
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.redaction.redact import Redactor
 
-TOP: Final = 20  # facts that ``top`` shows; a page has room for about as many
+TOP: Final = 20  # facts shown by ``top``; a page has room for about as many
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """``memoria learned [list|top|edit|delete|promote|counts|sync|retry]``; a list when nothing is said."""
+    """Add the arguments of ``memoria learned [list|top|edit|delete|promote|counts|sync|retry]``; list is default."""
     parser.add_argument("--json", action="store_true", help="print JSON")
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
     show = actions.add_parser("list", help="the facts, newest last (the default)")
@@ -40,26 +39,26 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     show.add_argument("--kind", choices=KINDS, default="", help="only this kind")
     show.add_argument("--project", default="", help="only this project (name, key or folder) and global facts")
     show.add_argument("--since", default="", metavar="DAY", help="only facts learned or repeated since YYYY-MM-DD")
-    show.add_argument("--ended", action="store_true", help="also facts that were replaced")
-    top = actions.add_parser("top", help="what a session starts with, what matters most first")
+    show.add_argument("--ended", action="store_true", help="also replaced facts")
+    top = actions.add_parser("top", help="what a session starts with, most important first")
     top.add_argument("--project", default=".", help="for this project (default: the folder you are in)")
-    edit = actions.add_parser("edit", help="give a fact another wording")
+    edit = actions.add_parser("edit", help="change the wording of a fact")
     edit.add_argument("id")
     edit.add_argument("text", nargs="+")
     delete = actions.add_parser("delete", help="forget facts, here and on the memory server")
     delete.add_argument("id", nargs="+")
-    promote = actions.add_parser("promote", help="let facts hold in every project; without an id: what could be")
+    promote = actions.add_parser("promote", help="make facts hold in every project; without an id: list candidates")
     promote.add_argument("id", nargs="*")
-    actions.add_parser("counts", help="facts by kind and by state of the exchange with the memory server")
+    actions.add_parser("counts", help="the number of facts by kind and by state of the exchange with the memory server")
     actions.add_parser("sync", help="exchange facts with the memory server now, in full")
-    actions.add_parser("retry", help="try again what the memory server refused too often")
+    actions.add_parser("retry", help="retry what the memory server refused too often")
     parser.set_defaults(action="list", words=[], project="", kind="", since="", ended=False)
     for action in actions.choices.values():
         action.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
-    """Run one action; exit status 0, or 1 with a line on what to do."""
+    """Run one action; return 0, or 1 after a line that says what to do."""
     with Keeper.at(home) as keeper:
         return _ACTIONS[args.action](args, home, keeper)
 
@@ -82,35 +81,35 @@ def _top(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
 def _edit(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
     text = Redactor(home.settings.redact_extra).redact(" ".join(args.text))
     if len(text) > MAX_CONTENT:
-        raise ExpectedError(f"a fact has at most {MAX_CONTENT} characters, one to three sentences; not {len(text)}.")
+        raise ExpectedError(f"A fact has one to three sentences and at most {MAX_CONTENT} characters, not {len(text)}.")
     changed = keeper.edit(args.id, text)
-    _shown(home, keeper, [changed])
+    _publish(home, keeper, [changed])
     return _print(args, home, [changed])
 
 
 def _delete(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
-    known = [keeper.known(ident) for ident in args.id]  # all are there before any is deleted
+    known = [keeper.known(ident) for ident in args.id]  # all must exist before any is deleted
     gone = [keeper.delete(fact.id) for fact in dict.fromkeys(known)]
-    _shown(home, keeper, gone)
+    _publish(home, keeper, gone)
     if args.json:
         return _print(args, home, gone)
-    _write(f"forgot {len(gone)}: " + ", ".join(fact.id for fact in gone))
+    _write(f"{printable.counted(len(gone), 'fact')} forgotten: " + ", ".join(fact.id for fact in gone))
     return 0
 
 
 def _promote(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
     if args.id:
-        known = [keeper.known(ident) for ident in args.id]  # all are there before any is changed
+        known = [keeper.known(ident) for ident in args.id]  # all must exist before any is changed
         changed = [keeper.promote(fact.id) for fact in dict.fromkeys(known)]
-        _shown(home, keeper, changed)
+        _publish(home, keeper, changed)
         return _print(args, home, changed)
     offered = keeper.offered()
     if not args.json and not offered:
-        _write("no fact has returned in a second project.")
+        _write("No fact was learned in a second project.")
         return 0
     _print(args, home, offered)
     if not args.json:
-        _write(f"\n`memoria learned promote {offered[-1].id}` lets that fact hold in every project.")
+        _write(f"\nRun `memoria learned promote {offered[-1].id}` to make that fact hold in every project.")
     return 0
 
 
@@ -122,9 +121,9 @@ def _counts(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
         return 0
     for name, count in kinds.items():
         _write(f"{name:12} {count:5}")
-    _write(f"{'together':12} {sum(kinds.values()):5}")
+    _write(f"{'total':12} {sum(kinds.values()):5}")
     if waiting:
-        _write(f"{waiting} wait to be written ({keeper.outbox.folder})")
+        _write(f"{waiting} waiting to be written ({keeper.outbox.folder})")
     if state:
         _write("memory server: " + ", ".join(f"{count} {name}" for name, count in state.items()))
     return 0
@@ -133,24 +132,24 @@ def _counts(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
 def _sync(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
     settings = home.settings
     if not settings.memory_api_url:
-        raise ExpectedError("no memory server is named; set MEMORY_API_URL and MEMORY_API_KEY.")
+        raise ExpectedError("No memory server is configured; set MEMORY_API_URL and MEMORY_API_KEY.")
     server = Server(settings.memory_api_url, settings.memory_api_key)
     done = Sync(keeper, server, Path(home.paths.sync_lock)).run(full=True)
     if done.pulled or done.forgotten:
         renew(home, keeper)
-    told: dict[str, Any] = {"pushed": done.pushed, "pulled": done.pulled, "forgotten": done.forgotten}
+    counts: dict[str, Any] = {"pushed": done.pushed, "pulled": done.pulled, "forgotten": done.forgotten}
     if args.json:
-        _write(json.dumps({**told, "problems": done.problems}, indent=2))
+        _write(json.dumps({**counts, "problems": done.problems}, indent=2))
         return 1 if done.problems else 0
-    _write(", ".join(f"{name} {value}" for name, value in told.items()))
+    _write(", ".join(f"{name} {value}" for name, value in counts.items()))
     if done.problems:
-        raise ExpectedError(f"{'; '.join(done.problems)}. What waits is tried again later.")
+        raise ExpectedError(f"{'; '.join(done.problems)}. What waits will be retried.")
     return 0
 
 
 def _retry(args: argparse.Namespace, _: Home, keeper: Keeper) -> int:
     count = keeper.to_server.retry() + keeper.outbox.retry()
-    _write(json.dumps({"retried": count}) if args.json else f"{count} will be tried again")
+    _write(json.dumps({"retried": count}) if args.json else f"{printable.counted(count, 'change')} to be retried")
     return 0
 
 
@@ -166,15 +165,15 @@ _ACTIONS: Final[dict[str, Callable[[argparse.Namespace, Home, Keeper], int]]] = 
 }
 
 
-def _shown(home: Home, keeper: Keeper, changed: Iterable[Fact]) -> None:
-    """Let the next session see what a person changed, and say how the memory server comes to know of it."""
+def _publish(home: Home, keeper: Keeper, changed: Iterable[Fact]) -> None:
+    """Update the prepared pages after a person's change, and say when the memory server will receive it."""
     renew(home, keeper, {place for fact in changed for place in fact.projects})
     if keeper.to_server.waiting():
-        sys.stderr.write("the memory server is told by the next worker, or now by `memoria learned sync`.\n")
+        sys.stderr.write("The next worker will update the memory server; `memoria learned sync` does it now.\n")
 
 
 def _project_key(given: str, keeper: Keeper) -> str:
-    """The project's key from a key or name that facts have, else from a folder."""
+    """Return the project's key from a key or name that facts have, or from a folder."""
     if not given:
         return ""
     known = {place for fact in keeper.store.facts(live=False) for place in fact.projects}
@@ -183,7 +182,9 @@ def _project_key(given: str, keeper: Keeper) -> str:
         return named[0]
     if given == "." or os.sep in given:
         return project.of(given).key
-    raise ExpectedError(f"nothing was learned in a project {given!r}; there are: {', '.join(sorted(known)) or 'none'}.")
+    raise ExpectedError(
+        f"Nothing was learned in a project {given!r}; known projects are {', '.join(sorted(known)) or 'none'}."
+    )
 
 
 def _day(text: str, home: Home) -> datetime:
@@ -200,14 +201,15 @@ def _print(args: argparse.Namespace, home: Home, facts: list[Fact]) -> int:
     for fact in facts:
         _write(_row(fact, home))
     if not facts:
-        _write("nothing learned yet that fits.")
+        _write("No fact matches.")
     return 0
 
 
 def _row(fact: Fact, home: Home) -> str:
     place = _name(fact.project)
     notes = [f"{home.zone.day(fact.last or fact.time)}", place]
-    notes += ["made again" if made_again(fact) else f"said {fact.seen} times"] if fact.seen > 1 else []
+    times = printable.counted(fact.seen, "time")
+    notes += ["made again" if made_again(fact) else f"said {times}"] if fact.seen > 1 else []
     notes += [f"also in {', '.join(map(_name, fact.also))}"] if fact.also else []
     notes += [f"replaced by {fact.successor or 'nothing'}"] if fact.ended else []
     return f"{fact.id}  [{fact.kind}] {fact.content}  ({', '.join(notes)})"

@@ -1,7 +1,7 @@
-"""Lint: what is wrong with the wiki, as a report for people; what can be mended without guessing is mended on request.
+"""Lint: report what is wrong with the wiki, and fix on request what can be fixed without guessing.
 
-Every rule is one function from a snapshot to findings, and one row of ``RULES``. Only contradictions are looked for
-with a model, in a bounded number of calls, and only when there is one.
+Every rule is a function from a snapshot to findings, and a row of ``RULES``. Only contradictions are searched for with
+a model, if there is one, in a limited number of calls.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ from memoria.wiki.transaction import ChangedError, Transactions, digest
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
 SPARSE_WORDS = 12  # an article with fewer words in summary and claims says next to nothing
-NEAR = 0.7  # share of common words from which two articles are one thing told twice
-TOPIC = 0.4  # share of common words from which two claims are about the same thing
-PAIRS, BATCHES = 25, 4  # claims compared in one call, and calls of one run
+NEAR = 0.7  # two articles that share this part of their words are duplicates
+TOPIC = 0.4  # two claims that share this part of their words are about the same thing
+PAIRS, BATCHES = 25, 4  # claims compared in one call, and calls per run
 _MAX_RELATED = 30
 
-Mend = Callable[[Article], None]
+Fix = Callable[[Article], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong. ``page`` is relative to the home; ``mend`` changes the article so that it is not."""
+    """One fault. ``page`` is relative to the home; ``fix`` changes the article so that the fault is gone."""
 
     rule: str
     severity: str
     page: str
     text: str
-    mend: Mend | None = None
+    fix: Fix | None = None
 
     @property
     def slug(self) -> str:
@@ -57,11 +57,11 @@ class Finding:
         return self.page.removeprefix("knowledge/").removesuffix(".md")
 
 
-Found = Iterator[tuple[str, str] | tuple[str, str, Mend | None]]  # page, text, how to mend it
+Found = Iterator[tuple[str, str] | tuple[str, str, Fix | None]]  # page, text, how to fix it
 
 
 def broken_links(snapshot: Snapshot) -> Found:
-    """Links to pages, headings or blocks that are not there."""
+    """Find links to pages, headings or blocks that do not exist."""
     for slug, page in snapshot.pages.items():
         for link in page.links:
             if not _is_source(link) and (problem := snapshot.targets.problem(link, f"knowledge/{slug}")):
@@ -69,15 +69,15 @@ def broken_links(snapshot: Snapshot) -> Found:
 
 
 def dead_sources(snapshot: Snapshot) -> Found:
-    """Claims that cite an entry which no daily log has."""
+    """Find claims that cite an entry that no daily log has."""
     for slug, page in snapshot.pages.items():
         for link in page.links:
             if _is_source(link) and snapshot.targets.problem(link):
-                yield slug, f"cites `{link.target}{link.anchor}`, which is not there", partial(_drop_source, link)
+                yield slug, f"cites `{link.target}{link.anchor}`, which does not exist", partial(_drop_source, link)
 
 
 def missing_sources(snapshot: Snapshot) -> Found:
-    """Key points that cite nothing."""
+    """Find key points that cite nothing."""
     for slug, article in snapshot.readable():
         for claim in article.claims:
             if not claim.sources:
@@ -85,7 +85,7 @@ def missing_sources(snapshot: Snapshot) -> Found:
 
 
 def block_ids(snapshot: Snapshot) -> Found:
-    """Entries of a daily log whose block id is missing or stands twice, so that no link can mean them."""
+    """Find entries of a daily log whose block id is missing or occurs twice, so that no link can refer to them."""
     counts: dict[str, Counter[str]] = {}
     for entry in snapshot.entries:
         day = f"daily/{entry.day.isoformat()}"
@@ -93,12 +93,12 @@ def block_ids(snapshot: Snapshot) -> Found:
             counts[day] = DayText(snapshot.daily.text(entry.day)).block_ids()
         times = counts[day][f"e-{entry.id}"]
         if times != 1:
-            fault = "is missing" if not times else "is there twice"
+            fault = "is missing" if not times else "occurs twice" if times == 2 else f"occurs {times} times"
             yield f"{day}.md", f"entry {entry.id}: its line `^e-{entry.id}` {fault}"
 
 
 def frontmatter(snapshot: Snapshot) -> Found:
-    """Frontmatter that is no YAML, or lacks what readers and programs rely on."""
+    """Find frontmatter that is not valid YAML, or lacks what readers and programs rely on."""
     for slug, page in snapshot.pages.items():
         if page.article is None:
             yield slug, page.problem
@@ -109,21 +109,21 @@ def frontmatter(snapshot: Snapshot) -> Found:
                 yield slug, f"`{key}` is missing", partial(_complete, key)
         for key in ("created", "updated"):
             if front.text(key) and not _day(front.text(key)):
-                yield slug, f"`{key}` is no day: {front.text(key)!r}"
+                yield slug, f"`{key}` is not a day: {front.text(key)!r}"
 
 
 def paths(snapshot: Snapshot) -> Found:
-    """Pages outside the wiki's folders, or whose name no link of memoria's would have."""
+    """Find pages outside the wiki's folders, or with a name that memoria would not give."""
     for name in snapshot.strays():
-        yield name, "stands outside concepts/, connections/ and qa/, where no compile looks"
+        yield name, "is outside concepts/, connections/ and qa/, where no compile looks"
     for slug in snapshot.pages:
         name = slug.split("/", 1)[1]
         if slugify(name) != name:
-            yield slug, f"is no name for an article; `{slugify(name) or 'untitled'}` would be"
+            yield slug, f"is not a valid name for an article; `{slugify(name) or 'untitled'}` would be"
 
 
 def duplicate_titles(snapshot: Snapshot) -> Found:
-    """Titles and aliases that mean two pages."""
+    """Find titles and aliases that two pages share."""
     named: defaultdict[str, set[str]] = defaultdict(set)
     for slug, article in snapshot.readable():
         for name in (article.title, *article.aliases):
@@ -135,14 +135,14 @@ def duplicate_titles(snapshot: Snapshot) -> Found:
 
 
 def near_duplicates(snapshot: Snapshot) -> Found:
-    """Articles that say nearly the same."""
+    """Find articles that say nearly the same."""
     texts = {slug: page.words for slug, page in snapshot.pages.items() if page.article}
     for one, other, share in minhash.pairs(texts, NEAR):
         yield one, f"says nearly the same as [[{other}]] ({share:.0%} of the words)"
 
 
 def orphans(snapshot: Snapshot) -> Found:
-    """Articles that no other article links to."""
+    """Find articles that no other article links to."""
     reached = {target for targets in snapshot.linked.values() for target in targets}
     for slug in snapshot.pages:
         if slug not in reached and len(snapshot.pages) > 1:
@@ -150,16 +150,16 @@ def orphans(snapshot: Snapshot) -> Found:
 
 
 def sparse(snapshot: Snapshot) -> Found:
-    """Articles that say next to nothing."""
+    """Find articles that say next to nothing."""
     for slug, article in snapshot.readable():
         body = " ".join([*article.lead, *(row for section in article.sections for row in section.rows)])
         count = len(words(re.sub(r"\[\[[^\]]*\]\]", " ", body)))
         if count < SPARSE_WORDS:
-            yield slug, f"only {count} words"
+            yield slug, f"only {printable.counted(count, 'word')}"
 
 
 def backlinks(snapshot: Snapshot) -> Found:
-    """Pages under Related that do not link back."""
+    """Find pages under Related that do not link back."""
     for slug, article in snapshot.readable():
         rows = [row for part in article.sections if part.heading == RELATED for row in part.rows]
         for link in Article(slug, "\n".join(rows)).links:
@@ -170,19 +170,21 @@ def backlinks(snapshot: Snapshot) -> Found:
 
 
 def uncompiled(snapshot: Snapshot) -> Found:
-    """Entries that no compile has taken in."""
+    """Find entries that no compile has taken in."""
     waiting = Counter(entry.day for entry in snapshot.entries if entry.id not in snapshot.compiled)
     for day, count in sorted(waiting.items()):
-        yield f"daily/{day.isoformat()}.md", f"{count} entries are not compiled yet; run `memoria compile`"
+        text = f"{printable.counted(count, 'entry')} not compiled yet; run `memoria compile`"
+        yield f"daily/{day.isoformat()}.md", text
 
 
 def stale(snapshot: Snapshot) -> Found:
-    """Articles that no entry has touched for long (setting ``stale_days``)."""
+    """Find articles that no entry has changed for a long time (setting ``stale_days``)."""
     limit = snapshot.home.settings.stale_days
     for slug, article in snapshot.readable():
         last = _day(article.updated)
         if limit and last and (snapshot.today - last).days > limit:
-            yield slug, f"last updated {last.isoformat()}, {(snapshot.today - last).days} days ago"
+            age = printable.counted((snapshot.today - last).days, "day")
+            yield slug, f"last updated {last.isoformat()}, {age} ago"
 
 
 RULES: dict[str, tuple[str, Callable[[Snapshot], Found]]] = {
@@ -203,11 +205,11 @@ RULES: dict[str, tuple[str, Callable[[Snapshot], Found]]] = {
 
 
 def findings(snapshot: Snapshot) -> list[Finding]:
-    """What all the rules find, the gravest first."""
+    """Return the findings of all rules, the most severe first."""
     found = []
     for rule, (severity, check) in RULES.items():
-        for page, text, *mend in check(snapshot):
-            found.append(Finding(rule, severity, _page(page), text, mend[0] if mend else None))
+        for page, text, *fix in check(snapshot):
+            found.append(Finding(rule, severity, _page(page), text, fix[0] if fix else None))
     return found
 
 
@@ -220,13 +222,13 @@ def _page(name: str) -> str:
 
 
 def candidates(snapshot: Snapshot) -> list[tuple[str, Claim, str, Claim]]:
-    """Pairs of claims about the same thing that differ, most alike first; as many as one run asks about."""
+    """Return differing pairs of claims about the same thing, most similar first; as many as one run checks."""
     claims = {
         (slug, place): claim for slug, article in snapshot.readable() for place, claim in enumerate(article.claims)
     }
     texts = {key: frozenset(words(claim.text)) for key, claim in claims.items()}
     near = [(share, one, other) for one, other, share in minhash.pairs(texts, TOPIC) if share < 1]
-    # Where identifiers or numbers differ, one may be wrong; where none does, the wording alone is weaker evidence.
+    # If identifiers or numbers differ, one may be wrong; different wording alone is weaker evidence.
     near.sort(key=lambda pair: (not _differ(claims[pair[1]], claims[pair[2]]), -pair[0], pair[1], pair[2]))
     return [(one[0], claims[one], other[0], claims[other]) for _, one, other in near[: PAIRS * BATCHES]]
 
@@ -236,12 +238,12 @@ def _differ(one: Claim, other: Claim) -> bool:
 
 
 def contradictions(snapshot: Snapshot) -> tuple[list[Finding], str]:
-    """What a model finds among the candidates, and why it did not look at all of them, if so."""
+    """Return what a model finds among the candidates, and why it did not check all of them, if so."""
     pairs = candidates(snapshot)
     if not pairs:
         return [], ""
     if snapshot.home.settings.model.strip() == "offline":
-        return [], "contradictions were not looked for: that takes a language model (`model` is offline)"
+        return [], "contradictions were not checked: that needs a language model (`model` is offline)"
     found: list[Finding] = []
     ledger = Ledger.of(snapshot.home.paths)
     try:
@@ -249,7 +251,7 @@ def contradictions(snapshot: Snapshot) -> tuple[list[Finding], str]:
         for start in range(0, len(pairs), PAIRS):
             found += _contradicting(model, pairs[start : start + PAIRS])
     except ModelError as error:
-        return found, f"contradictions were not all looked for: {error}"
+        return found, f"contradictions were not all checked: {error}"
     finally:
         ledger.close()
     return found, ""
@@ -257,14 +259,14 @@ def contradictions(snapshot: Snapshot) -> tuple[list[Finding], str]:
 
 def _contradicting(model: Metered, pairs: Sequence[tuple[str, Claim, str, Claim]]) -> Iterator[Finding]:
     material = {"pairs": [{"one": one.text, "other": other.text} for _, one, _, other in pairs]}
-    for told in model.complete(tasks.contradictions(material), "").data["contradictions"]:
-        if told["pair"] <= len(pairs):
-            slug, one, place, other = pairs[told["pair"] - 1]
-            text = f"“{one.text[:150]}” against “{other.text[:150]}” in [[{place}]]. {told.get('why', '')}".rstrip()
+    for reported in model.complete(tasks.contradictions(material), "").data["contradictions"]:
+        if reported["pair"] <= len(pairs):
+            slug, one, place, other = pairs[reported["pair"] - 1]
+            text = f"“{one.text[:150]}” against “{other.text[:150]}” in [[{place}]]. {reported.get('why', '')}".rstrip()
             yield Finding("contradiction", WARNING, _page(slug), text)
 
 
-# -- mending
+# -- fixing
 
 
 def _is_source(link: Link) -> bool:
@@ -281,7 +283,7 @@ def _pattern(link: Link) -> re.Pattern[str]:
 
 
 def _unlink(link: Link, article: Article) -> None:
-    """A list item under Related that is only this link goes; elsewhere its words stay as plain text."""
+    """Delete list items under Related that consist of this link; elsewhere, replace the link by its text."""
     pattern = _pattern(link)
     for section in article.sections:
         if section.heading == RELATED:
@@ -291,7 +293,7 @@ def _unlink(link: Link, article: Article) -> None:
 
 
 def _drop_source(link: Link, article: Article) -> None:
-    """Take a dead source off where another one stands beside it; a claim's only source is for a person to judge."""
+    """Remove a dead source from claims that have another; a claim's only source is left to a person."""
     source = link.target + link.anchor
     for section in article.sections:
         if section.heading == KEY_POINTS:
@@ -317,96 +319,95 @@ def _related(article: Article) -> int:
     return sum(row.startswith("- [[") for part in article.sections if part.heading == RELATED for row in part.rows)
 
 
-def mend(home: Home, found: Sequence[Finding]) -> list[str]:
-    """Mend what can be mended in one transaction, which ``memoria undo`` takes back; says what was done."""
+def fix(home: Home, found: Sequence[Finding]) -> list[str]:
+    """Fix what can be fixed, in one transaction, which ``memoria undo`` reverts; return what was done."""
     wanted: defaultdict[str, list[Finding]] = defaultdict(list)
     for finding in found:
-        if finding.mend:
+        if finding.fix:
             wanted[finding.slug].append(finding)
     transactions = Transactions.of(home.paths)
     changes: dict[str, bytes | None] = {}
     read: dict[str, str] = {}
-    told: list[str] = []
+    reported: list[str] = []
     for slug, group in sorted(wanted.items()):
         name = f"{slug}.md"
         before = Path(home.paths.knowledge, name).read_bytes()
         article = Article(slug, before.decode("utf-8", "surrogateescape"))
         for finding in group:
             as_was = article.render()
-            assert finding.mend  # noqa: S101 (only such were gathered; tells mypy)
-            finding.mend(article)
+            assert finding.fix  # noqa: S101 (only such findings were collected; for mypy)
+            finding.fix(article)
             if article.render() != as_was:
-                told.append(f"{finding.page}: {finding.rule}: {finding.text}")
+                reported.append(f"{finding.page}: {finding.rule}: {finding.text}")
         after = article.render().encode("utf-8", "surrogateescape")
         if after != before:
             changes[name], read[name] = after, digest(before)
     try:
-        transactions.commit(changes, read, f"lint mended {len(told)} findings")
+        transactions.commit(changes, read, f"lint fixed {printable.counted(len(reported), 'finding')}")
     except ChangedError:
         return []
-    return told
+    return reported
 
 
-# -- the verb
+# -- the command
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command line takes."""
-    parser.add_argument("--fix", action="store_true", help="mend what can be mended safely, and say what")
-    parser.add_argument(
-        "--structural-only", action="store_true", help="ask no model; contradictions are not looked for"
-    )
-    parser.add_argument("--json", action="store_true", help="one JSON object")
+    """Add the command's arguments."""
+    parser.add_argument("--fix", action="store_true", help="fix what can be fixed safely, and list it")
+    parser.add_argument("--structural-only", action="store_true", help="call no model; contradictions are not checked")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
-    """Print the report; exit status 1 when there are errors."""
+    """Print the report; return 1 when there are errors."""
     today = home.zone.day(clock.now())
     snapshot = Snapshot(home, today)
     found = findings(snapshot)
-    mended: list[str] = []
+    fixed: list[str] = []
     if args.fix:
         with locks.waiting(Path(home.paths.compile_lock)):
             Transactions.of(home.paths).recover()
             snapshot = Snapshot(home, today)
-            mended = mend(home, findings(snapshot))
-        if mended:
+            fixed = fix(home, findings(snapshot))
+        if fixed:
             snapshot = Snapshot(home, today)
         found = findings(snapshot)
-    remark = "contradictions were not looked for (--structural-only)"
+    remark = "contradictions were not checked (--structural-only)"
     if not args.structural_only:
         more, remark = contradictions(snapshot)
         found += more
     counts = Counter(finding.severity for finding in found)
-    print(_json(found, mended, counts, remark) if args.json else _report(snapshot, found, mended, counts, remark))
+    print(_json(found, fixed, counts, remark) if args.json else _report(snapshot, found, fixed, counts, remark))
     return 1 if counts[ERROR] else 0
 
 
-def _json(found: Sequence[Finding], mended: Sequence[str], counts: Counter[str], remark: str) -> str:
+def _json(found: Sequence[Finding], fixed: Sequence[str], counts: Counter[str], remark: str) -> str:
     rows = [
         {"rule": each.rule, "severity": each.severity, "page": each.page, "text": each.text,
-         "fixable": each.mend is not None} for each in found
+         "fixable": each.fix is not None} for each in found
     ]  # fmt: skip
-    told = {"findings": rows, "counts": {name: counts[name] for name in (ERROR, WARNING, NOTE)}}
-    return json.dumps(told | {"fixed": list(mended), "remark": remark}, ensure_ascii=False, indent=2)
+    reported = {"findings": rows, "counts": {name: counts[name] for name in (ERROR, WARNING, NOTE)}}
+    return json.dumps(reported | {"fixed": list(fixed), "remark": remark}, ensure_ascii=False, indent=2)
 
 
 def _report(
-    snapshot: Snapshot, found: Sequence[Finding], mended: Sequence[str], counts: Counter[str], remark: str
+    snapshot: Snapshot, found: Sequence[Finding], fixed: Sequence[str], counts: Counter[str], remark: str
 ) -> str:
     rows = [
         "# Lint",
         "",
-        f"{len(snapshot.pages)} articles, {len(snapshot.entries)} entries: {counts[ERROR]} errors, {counts[WARNING]} "
-        f"warnings, {counts[NOTE]} notes.",
+        f"{printable.counted(len(snapshot.pages), 'article')}, {printable.counted(len(snapshot.entries), 'entry')}: "
+        + ", ".join(printable.counted(counts[severity], severity) for severity in (ERROR, WARNING, NOTE))
+        + ".",
     ]
     for severity, heading in ((ERROR, "Errors"), (WARNING, "Warnings"), (NOTE, "Notes")):
         group = [finding for finding in found if finding.severity == severity]
         if group:
             rows += ["", f"## {heading}", ""]
             rows += [f"- **{each.rule}** `{each.page}`: {printable.line(each.text)}" for each in group]
-    if mended:
-        rows += ["", "## Mended", "", *(f"- {printable.line(text)}" for text in mended)]
+    if fixed:
+        rows += ["", "## Fixed", "", *(f"- {printable.line(text)}" for text in fixed)]
     if remark:
         rows += ["", f"Remark: {printable.line(remark)}."]
     return "\n".join(rows)

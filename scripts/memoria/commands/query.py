@@ -1,8 +1,8 @@
 """Query: answer a question from the wiki and the daily logs, with links that code has checked.
 
-The search index finds articles and entries, a model answers from them, and every link it writes is looked up: what does
-not resolve is printed as plain text, and said. Without a language model the passages themselves are the answer.
-``--file-back`` keeps the answer as an article of its own.
+The search index finds articles and entries, a model answers from them, and every link in the answer is looked up. Links
+that do not resolve are printed as plain text and listed. Without a language model, the passages themselves are the
+answer. ``--file-back`` stores the answer as an article.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ from memoria.wiki.transaction import ChangedError, Transactions, digest
 
 log = logging.getLogger(__name__)
 
-PASSAGES = 12  # documents that are shown to the model
-PASSAGE_CHARS = 3_000  # of each
-SOURCES = 3  # entries that a statement which rests on an article takes over from its claims
-MAX_RELATED = 30  # links that a page gets under Related, as in a compile
+PASSAGES = 12  # documents shown to the model
+PASSAGE_CHARS = 3_000  # of each document
+SOURCES = 3  # entries that a statement about an article cites in its place
+MAX_RELATED = 30  # links under Related of a page, as in a compile
 _LINK = re.compile(r"\s*(?<!\\)\[\[([^\[\]|#\n]*)(#[^\[\]|\n]*)?(?:\|([^\[\]\n]*))?\]\]")
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """What was found in one document; ``ref`` is the target that a wikilink to it has."""
+    """The text found in one document; ``ref`` is the target of a wikilink to it."""
 
     ref: str
     kind: str
@@ -55,19 +55,19 @@ class Passage:
 
     @classmethod
     def of(cls, hit: Hit) -> Passage:
-        """The passage of a search hit."""
+        """Return the passage of a search hit."""
         page = hit.path.removeprefix("knowledge/").removesuffix(".md")
         ref = f"{page}#^{hit.anchor}" if hit.anchor and not hit.anchor.startswith("x-") else page
         return cls(ref, hit.kind, hit.title, hit.date, "\n".join(hit.passages)[:PASSAGE_CHARS])
 
     def material(self) -> JsonObject:
-        """As models get it."""
+        """Return the passage as prompt material."""
         return {"ref": self.ref, "kind": self.kind, "title": self.title, "date": self.date, "text": self.text}
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One line of an answer without its links, and the references it rests on."""
+    """One line of an answer without its links, and the references that it rests on."""
 
     text: str
     refs: tuple[str, ...]
@@ -75,7 +75,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A checked answer: ``dead`` are the links that led nowhere, ``unsupported`` what no passage says."""
+    """A checked answer: ``dead`` are links that do not resolve, ``unsupported`` is what no passage says."""
 
     question: str
     statements: tuple[Statement, ...]
@@ -86,14 +86,14 @@ class Answer:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command line takes."""
+    """Add the command's arguments."""
     parser.add_argument("question", nargs="+", help="what you want to know")
-    parser.add_argument("--file-back", action="store_true", help="keep the answer as an article under knowledge/qa/")
-    parser.add_argument("--json", action="store_true", help="one JSON object")
+    parser.add_argument("--file-back", action="store_true", help="store the answer as an article under knowledge/qa/")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
-    """Answer and print; exit status 1 when the answer was to be filed and there is none."""
+    """Answer and print; return 1 when the answer was to be filed and there is none."""
     question = " ".join(" ".join(args.question).split())
     with Index(home.paths.index) as index:
         sources.refresh(index, home.paths)
@@ -120,7 +120,7 @@ def _found(index: Index, question: str) -> list[Passage]:
 
 
 def _ask(home: Home, question: str, passages: Sequence[Passage]) -> tuple[Answer | None, str]:
-    """The model's checked answer, or why there is none."""
+    """Return the model's checked answer, or None and the reason."""
     ledger = Ledger.of(home.paths)
     try:
         material = {"question": question, "passages": [passage.material() for passage in passages]}
@@ -134,7 +134,7 @@ def _ask(home: Home, question: str, passages: Sequence[Passage]) -> tuple[Answer
 
 
 def checked(question: str, data: JsonObject, model: str, passages: Sequence[Passage], targets: LinkTargets) -> Answer:
-    """What a model said with every link and reference looked up."""
+    """Return a model's answer with every link and reference looked up."""
     given = {passage.ref for passage in passages}
     dead: list[str] = []
 
@@ -153,14 +153,14 @@ def checked(question: str, data: JsonObject, model: str, passages: Sequence[Pass
         if text:
             statements.append(Statement(text, tuple(dict.fromkeys(filter(None, refs)))))
     rests_on += [ref for statement in statements for ref in statement.refs]
-    said = "\n".join(statement.text for statement in statements)
+    text_of_all = "\n".join(statement.text for statement in statements)
     ground = "\n".join([question, *(f"{passage.title}\n{passage.date}\n{passage.text}" for passage in passages)])
     return Answer(
         question,
         tuple(statements),
         tuple(dict.fromkeys(filter(None, rests_on))),
         tuple(dict.fromkeys(dead)),
-        tuple(evidence.unsupported(said, ground)),
+        tuple(evidence.unsupported(text_of_all, ground)),
         model,
     )
 
@@ -171,7 +171,7 @@ def _parted(ref: str) -> tuple[str, str]:
 
 
 def _plain(match: re.Match[str]) -> str:
-    """A link's shown text stays in the sentence; a bare reference goes to the end of it."""
+    """Return a link's text for the sentence; a bare reference moves to its end."""
     return " " + match[3].strip() if match[3] else ""
 
 
@@ -200,29 +200,29 @@ def _cited(statement: Statement) -> str:
 
 def _lines(answer: Answer | None, passages: Sequence[Passage], reason: str, slug: str) -> Iterator[str]:
     if not passages:
-        yield "Nothing in the wiki or the daily logs is about this."
+        yield "The wiki and the daily logs contain nothing about this."
         return
     if answer is None or answer.model == "offline" or not answer.statements:
         yield from _passages(passages, _why_passages(answer, reason))
     else:
         yield from (printable.line(_cited(statement)) for statement in answer.statements)
         titles = {passage.ref: passage.title for passage in passages}
-        yield "\nRests on:" if answer.rests_on else "\nRests on nothing that could be found."
+        yield "\nBased on:" if answer.rests_on else "\nBased on nothing that could be found."
         for ref in answer.rests_on:
             yield f"- [[{ref}]]" + (f" {printable.line(titles[ref])}" if titles.get(ref) else "")
     if answer and answer.dead:
-        yield f"\nNot printed as links, because they lead nowhere: {printable.line(', '.join(answer.dead))}"
+        yield f"\nNot printed as links, because they do not resolve: {printable.line(', '.join(answer.dead))}"
     if answer and answer.unsupported:
-        yield f"\nIn the answer but in no passage: {printable.line(', '.join(answer.unsupported))}"
+        yield f"\nIn the answer but not in the passages: {printable.line(', '.join(answer.unsupported))}"
     if slug:
         yield f"\nFiled as [[{slug}]]"
 
 
 def _why_passages(answer: Answer | None, reason: str) -> str:
     if answer is None:
-        return f"No model answered ({reason}). What was found:"
+        return f"No model answered ({reason}). These passages were found:"
     if answer.model == "offline":
-        return "Without a language model (`model` is offline), what was found:"
+        return "There is no language model (`model` is offline). These passages were found:"
     return "The model found no answer in these passages:"
 
 
@@ -238,9 +238,9 @@ def _passages(passages: Sequence[Passage], heading: str) -> Iterator[str]:
 
 
 def file_back(home: Home, answer: Answer) -> str:
-    """Write the answer to ``knowledge/qa/`` with its sources, index and log in one step; returns the slug.
+    """Write the answer to ``knowledge/qa/`` with its sources, index and log in one transaction; return the slug.
 
-    ExpectedError when no statement can be traced to an entry, or when a person keeps saving a page meanwhile.
+    Raise ExpectedError when no statement can be traced to an entry, or when a person keeps saving a page.
     """
     paths = home.paths
     with locks.waiting(Path(paths.compile_lock)):
@@ -254,7 +254,7 @@ def file_back(home: Home, answer: Answer) -> str:
                 log.info("%s; filing again", error)
                 continue
             return slug
-    raise ExpectedError("Pages keep changing while the answer is filed; ask again when they are saved.")
+    raise ExpectedError("Pages keep changing while the answer is filed; try again when they are saved.")
 
 
 def _filed(home: Home, answer: Answer) -> tuple[str, dict[str, bytes | None], dict[str, str]]:
@@ -264,15 +264,15 @@ def _filed(home: Home, answer: Answer) -> tuple[str, dict[str, bytes | None], di
               for part in answer.statements]  # fmt: skip
     claims = [claim for claim in claims if claim.sources]
     if not claims:
-        raise ExpectedError("The answer rests on no entry of a daily log; it was not filed.")
+        raise ExpectedError("The answer was not filed, because it rests on no entry of a daily log.")
     moment = home.zone.local(clock.now())
     slug = f"qa/{slugify(answer.question) or 'question'}"
     if slug not in articles and wiki.path(slug).exists():
-        raise ExpectedError(f"{wiki.path(slug)} cannot be read; mend its frontmatter, then ask again.")
+        raise ExpectedError(f"{wiki.path(slug)} cannot be read; repair its frontmatter, then ask again.")
     page = articles.get(slug) or Article.new(slug, answer.question, claims[0].text, moment.date())
     changed = {slug: page}
     for claim in claims:
-        page.say(claim)
+        page.add_claim(claim)
     page.extend("sources", (f"[[{source.split('#')[0]}]]" for claim in claims for source in claim.sources))
     page.touch(moment.date())
     for ref in answer.rests_on:
@@ -286,17 +286,17 @@ def _filed(home: Home, answer: Answer) -> tuple[str, dict[str, bytes | None], di
 
 
 def _changes(
-    wiki: Wiki, articles: dict[str, Article], changed: dict[str, Article], told: str
+    wiki: Wiki, articles: dict[str, Article], changed: dict[str, Article], log_block: str
 ) -> tuple[dict[str, bytes | None], dict[str, str]]:
     listed = index_page.pages([Row.of(article) for article in articles.values()], wiki.folder)
     names = [*(f"{slug}.md" for slug in changed), LOG, *listed]
-    stands = {name: _bytes(wiki.folder / name) for name in names}
+    current = {name: _bytes(wiki.folder / name) for name in names}
     changes: dict[str, bytes | None] = {
         f"{slug}.md": article.render().encode("utf-8", "surrogateescape") for slug, article in changed.items()
     }
     changes |= listed
-    changes[LOG] = (stands[LOG] or index_page.LOG_INTRO.encode()) + told.encode()
-    return changes, {name: digest(data) for name, data in stands.items()}
+    changes[LOG] = (current[LOG] or index_page.LOG_INTRO.encode()) + log_block.encode()
+    return changes, {name: digest(data) for name, data in current.items()}
 
 
 def _bytes(path: Path) -> bytes | None:
@@ -304,7 +304,7 @@ def _bytes(path: Path) -> bytes | None:
 
 
 def _sources(refs: Sequence[str], text: str, articles: dict[str, Article]) -> tuple[str, ...]:
-    """The entries behind references: an entry itself; of an article those of the claims that say most like it."""
+    """Return the entries behind references: an entry itself, or those of an article's claims most like ``text``."""
     found: list[str] = []
     wanted = set(words(text))
     for ref in refs:

@@ -1,7 +1,7 @@
-"""Search: the verb that finds articles, entries, facts and turns, for a person, a program, or a whole file of queries.
+"""Search: find articles, entries, facts and turns, for a person, a program, or a file of queries.
 
-Brings the index up to date first, as far as that is quick. When the index cannot be read, a rebuild is started in the
-background and this search reads the files themselves.
+The index is brought up to date first. When it cannot be read, a rebuild is started in the background and this search
+reads the files themselves.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ from memoria.search import reader, tokens
 from memoria.search.hit import Hit
 from memoria.search.reader import Finder
 
-SNIPPET_CHARS = 300  # of a passage that is shown to a person
+SNIPPET_CHARS = 300  # of a passage shown to a person
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command line takes."""
+    """Add the command's arguments."""
     parser.add_argument("words", nargs="*", help="what to look for")
-    parser.add_argument("-k", type=_positive, default=10, metavar="N", help="most results (10)")
+    parser.add_argument("-k", type=_at_least_one, default=10, metavar="N", help="maximum number of results (10)")
     parser.add_argument("--project", default="", help="only this project (its key)")
-    parser.add_argument("--kind", choices=reader.KINDS, action="append", help="only this kind; may be given again")
-    parser.add_argument("--json", action="store_true", help="one JSON object")
-    parser.add_argument("--rebuild", action="store_true", help="make the index anew from the files first")
+    parser.add_argument("--kind", choices=reader.KINDS, action="append", help="only this kind; may be repeated")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--rebuild", action="store_true", help="rebuild the index from the files first")
     parser.add_argument(
-        "--batch", metavar="FILE", help='one {"query": ..., "collection": ...} a line; one line of results for each'
+        "--batch", metavar="FILE", help='one {"query": ..., "collection": ...} per line; one line of results for each'
     )
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
-    """Find and print; 0 also when nothing fits."""
+    """Search and print; return 0 even if nothing is found."""
     query = " ".join(args.words)
     if not (query or args.rebuild or args.batch):
-        raise ExpectedError('nothing to look for: memoria search "words"')
+        raise ExpectedError('There is nothing to search for. Usage: memoria search "words"')
     if args.rebuild:
         with Index(home.paths.index) as index:
             sources.refresh(index, home.paths, anew=True)
-            print(f"{len(index)} documents can be found", file=sys.stderr)
+            print(f"{printable.counted(len(index), 'document')} indexed", file=sys.stderr)
     if args.batch:
         return _batch(args, home)
     if query:
@@ -59,10 +59,13 @@ def command(args: argparse.Namespace, home: Home) -> int:
     return 0
 
 
-def _positive(text: str) -> int:
-    number = int(text)
+def _at_least_one(text: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
     if number < 1:
-        raise argparse.ArgumentTypeError("at least 1")
+        raise argparse.ArgumentTypeError("must be at least 1")
     return number
 
 
@@ -72,7 +75,7 @@ def _found(home: Home, query: str, limit: int, project: str, kinds: tuple[str, .
         with Finder(path):
             pass
     except reader.UnreadableError:
-        if Path(path).exists():  # of another version or corrupt: answer now, make it anew meanwhile
+        if Path(path).exists():  # another version or corrupt: answer now, rebuild in the background
             detach.start([[sys.executable, "-m", "memoria", "search", "--rebuild"]], home.paths)
             with scanned(home.paths.home, query) as index:
                 return index.search(query, limit=limit, project=project, kinds=kinds)
@@ -82,7 +85,7 @@ def _found(home: Home, query: str, limit: int, project: str, kinds: tuple[str, .
 
 
 def _batch(args: argparse.Namespace, home: Home) -> int:
-    """Answer a file of queries from one process; a line that is no query is answered by its error."""
+    """Answer a file of queries; an invalid line is answered with an error."""
     with Index(home.paths.index) as index:
         sources.refresh(index, home.paths)
         with Path(args.batch).open(encoding="utf-8", errors="replace") as file:
@@ -97,7 +100,7 @@ def _answer(index: Index, line: str, args: argparse.Namespace) -> dict[str, Any]
         query, collection = str(asked["query"]), str(asked.get("collection") or args.project)
     except (ValueError, TypeError, KeyError, AttributeError):
         return {"results": [], "error": 'expected {"query": ..., "collection": ...}'}
-    collection = collection.encode("utf-8", "replace").decode()  # half a surrogate pair is no database's text
+    collection = collection.encode("utf-8", "replace").decode()  # SQLite cannot store half a surrogate pair
     hits = meaning.search(index, query, limit=args.k, project=collection, kinds=tuple(args.kind or ()))
     return {"results": [{k: v for k, v in _record(hit).items() if k in _BRIEF} for hit in hits]}
 
@@ -131,9 +134,9 @@ def _lines(hits: list[Hit], query: str) -> Iterator[str]:
 
 
 def highlighted(text: str, wanted: set[str], *, bold: bool) -> str:
-    """At most SNIPPET_CHARS around the first found word, on one line, found words in bold or between asterisks.
+    """Return at most SNIPPET_CHARS around the first match, on one line, with matches in bold or between asterisks.
 
-    Control characters are left out: what was remembered must not steer the terminal.
+    Control characters are removed, so that remembered text cannot control the terminal.
     """
     words = printable.line(text).split()
     found = [not wanted.isdisjoint(tokens.of(word)) for word in words]

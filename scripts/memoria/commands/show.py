@@ -1,4 +1,4 @@
-"""Show: the conversation behind an entry, as the archive kept it: redacted, and there when the transcript is gone."""
+"""Show: print the archived conversation behind an entry, redacted, even when its transcript is gone."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _REFERENCE = re.compile(r"(?:\[\[)?(?:[^\]#]*#)?\^?(?:e-)?([A-Za-z0-9_-]+)(?:\|[
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command line takes."""
-    parser.add_argument("entry", help="an entry's id as it stands in a daily log (^e-…) or in an article's source link")
-    parser.add_argument("--json", action="store_true", help="the entry and its turns as one JSON object")
+    """Add the command's arguments."""
+    parser.add_argument("entry", help="an entry's id as in a daily log (^e-…) or in an article's source link")
+    parser.add_argument("--json", action="store_true", help="print the entry and its turns as one JSON object")
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
-    """Print the turns of one entry; ExpectedError when it is unknown, or its turns are gone or unreadable."""
+    """Print the turns of one entry; raise ExpectedError when it is unknown, or its turns are gone or unreadable."""
     entry_id = identifier(args.entry)
     archive = Archive.of(home.paths, home.settings.archive_mb)
     turns = archive.turns(entry_id)
@@ -42,10 +42,13 @@ def command(args: argparse.Namespace, home: Home) -> int:
 
 
 def identifier(reference: str) -> str:
-    """The id in ``e-01k9x2``, ``^e-01k9x2``, ``daily/2026-11-21#^e-01k9x2`` or such a wikilink; UnknownEntryError."""
+    """Return the id in ``e-01k9x2``, ``^e-01k9x2``, ``daily/2026-11-21#^e-01k9x2`` or a wikilink to it.
+
+    Raise UnknownEntryError when there is none.
+    """
     match = _REFERENCE.fullmatch(reference.strip())
     if not match:
-        raise UnknownEntryError(f"{reference!r} is no entry id. Ids stand in the daily logs as ^e-….")
+        raise UnknownEntryError(f"{reference!r} is not an entry id. Ids are in the daily logs as ^e-….")
     return match[1]
 
 
@@ -60,10 +63,10 @@ def _entry(home: Home, entry_id: str) -> Entry | None:
 
 def _absent(entry_id: str, entry: Entry | None, archive_mb: int) -> UnknownEntryError | TurnsGoneError:
     if entry is None:
-        return UnknownEntryError(f"there is no entry {entry_id}. Ids stand in the daily logs as ^e-….")
-    why = "archive_mb is 0" if not archive_mb else "they were removed to stay within archive_mb, or never kept"
+        return UnknownEntryError(f"There is no entry {entry_id}. Ids are in the daily logs as ^e-….")
+    why = "archive_mb is 0" if not archive_mb else "they were deleted to stay within archive_mb, or never archived"
     return TurnsGoneError(
-        f"the turns of entry {entry_id} are not in the archive ({why}); its summary is {entry.source}."
+        f"The turns of entry {entry_id} are not in the archive ({why}); its summary is {entry.source}."
     )
 
 

@@ -1,6 +1,6 @@
-"""Status: is it working? What the hooks, the worker and the compile did last, what waits, what failed, what it cost.
+"""Status: what the hooks, the worker and the compile did last, what waits, what failed, and what it cost.
 
-Reads only; safe at any time.
+The command only reads and is safe at any time.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from typing import Any
 from memoria.capture.spool import Spool
 from memoria.daily.ledger import JUDGING, Call, Ledger
 from memoria.facts.keeper import Keeper
-from memoria.ground import clock
+from memoria.ground import clock, printable
 from memoria.ground.home import Home
 from memoria.ground.usage import Usage
 from memoria.models import budget
 from memoria.wiki.folder import Wiki
 
-DAYS = 7  # of calls and costs that are shown
+DAYS = 7  # of calls and costs shown
 COST_DAYS = 31  # of costs by project
-ROWS = 10  # of single calls
+ROWS = 10  # single calls shown
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command line takes."""
-    parser.add_argument("--json", action="store_true", help="the same as one JSON object")
-    parser.add_argument("--costs", action="store_true", help="instead: what calls cost by day, project and model")
+    """Add the command's arguments."""
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--costs", action="store_true", help="print costs by day, project and model instead")
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
-    """Print how things stand; 0 always, a person judges."""
+    """Print the status; always return 0, because a person must judge it."""
     facts = costs(home) if args.costs else gather(home)
     if args.json:
         print(json.dumps(facts, indent=2, ensure_ascii=False))
@@ -44,7 +44,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
 
 
 def costs(home: Home) -> dict[str, Any]:
-    """What calls took: by the user's day, project and model for a month, and the last ones one by one; JSON-able."""
+    """Return the usage by the user's day, project and model for a month, and the latest calls, as JSON-able data."""
     ledger = Ledger.of(home.paths)
     try:
         calls = ledger.calls_since(clock.now() - timedelta(days=COST_DAYS))
@@ -99,7 +99,7 @@ def _taken(row: dict[str, Any]) -> str:
 
 
 def gather(home: Home) -> dict[str, Any]:
-    """All facts, JSON-able; times are ISO 8601 UTC, None where something never happened."""
+    """Return all facts as JSON-able data; times are ISO 8601 UTC, or None for what never happened."""
     paths = home.paths
     ledger = Ledger.of(paths)
     try:
@@ -163,7 +163,7 @@ def _server_lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:
 
 
 def _last_hook(path: Path) -> dict[str, str] | None:
-    """The last line that a hook wrote."""
+    """Return the last line that a hook wrote."""
     try:
         with path.open("rb") as file:
             file.seek(max(0, path.stat().st_size - 4096))
@@ -187,7 +187,7 @@ def _why(spool: Spool, job: str) -> str:
 
 
 def _calls_by_day(home: Home, ledger: Ledger) -> list[dict[str, Any]]:
-    """Calls, failures, tokens and dollars by the user's day, latest first."""
+    """Return calls, failures, tokens and dollars by the user's day, latest first."""
     days: dict[str, dict[str, Any]] = defaultdict(
         lambda: {"calls": 0, "failed": 0, "input_tokens": 0, "output_tokens": 0, "cost_usd": 0.0}
     )
@@ -212,23 +212,25 @@ def _lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:
     rows.append(f"last flush    {_wall(facts['last_flush'], zone)}")
     rows.append(f"last compile  {_wall(facts['last_compile'], zone)}")
     rows.append(
-        f"knowledge     {facts['entries']} entries ({facts['uncompiled']} not compiled), {facts['articles']} articles"
+        f"knowledge     {printable.counted(facts['entries'], 'entry')} ({facts['uncompiled']} not compiled), "
+        f"{printable.counted(facts['articles'], 'article')}"
     )
     rows.append(f"model         {facts['model']}")
-    rows.append(f"waiting       {len(facts['waiting'])} jobs")
+    rows.append(f"waiting       {printable.counted(len(facts['waiting']), 'job')}")
     rows += [
         f"  {job['event']} of {job['session']} since {_wall(job['since'], zone)}{_retry(job, zone)}"
         for job in facts["waiting"][:10]
     ]
-    rows += [f"judging       of turns waits{_retry(facts['judging'], zone)}"] if facts["judging"] else []
+    rows += [f"judging       waiting{_retry(facts['judging'], zone)}"] if facts["judging"] else []
     rows.append(
-        f"failed        {len(facts['failed'])} jobs" + (" (memoria flush --retry-failed)" if facts["failed"] else "")
+        f"failed        {printable.counted(len(facts['failed']), 'job')}"
+        + (" (memoria flush --retry-failed)" if facts["failed"] else "")
     )
     rows += [f"  {job['job']}: {job['reason']}" for job in facts["failed"][:10]]
     rows += _server_lines(facts["memory_server"], zone)
     rows += [
-        f"{day['day']}    {day['calls']} calls ({day['failed']} failed), "
-        f"{day['input_tokens'] + day['output_tokens']:,} tokens, ${day['cost_usd']:.4f}"
+        f"{day['day']}    {printable.counted(day['calls'], 'call')} ({day['failed']} failed), "
+        f"{printable.counted(day['input_tokens'] + day['output_tokens'], 'token')}, ${day['cost_usd']:.4f}"
         for day in facts["calls"]
     ]
     rows += [f"note          {_wall(note['time'], zone)} {note['kind']}: {note['text']}" for note in facts["notes"]]
@@ -239,11 +241,12 @@ def _lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:
 def _retry(job: dict[str, Any], zone: clock.Zone) -> str:
     if "reason" not in job:
         return ""
-    return f": failed {job['tries']} times, next try {_wall(job['next_try'], zone)}: {job['reason']}"
+    tries = printable.counted(job["tries"], "time")
+    return f": failed {tries}, next attempt {_wall(job['next_try'], zone)}: {job['reason']}"
 
 
 def _wall(time: str | None, zone: clock.Zone) -> str:
-    """An ISO time as the user's wall clock shows it; what is no time stays as it is."""
+    """Return an ISO time in the user's zone; text that is not a time is returned unchanged."""
     moment = clock.parse(time)
     return zone.local(moment).strftime("%Y-%m-%d %H:%M") if moment else time or "never"
 

@@ -1,7 +1,7 @@
-"""Undo: the wiki as it was before the last compiles.
+"""Undo: restore the wiki as it was before the last compiles.
 
-What a person changed since stays theirs. The entries of an undone compile are not lost: they wait again, and the next
-compile takes them in, so that a better model, a mended entry or a forgotten one makes the difference.
+What a person has changed since then is left alone. The entries of an undone compile are not lost: the next compile
+takes them in again, perhaps with a better model, a corrected entry, or without a forgotten one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from memoria.briefing.refresh import renew
 from memoria.daily.ledger import Ledger
 from memoria.facts.keeper import Keeper
-from memoria.ground import clock, locks
+from memoria.ground import clock, locks, printable
 from memoria.ground.errors import ExpectedError, NothingToUndoError
 from memoria.ground.home import Home
 from memoria.wiki import index_page
@@ -21,13 +21,13 @@ from memoria.wiki.transaction import Transactions
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command line takes."""
-    parser.add_argument("--steps", type=int, default=1, metavar="N", help="how many changes of the wiki to take back")
-    parser.add_argument("--list", action="store_true", help="say what can be undone, newest first, and stop")
+    """Add the command's arguments."""
+    parser.add_argument("--steps", type=int, default=1, metavar="N", help="how many changes of the wiki to undo")
+    parser.add_argument("--list", action="store_true", help="list what can be undone, newest first, and stop")
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
-    """Take back the newest steps; NothingToUndoError when there are fewer."""
+    """Undo the newest steps; raise NothingToUndoError when there are fewer."""
     with locks.held(Path(home.paths.compile_lock)) as mine:
         if not mine:
             raise ExpectedError("A compile is running; try again when it is done.")
@@ -38,7 +38,8 @@ def command(args: argparse.Namespace, home: Home) -> int:
             return 0
         known = len(transactions.steps())
         if args.steps < 1 or args.steps > known:
-            raise NothingToUndoError(f"There are {known} steps that can be undone; `memoria undo --list` names them.")
+            stored = printable.counted(known, "step")
+            raise NothingToUndoError(f"Only {stored} can be undone; `memoria undo --list` lists what there is.")
         before = _taken(home)
         for _ in range(args.steps):
             _say(*transactions.undo())
@@ -51,10 +52,10 @@ def _list(transactions: Transactions) -> None:
         print(f"{number:>3}  {step.label}: {', '.join(row['path'] for row in step.files)}")
 
 
-def _say(label: str, restored: list[str], kept: list[str]) -> None:
-    print(f"Undone: {label}; {len(restored)} files are as they were")
-    for path in kept:
-        print(f"  left alone, changed by hand since: {path}")
+def _say(label: str, restored: list[str], left_alone: list[str]) -> None:
+    print(f"Undone: {label}; {printable.counted(len(restored), 'file')} restored")
+    for path in left_alone:
+        print(f"  left alone, changed by hand since then: {path}")
 
 
 def _taken(home: Home) -> set[str]:
@@ -66,7 +67,7 @@ def _taken(home: Home) -> set[str]:
 
 
 def _settle(home: Home, waiting: set[str]) -> None:
-    """Book that the entries wait again, for a whole interval at least, and bring index and pages up to date."""
+    """Mark the entries as waiting, for one interval at least, and bring index and pages up to date."""
     ledger = Ledger.of(home.paths)
     try:
         ledger.mark_waiting(waiting)
@@ -76,4 +77,5 @@ def _settle(home: Home, waiting: set[str]) -> None:
     with Keeper.at(home) as keeper:
         renew(home, keeper)
     if waiting:
-        print(f"{len(waiting)} entries wait again; the next compile takes them in (`memoria status` counts them).")
+        entries = printable.counted(len(waiting), "entry")
+        print(f"{entries} waiting again for the next compile (`memoria status` shows how many).")

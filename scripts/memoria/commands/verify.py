@@ -1,6 +1,6 @@
-"""Verify: the receipt. Every turn in the transcripts that Claude Code still has, and what became of it.
+"""Verify: account for every turn in the transcripts that Claude Code still has.
 
-Reads only, unless asked to repair; then what is missing is spooled like any other conversation.
+The command only reads, unless asked to repair; then it spools what is missing like any other conversation.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from memoria.capture import detach
 from memoria.capture.spool import Spool
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
-from memoria.ground import clock
+from memoria.ground import clock, printable
 from memoria.ground.errors import UsageError
 from memoria.ground.home import Home
 from memoria.transcripts import client_files
@@ -29,10 +29,10 @@ WORDS = {
     CAPTURED: "in the daily logs",
     WAITING: "in the spool, for the worker",
     ASIDE: "in spool/failed (memoria flush --retry-failed)",
-    OPEN: "in sessions that are going on",
-    BEFORE: "from before memoria was installed (memoria ingest brings them in)",
+    OPEN: "in sessions in progress",
+    BEFORE: "from before memoria was installed (memoria ingest records them)",
 }
-SHOWN = 20  # transcripts with something missing that are listed
+SHOWN = 20  # transcripts listed with something missing
 
 
 @dataclass(slots=True)
@@ -44,7 +44,7 @@ class Findings:
 
     @property
     def fates(self) -> Counter[str]:
-        """Turns by fate, over all transcripts."""
+        """The number of turns by fate, over all transcripts."""
         fates: Counter[str] = Counter()
         for account in self.accounts:
             fates.update(account.fates)
@@ -52,21 +52,21 @@ class Findings:
 
     @property
     def missing(self) -> list[Account]:
-        """The transcripts that hold missing turns."""
+        """The transcripts that contain missing turns."""
         return [account for account in self.accounts if account.missing]
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command line takes."""
+    """Add the command's arguments."""
     parser.add_argument("--repair", action="store_true", help="capture what is missing and start the worker")
-    parser.add_argument("--all", action="store_true", help="read also transcripts that were compared before")
+    parser.add_argument("--all", action="store_true", help="also read transcripts that were compared before")
     parser.add_argument("--project", metavar="NAME", default="", help="only this project (its name or key)")
     parser.add_argument("--since", metavar="DAY", default="", help="only sessions since 2026-11-01, or 14d")
-    parser.add_argument("--json", action="store_true", help="the same as one JSON object")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
-    """Print the receipt; 1 when something is missing (and was not repaired) or cannot be read."""
+    """Print the receipt; return 1 when something is missing (and was not repaired) or cannot be read."""
     since = _since(args.since, home)
     ledger = Ledger.of(home.paths)
     try:
@@ -74,16 +74,16 @@ def command(args: argparse.Namespace, home: Home) -> int:
         daily.refresh(ledger)
         receipt = Receipt(home, ledger, Spool(home.paths.spool))
         findings = compare(receipt, since, args.project, forced=args.all)
-        gone = ledger.gone_entries(entry.id for day in daily.days() for entry in daily.entries(day))
+        removed = ledger.gone_entries(entry.id for day in daily.days() for entry in daily.entries(day))
         lost = [text for _, _, _, text in ledger.notes("missing", 1000)]
         repaired = [receipt.capture(account, "Verify") for account in findings.missing] if args.repair else []
     finally:
         ledger.close()
-    facts = _facts(home, receipt, findings, gone, lost) | {"repaired": repaired}
+    facts = _facts(home, receipt, findings, removed, lost) | {"repaired": repaired}
     if repaired:
         facts["worker"] = detach.start_worker(home.settings, home.paths)
     print(json.dumps(facts, indent=2, ensure_ascii=False) if args.json else "\n".join(_lines(facts)))
-    _tell(home, findings, repaired)
+    _notify(home, findings, repaired)
     return 1 if (findings.missing and not repaired) or findings.unreadable else 0
 
 
@@ -91,18 +91,18 @@ def _since(text: str, home: Home) -> float:
     try:
         return client_files.moment(text, home.zone, clock.now()) if text else 0.0
     except ValueError:
-        raise UsageError(f"--since takes a day such as 2026-11-01, or 14d; not {text!r}") from None
+        raise UsageError(f"--since takes a day such as 2026-11-01, or 14d; not {text!r}.") from None
 
 
 def compare(receipt: Receipt, since: float, name: str, *, forced: bool = False) -> Findings:
-    """Account for every transcript on the client's shelf that changed ``since`` (seconds since the epoch)."""
+    """Account for every transcript of the client that has changed ``since`` (seconds since the epoch)."""
     findings = Findings()
     for found in client_files.transcripts(client_files.folder(os.environ), sides=receipt.home.settings.keep_sidechains):
         if found.changed < since:
             continue
         try:
             account = receipt.account(found, forced=forced)
-        except FileNotFoundError:  # the client deleted it meanwhile
+        except FileNotFoundError:  # the client has deleted it in the meantime
             continue
         except OSError as error:
             findings.unreadable.append(f"{found.path}: {error.strerror or error}")
@@ -113,7 +113,7 @@ def compare(receipt: Receipt, since: float, name: str, *, forced: bool = False) 
 
 
 def _facts(
-    home: Home, receipt: Receipt, findings: Findings, gone: tuple[int, int], lost: Sequence[str]
+    home: Home, receipt: Receipt, findings: Findings, removed: tuple[int, int], lost: Sequence[str]
 ) -> dict[str, Any]:
     fates = findings.fates
     skipped = {fate.removeprefix(SKIPPED): count for fate, count in fates.items() if fate.startswith(SKIPPED)}
@@ -131,8 +131,8 @@ def _facts(
             for one in findings.missing
         ],
         "unreadable": findings.unreadable,
-        "entries_taken_out": gone[0],
-        "turns_taken_out": gone[1],
+        "entries_taken_out": removed[0],
+        "turns_taken_out": removed[1],
         "lost_ranges": list(lost),
     }  # fmt: skip
 
@@ -149,34 +149,34 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         rows.append(f"{'skipped':<15}{count:>8,}  {reason}")
     rows.append(f"{MISSING:<15}{facts['missing']:>8,}" + _remedy(facts))
     rows += [
-        f"  {one['missing']} of {one['turns']} turns · {one['project']} · {one['transcript']}"
+        f"  {one['missing']} of {printable.counted(one['turns'], 'turn')} · {one['project']} · {one['transcript']}"
         for one in facts["missing_in"][:SHOWN]
     ]
     if len(facts["missing_in"]) > SHOWN:
-        rows.append(f"  and {len(facts['missing_in']) - SHOWN} transcripts more")
+        rows.append(f"  and {printable.counted(len(facts['missing_in']) - SHOWN, 'more transcript')}")
     if facts["entries_taken_out"]:
         rows.append(
-            f"{facts['entries_taken_out']} entries with {facts['turns_taken_out']} turns no longer stand in the daily "
-            "logs: somebody took them out. They stay counted as captured."
+            f"Removed from the daily logs by hand: {printable.counted(facts['entries_taken_out'], 'entry')} with "
+            f"{printable.counted(facts['turns_taken_out'], 'turn')}, still counted as captured."
         )
     rows += [f"cannot be read: {text}" for text in facts["unreadable"]]
-    rows += [f"gone before it could be read: {text}" for text in facts["lost_ranges"]]
+    rows += [f"deleted before it could be read: {text}" for text in facts["lost_ranges"]]
     return rows
 
 
 def _remedy(facts: dict[str, Any]) -> str:
     if facts["repaired"]:
-        return f"  now spooled in {len(facts['repaired'])} jobs ({facts['worker']})"
+        return f"  now spooled in {printable.counted(len(facts['repaired']), 'job')} ({facts['worker']})"
     return "  memoria verify --repair captures them" if facts["missing"] else "  nothing is missing"
 
 
-def _tell(home: Home, findings: Findings, repaired: Sequence[str]) -> None:
-    """A missing receipt reaches the user once; one that is whole again takes it back."""
+def _notify(home: Home, findings: Findings, repaired: Sequence[str]) -> None:
+    """Tell the user once about missing turns, and withdraw the notice when none is missing."""
     if findings.missing and not repaired:
         turns = sum(account.missing for account in findings.missing)
         notices.tell(
             home.paths, "missing",
-            f"memoria: {turns} turns were never captured. `memoria verify --repair` brings them in; "
+            f"memoria has not captured {printable.counted(turns, 'turn')}. `memoria verify --repair` captures them; "
             "`memoria doctor` says whether the hooks fire.",
         )  # fmt: skip
     else:

@@ -1,7 +1,7 @@
-"""Why: the way back from a claim to the words it came from.
+"""Why: trace a claim back to the words it came from.
 
-Claim, entry, the turns of the entry; each turn as the transcript has it (with its line) or, when that is gone, as the
-archive kept it. Reads only.
+A claim leads to its entries, and an entry to its turns, as the transcript has them (with their lines) or, when that is
+gone, as the archive does. The command only reads.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from memoria.wiki.article import Article, Claim
 from memoria.wiki.folder import Wiki
 from memoria.wiki.links import LinkTargets
 
-MAX_CLAIMS = 5  # claims that a text may mean
-SHOWN_CHARS = 300  # of a turn that is shown to a person
+MAX_CLAIMS = 5  # claims that a text may refer to
+SHOWN_CHARS = 300  # of a turn shown to a person
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A turn and where it stands: ``transcript`` and ``line`` while the client keeps it, ``archived`` or neither."""
+    """A turn and its location: ``transcript`` and ``line`` while the client keeps it, ``archived``, or neither."""
 
     key: str
     turn: Turn | None
@@ -44,7 +44,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """An entry that a claim cites, None when it is in no daily log, and its turns."""
+    """An entry that a claim cites (None when it is in no daily log) and its turns."""
 
     source: str
     entry: Entry | None
@@ -52,30 +52,30 @@ class Trace:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command line takes."""
+    """Add the command's arguments."""
     parser.add_argument("claim", nargs="+", help="an article (slug, title or alias), or words of a claim")
-    parser.add_argument("--json", action="store_true", help="one JSON object")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
-    """Print where claims come from; ExpectedError when no article or claim is meant."""
+    """Print the origins of claims; raise ExpectedError when no article or claim matches."""
     asked = " ".join(args.claim)
     articles = list(Wiki.of(home.paths).articles())
     found = _meant(asked, articles, LinkTargets.of(Path(home.paths.home), articles))
     if not found:
-        raise ExpectedError(f"no article and no claim says {asked!r}; `memoria search` finds what there is.")
+        raise ExpectedError(f"No article and no claim matches {asked!r}; `memoria search` may find something.")
     tracer = _Tracer(home)
     traced = [(article, claim, [tracer.trace(source) for source in claim.sources]) for article, claim in found]
     if args.json:
-        told = [_facts(article, claim, traces) for article, claim, traces in traced]
-        print(json.dumps({"asked": asked, "claims": told}, ensure_ascii=False, indent=2))
+        records = [_facts(article, claim, traces) for article, claim, traces in traced]
+        print(json.dumps({"asked": asked, "claims": records}, ensure_ascii=False, indent=2))
     else:
         print("\n".join(row for parts in traced for row in _lines(home, *parts)))
     return 0
 
 
 def _meant(asked: str, articles: Sequence[Article], targets: LinkTargets) -> list[tuple[Article, Claim]]:
-    """All claims of the article that is named; else the claims that hold most of the words, best first."""
+    """Return all claims of the named article, else the claims that share most words with ``asked``, best first."""
     slug = targets.page(asked.removeprefix("[[").removesuffix("]]")).removeprefix("knowledge/")
     named = [article for article in articles if article.slug == slug]
     if named:
@@ -89,7 +89,7 @@ def _meant(asked: str, articles: Sequence[Article], targets: LinkTargets) -> lis
 
 
 class _Tracer:
-    """Looks entries and turns up, each transcript read once."""
+    """Looks up entries and turns, reading each transcript once."""
 
     def __init__(self, home: Home) -> None:
         self.home = home
@@ -102,12 +102,12 @@ class _Tracer:
         entry = self.entries.get(source)
         if entry is None:
             return Trace(source, None, ())
-        path, stands = self._transcript(entry.session)
-        kept = {turn.key: turn for turn in self._archived(entry.id)}
+        path, current = self._transcript(entry.session)
+        archived = {turn.key: turn for turn in self._archived(entry.id)}
         origins = []
         for key in entry.turns:
-            line, turn = stands.get(key, (0, None))
-            origins.append(Origin(key, turn or kept.get(key), path if line else "", line, key in kept))
+            line, turn = current.get(key, (0, None))
+            origins.append(Origin(key, turn or archived.get(key), path if line else "", line, key in archived))
         return Trace(source, entry, tuple(origins))
 
     def _archived(self, entry_id: str) -> list[Turn]:
@@ -117,14 +117,14 @@ class _Tracer:
             return []
 
     def _transcript(self, session: str) -> tuple[str, dict[str, tuple[int, Turn]]]:
-        """The session's transcript and, by key, the line and turn of what it still holds."""
+        """Return the session's transcript and, by key, the line and turn of what it still contains."""
         if session not in self._transcripts:
             path = self._path(session)
             self._transcripts[session] = path, dict(_turns(path)) if path else {}
         return self._transcripts[session]
 
     def _path(self, session: str) -> str:
-        """The transcript that the session's cursor names, ``""`` when there is none (any more)."""
+        """Return the transcript that the session's cursor names, or ``""`` when it does not exist."""
         try:
             stored = json.loads(Path(self.home.paths.cursors, spool.safe_name(session)).read_text("utf-8"))
             path = str(stored["transcript"])
@@ -181,27 +181,27 @@ def _turn_facts(origin: Origin) -> dict[str, Any]:
 def _lines(home: Home, article: Article, claim: Claim, traces: Sequence[Trace]) -> Iterator[str]:
     yield f"{printable.line(claim.text)}\n  in [[{article.slug}]]"
     if not traces:
-        yield "  names no source: a person wrote it, or its source was forgotten"
+        yield "  cites no source: a person wrote it, or its source was forgotten"
     for trace in traces:
         if trace.entry is None:
-            yield f"  from [[{trace.source}]], which is in no daily log (any more)"
+            yield f"  from [[{trace.source}]], which is not in the daily logs"
             continue
         entry = trace.entry
         yield f"  from [[{trace.source}]] · {entry.time} · {entry.project} · {printable.line(entry.title)}"
         for origin in trace.origins:
             yield from _origin(home, origin)
         if any(origin.archived for origin in trace.origins):
-            yield f"    all of it: memoria show e-{entry.id}"
+            yield f"    the whole conversation: memoria show e-{entry.id}"
     yield ""
 
 
 def _origin(home: Home, origin: Origin) -> Iterator[str]:
     turn = origin.turn
     if turn is None:
-        yield f"    turn {origin.key}: neither in the transcript nor in the archive any more"
+        yield f"    turn {origin.key}: no longer in the transcript or in the archive"
         return
     place = f"{origin.transcript}:{origin.line}" if origin.line else "archive (the transcript is gone)"
     when = f"{home.zone.local(turn.time):%Y-%m-%d %H:%M} · " if turn.time else ""
-    said = printable.line(turn.text or "; ".join(turn.tools))
+    text = printable.line(turn.text or "; ".join(turn.tools))
     yield f"    {when}{turn.role} · {place}"
-    yield f"      {said[:SHOWN_CHARS]}{'…' if len(said) > SHOWN_CHARS else ''}"
+    yield f"      {text[:SHOWN_CHARS]}{'…' if len(text) > SHOWN_CHARS else ''}"

@@ -1,4 +1,4 @@
-"""Show working memory to a person: ``memoria working [--session S] [--json]``."""
+"""Working: print a session's working memory (``memoria working [--session S] [--json]``)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from memoria.base.fence import visible
-from memoria.ground import clock
+from memoria.ground import clock, printable
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.working import Scope, WorkingMemory
@@ -22,9 +22,9 @@ _SESSIONS = 10
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Which session, and in which form."""
+    """Add the command's arguments."""
     parser.add_argument("--session", default="", help="a session's id or its beginning (default: the latest)")
-    parser.add_argument("--json", action="store_true", help="everything, for programs")
+    parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
@@ -38,7 +38,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
 
 
 async def gather(home: Home, wanted: str = "") -> dict[str, Any]:
-    """All that a session holds, JSON-able; ``session`` is None when there is none at all."""
+    """Return everything that a session holds, as JSON-able data; ``session`` is None when there is no session."""
     store = open_store(home.settings, home.paths)
     try:
         sessions = [name for seen in await store.scopes() if (name := session_of(seen.name))]
@@ -58,12 +58,12 @@ def _chosen(sessions: list[str], wanted: str) -> str | None:
     if len(matching) == 1:
         return matching[0]
     known = ", ".join(sessions[:_SESSIONS]) or "none"
-    what = "more than one session begins" if matching else "no session begins"
-    raise ExpectedError(f"{what} with {wanted!r}; the latest are {known}")
+    what = "More than one session begins" if matching else "No session begins"
+    raise ExpectedError(f"{what} with {wanted!r}; the latest sessions are {known}.")
 
 
 async def _content(store: Store, session: str) -> dict[str, Any]:
-    """Read only: looking must not count as opening."""
+    """Return the session's content without counting as an access."""
     memory = WorkingMemory(Scope("session", session), store)
     task = await memory.get_task_state()
     return {
@@ -76,27 +76,27 @@ async def _content(store: Store, session: str) -> dict[str, Any]:
 
 
 def lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:
-    """The facts for a person."""
+    """Return the facts as lines for a person."""
     store = facts["store"]
-    told = [f"store       {store['store']}{', standing in' if store['degraded'] else ''}"]
+    rows = [f"store       {store['store']}{', in place of the shared store' if store['degraded'] else ''}"]
     if store["waiting"]:
-        told.append(f"            {store['waiting']} writes wait for the shared store")
+        rows.append(f"            {printable.counted(store['waiting'], 'write')} waiting for the shared store")
     if store["reason"]:
-        told.append(f"            {store['reason']}")
+        rows.append(f"            {store['reason']}")
     if facts["session"] is None:
-        return [*told, "session     none yet"]
-    told.append(f"session     {facts['session']}")
+        return [*rows, "session     none yet"]
+    rows.append(f"session     {facts['session']}")
     if task := facts["task"]:
-        told.append(f"task        {_line(task['description'])}")
-        told.append(f"            {task['status']}, {task['percent']:g} %, {_line(task['step'])}".rstrip(", "))
-    told += [f"{label:<12}{_line(value)}" for label, value in facts["observed"].items() if value]
-    told += _listed("notes", [f"{_time(note['time'], zone)} {_line(note['content'])}" for note in facts["notes"][-10:]])
-    told += _listed("keys", [f"{key} = {_line(value)}" for key, value in facts["values"].items()])
+        rows.append(f"task        {_line(task['description'])}")
+        rows.append(f"            {task['status']}, {task['percent']:g} %, {_line(task['step'])}".rstrip(", "))
+    rows += [f"{label:<12}{_line(value)}" for label, value in facts["observed"].items() if value]
+    rows += _listed("notes", [f"{_time(note['time'], zone)} {_line(note['content'])}" for note in facts["notes"][-10:]])
+    rows += _listed("keys", [f"{key} = {_line(value)}" for key, value in facts["values"].items()])
     checkpoints = [
         f"{each['id']} {_time(each['created'], zone)} {_line(each['description'])}" for each in facts["checkpoints"]
     ]
-    told += _listed("checkpoints", checkpoints)
-    return told + _listed("others", [name for name in facts["sessions"] if name != facts["session"]][:_SESSIONS])
+    rows += _listed("checkpoints", checkpoints)
+    return rows + _listed("others", [name for name in facts["sessions"] if name != facts["session"]][:_SESSIONS])
 
 
 def _listed(label: str, items: list[str]) -> list[str]:

@@ -107,17 +107,17 @@ class Compile:
 
     def batches(self, entries: Sequence[Entry]) -> Iterator[list[Entry]]:
         """Yield the entries for each model call, at most ``call_chars`` characters together."""
-        held: list[Entry] = []
+        batch: list[Entry] = []
         size = 0
         for entry in entries:
             length = len(render(entry))
-            if held and size + length > self.home.settings.call_chars:
-                yield held
-                held, size = [], 0
-            held.append(entry)
+            if batch and size + length > self.home.settings.call_chars:
+                yield batch
+                batch, size = [], 0
+            batch.append(entry)
             size += length
-        if held:
-            yield held
+        if batch:
+            yield batch
 
     def take(self, entries: Sequence[Entry], report: Report) -> None:
         """Compile one batch: ask, check, write and book. On ModelError the entries stay uncompiled."""

@@ -44,7 +44,7 @@ class Plan:
     kind: str
     target: str
     entries: list[Entry] = field(default_factory=list)
-    buried: set[str] = field(default_factory=set)  # ids of earlier tombstones, of which only copies remain
+    tombstones: set[str] = field(default_factory=set)  # ids of earlier tombstones, of which only copies remain
     facts: list[Fact] = field(default_factory=list)
     rows: list[tuple[date, str]] = field(default_factory=list)
     articles: dict[str, int] = field(default_factory=dict)  # slug -> lines to remove; -1: the whole article
@@ -62,18 +62,18 @@ class Plan:
     @property
     def ids(self) -> set[str]:
         """The ids of the entries to forget."""
-        return {entry.id for entry in self.entries} | self.buried
+        return {entry.id for entry in self.entries} | self.tombstones
 
     @property
     def needles(self) -> list[str]:
         """The texts that no file may contain afterwards; a line of a log or note that contains one is deleted."""
-        told = [self.needle] if self.needle else []
+        texts = [self.needle] if self.needle else []
         for entry in self.entries:
-            told += [entry.title, entry.context, *entry.key_exchanges, *entry.decisions, *entry.lessons]
-            told += [*entry.action_items, *(fact.text for fact in entry.learned), f"e-{entry.id}"]
-        told += [entry.id for entry in self.entries] + [fact.content for fact in self.facts]
-        told += [self.target] if self.kind in ("session", "project") else []
-        return [text for text in dict.fromkeys(text.strip(" .") for text in told) if len(text) >= MIN_TEXT]
+            texts += [entry.title, entry.context, *entry.key_exchanges, *entry.decisions, *entry.lessons]
+            texts += [*entry.action_items, *(fact.text for fact in entry.learned), f"e-{entry.id}"]
+        texts += [entry.id for entry in self.entries] + [fact.content for fact in self.facts]
+        texts += [self.target] if self.kind in ("session", "project") else []
+        return [text for text in dict.fromkeys(text.strip(" .") for text in texts) if len(text) >= MIN_TEXT]
 
     @property
     def is_empty(self) -> bool:
@@ -106,7 +106,7 @@ class _Planner:
         ident = match[1] if match else target
         if plan.kind == "entry":
             plan.entries = [entry for entry in self.entries if entry.id == ident]
-            plan.buried = {ident} & self._buried()
+            plan.tombstones = {ident} & self._tombstone_ids()
         elif plan.kind == "session":
             plan.entries = [entry for entry in self.entries if entry.session == target]
         elif plan.kind == "project":
@@ -123,7 +123,7 @@ class _Planner:
     def _kind(self, target: str) -> str:
         match = _ENTRY.fullmatch(target)
         ident = match[1] if match else target
-        if any(entry.id == ident for entry in self.entries) or ident in self._buried():
+        if any(entry.id == ident for entry in self.entries) or ident in self._tombstone_ids():
             return "entry"
         if any(entry.session == target for entry in self.entries) or self._of_session(target):
             return "session"
@@ -131,7 +131,7 @@ class _Planner:
             return "project"
         return "article" if self._slug(target) else "text"
 
-    def _buried(self) -> set[str]:
+    def _tombstone_ids(self) -> set[str]:
         return {ident for day in self.daily.days() for ident, _ in self.daily.forgotten(day)}
 
     def _slug(self, target: str) -> str:
@@ -155,11 +155,11 @@ class _Planner:
         if len(folded(plan.needle)) < MIN_TEXT:
             raise ExpectedError(f"A text to forget must have at least {MIN_TEXT} characters.")
         for day in self.daily.days():
-            before, after = self.daily.text(day), unsaid(self.daily.text(day), plan.needle)
+            before, after = self.daily.text(day), without_lines(self.daily.text(day), plan.needle)
             if before != after:
-                kept = set(after.splitlines())
-                plan.rows += [(day, row) for row in before.splitlines() if row not in kept]
-                plan.entries += [entry for entry in DayText(after).entries(day) if _says_nothing(entry)]
+                remaining = set(after.splitlines())
+                plan.rows += [(day, row) for row in before.splitlines() if row not in remaining]
+                plan.entries += [entry for entry in DayText(after).entries(day) if _is_empty(entry)]
         for entry in self.entries:
             count = sum(holds(text, plan.needle) for _, text in self._turns(entry.id))
             if count:
@@ -167,13 +167,13 @@ class _Planner:
 
     def _facts(self, plan: Plan) -> None:
         sessions = {entry.session for entry in plan.entries}
-        said = {entry.id: folded("\n".join(text for _, text in self._turns(entry.id))) for entry in plan.entries}
+        spoken = {entry.id: folded("\n".join(text for _, text in self._turns(entry.id))) for entry in plan.entries}
         stands = {fact.id for entry in plan.entries for fact in entry.learned}
         keys = {entry.project_key for entry in plan.entries if plan.kind == "project"}
         with Keeper.at(self.home) as keeper:
             for fact in keeper.store.facts(live=False):
                 quoted = plan.kind == "entry" and fact.session in sessions and fact.quote and any(
-                    folded(fact.quote) in text for text in said.values())  # fmt: skip
+                    folded(fact.quote) in text for text in spoken.values())  # fmt: skip
                 named = (plan.kind == "session" and fact.session == plan.target) or fact.project in keys
                 if fact.id in stands or quoted or named or holds(json.dumps(fact.to_dict(), ensure_ascii=False), plan.needle):  # fmt: skip # noqa: E501
                     plan.facts.append(fact)
@@ -211,7 +211,7 @@ class _Planner:
         folder = Path(self.home.paths.knowledge)
         sources = {entry.source for entry in self.entries if entry.id in plan.ids}
         gone = {self._slug(plan.target)} if plan.kind == "article" else set()
-        left: dict[str, Article] = {}
+        remaining_articles: dict[str, Article] = {}
         for slug, article in self.articles.items():
             before = len(article.claims)
             dropped = 0 if slug in gone else retract(article, sources, plan.needle)
@@ -220,21 +220,24 @@ class _Planner:
                 gone.add(slug)
                 plan.articles[slug] = -1
             else:
-                left[slug] = article
+                remaining_articles[slug] = article
                 plan.articles |= {slug: dropped} if dropped else {}
-        for article in left.values():
+        for article in remaining_articles.values():
             for slug in gone:
                 unlink(article, slug)
         after: dict[str, bytes | None] = {f"{slug}.md": None for slug in gone}
-        after |= {f"{slug}.md": article.render().encode("utf-8", "surrogateescape") for slug, article in left.items()}
+        after |= {
+            f"{slug}.md": article.render().encode("utf-8", "surrogateescape")
+            for slug, article in remaining_articles.items()
+        }
         if (folder / INDEX).exists():
-            after |= index_page.pages([Row.of(article) for article in left.values()], folder)
+            after |= index_page.pages([Row.of(article) for article in remaining_articles.values()], folder)
         if (folder / LOG).exists():
             text = (folder / LOG).read_text(encoding="utf-8", errors="surrogateescape")
-            after[LOG] = _unlogged(text, plan, gone).encode("utf-8", "surrogateescape")
+            after[LOG] = _log_without(text, plan, gone).encode("utf-8", "surrogateescape")
         for path in (folder / "lists").glob("*.md"):  # the next compile writes them again
             text = path.read_text(encoding="utf-8", errors="surrogateescape")
-            after[f"lists/{path.name}"] = _listed(text, plan).encode("utf-8", "surrogateescape")
+            after[f"lists/{path.name}"] = _list_without(text, plan).encode("utf-8", "surrogateescape")
         for name, data in after.items():
             stands = (folder / name).read_bytes() if (folder / name).exists() else None
             if data != stands:
@@ -246,19 +249,19 @@ def words(turn: Turn) -> str:
     return "\n".join((turn.text, *turn.tools))
 
 
-def unsaid(text: str, needle: str) -> str:
+def without_lines(text: str, needle: str) -> str:
     """Return a day's text without the lines that contain the needle, as ``DayText.strike`` removes them."""
     day = DayText(text)
     day.strike(lambda row: holds(row, needle))
     return day.text
 
 
-def _says_nothing(entry: Entry) -> bool:
+def _is_empty(entry: Entry) -> bool:
     said = (entry.context, *entry.key_exchanges, *entry.decisions, *entry.lessons, *entry.action_items, *entry.learned)
     return not any(said) and entry.title == FORGOTTEN
 
 
-def _unlogged(text: str, plan: Plan, gone: set[str]) -> str:
+def _log_without(text: str, plan: Plan, gone: set[str]) -> str:
     """Return the wiki's log without the forgotten entries, pages and text."""
     for ident in plan.ids:
         text = re.sub(rf"\[\[daily/[\d-]+#\^e-{ident}(?:\|[^\n]*?)?\]\]", "(forgotten)", text)
@@ -270,15 +273,15 @@ def _unlogged(text: str, plan: Plan, gone: set[str]) -> str:
     return text
 
 
-def _listed(text: str, plan: Plan) -> str:
+def _list_without(text: str, plan: Plan) -> str:
     """Return a list of articles without those removed, and without the summaries of those changed."""
-    kept = []
+    remaining = []
     for row in text.split("\n"):
         link = re.match(r"- \[\[([^\]|]+)[^\n]*?\]\]", row)
         count = plan.articles.get(link[1], 0) if link else 0
         if count >= 0 and not (plan.needle and holds(row, plan.needle) and not link):
-            kept.append(link[0] if link and (count or holds(row, plan.needle)) else row)
-    return "\n".join(kept)
+            remaining.append(link[0] if link and (count or holds(row, plan.needle)) else row)
+    return "\n".join(remaining)
 
 
 def _transcript(cursor: Path) -> Iterator[bytes]:

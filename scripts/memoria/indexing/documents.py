@@ -103,14 +103,14 @@ def memory(path: str, text: str, project: str, day: str) -> Document:
     front, body = markdown.read_page(text)
     headings = (markdown.heading(row)[1] for row, in_code in markdown.code_rows(body.split("\n")) if not in_code)
     title = front.text("name") or next(filter(None, headings), "") or _name(path)
-    told = front.text("description")
+    description = front.text("description")
     return Document(
         path=path,
         kind="memory",
         project=project,
         title=title,
         tags=tuple(front.texts("type")),
-        passages=(*cut(told, ""), *_sections(body, title)),
+        passages=(*cut(description, ""), *_sections(body, title)),
         date=day,
     )
 

@@ -164,13 +164,13 @@ class Index:
 
     # --- what other modules compute from a file -----------------------------------------------------------------
 
-    def kept(self, kind: str, found: Mapping[str, Stamp], read: Callable[[str], str]) -> dict[str, str]:
+    def cached(self, kind: str, found: Mapping[str, Stamp], read: Callable[[str], str]) -> dict[str, str]:
         """Return what ``read`` computes from each file in ``found`` (name and stamp), again only if its stamp changed.
 
         ``kind`` identifies the caller. The rows survive when the index is rebuilt or emptied. No error of the index
         itself is raised: what cannot be stored is computed.
         """
-        kept: dict[str, str] = {}
+        cached: dict[str, str] = {}
 
         def work() -> int:
             known = {
@@ -179,11 +179,11 @@ class Index:
                     "SELECT name, mtime_ns, size, text FROM kept_1 WHERE kind = ?", (kind,)
                 )
             }
-            kept.update(
+            cached.update(
                 {name: known[name][1] for name, stamp in found.items() if name in known and known[name][0] == stamp}
             )
-            fresh = {name: read(name) for name in found if name not in kept}
-            kept.update(fresh)
+            fresh = {name: read(name) for name in found if name not in cached}
+            cached.update(fresh)
             gone = [(kind, name) for name in known if name not in found]
             if fresh or gone:
                 with self._transaction():
@@ -193,7 +193,7 @@ class Index:
             return len(fresh)
 
         self._guarded(work, 0)
-        return {name: kept[name] if name in kept else read(name) for name in found}
+        return {name: cached[name] if name in cached else read(name) for name in found}
 
     # --- vectors ------------------------------------------------------------------------------------------------
 
@@ -450,19 +450,21 @@ class _Cut:
         own = [False] * len(head) + [part.own for part in passages]
         self.columns = (" ".join(parts[0]), " ".join(parts[1]), " ".join(" ".join(part) for part in parts[2:]))
         self.words = sum(map(len, parts))
-        self.lengths = array("H", (len(part) | (ranking.OWN_BIT * said) for part, said in zip(parts, own, strict=True)))
+        self.lengths = array(
+            "H", (len(part) | (ranking.OWN_BIT * is_own) for part, is_own in zip(parts, own, strict=True))
+        )
         self.held = Counter(term for part in parts for term in set(part))
         """Term -> number of passages that contain it."""
         self._parts = parts
 
     def packed(self) -> tuple[bytes, ...]:
         """Return the arguments of ``ranking.Text``, as bytes."""
-        standing: defaultdict[int, list[int]] = defaultdict(list)
+        positions: defaultdict[int, list[int]] = defaultdict(list)
         for position, term in enumerate(chain.from_iterable(self._parts)):
-            standing[_code(term)].append(position)
-        codes = sorted(standing)
-        ends = accumulate(len(standing[code]) for code in codes)
-        places = chain.from_iterable(standing[code] for code in codes)
+            positions[_code(term)].append(position)
+        codes = sorted(positions)
+        ends = accumulate(len(positions[code]) for code in codes)
+        places = chain.from_iterable(positions[code] for code in codes)
         small = "H" if self.words < 1 << 16 else "I"  # half the size; readers infer it from the length of ``ends``
         arrays = (array("I", codes), array(small, ends), array(small, places), self.lengths)
         return tuple(each.tobytes() for each in arrays)

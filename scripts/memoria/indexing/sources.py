@@ -38,7 +38,8 @@ def _archived(index: Index, archive: Archive) -> dict[str, Stamped]:
         return _conversation(archive, entry, known.get(entry, About("", "", "", day)))
 
     return {
-        f"archive/{kept.path.name}": (kept.stamp, partial(turns, kept.entry, kept.day)) for kept in archive.listed()
+        f"archive/{archived.path.name}": (archived.stamp, partial(turns, archived.entry, archived.day))
+        for archived in archive.listed()
     }
 
 

@@ -51,7 +51,7 @@ class Chain:
                 failures.append(error)
             else:
                 return replace(completion, failures=(*failures, *completion.failures))
-        raise _most_hopeful(tuple(failures))
+        raise _combined(tuple(failures))
 
 
 def from_settings(settings: Settings, paths: Paths) -> Model:
@@ -84,7 +84,7 @@ def _known() -> str:
     return ", ".join(BACKENDS)
 
 
-def _most_hopeful(failures: tuple[ModelError, ...]) -> ModelError:
+def _combined(failures: tuple[ModelError, ...]) -> ModelError:
     """Return one error for all failures.
 
     A transient fault comes first, because a retry may help soon. A bad answer comes before a model that needs a person:

@@ -30,7 +30,7 @@ _LOGIN = "not logged in: run `claude` and `/login` once, or set ANTHROPIC_API_KE
 
 
 @dataclass(slots=True)
-class _Heard:
+class _Received:
     """What the client has returned so far."""
 
     texts: list[str] = field(default_factory=list)
@@ -55,23 +55,23 @@ class Claude:
         from claude_agent_sdk import ClaudeSDKError, CLINotFoundError, ProcessError  # noqa: PLC0415
 
         self.cwd.mkdir(parents=True, exist_ok=True, mode=0o700)
-        heard = _Heard()
+        received = _Received()
         started = time.monotonic()
         try:
-            anyio.run(self._listen, prompt, heard)
+            anyio.run(self._listen, prompt, received)
         except TimeoutError:
-            self._fail(heard, started, f"gave no answer within {self.timeout_s:g} s")
+            self._fail(received, started, f"gave no answer within {self.timeout_s:g} s")
         except CLINotFoundError as error:
             message = "the client's program is missing; reinstall claude-agent-sdk"
             raise ModelUnavailableError(f"{self.name}: {message}.", retry_now=False, model=self.name) from error
         except ProcessError as error:  # a received result says more than the exit status
-            if heard.result is None:
-                self._fail(heard, started, f"the client stopped with exit status {error.exit_code}")
+            if received.result is None:
+                self._fail(received, started, f"the client stopped with exit status {error.exit_code}")
         except ClaudeSDKError as error:
-            self._fail(heard, started, f"communication with the client failed ({type(error).__name__})")
-        return self._judge(prompt, heard, _usage(heard, started))
+            self._fail(received, started, f"communication with the client failed ({type(error).__name__})")
+        return self._judge(prompt, received, _usage(received, started))
 
-    async def _listen(self, prompt: Prompt, heard: _Heard) -> None:
+    async def _listen(self, prompt: Prompt, received: _Received) -> None:
         """Run the client to its end; raise TimeoutError at the deadline, after the SDK has closed or killed it.
 
         The scope must be anyio's: the SDK shields its cleanup (end of input, SIGTERM, SIGKILL) from anyio's
@@ -85,11 +85,11 @@ class Claude:
             try:
                 async for message in messages:
                     if isinstance(message, AssistantMessage):
-                        heard.texts += [block.text for block in message.content if isinstance(block, TextBlock)]
-                        heard.error = message.error or heard.error
-                        heard.stop_reason = message.stop_reason or heard.stop_reason
+                        received.texts += [block.text for block in message.content if isinstance(block, TextBlock)]
+                        received.error = message.error or received.error
+                        received.stop_reason = message.stop_reason or received.stop_reason
                     elif isinstance(message, ResultMessage):
-                        heard.result = message
+                        received.result = message
             finally:
                 await messages.aclose()  # type: ignore[attr-defined]  # an async generator, declared as an iterator
 
@@ -112,38 +112,42 @@ class Claude:
             stderr=lambda _: None,  # keep it out of the worker's log, because it may quote the conversation
         )
 
-    def _judge(self, prompt: Prompt, heard: _Heard, usage: Usage) -> Completion:
+    def _judge(self, prompt: Prompt, received: _Received, usage: Usage) -> Completion:
         """Return an answer, or raise the matching error."""
-        result = heard.result
-        stop = heard.stop_reason or (result.stop_reason if result else "")
+        result = received.result
+        stop = received.stop_reason or (result.stop_reason if result else "")
         if stop == "refusal":
             raise BadAnswerError(f"{self.name} refused to answer.", model=self.name, usage=usage)
-        if stop == "max_tokens" or heard.error == "max_output_tokens":
+        if stop == "max_tokens" or received.error == "max_output_tokens":
             raise BadAnswerError(f"{self.name}'s answer exceeded the maximum length.", model=self.name, usage=usage)
-        if result is None or result.is_error or heard.error:
-            self._explain(heard, usage)
+        if result is None or result.is_error or received.error:
+            self._explain(received, usage)
         try:
-            data = answer.read(result.result or "".join(heard.texts), prompt.schema)
+            data = answer.read(result.result or "".join(received.texts), prompt.schema)
         except BadAnswerError as error:
             raise BadAnswerError(str(error), model=self.name, usage=usage) from None
         return Completion(data, self.name, usage)
 
-    def _explain(self, heard: _Heard, usage: Usage) -> NoReturn:
+    def _explain(self, received: _Received, usage: Usage) -> NoReturn:
         """Raise the error that a failed result stands for, by its error name and HTTP status, never by its text."""
-        status = heard.result.api_error_status if heard.result else None
-        if heard.error == "authentication_failed" or status in (401, 403):
+        status = received.result.api_error_status if received.result else None
+        if received.error == "authentication_failed" or status in (401, 403):
             raise ModelUnavailableError(f"{self.name}: {_LOGIN}.", retry_now=False, model=self.name, usage=usage)
-        fault = f"HTTP {status}" if status else heard.error or (heard.result.subtype if heard.result else "no result")
-        if status in _REFUSES_THE_WORK and heard.error != "billing_error":
+        fault = (
+            f"HTTP {status}"
+            if status
+            else received.error or (received.result.subtype if received.result else "no result")
+        )
+        if status in _REFUSES_THE_WORK and received.error != "billing_error":
             raise BadAnswerError(
                 f"{self.name}: the service refused this request ({fault}).", model=self.name, usage=usage
             )
-        person = status in _NEEDS_A_PERSON or heard.error == "billing_error"
+        person = status in _NEEDS_A_PERSON or received.error == "billing_error"
         message = f"{self.name}: the service gave no answer ({fault})."
         raise ModelUnavailableError(message, retry_now=not person, model=self.name, usage=usage)
 
-    def _fail(self, heard: _Heard, started: float, what: str) -> NoReturn:
-        raise ModelUnavailableError(f"{self.name} {what}.", model=self.name, usage=_usage(heard, started))
+    def _fail(self, received: _Received, started: float, what: str) -> NoReturn:
+        raise ModelUnavailableError(f"{self.name} {what}.", model=self.name, usage=_usage(received, started))
 
 
 def make(argument: str, settings: Settings, paths: Paths) -> Model:
@@ -151,16 +155,16 @@ def make(argument: str, settings: Settings, paths: Paths) -> Model:
     return Claude(argument, cwd=Path(paths.client_cwd), timeout_s=settings.model_timeout_s)
 
 
-def _usage(heard: _Heard, started: float) -> Usage:
+def _usage(received: _Received, started: float) -> Usage:
     """Return tokens (cache reads and writes count as input), the client's own price, and the elapsed time."""
     seconds = time.monotonic() - started
-    if heard.result is None:
+    if received.result is None:
         return Usage(seconds=seconds)
-    counts: dict[str, Any] = heard.result.usage or {}
+    counts: dict[str, Any] = received.result.usage or {}
     sent = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
     return Usage(
         input_tokens=sum(counts.get(name) or 0 for name in sent),
         output_tokens=counts.get("output_tokens") or 0,
-        cost_usd=heard.result.total_cost_usd or 0.0,
+        cost_usd=received.result.total_cost_usd or 0.0,
         seconds=seconds,
     )

@@ -55,9 +55,9 @@ class Ollama:
         if reply.get("done_reason") == "length":
             raise BadAnswerError(f"{self.name}'s answer exceeded the maximum length.", model=self.name, usage=usage)
         message = reply.get("message")
-        said = message.get("content") if isinstance(message, dict) else None
+        content = message.get("content") if isinstance(message, dict) else None
         try:
-            data = answer.read(said if isinstance(said, str) else "", prompt.schema)
+            data = answer.read(content if isinstance(content, str) else "", prompt.schema)
         except BadAnswerError as error:
             raise BadAnswerError(str(error), model=self.name, usage=usage) from None
         return Completion(data, self.name, usage)
@@ -133,11 +133,11 @@ def grammar(schema: Any) -> Any:
         return [grammar(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    kept = {key: part for key, part in schema.items() if key not in _LIMITS}
-    if "properties" not in kept:
-        return {key: grammar(part) for key, part in kept.items()}
-    properties = {name: grammar(part) for name, part in kept["properties"].items()}
-    return {**kept, "properties": properties, "required": list(properties)}
+    filtered = {key: part for key, part in schema.items() if key not in _LIMITS}
+    if "properties" not in filtered:
+        return {key: grammar(part) for key, part in filtered.items()}
+    properties = {name: grammar(part) for name, part in filtered["properties"].items()}
+    return {**filtered, "properties": properties, "required": list(properties)}
 
 
 def window(text: str) -> int:

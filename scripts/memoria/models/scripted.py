@@ -102,10 +102,10 @@ def _play(item: Item, prompt: Prompt, name: str, usage: Usage | None = None) -> 
 
 
 def _named(
-    read: Callable[[Any, JsonObject], JsonObject], said: Any, prompt: Prompt, name: str, usage: Usage
+    read: Callable[[Any, JsonObject], JsonObject], written: Any, prompt: Prompt, name: str, usage: Usage
 ) -> JsonObject:
     try:
-        return read(said, prompt.schema)
+        return read(written, prompt.schema)
     except BadAnswerError as error:
         raise BadAnswerError(str(error), model=name, usage=usage) from None
 

@@ -206,15 +206,15 @@ def _cut(text: str, most: int) -> str:
 
 def _rows(label: str, rows: Iterable[str], most: int) -> list[str]:
     """Return labelled rows up to ``most`` characters in total, each cut to the length that the schemas allow."""
-    kept: list[str] = []
+    lines: list[str] = []
     for row in rows:
         short = _cut(f"{label}: {row}", LINE_CHARS)
         most -= len(short)
         if most < 0:
-            kept.append(f"{label}: … (more than fits here)")
+            lines.append(f"{label}: … (more than fits here)")
             break
-        kept.append(short)
-    return kept
+        lines.append(short)
+    return lines
 
 
 def _exchange(number: int, exchange: JsonObject) -> str:

@@ -220,13 +220,13 @@ class Article:
         """Return whether a current claim says this in the same words."""
         return any(claim.same_as(text) for claim in self.claims)
 
-    def say(self, claim: Claim) -> bool:
+    def add_claim(self, claim: Claim) -> bool:
         """Add a claim, or only the new sources when the page has the claim already; return whether anything changed.
 
         Sources of a superseded claim are left out, so that they cannot bring it back.
         """
-        told = {source for past in self.past if past.same_as(claim.text) for source in past.sources}
-        sources = tuple(source for source in claim.sources if source not in told)
+        superseded = {source for past in self.past if past.same_as(claim.text) for source in past.sources}
+        sources = tuple(source for source in claim.sources if source not in superseded)
         if not sources:
             return False
         for section, number, known in self._claims():
@@ -248,7 +248,7 @@ class Article:
         del section.rows[number:end]
         self.section(HISTORY).add(f"- Until {day}: {first[2:]}", *rest)
 
-    def remember(self, claim: Claim, day: str) -> None:
+    def add_past(self, claim: Claim, day: str) -> None:
         """Add a claim that was outdated before it was recorded directly under History."""
         if not any(past.same_as(claim.text) for past in self.past):
             self.section(HISTORY).add(f"- Until {day}: {claim.render()[2:]}")
@@ -259,7 +259,7 @@ class Article:
         if slug == self.slug or any(link.target.removesuffix(".md") in (slug, name) for link in self.links):
             return False
         reason = f": {markdown.line(why)}" if why else ""
-        self.section(RELATED).add(f"- [[{slug}|{shown(title)}]]{reason}")
+        self.section(RELATED).add(f"- [[{slug}|{link_text(title)}]]{reason}")
         return True
 
     def extend(self, key: str, values: Iterable[str]) -> None:
@@ -268,13 +268,13 @@ class Article:
 
     def touch(self, day: date) -> None:
         """Update the page's days for an entry of ``day``, which may be older than the page when history is ingested."""
-        said = day.isoformat()
-        if said > self.updated:
-            self.front.set("updated", said)
-        if said < self.front.text("created"):
-            self.front.set("created", said)
+        iso = day.isoformat()
+        if iso > self.updated:
+            self.front.set("updated", iso)
+        if iso < self.front.text("created"):
+            self.front.set("created", iso)
 
 
-def shown(title: str) -> str:
+def link_text(title: str) -> str:
     """Return a title without the characters that a wikilink cannot hold."""
     return re.sub(r"[\[\]|]", " ", title).strip()

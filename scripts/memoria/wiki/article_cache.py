@@ -48,8 +48,8 @@ class ArticleCache:
 
     def rows(self) -> dict[str, Row]:
         """Return every article's row by slug, for the files as they are now."""
-        kept = self.index.kept(_KIND, dict(self.wiki.files()), lambda slug: json.dumps(asdict(self._read(slug))))
-        return {slug: _row(json.loads(text)) for slug, text in kept.items()}
+        cached = self.index.cached(_KIND, dict(self.wiki.files()), lambda slug: json.dumps(asdict(self._read(slug))))
+        return {slug: _row(json.loads(text)) for slug, text in cached.items()}
 
     def _read(self, slug: str) -> Row:
         try:

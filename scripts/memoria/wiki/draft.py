@@ -86,8 +86,8 @@ class Draft:
         """Raise DropRefusedError when a page would lose more than ``share`` of its claims, or the target of a link."""
         for slug, old in self.before.items():
             new = self.articles[slug]
-            left = [claim for claim in old.claims if new.holds(claim.text)]
-            lost = len(old.claims) - len(left)
+            remaining = [claim for claim in old.claims if new.holds(claim.text)]
+            lost = len(old.claims) - len(remaining)
             if lost > FEW and lost > share * len(old.claims):
                 raise DropRefusedError(slug, f"{lost} of its {len(old.claims)} claims would no longer be current")
             anchors = set(_ANCHOR.findall(old.render())) - set(_ANCHOR.findall(new.render()))
@@ -194,15 +194,15 @@ class Draft:
         claim = Claim(markdown.line(claim.text), claim.sources)
         home, old = self._replaced(article, claim, supersedes, near)
         if old is None or old.same_as(claim.text):
-            return article.say(claim)
+            return article.add_claim(claim)
         if self._was_corrected(old) and not self._was_corrected(claim):
             self._refuse(f"{article.title}: the user corrected this to “{old.text[:120]}”; “{claim.text[:120]}” "
                                 "is not from a correction")  # fmt: skip
             return False
         if claim.day < old.day:
-            home.remember(claim, old.day)
+            home.add_past(claim, old.day)
             return True
-        if not article.say(claim):
+        if not article.add_claim(claim):
             return False
         home.supersede(old, claim.day)
         return True
@@ -236,24 +236,24 @@ class Draft:
 
     def _checked(self, row: JsonObject, title: str, slug: str) -> Claim | None:
         ids = self._ids(row)
-        said = f"“{row['text'][:120]}”"
+        quotation = f"“{row['text'][:120]}”"
         if not ids:
-            self._refuse(f"{title}: no known source for {said}")
+            self._refuse(f"{title}: no known source for {quotation}")
             return None
         if not words(row["text"]):
             self._refuse(f"{title}: a claim has no words")
             return None
         missing = evidence.unsupported(row["text"], "\n".join(_text(self.entries[source]) for source in ids))
         if missing:
-            self._refuse(f"{title}: {', '.join(missing[:5])} not in the source of {said}")
+            self._refuse(f"{title}: {', '.join(missing[:5])} not in the source of {quotation}")
             return None
         claim = Claim(row["text"], tuple(self.entries[source].source for source in ids))
-        if all(slug in self.touched.get(source, ()) for source in ids) and not self._stands(slug, claim):
-            self._refuse(f"{title}: the page was written from these entries before and no longer has {said}")
+        if all(slug in self.touched.get(source, ()) for source in ids) and not self._is_on_page(slug, claim):
+            self._refuse(f"{title}: the page was written from these entries before and no longer has {quotation}")
             return None
         return claim
 
-    def _stands(self, slug: str, claim: Claim) -> bool:
+    def _is_on_page(self, slug: str, claim: Claim) -> bool:
         article = self._open(slug)
         return article is not None and article.holds(markdown.line(claim.text))
 

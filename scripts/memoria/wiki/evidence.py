@@ -45,10 +45,10 @@ def unsupported(claim: str, evidence: str) -> list[str]:
     """
     ground = _folded(evidence)
     ground += " " + " ".join(_WORDS[word] for word in _WORD.findall(ground))
-    return [part for part in precise(claim) if not _stands(_folded(part), ground)]
+    return [part for part in precise(claim) if not _occurs(_folded(part), ground)]
 
 
-def _stands(part: str, ground: str) -> bool:
+def _occurs(part: str, ground: str) -> bool:
     """Return whether ``part`` occurs in ``ground`` as more than a piece of a longer word or number."""
     before = r"(?<![\d.])" if part[:1].isdigit() else r"(?<!\w)" if part[:1].isalnum() else ""
     after = r"(?![\d]|[.,:]\d)" if part[-1:].isdigit() else r"(?!\w)" if part[-1:].isalnum() else ""

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from memoria.daily.day_text import render
 from memoria.daily.entry import Entry
-from memoria.wiki.article import shown
+from memoria.wiki.article import link_text
 from memoria.wiki.article_cache import Row
 from memoria.wiki.folder import INDEX
 
@@ -96,7 +96,7 @@ def _line(row: Row) -> str:
     summary = row.summary
     if len(summary) > SUMMARY_CHARS:
         summary = summary[:SUMMARY_CHARS].rsplit(" ", 1)[0] + " …"
-    return f"- [[{row.slug}|{shown(row.title)}]]" + (f": {summary}\n" if summary else "\n")
+    return f"- [[{row.slug}|{link_text(row.title)}]]" + (f": {summary}\n" if summary else "\n")
 
 
 def fingerprint(entry: Entry) -> str:
@@ -107,7 +107,9 @@ def fingerprint(entry: Entry) -> str:
 def log_block(when: datetime, entries: Sequence[Entry], created: Sequence[str], updated: Sequence[str]) -> str:
     """Return the lines of ``log.md`` for one compile; ``when`` is in the user's zone."""
     rows = [f"\n## {when:%Y-%m-%d %H:%M} compile\n"]
-    rows.append("- Took in: " + ", ".join(f"[[{entry.source}|{shown(entry.title) or entry.id}]]" for entry in entries))
+    rows.append(
+        "- Took in: " + ", ".join(f"[[{entry.source}|{link_text(entry.title) or entry.id}]]" for entry in entries)
+    )
     for label, slugs in (("Created", created), ("Updated", updated)):
         if slugs:
             rows.append(f"- {label}: " + ", ".join(f"[[{slug}]]" for slug in slugs))

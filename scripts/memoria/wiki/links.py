@@ -20,8 +20,8 @@ _FORMAT = re.compile(r"[\s#|^:%\[\]]+")  # characters that Obsidian leaves out o
 
 def pages(home: Path) -> Iterator[str]:
     """Yield every page below ``knowledge/`` and ``daily/``, relative to the home, without ``.md`` and hidden files."""
-    for shelf in ("knowledge", "daily"):
-        for path in sorted((home / shelf).rglob("*.md")):
+    for top in ("knowledge", "daily"):
+        for path in sorted((home / top).rglob("*.md")):
             inside = path.relative_to(home)
             if not any(part.startswith(".") for part in inside.parts):
                 yield inside.with_suffix("").as_posix()

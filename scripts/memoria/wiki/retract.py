@@ -51,7 +51,7 @@ def unlink(article: Article, slug: str) -> bool:
 
 
 def _without_sources(section: Section, sources: Collection[str]) -> int:
-    kept: list[str] = []
+    remaining: list[str] = []
     for row in section.rows:
         claim = Claim.parse(row)
         cited = set(claim.sources) & set(sources) if claim else set()
@@ -59,23 +59,23 @@ def _without_sources(section: Section, sources: Collection[str]) -> int:
             continue
         for source in cited:
             row = re.sub(rf"\s*\[\[{re.escape(source)}(?:\|[^\]]*)?\]\]", "", row)  # noqa: PLW2901 (the row, less a link)
-        kept.append(row)
-    dropped = len(section.rows) - len(kept)
-    section.rows[:] = kept
+        remaining.append(row)
+    dropped = len(section.rows) - len(remaining)
+    section.rows[:] = remaining
     return dropped
 
 
 def _without_text(article: Article, needle: str) -> int:
     dropped = 0
     for rows in (article.lead, *(section.rows for section in article.sections)):
-        kept = [row for row in rows if not holds(row, needle)]
-        dropped += len(rows) - len(kept)
-        rows[:] = kept
+        remaining = [row for row in rows if not holds(row, needle)]
+        dropped += len(rows) - len(remaining)
+        rows[:] = remaining
     for key in ("aliases", "tags", "sources"):
         names = article.front.texts(key)
-        left = [name for name in names if not holds(name, needle)]
-        if left != names:
-            article.front.set(key, left)
+        remaining = [name for name in names if not holds(name, needle)]
+        if remaining != names:
+            article.front.set(key, remaining)
             dropped += 1
     if dropped and not article.summary:
         _summarise(article)
@@ -99,6 +99,6 @@ def _summarise(article: Article) -> None:
 def _drop_days(article: Article) -> None:
     cited = {match for section in article.sections for row in section.rows for match in _DAY.findall(row)}
     days = article.front.texts("sources")
-    left = [day for day in days if not (found := _DAY.match(day)) or found[1] in cited]
-    if left != days:
-        article.front.set("sources", left)
+    remaining = [day for day in days if not (found := _DAY.match(day)) or found[1] in cited]
+    if remaining != days:
+        article.front.set("sources", remaining)

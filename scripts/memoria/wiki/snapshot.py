@@ -37,8 +37,8 @@ class Page:
         """The words of title, summary and claims."""
         if self.article is None:
             return frozenset()
-        said = (self.article.summary, *(claim.text for claim in self.article.claims))
-        return frozenset(words(" ".join((self.article.title, *said))))
+        sentences = (self.article.summary, *(claim.text for claim in self.article.claims))
+        return frozenset(words(" ".join((self.article.title, *sentences))))
 
 
 class Snapshot:

@@ -184,13 +184,15 @@ class Transactions:
             raise LookupError("there is nothing to undo")
         step = known[0]
         content = {str(row["path"]): digest(self._content(str(row["path"]))) for row in step.files}
-        kept = [path for row in step.files if content[path := str(row["path"])] not in (row["before"], row["after"])]
+        left_alone = [
+            path for row in step.files if content[path := str(row["path"])] not in (row["before"], row["after"])
+        ]
         restored = [str(row["path"]) for row in step.files if content[str(row["path"])] == row["after"]]
         plan = {"name": step.name, "label": step.label, "files": list(step.files), "back": True}
         files.replace(self.journal, json.dumps(plan), mode=0o600)
         failpoints.reached("transaction.journaled")
         self._swap(self.folder / step.name, list(step.files), back=True)
-        return step.label, restored, kept
+        return step.label, restored, left_alone
 
     def clear(self) -> None:
         """Delete everything that could be undone, because it may hold what is forgotten."""

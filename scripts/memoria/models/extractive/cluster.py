@@ -183,7 +183,7 @@ _SHELVES = {
     "workaround": "problems-and-fixes",
     "operational": "building-and-running",
 }
-_SHELF_TITLES = {
+_PROJECT_TITLES = {
     "": "{}",
     "preferences-and-conventions": "{}: preferences and conventions",
     "decisions": "{}: decisions",
@@ -192,16 +192,18 @@ _SHELF_TITLES = {
 }
 
 
-def _project_part(item: Item, shelf: str, wiki: Wiki, drafts: dict[str, Draft]) -> Draft:
+def _project_part(item: Item, suffix: str, wiki: Wiki, drafts: dict[str, Draft]) -> Draft:
     """Return the project's article for statements of this kind."""
-    return _shelf(item.project, shelf, wiki, drafts)
+    return _project_draft(item.project, suffix, wiki, drafts)
 
 
-def _shelf(project: str, shelf: str, wiki: Wiki, drafts: dict[str, Draft]) -> Draft:
+def _project_draft(project: str, suffix: str, wiki: Wiki, drafts: dict[str, Draft]) -> Draft:
     base = prose.slug(project) or "project"
-    draft = wiki.draft(f"{base}-{shelf}".strip("-"), _SHELF_TITLES[shelf].format(prose.shorten(project, 80)), project)
+    draft = wiki.draft(
+        f"{base}-{suffix}".strip("-"), _PROJECT_TITLES[suffix].format(prose.shorten(project, 80)), project
+    )
     if draft.slug not in drafts:
-        draft.tags = ["project", *shelf.split("-and-")] if shelf else ["project"]
+        draft.tags = ["project", *suffix.split("-and-")] if suffix else ["project"]
         drafts[draft.slug] = draft
     return drafts[draft.slug]
 
@@ -213,13 +215,13 @@ def _project_article(entry: JsonObject, wiki: Wiki, drafts: dict[str, Draft]) ->
         title = entry["title"].removesuffix("…")
         text = outcome if outcome.startswith(title) else f"{entry['title']} → {outcome}"
     else:
-        told = set(prose.words(entry["title"])) <= set(prose.words(asked))
-        text = asked if told and asked else f"{entry['title']}. {asked}".strip(". ")
+        covered = set(prose.words(entry["title"])) <= set(prose.words(asked))
+        text = asked if covered and asked else f"{entry['title']}. {asked}".strip(". ")
     text = _claim_text(text)
     if not text:
         return
     item = _item(entry, "session", text, prose.content(text))
-    _shelf(entry["project"], "", wiki, drafts).items.append(item)
+    _project_draft(entry["project"], "", wiki, drafts).items.append(item)
 
 
 def _by_topic(items: list[Item], wiki: Wiki, drafts: dict[str, Draft]) -> list[Item]:
@@ -254,8 +256,8 @@ def _weight(term: str, about: list[Item], wiki: Wiki) -> float:
     plain_words = written.islower() and " " in written
     if plain_words and len({item.project for item in about}) > 1:
         return 0.0  # everyday words mean different things in two projects
-    told_before = len(wiki.naming.get(term, ()))
-    if not known and entries < 2 and len(about) + told_before < MIN_CLAIMS + plain_words:
+    earlier = len(wiki.naming.get(term, ()))
+    if not known and entries < 2 and len(about) + earlier < MIN_CLAIMS + plain_words:
         return 0.0
     return (len(about) + entries + 3 * known) * (1.0 if plain_words else 1.6)
 
@@ -279,13 +281,15 @@ def _topic(term: str, about: list[Item], wiki: Wiki) -> Draft:
 
 def _reunite(drafts: dict[str, Draft], wiki: Wiki) -> None:
     """Move each statement that replaces a claim to the claim's article, since a page can only correct itself."""
-    said = [(slug, text, words) for slug, text, words in wiki.claims]
-    said += [(slug, item.text, item.words) for slug, draft in drafts.items() for item in draft.items]
-    place = {text: slug for slug, text, _ in said}
+    statements = [(slug, text, words) for slug, text, words in wiki.claims]
+    statements += [(slug, item.text, item.words) for slug, draft in drafts.items() for item in draft.items]
+    place = {text: slug for slug, text, _ in statements}
     days = {item.text: item.day for draft in drafts.values() for item in draft.items}
     for slug, draft in list(drafts.items()):
         for item in list(draft.items):
-            older = [(text, words) for _, text, words in said if text != item.text and days.get(text, "") < item.day]
+            older = [
+                (text, words) for _, text, words in statements if text != item.text and days.get(text, "") < item.day
+            ]
             home = place.get(_superseded(item, older), slug)
             if home != slug:
                 draft.items.remove(item)
@@ -328,8 +332,8 @@ def _write(draft: Draft, drafts: dict[str, Draft], wiki: Wiki) -> JsonObject:
 
 def _claims(draft: Draft) -> list[JsonObject]:
     """Return the items as claims, oldest first, without duplicates and known claims."""
-    said = [(claim["text"], prose.content(claim["text"])) for claim in draft.known.get("claims", ())]
-    old = {text for text, _ in said}
+    statements = [(claim["text"], prose.content(claim["text"])) for claim in draft.known.get("claims", ())]
+    old = {text for text, _ in statements}
     claims: dict[str, JsonObject] = {}
     for item in sorted(draft.items, key=lambda item: item.day):
         if item.text in claims:
@@ -338,20 +342,20 @@ def _claims(draft: Draft) -> list[JsonObject]:
             claims[item.text] = {
                 "text": item.text,
                 "sources": [item.entry],
-                "supersedes": _superseded(item, said),
+                "supersedes": _superseded(item, statements),
             }
-            said.append((item.text, item.words))
+            statements.append((item.text, item.words))
     return list(claims.values())
 
 
-def _superseded(item: Item, said: Iterable[tuple[str, frozenset[str]]]) -> str:
+def _superseded(item: Item, statements: Iterable[tuple[str, frozenset[str]]]) -> str:
     """Return the older claim that this one replaces: another number, or a stated change of the same subject."""
     if item.kind == "session":
         return ""
     changes = bool(_CHANGE.search(item.text)) or item.kind == "correction"
     numbers = set(_NUMBER.findall(item.text))
     best, closest = "", 0.0
-    for text, words in said:
+    for text, words in statements:
         overlap = jaccard(item.words, words)
         other_value = overlap >= 0.75 and numbers and numbers != set(_NUMBER.findall(text))
         replaced = changes and len(item.words & words) >= 2 and overlap >= 0.34
@@ -362,14 +366,14 @@ def _superseded(item: Item, said: Iterable[tuple[str, frozenset[str]]]) -> str:
 
 def _summary(draft: Draft, claims: list[JsonObject]) -> str:
     if not draft.term and draft.kind == "concept":
-        return draft.known.get("summary") or _SHELF_SUMMARIES[_shelf_of(draft)].format(draft.project)
+        return draft.known.get("summary") or _PROJECT_SUMMARIES[_suffix_of(draft)].format(draft.project)
     if draft.kind == "connection":
         return f"Where {draft.title.replace(' and ', ' meets ', 1)}."
     latest = claims[-1]["text"] if claims else ""
     return draft.known.get("summary") or prose.shorten(latest, 240)
 
 
-_SHELF_SUMMARIES = {
+_PROJECT_SUMMARIES = {
     "": "What was worked on in {}, session by session.",
     "preferences-and-conventions": "How things are to be done in {}, as the user said it.",
     "decisions": "What was decided in {}, and why.",
@@ -378,8 +382,8 @@ _SHELF_SUMMARIES = {
 }
 
 
-def _shelf_of(draft: Draft) -> str:
-    return next((shelf for shelf in _SHELF_TITLES if shelf and draft.slug.endswith(shelf)), "")
+def _suffix_of(draft: Draft) -> str:
+    return next((suffix for suffix in _PROJECT_TITLES if suffix and draft.slug.endswith(suffix)), "")
 
 
 def _related(draft: Draft, drafts: dict[str, Draft], wiki: Wiki) -> list[JsonObject]:

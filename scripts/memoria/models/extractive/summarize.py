@@ -143,9 +143,9 @@ def _has_substance(exchange: JsonObject) -> bool:
     answered = len(exchange.get("assistant", "")) >= 40 or bool(exchange.get("tools") or exchange.get("errors"))
     if any(map(cues.of, cues.own_sentences(exchange.get("user", "")))):
         return True
-    told = bool(request) and not _CHATTER.match(request)
+    requested = bool(request) and not _CHATTER.match(request)
     unasked = not request and len(exchange.get("assistant", "")) >= 120
-    return unasked or (told and (answered or len(request) >= 40))
+    return unasked or (requested and (answered or len(request) >= 40))
 
 
 def _request(exchange: JsonObject) -> str:
@@ -212,14 +212,14 @@ def _key_exchanges(requests: list[str], exchanges: list[JsonObject]) -> list[str
     for request, exchange in zip(requests, exchanges, strict=True):
         outcome = _outcome(exchange) or _touched(exchange)
         if request and outcome:
-            lines.append(f"{prose.shorten(request, 200)} → {outcome}{_met(exchange)}")
+            lines.append(f"{prose.shorten(request, 200)} → {outcome}{_error_suffix(exchange)}")
     if len(lines) <= MAX_LINES:
         return lines
     return lines[: MAX_LINES // 2] + lines[-(MAX_LINES - MAX_LINES // 2) :]
 
 
-def _met(exchange: JsonObject) -> str:
-    error = next(filter(None, map(_telling_line, exchange.get("errors", ()))), "")
+def _error_suffix(exchange: JsonObject) -> str:
+    error = next(filter(None, map(_relevant_line, exchange.get("errors", ()))), "")
     return f" (met `{error}`)" if error else ""
 
 
@@ -239,7 +239,7 @@ def _find(exchanges: list[JsonObject]) -> Iterator[Found]:
             kind = _kind_of_assistant(sentence) if 25 <= len(sentence) <= MAX_SENTENCE else ""
             if kind:
                 found.append(Found(kind, sentence, "assistant", number))
-        yield from _surest(found)
+        yield from _limit_causes(found)
     yield from _commands(exchanges)
 
 
@@ -267,7 +267,7 @@ def _own_words(prompt: str) -> list[str]:
     return found
 
 
-def _surest(found: list[Found]) -> list[Found]:
+def _limit_causes(found: list[Found]) -> list[Found]:
     """Limit causes to two per exchange: a search names many, and the last ones that contain names are right."""
     causes = [item for item in found if item.kind == "debugging"]
     named = [item for item in causes if identifiers.in_prose(item.text)]
@@ -338,22 +338,22 @@ def _unexplained_errors(exchanges: list[JsonObject], found: list[Found]) -> list
     explained = {item.exchange for item in found if item.kind in ("debugging", "workaround")}
     lines: dict[str, None] = {}
     for number, exchange in enumerate(exchanges):
-        error = next(filter(None, map(_telling_line, exchange.get("errors", ()))), "")
+        error = next(filter(None, map(_relevant_line, exchange.get("errors", ()))), "")
         outcome = _outcome(exchange)
         if error and number not in explained and _FIXED.search(outcome):
             lines[f"`{error}` → {outcome}"] = None
     return list(lines)[:3]
 
 
-def _telling_line(error: str) -> str:
+def _relevant_line(error: str) -> str:
     """Return the line of an error that people search for; ``""`` for the client's own refusals."""
     if "tool_use" in error or "doesn't want to" in error:
         return ""
     lines = [" ".join(line.replace("`", "'").split()) for line in error.splitlines()]
-    telling = [
+    relevant = [
         line for line in lines if re.search(r"error|fail|exception|not found|denied|refused|panic", line, re.IGNORECASE)
     ]
-    return prose.shorten(telling[0], 200) if telling else ""
+    return prose.shorten(relevant[0], 200) if relevant else ""
 
 
 def _best(found: list[Found]) -> list[Found]:
