@@ -14,7 +14,19 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from memoria.audit.receipt import ASIDE, BEFORE, CAPTURED, MISSING, OPEN, SKIPPED, WAITING, Account, Receipt
+from memoria.audit.receipt import (
+    ASIDE,
+    BEFORE,
+    CAPTURED,
+    MISSING,
+    OPEN,
+    REPEATED,
+    SKIPPED,
+    WAITING,
+    Account,
+    Receipt,
+    not_understood,
+)
 from memoria.briefing import notices
 from memoria.capture import detach
 from memoria.capture.spool import Spool
@@ -122,7 +134,11 @@ def _facts(
         "home": home.paths.home,
         "installed": datetime.fromtimestamp(receipt.installed, UTC).isoformat(),
         "sessions": len({account.session for account in findings.accounts}),
-        "turns": sum(fates.values()),
+        "turns": sum(account.turns for account in findings.accounts),
+        "repeated": fates[REPEATED],
+        "not_understood": [
+            one._asdict() for one in not_understood((str(each.found.path), each.fates) for each in findings.accounts)
+        ],
         **{fate.replace(" ", "_"): fates[fate] for fate in (CAPTURED, WAITING, ASIDE, OPEN, BEFORE, MISSING)},
         "skipped": skipped,
         "missing_in": [
@@ -145,6 +161,8 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         count = facts[fate.replace(" ", "_")]
         if count or fate == CAPTURED:
             rows.append(f"{fate:<15}{count:>8,}  {words}")
+    if facts["repeated"]:
+        rows.append(f"{'repeated':<15}{facts['repeated']:>8,}  {REPEATED}: counted there")
     for reason, count in sorted(facts["skipped"].items()):
         rows.append(f"{'skipped':<15}{count:>8,}  {reason}")
     rows.append(f"{MISSING:<15}{facts['missing']:>8,}" + _remedy(facts))
@@ -159,6 +177,11 @@ def _lines(facts: dict[str, Any]) -> list[str]:
             f"{facts['entries_taken_out']} entries with {facts['turns_taken_out']} turns no longer stand in the daily "
             "logs: somebody took them out. They stay counted as captured."
         )
+    rows += [
+        f"{one['lines']} {'line' if one['lines'] == 1 else 'lines'} of an unknown form ({one['form']}), for example "
+        f"{one['example']}: what they say may not be captured"
+        for one in facts["not_understood"]
+    ]
     rows += [f"cannot be read: {text}" for text in facts["unreadable"]]
     rows += [f"gone before it could be read: {text}" for text in facts["lost_ranges"]]
     return rows
