@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -511,6 +512,53 @@ def test_a_failing_tool_leaves_its_status_and_its_first_and_last_lines() -> None
 )
 def test_a_tool_use_is_one_line_with_what_identifies_it(name: str, given: object, expected: str) -> None:
     assert describe(name, given) == expected
+
+
+# What an edit in each language brings, and the names by which a summary would speak of it.
+LANGUAGES = {
+    "Elixir": (
+        "attribute :transcript_dir, allow_nil?: true\ndefp prune!(x)",
+        ":transcript_dir|allow_nil?: true|prune!",
+    ),
+    "CSS": (".cta-key { color: #ffcc00 }\n#db-win .row { top: 0 }\n.is-open { left: 0 }", ".cta-key|#db-win|.is-open"),
+    "Ruby": ("belongs_to :customer\ndef paid? = @total\ndef self.build(x)", ":customer|paid?|@total|build"),
+    "Clojure": ("(defn parse-line [s] (split-on ::open? :delimiter))", "parse-line|split-on|::open?|:delimiter"),
+    "SQL": ("CREATE TABLE shuttles (x int REFERENCES looms(id));\nALTER TABLE ONLY weavers", "shuttles|looms|weavers"),
+    "YAML": (
+        "runs-on: ubuntu-latest\nmax_retries: 5\nfail-fast: false",
+        "runs-on: ubuntu-latest|max_retries: 5|fail-fast",
+    ),
+    "Jinja": ('{{ user.name }} {% include "nav.html" %}', "user.name|nav.html"),
+    "HEEx": ('<%= @order %> <p class="cta-key" phx-click="go">', "@order|cta-key|phx-click"),
+}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_an_edit_keeps_the_names_of_any_language(language: str) -> None:
+    text, names = LANGUAGES[language]
+    shown = describe("Edit", {"file_path": "a", "old_string": "", "new_string": text})
+    assert [name for name in names.split("|") if name not in shown] == []
+    assert len(shown) < 2 * len(text)
+
+
+def test_an_edit_keeps_no_word_that_is_no_name() -> None:
+    text = (
+        "# a well-known rule: see the docs\nitems.sort()\n  .map(row)\ncolor: #ffcc00\nfrom there import it\nx ? y : z"
+    )
+    assert describe("Edit", {"file_path": "a", "new_string": text}) == "Edit a: items.sort()"
+
+
+@pytest.mark.parametrize(
+    "part", ["a_", "a-", ":a", ".a-", "{{ ", "(a-", "a?", "a: ", "TABLE ", "def ", "@", "_?", "'a-"]
+)
+def test_reading_an_edit_takes_time_in_proportion_to_its_length(part: str) -> None:
+    def cost(times: int) -> float:
+        start = time.process_time()
+        describe("Edit", {"new_string": part * times})
+        return time.process_time() - start
+
+    cost(10)
+    assert cost(40_000) < 16 * cost(5_000) + 0.5
 
 
 def test_a_tool_line_is_bounded_and_names_what_it_left_out() -> None:
