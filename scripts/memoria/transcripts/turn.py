@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal, TypeGuard
@@ -187,14 +187,23 @@ class Reader:
     one stopped when it is made with this one's ``carry``; without it such prompts come again, under the same keys.
     """
 
-    def __init__(self, *, keep_sidechains: bool = False, carry: str = "", describing: bool = True) -> None:
+    def __init__(
+        self,
+        *,
+        keep_sidechains: bool = False,
+        carry: str = "",
+        uses: Mapping[str, str] | None = None,
+        describing: bool = True,
+    ) -> None:
         """``keep_sidechains``: also give out sub-agents' lines. ``carry``: a former reader's, '' for a fresh start.
 
+        ``uses``: a former reader's ``open_uses``, all that is needed where queued prompts are not carried on.
         ``describing``: whether ``tools`` says what each use was; without, it holds the names, and reading is faster.
         """
         self._keep_sidechains = keep_sidechains
         self._describing = describing
         self._queue, self._uses = _carried(carry)
+        self._uses.update({ident: Use(name) for ident, name in (uses or {}).items()})
         self._seen: OrderedDict[str, None] = OrderedDict()
         self.unreadable = 0  # whole lines so far from which nothing could be read
 
@@ -223,6 +232,11 @@ class Reader:
             return ""
         uses = {ident: [use.name, use.plan] for ident, use in self._uses.items()}
         return json.dumps({"queue": self._queue.dump(), "uses": uses})
+
+    @property
+    def open_uses(self) -> dict[str, str]:
+        """The names of the tools whose results have not been read yet, by the uses' ids, the newest last."""
+        return {ident: use.name for ident, use in self._uses.items()}
 
     def settle(self) -> list[Turn]:
         """The session is over: the pending prompts, which are then pending no more."""
