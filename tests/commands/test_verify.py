@@ -366,3 +366,13 @@ def test_a_turn_that_a_resumed_session_repeats_is_captured_once(
     first.unlink()
     facts = verify(capsys, "--all")[1]
     assert (facts["sessions"], facts["captured"], facts["repeated"]) == (1, 8, 0)
+
+
+def test_a_deleted_daily_log_is_named(client: Shelf, home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    fire(home, client.session(3))
+    worker.work(home)
+    assert verify(capsys)[0] == 0
+    [path] = Path(home.paths.daily).glob("*.md")
+    path.unlink()
+    status, facts = verify(capsys)
+    assert (status, facts["days_gone"]) == (1, [path.stem])

@@ -78,7 +78,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
-    """Print the receipt; 1 when something is missing (and was not repaired) or cannot be read."""
+    """Print the receipt; 1 when something is missing (and was not repaired), gone, or cannot be read."""
     since = _since(args.since, home)
     ledger = Ledger.of(home.paths)
     try:
@@ -87,16 +87,18 @@ def command(args: argparse.Namespace, home: Home) -> int:
         receipt = Receipt(home, ledger, Spool(home.paths.spool))
         findings = compare(receipt, since, args.project, forced=args.all)
         gone = ledger.gone_entries(entry.id for day in daily.days() for entry in daily.entries(day))
+        there = {day.isoformat() for day in daily.days()}
+        days = sorted({entry.day for entry in ledger.entries()} - there)
         lost = [text for _, _, _, text in ledger.notes("missing", 1000)]
         repaired = [receipt.capture(account, "Verify") for account in findings.missing] if args.repair else []
     finally:
         ledger.close()
-    facts = _facts(home, receipt, findings, gone, lost) | {"repaired": repaired}
+    facts = _facts(home, receipt, findings, gone, lost) | {"repaired": repaired, "days_gone": days}
     if repaired:
         facts["worker"] = detach.start_worker(home.settings, home.paths)
     print(json.dumps(facts, indent=2, ensure_ascii=False) if args.json else "\n".join(_lines(facts)))
     _tell(home, findings, repaired)
-    return 1 if (findings.missing and not repaired) or findings.unreadable else 0
+    return 1 if (findings.missing and not repaired) or findings.unreadable or days else 0
 
 
 def _since(text: str, home: Home) -> float:
@@ -182,6 +184,7 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         f"{one['example']}: what they say may not be captured"
         for one in facts["not_understood"]
     ]
+    rows += [f"daily log deleted: {day}.md" for day in facts["days_gone"]]
     rows += [f"cannot be read: {text}" for text in facts["unreadable"]]
     rows += [f"gone before it could be read: {text}" for text in facts["lost_ranges"]]
     return rows
