@@ -120,7 +120,7 @@ def test_any_folder_or_file_of_transcripts_can_be_brought_in(client: Shelf, home
     away.parent.mkdir()
     path.rename(away)
     assert ingest("--yes", str(away))[0] == 0
-    assert [entry.session for entry in entries(home)] == [path.stem]
+    assert [entry.session for entry in entries(home)] == ["one"]  # a session is called as its file is
     assert "already recorded" in ingest("--yes", str(away.parent))[1]
     assert ingest(str(tmp_path / "nowhere"))[0] == 1
 
@@ -256,6 +256,23 @@ def test_the_census_of_real_transcripts_is_near_the_exact_count() -> None:
                 turns, chars = turns + 1, chars + turn.size
     assert abs(total.turns / turns - 1) < 0.1
     assert abs(total.chars / chars - 1) < 0.1
+
+
+@pytest.mark.parametrize("spelling", [(", ", ": "), (" , ", " : "), "sorted", "escaped"])
+def test_a_transcript_is_brought_in_however_its_json_is_spelled(client: Shelf, home: Home, spelling: object) -> None:
+    path = client.session(3, age_s=5 * DAY)
+    values = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    if isinstance(spelling, tuple):
+        lines = [json.dumps(value, separators=spelling) for value in values]
+    elif spelling == "sorted":
+        lines = [json.dumps(value, sort_keys=True) for value in values]
+    else:
+        lines = [json.dumps(value).replace('"t', '"\\u0074').replace('"u', '"\\u0075') for value in values]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    client.age(path, 5 * DAY)
+    assert "1 sessions, about 6 turns" in ingest("--dry-run")[1]
+    assert ingest("--yes")[0] == 0
+    assert [len(entry.turns) for entry in entries(home)] == [6]
 
 
 def test_prices_are_known_for_what_the_setting_may_name() -> None:

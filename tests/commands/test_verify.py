@@ -19,6 +19,7 @@ from memoria.audit.receipt import Receipt
 from memoria.capture.capture import capture
 from memoria.capture.hook import Event
 from memoria.capture.spool import Spool
+from memoria.commands import doctor
 from memoria.daily.ledger import Ledger
 from memoria.flushing import worker
 from memoria.ground.home import Home
@@ -329,3 +330,49 @@ def test_what_was_forgotten_is_skipped_with_the_reason_and_stays_forgotten(
         assert entries(home) == []
         for file in Path(home.paths.state).glob("ledger.db*"):
             file.unlink()
+
+
+def test_lines_of_an_unknown_form_are_named_with_an_example_and_doctor_says_so_too(
+    client: Shelf, home: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = client.session(2)
+    with path.open("a", encoding="utf-8") as file:
+        for _ in range(2):
+            said = {"type": "human-turn", "sessionId": path.stem, "said": "please keep the old name"}
+            file.write(json.dumps(said) + "\n")
+    client.age(path, HOUR)
+    expected = {"form": "type 'human-turn'", "lines": 2, "example": f"line 5 of {path}"}
+    for _ in range(2):  # the second time from what was remembered
+        assert verify(capsys)[1]["not_understood"] == [expected]
+    cli.main(["verify"])
+    assert "2 lines of an unknown form (type 'human-turn')" in capsys.readouterr().out
+    [finding] = doctor._understood(home)
+    assert (finding.level, "2 lines of an unknown form" in finding.text) == (doctor.NOTE, True)
+
+
+def test_a_turn_that_a_resumed_session_repeats_is_captured_once(
+    client: Shelf, home: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = client.session(3)
+    second = first.with_name("resumed.jsonl")  # its first lines name the session before
+    second.write_bytes(first.read_bytes())
+    client.say(second, 1)
+    fire(home, first)
+    worker.work(home)
+    fire(home, second)
+    worker.work(home)
+    facts = verify(capsys)[1]
+    assert (facts["sessions"], facts["turns"], facts["captured"], facts["repeated"]) == (2, 8, 8, 6)
+    first.unlink()
+    facts = verify(capsys, "--all")[1]
+    assert (facts["sessions"], facts["captured"], facts["repeated"]) == (1, 8, 0)
+
+
+def test_a_deleted_daily_log_is_named(client: Shelf, home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    fire(home, client.session(3))
+    worker.work(home)
+    assert verify(capsys)[0] == 0
+    [path] = Path(home.paths.daily).glob("*.md")
+    path.unlink()
+    status, facts = verify(capsys)
+    assert (status, facts["days_gone"]) == (1, [path.stem])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +25,7 @@ from places import SHARED, TRANSCRIPTS
 OWN = sorted(TRANSCRIPTS.rglob("*.jsonl"))
 DEMO = sorted((Path(memoria.__file__).parent / "commands" / "demo_transcripts").glob("*.jsonl"))
 REAL = sorted((SHARED / "transcripts").glob("*.jsonl"))
+REFUSED = "The user doesn't want to proceed with this tool use."
 every_transcript = pytest.mark.parametrize("path", [*OWN, *DEMO, *REAL], ids=lambda path: path.stem[:60])
 
 
@@ -38,6 +40,12 @@ def user(content: Any, uuid: str = "u", **more: Any) -> bytes:
 def assistant(text: str, uuid: str, time: str = "") -> bytes:
     message = {"id": "m", "role": "assistant", "content": [{"type": "text", "text": text}]}
     return line(type="assistant", uuid=uuid, timestamp=time, message=message)
+
+
+def use(name: str, **given: Any) -> bytes:
+    """A tool use whose result ``result`` gives."""
+    block = {"type": "tool_use", "id": "t", "name": name, "input": given}
+    return line(type="assistant", uuid=f"use-{name}", message={"id": "m", "role": "assistant", "content": [block]})
 
 
 def queue(operation: str, time: str, **content: str) -> bytes:
@@ -79,7 +87,6 @@ def test_what_people_typed_in_the_first_clients_is_kept_and_nothing_else() -> No
     assert said("client-1.0.jsonl") == [
         "Spaced out, as the first clients wrote it",
         "a message that is just a string",
-        "/model opus",
         "four hundred is too few",
     ]
 
@@ -89,8 +96,7 @@ def test_a_prompt_that_stands_only_in_the_queue_is_kept_where_it_was_answered() 
         "why is the build red?",
         "does it fail on your side too?",
         "now look at the docs",
-        "!git status",
-        "/review PR 12, only the C files",
+        "PR 12, only the C files",
         "one more: bump the version",
     ]
 
@@ -165,9 +171,11 @@ def test_one_line_can_hold_a_failure_and_the_users_words_under_different_keys() 
 @pytest.mark.parametrize(
     "words",
     [
-        result('User has answered your questions: "q"="yes". You can now continue with the user\'s answers in mind.'),
-        result('Your questions have been answered: "q"="yes". You can now continue with these answers in mind.'),
-        result("The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\nyes"),
+        use("AskUserQuestion")
+        + result('User has answered your questions: "q"="yes". You can now continue with the user\'s answers in mind.'),
+        use("AskUserQuestion")
+        + result('Your questions have been answered: "q"="yes". You can now continue with these answers in mind.'),
+        use("Edit") + result(f"{REFUSED} To tell you how to proceed, the user said:\nyes", is_error=True),
         user([{"type": "tool_result", "content": "a long file"}, {"type": "text", "text": "yes"}]),
         user([{"type": "text", "text": "yes"}, {"type": "tool_result", "content": "a long file"}]),
         user("<system-reminder>be good</system-reminder>yes"),
@@ -183,7 +191,7 @@ def test_one_line_can_hold_a_failure_and_the_users_words_under_different_keys() 
     ],
 )
 def test_the_users_words_are_kept_wherever_they_stand(words: bytes) -> None:
-    [turn] = [turn for turn in read([words]) if turn.role == "user"]
+    [turn] = [turn for turn in read(words.splitlines(keepends=True)) if turn.role == "user"]
     assert turn.text.endswith(("yes", '"yes"'))
 
 
@@ -294,7 +302,7 @@ def test_without_their_tool_lines_turns_are_the_same(path: Path) -> None:
 def test_a_tools_output_is_not_decoded() -> None:
     [value] = kept([result("the output of a tool")])
     assert not isinstance(value["message"]["content"][0]["content"], str)
-    assert "toolUseResult" not in next(iter(kept([user("words", toolUseResult={"stdout": "x"})])))
+    assert not isinstance(next(iter(kept([user("words", toolUseResult={"stdout": "x"})])))["toolUseResult"], dict)
 
 
 @pytest.mark.parametrize(
@@ -316,7 +324,9 @@ def test_a_tools_output_is_not_decoded() -> None:
 def test_output_that_tells_something_is_decoded_however_it_is_written(raw: bytes, uuid: bytes) -> None:
     block = b'{"type":"tool_result","tool_use_id":"t","content":' + raw + b"}"
     raw_line = b'{"type":"user","uuid":' + uuid + b',"sessionId":"s","message":{"content":[' + block + b"]}}"
-    assert read([raw_line]) == read_wholly([raw_line]) != []
+    lines = [use("ExitPlanMode" if b"approved" in raw else "AskUserQuestion"), raw_line]
+    assert read(lines) == read_wholly(lines)
+    assert len(read(lines)) == 2
 
 
 # What a byte test might take for structure stands here inside of strings, and the other way round.
@@ -328,6 +338,11 @@ MARKERS = (
     "\\", '"', "\n", "Exit code 1", "\u0130", "[Request interrupted by user]", "<system-reminder>x</system-reminder>y",
 )  # fmt: skip
 WORDS = st.lists(st.sampled_from(MARKERS), max_size=3).map("".join)
+IDS = st.sampled_from(("t1", "t2", "t3"))
+ASKED = st.fixed_dictionaries(
+    {"questions": st.just([]), "answers": st.dictionaries(WORDS, WORDS, max_size=1)},
+    optional={"response": WORDS, "afkTimeoutMs": st.just(60000)},
+)
 BLOCKS = st.fixed_dictionaries(
     {"type": st.sampled_from(("text", "tool_use", "tool_result", "thinking", "image", "later", "text"))},
     optional={
@@ -335,7 +350,9 @@ BLOCKS = st.fixed_dictionaries(
         "content": WORDS
         | st.lists(st.fixed_dictionaries({"type": st.just("text"), "text": WORDS}) | WORDS, max_size=2),
         "is_error": st.booleans(),
-        "name": st.sampled_from(("Bash", "ExitPlanMode", "Edit")),
+        "id": IDS,
+        "tool_use_id": IDS,
+        "name": st.sampled_from(("AskUserQuestion", "Bash", "ExitPlanMode", "Edit", "mcp__x__y")),
         "input": st.dictionaries(st.sampled_from(("command", "plan", "file_path")), WORDS, max_size=2),
         "thinking": WORDS,
     },
@@ -346,7 +363,11 @@ ROWS = st.fixed_dictionaries(
         "uuid": st.sampled_from(("u1", "u2", "u3", "", 7)),
         "sessionId": st.just("s"),
         "cwd": WORDS,
-        "toolUseResult": WORDS | st.lists(WORDS, max_size=1),
+        "toolUseResult": WORDS | st.lists(WORDS, max_size=1) | ASKED,
+        "toolDenialKind": st.sampled_from(("user-rejected", "permission-rule", "later")),
+        "userFeedback": WORDS,
+        "origin": st.fixed_dictionaries({"kind": st.sampled_from(("human", "channel", "task-notification"))}),
+        "promptSource": st.sampled_from(("typed", "system", "sdk", "later")),
         "message": st.fixed_dictionaries(
             {"content": st.lists(BLOCKS | WORDS, max_size=3) | WORDS | st.none()},
             optional={"role": WORDS, "id": st.just("m"), "model": st.sampled_from(("opus", "<synthetic>"))},
@@ -491,6 +512,53 @@ def test_a_failing_tool_leaves_its_status_and_its_first_and_last_lines() -> None
 )
 def test_a_tool_use_is_one_line_with_what_identifies_it(name: str, given: object, expected: str) -> None:
     assert describe(name, given) == expected
+
+
+# What an edit in each language brings, and the names by which a summary would speak of it.
+LANGUAGES = {
+    "Elixir": (
+        "attribute :transcript_dir, allow_nil?: true\ndefp prune!(x)",
+        ":transcript_dir|allow_nil?: true|prune!",
+    ),
+    "CSS": (".cta-key { color: #ffcc00 }\n#db-win .row { top: 0 }\n.is-open { left: 0 }", ".cta-key|#db-win|.is-open"),
+    "Ruby": ("belongs_to :customer\ndef paid? = @total\ndef self.build(x)", ":customer|paid?|@total|build"),
+    "Clojure": ("(defn parse-line [s] (split-on ::open? :delimiter))", "parse-line|split-on|::open?|:delimiter"),
+    "SQL": ("CREATE TABLE shuttles (x int REFERENCES looms(id));\nALTER TABLE ONLY weavers", "shuttles|looms|weavers"),
+    "YAML": (
+        "runs-on: ubuntu-latest\nmax_retries: 5\nfail-fast: false",
+        "runs-on: ubuntu-latest|max_retries: 5|fail-fast",
+    ),
+    "Jinja": ('{{ user.name }} {% include "nav.html" %}', "user.name|nav.html"),
+    "HEEx": ('<%= @order %> <p class="cta-key" phx-click="go">', "@order|cta-key|phx-click"),
+}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_an_edit_keeps_the_names_of_any_language(language: str) -> None:
+    text, names = LANGUAGES[language]
+    shown = describe("Edit", {"file_path": "a", "old_string": "", "new_string": text})
+    assert [name for name in names.split("|") if name not in shown] == []
+    assert len(shown) < 2 * len(text)
+
+
+def test_an_edit_keeps_no_word_that_is_no_name() -> None:
+    text = (
+        "# a well-known rule: see the docs\nitems.sort()\n  .map(row)\ncolor: #ffcc00\nfrom there import it\nx ? y : z"
+    )
+    assert describe("Edit", {"file_path": "a", "new_string": text}) == "Edit a: items.sort()"
+
+
+@pytest.mark.parametrize(
+    "part", ["a_", "a-", ":a", ".a-", "{{ ", "(a-", "a?", "a: ", "TABLE ", "def ", "@", "_?", "'a-"]
+)
+def test_reading_an_edit_takes_time_in_proportion_to_its_length(part: str) -> None:
+    def cost(times: int) -> float:
+        start = time.process_time()
+        describe("Edit", {"new_string": part * times})
+        return time.process_time() - start
+
+    cost(10)
+    assert cost(40_000) < 16 * cost(5_000) + 0.5
 
 
 def test_a_tool_line_is_bounded_and_names_what_it_left_out() -> None:

@@ -1,25 +1,25 @@
-"""Volume: how much conversation a transcript holds, by byte search and without parsing, for an estimate beforehand.
+"""Volume: how much conversation a transcript holds, for an estimate beforehand.
 
-Counts what ``turn`` would keep, near enough for a price: the worker reads the same file exactly. Streams in blocks, so
-that a transcript of a gigabyte takes a few megabytes. Held against the exact reader in tests/bench/ingest.py.
+Counts what ``turn`` would keep, near enough for a price: the worker reads the same file exactly. Takes a line at a time
+and builds little of it. Held against the exact reader in tests/bench/ingest.py.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-BLOCK = 1 << 20
-ENVELOPE = 2_000  # bytes of a line in which its type stands, unless its message comes first
+from memoria.transcripts import client_files
+from memoria.transcripts.decoder import kept
 
 # Characters that reach the model for one line of a kind, measured over 73 real transcripts (tests/bench/ingest.py).
 TOOL_CHARS, ERROR_CHARS, LABEL_CHARS = 160, 260, 14
 FAILING = 0.047  # of tool results, 1,754 of 37,304 in 741 transcripts: only failures are kept, and looking costs a scan
 
-_TYPE = b'"type":"'
-_TEXT = b'"type":"text","text":"'
-_STRING = b'"content":"'
-_NOT_TYPED = (b"<", b"Caveat: The messages below", b"This session is being continued", b"[Request interrupted")
+_NOT_TYPED = ("<", "Caveat: The messages below", "This session is being continued", "[Request interrupted")
+_FLAGS = ("isSidechain", "isMeta", "isCompactSummary")
 
 
 @dataclass(slots=True)
@@ -54,91 +54,35 @@ class Volume:
 def count(path: Path) -> Volume:
     """The census of one transcript; OSError when it cannot be read."""
     census = Volume()
-    with path.open("rb", buffering=0) as file:
-        block = bytearray(BLOCK)  # one for the whole file: getting memory anew costs more than searching it
-        held = 0
-        while read := file.readinto(memoryview(block)[held:]):
-            held += read
-            cut = block.rfind(b"\n", 0, held) + 1
-            _count_lines(block, cut, census)
-            block[: held - cut] = block[cut:held]
-            held -= cut
-            if held == len(block):
-                block.extend(bytes(len(block)))  # a line longer than the block
-        if held:
-            block[held:] = b"\n"
-            _count_lines(block, held + 1, census)
+    with client_files.opened(path) as file:
+        for value in kept(_counted(file, census)):
+            if not any(value.get(flag) is True for flag in _FLAGS):
+                _add(value, census)
     return census
 
 
-def _count_lines(block: bytearray, size: int, census: Volume) -> None:
-    """Count the whole lines in the first ``size`` bytes."""
-    find = block.find
-    at = 0
-    while at < size:
-        end = find(b"\n", at)
-        kind = find(_TYPE, at, min(end, at + ENVELOPE)) + 8
-        letters = block[kind : kind + 4] if kind > 7 else b""
+def _counted(lines: Iterable[bytes], census: Volume) -> Iterator[bytes]:
+    for line in lines:
         census.lines += 1
-        if letters == b"user":
-            _count_user(block, at, end, census)
-        elif letters in (b"assi", b"mess"):
-            _count_assistant(block, at, end, census)
-        elif letters in (b"text", b"tool", b"thin", b"imag"):  # the message stands before the line's own type
-            role = find(b'"role":"', at, kind) + 8
-            if block[role : role + 4] == b"user":
-                _count_user(block, at, end, census)
-            else:
-                _count_assistant(block, at, end, census)
-        at = end + 1
+        yield line
 
 
-def _count_assistant(block: bytearray, at: int, end: int, census: Volume) -> None:
-    said = _texts(block, _TEXT, at, end)
-    tools = block.count(b'"type":"tool_use"', at, end)
-    if (said or tools) and not _is_aside(block, at, end):
+def _add(value: Mapping[str, Any], census: Volume) -> None:
+    message = value.get("message")
+    content = message.get("content") if isinstance(message, dict) else message
+    blocks = content if isinstance(content, list) else [content]
+    kinds = [block.get("type") if isinstance(block, dict) else "text" for block in blocks]
+    if value["type"] == "user" and "tool_result" in kinds:  # the tools' own words, unless one failed
+        census.results += 1
+        return
+    said = sum(map(_size, blocks))
+    tools = kinds.count("tool_use")
+    if value["type"] in ("user", "assistant") and (said or tools):
         census.said += 1
         census.said_chars += said + tools * TOOL_CHARS + (LABEL_CHARS if said else 0)
 
 
-def _count_user(block: bytearray, at: int, end: int, census: Volume) -> None:
-    if block.find(b'"tool_use_id":"', at, min(end, at + ENVELOPE)) >= 0:  # the tools' own words, unless one failed
-        census.results += 1
-        return
-    said = _texts(block, _TEXT, at, end) or _texts(block, _STRING, at, end, most=1)
-    if said and not _is_aside(block, at, end):
-        census.said += 1
-        census.said_chars += said + LABEL_CHARS
-
-
-def _is_aside(block: bytearray, at: int, end: int) -> bool:
-    """A sub-agent's line, or the client's own."""
-    return (
-        block.find(b'"isSidechain":true', at, end) >= 0
-        or block.find(b'"isMeta":true', at, end) >= 0
-        or block.find(b'"isCompactSummary":true', at, end) >= 0
-    )
-
-
-def _texts(block: bytearray, opening: bytes, at: int, end: int, most: int = 1_000) -> int:
-    """The length of the strings after ``opening``, without what the client writes in the user's name."""
-    total = 0
-    while most and (begin := block.find(opening, at, end)) >= 0:
-        begin += len(opening)
-        at = _string_end(block, begin, end)
-        if not block.startswith(_NOT_TYPED, begin):
-            total += at - begin
-        most -= 1
-    return total
-
-
-def _string_end(block: bytearray, at: int, end: int) -> int:
-    """Where the string that begins before ``at`` closes: the first quote that no odd number of backslashes escapes."""
-    while (quote := block.find(b'"', at, end)) >= 0:
-        slashes = quote
-        while block[slashes - 1] == 92:
-            slashes -= 1
-        if (quote - slashes) % 2 == 0:
-            return quote
-        at = quote + 1
-    return end
+def _size(block: object) -> int:
+    """The characters of a text, without what the client writes in the user's name."""
+    text = block.get("text") if isinstance(block, dict) and block.get("type") == "text" else block
+    return len(text) if isinstance(text, str) and not text.startswith(_NOT_TYPED) else 0

@@ -1,5 +1,7 @@
 """Receipt: what the transcripts on the client's shelf hold, and what became of each turn.
 
+Lines that may hold words and of which the reader made no turn are counted by ``unknown_forms``, by a rule of its own.
+
 Reads every turn's key as the worker reads it, and looks it up in the ledger (which mirrors the daily logs) and in the
 spool. What is in neither is missing, and ``capture`` spools it. Remembers in the ledger what it found, so that a second
 look reads only what changed. Knows shelf, spool and ledger; does not know entries or models.
@@ -10,11 +12,12 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
+from memoria.audit.unknown_forms import UnknownForms
 from memoria.base import exclude, project
 from memoria.capture import paused
 from memoria.capture.spool import Job, Spool, safe_name
@@ -35,6 +38,9 @@ CAPTURED, WAITING, ASIDE, OPEN, BEFORE, MISSING = FATES = (
     "captured", "waiting", "set aside", "still open", "before memoria", "missing",
 )  # fmt: skip
 SKIPPED = "skipped: "
+REPEATED = "also in another transcript"  # of a session that was resumed or forked into a new file; counted there
+NOT_UNDERSTOOD = "not understood: "  # and the form of the lines, which are no turns
+_NO_TURNS = (REPEATED, NOT_UNDERSTOOD)
 _UNSETTLED = frozenset((WAITING, ASIDE, OPEN, MISSING))
 _PROGRAMS = ("sdk-py", "sdk-ts")  # how the client calls the starter of a session that a program drives
 SWITCHED_OFF = "memoria was switched off"
@@ -54,8 +60,8 @@ class Account:
 
     @property
     def turns(self) -> int:
-        """All turns of the transcript."""
-        return sum(self.fates.values())
+        """All turns that are this transcript's own."""
+        return sum(count for fate, count in self.fates.items() if not fate.startswith(_NO_TURNS))
 
     @property
     def missing(self) -> int:
@@ -66,6 +72,26 @@ class Account:
     def open_turns(self) -> int:
         """Turns that are recorded nowhere yet."""
         return sum(count for fate, count in self.fates.items() if fate in (MISSING, BEFORE, OPEN))
+
+
+class NotUnderstood(NamedTuple):
+    """Lines of one form that may hold words and of which the reader made nothing; ``example`` says where one stands."""
+
+    form: str
+    lines: int
+    example: str
+
+
+def not_understood(fates_of: Iterable[tuple[str, Mapping[str, int]]]) -> list[NotUnderstood]:
+    """The unknown forms among what became of transcripts (path and fates), the most frequent first."""
+    found: dict[str, NotUnderstood] = {}
+    for path, fates in fates_of:
+        for fate, count in fates.items():
+            if fate.startswith(NOT_UNDERSTOOD):
+                form, _, line = fate.removeprefix(NOT_UNDERSTOOD).rpartition(" · line ")
+                known = found.get(form, NotUnderstood(form, 0, f"line {line} of {path}"))
+                found[form] = known._replace(lines=known.lines + count)
+    return sorted(found.values(), key=lambda one: (-one.lines, one.form))
 
 
 @dataclass(slots=True)
@@ -79,6 +105,7 @@ class Receipt:
     _checked: dict[str, tuple[str, dict[str, int]]] = field(default_factory=dict)
     _jobs: dict[str, list[tuple[Job, str]]] = field(default_factory=dict)
     _waiting: tuple[str, dict[str, str]] = ("", {})
+    _counted: set[str] = field(default_factory=set)  # captured turns of transcripts that are gone
 
     def __post_init__(self) -> None:
         """Look once at the ledger's memory and at the spool, and record what was said with memoria switched off."""
@@ -212,13 +239,30 @@ class Receipt:
         waiting = self._waiting_keys(head.session)  # before the ledger: a job goes only after its turns are recorded
         rest = self._fate_of_the_rest(found, head, left_alone)
         fates: Counter[str] = Counter()
-        for turn in self._turns(found):
+        unknown = UnknownForms(self.home.settings.keep_sidechains)
+        for turn in self._turns(found, unknown):
             reason = self.ledger.reason_of(turn.key)
             if reason is None:
                 fates[waiting.get(turn.key) or rest] += 1
+            elif reason:
+                fates[SKIPPED + reason] += 1
             else:
-                fates[SKIPPED + reason if reason else CAPTURED] += 1
+                fates[REPEATED if self._is_anothers(turn.key, found, head.session) else CAPTURED] += 1
+        if not left_alone:
+            fates.update(
+                {f"{NOT_UNDERSTOOD}{name} · line {form.first}": form.lines for name, form in unknown.found.items()}
+            )
         return dict(fates)
+
+    def _is_anothers(self, key: str, found: Found, session: str) -> bool:
+        """Whether a captured turn is counted with another transcript that is still there, or was in this run."""
+        entry = self.ledger.session_of(key)
+        if entry == session:
+            return False
+        if found.path.with_name(f"{entry}.jsonl").is_file() or key in self._counted:
+            return True
+        self._counted.add(key)
+        return False
 
     def _fate_of_the_rest(self, found: Found, head: Head, left_alone: str) -> str:
         if left_alone:
@@ -229,10 +273,13 @@ class Receipt:
             return BEFORE
         return MISSING
 
-    def _turns(self, found: Found) -> Iterator[Turn]:
+    def _turns(self, found: Found, unknown: UnknownForms) -> Iterator[Turn]:
         reader = Reader(keep_sidechains=self.home.settings.keep_sidechains, describing=False)
         with client_files.opened(found.path) as file:
-            yield from reader.read(file)
+            for line in file:
+                turns = list(reader.read((line,)))
+                unknown.see(line, len(turns))
+                yield from turns
         if not self.is_open(found):
             yield from reader.settle()
 

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from memoria.audit import mcp_probe
 from memoria.audit.client_settings import ClientSettings, client_python, plugin_hooks, settings_file
+from memoria.audit.receipt import not_understood
 from memoria.audit.self_test import SelfTest
 from memoria.base import interpreter, state
 from memoria.base import paths as places
@@ -375,6 +376,22 @@ def _jobs(home: Home) -> Findings:
         yield Finding("jobs", OK, f"{len(waiting)} wait, none failed")
 
 
+def _understood(home: Home) -> Findings:
+    """Whether every line that may hold words was understood, in the transcripts that were compared so far."""
+    ledger = Ledger.of(home.paths)
+    try:
+        compared = [(path, fates) for path, (_, fates) in ledger.checked().items()]
+    finally:
+        ledger.close()
+    unknown = not_understood(compared)
+    for one in unknown:
+        lines = "1 line" if one.lines == 1 else f"{one.lines} lines"
+        yield Finding("transcripts", NOTE, f"{lines} of an unknown form ({one.form}), for example {one.example}",
+                      "update memoria: the client may be newer; `memoria verify --all` looks again")  # fmt: skip
+    if compared and not unknown:
+        yield Finding("transcripts", OK, "every line that may hold words was understood")
+
+
 def _clock(home: Home) -> Findings:
     if home.settings.tz and home.zone.zone is None:
         yield Finding(
@@ -471,5 +488,6 @@ def _model(home: Home) -> Findings:
 
 
 CHECKS: tuple[Callable[[Home], Findings], ...] = (
-    _settings, _home, _hooks, _firing, _pythons, _mcp, _disk, _lock, _synced, _jobs, _clock, _rehearsal,
+    _settings, _home, _hooks, _firing, _pythons, _mcp, _disk, _lock, _synced, _jobs, _understood, _clock,
+    _rehearsal,
 )  # fmt: skip

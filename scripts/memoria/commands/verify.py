@@ -14,7 +14,19 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from memoria.audit.receipt import ASIDE, BEFORE, CAPTURED, MISSING, OPEN, SKIPPED, WAITING, Account, Receipt
+from memoria.audit.receipt import (
+    ASIDE,
+    BEFORE,
+    CAPTURED,
+    MISSING,
+    OPEN,
+    REPEATED,
+    SKIPPED,
+    WAITING,
+    Account,
+    Receipt,
+    not_understood,
+)
 from memoria.briefing import notices
 from memoria.capture import detach
 from memoria.capture.spool import Spool
@@ -66,7 +78,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
-    """Print the receipt; return 1 when something is missing (and was not repaired) or cannot be read."""
+    """Print the receipt; return 1 when something is missing (and was not repaired), deleted, or cannot be read."""
     since = _since(args.since, home)
     ledger = Ledger.of(home.paths)
     try:
@@ -75,16 +87,18 @@ def command(args: argparse.Namespace, home: Home) -> int:
         receipt = Receipt(home, ledger, Spool(home.paths.spool))
         findings = compare(receipt, since, args.project, forced=args.all)
         removed = ledger.gone_entries(entry.id for day in daily.days() for entry in daily.entries(day))
+        there = {day.isoformat() for day in daily.days()}
+        days = sorted({entry.day for entry in ledger.entries()} - there)
         lost = [text for _, _, _, text in ledger.notes("missing", 1000)]
         repaired = [receipt.capture(account, "Verify") for account in findings.missing] if args.repair else []
     finally:
         ledger.close()
-    facts = _facts(home, receipt, findings, removed, lost) | {"repaired": repaired}
+    facts = _facts(home, receipt, findings, removed, lost) | {"repaired": repaired, "days_gone": days}
     if repaired:
         facts["worker"] = detach.start_worker(home.settings, home.paths)
     print(json.dumps(facts, indent=2, ensure_ascii=False) if args.json else "\n".join(_lines(facts)))
     _notify(home, findings, repaired)
-    return 1 if (findings.missing and not repaired) or findings.unreadable else 0
+    return 1 if (findings.missing and not repaired) or findings.unreadable or days else 0
 
 
 def _since(text: str, home: Home) -> float:
@@ -122,7 +136,11 @@ def _facts(
         "home": home.paths.home,
         "installed": datetime.fromtimestamp(receipt.installed, UTC).isoformat(),
         "sessions": len({account.session for account in findings.accounts}),
-        "turns": sum(fates.values()),
+        "turns": sum(account.turns for account in findings.accounts),
+        "repeated": fates[REPEATED],
+        "not_understood": [
+            one._asdict() for one in not_understood((str(each.found.path), each.fates) for each in findings.accounts)
+        ],
         **{fate.replace(" ", "_"): fates[fate] for fate in (CAPTURED, WAITING, ASIDE, OPEN, BEFORE, MISSING)},
         "skipped": skipped,
         "missing_in": [
@@ -145,6 +163,8 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         count = facts[fate.replace(" ", "_")]
         if count or fate == CAPTURED:
             rows.append(f"{fate:<15}{count:>8,}  {words}")
+    if facts["repeated"]:
+        rows.append(f"{'repeated':<15}{facts['repeated']:>8,}  {REPEATED}: counted there")
     for reason, count in sorted(facts["skipped"].items()):
         rows.append(f"{'skipped':<15}{count:>8,}  {reason}")
     rows.append(f"{MISSING:<15}{facts['missing']:>8,}" + _remedy(facts))
@@ -159,6 +179,12 @@ def _lines(facts: dict[str, Any]) -> list[str]:
             f"Removed from the daily logs by hand: {printable.counted(facts['entries_taken_out'], 'entry')} with "
             f"{printable.counted(facts['turns_taken_out'], 'turn')}, still counted as captured."
         )
+    rows += [
+        f"{one['lines']} {'line' if one['lines'] == 1 else 'lines'} of an unknown form ({one['form']}), for example "
+        f"{one['example']}: what they say may not be captured"
+        for one in facts["not_understood"]
+    ]
+    rows += [f"daily log deleted: {day}.md" for day in facts["days_gone"]]
     rows += [f"cannot be read: {text}" for text in facts["unreadable"]]
     rows += [f"deleted before it could be read: {text}" for text in facts["lost_ranges"]]
     return rows

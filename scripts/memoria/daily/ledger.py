@@ -127,6 +127,12 @@ class Ledger:
             return None
         return "" if row[0] else str(row[1]) or "nothing worth an entry"
 
+    def session_of(self, key: str) -> str:
+        """Return the session whose entry a turn stands in, ``""`` when it stands in none."""
+        query = "SELECT entries.session FROM turns JOIN entries ON entries.id = turns.entry WHERE turns.key = ?"
+        row = self.db.execute(query, (key,)).fetchone()
+        return str(row[0]) if row else ""
+
     def record(self, entry: Booked) -> None:
         """Record an entry that is in its daily log, and its turns."""
         with self.transaction():

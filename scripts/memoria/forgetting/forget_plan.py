@@ -201,8 +201,9 @@ class _Planner:
         keys = [key for found in plan.jobs.values() for key in found]
         names = self._sessions(plan)
         for path in sorted(Path(self.home.paths.cursors).glob("*")) if names or plan.needle else ():
+            reader = Reader(keep_sidechains=True)
             for line in _transcript(path):
-                turns = Reader(keep_sidechains=True).read([line])
+                turns = reader.read([line])
                 keys += [turn.key for turn in turns if path.name in names or holds(words(turn), plan.needle)]
         plan.keys = [key for key in dict.fromkeys(keys) if key not in known]
 

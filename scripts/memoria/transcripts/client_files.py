@@ -108,13 +108,21 @@ def _seen(path: Path) -> Iterator[Found]:
     except OSError:
         return
     if stat.S_ISREG(status.st_mode):
-        side = path.name.startswith("agent-") or "subagents" in path.parts
-        yield Found(path, status.st_size, status.st_mtime_ns, side)
+        yield Found(path, status.st_size, status.st_mtime_ns, _is_side(path))
+
+
+def _is_side(path: Path) -> bool:
+    return path.name.startswith("agent-") or "subagents" in path.parts
 
 
 def head(path: Path) -> Head:
-    """The transcript's head; its file name stands for a session that no line names. OSError when it cannot be read."""
-    session = cwd = entrypoint = ""
+    """The transcript's head; OSError when it cannot be read.
+
+    A session is called as its file is: the first lines of one that was resumed or forked may name the one before. A
+    sub-agent's file belongs to the session that its lines name.
+    """
+    session = "" if _is_side(path) else path.stem
+    cwd = entrypoint = ""
     with path.open("rb") as file:
         while not (session and cwd) and file.tell() < HEAD_BYTES:
             line = file.readline(HEAD_BYTES)

@@ -6,8 +6,7 @@ What it cannot read goes to ``json_lines``. Slow to import (25 ms), which only a
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypedDict
 
 import msgspec
@@ -17,6 +16,8 @@ from memoria.transcripts.json_lines import Json, objects
 
 class _Block(TypedDict, total=False):
     type: Any
+    id: Any
+    tool_use_id: Any
     text: Any
     title: Any
     name: Any
@@ -37,6 +38,7 @@ class _Attachment(TypedDict, total=False):
     commandMode: Any
     origin: Any
     promptSource: Any
+    textNotTyped: Any
     isMeta: Any
     isCompactSummary: Any
     isVisibleInTranscriptOnly: Any
@@ -56,7 +58,14 @@ class _Line(TypedDict, total=False):
     text: Any
     origin: Any
     promptSource: Any
+    turnOrigin: Any
+    textNotTyped: Any
     planContent: Any
+    toolUseResult: msgspec.Raw  # a copy of the output with more to it, looked into only when a person may speak in it
+    toolDenialKind: Any
+    userFeedback: Any
+    holdsPersonsWords: Any
+    version: Any
     isSidechain: Any
     isMeta: Any
     isCompactSummary: Any
@@ -69,23 +78,25 @@ _KINDS = ("assistant", "user", "attachment", "memoria-note", *_NAMELESS)
 _LINE = msgspec.json.Decoder(_Line)
 _ANY = msgspec.json.Decoder()
 
-# How output begins that may carry the user's words, after whatever white space; and what a failure holds that is not
-# marked as one. A letter that is written as its number could spell any of it.
-_TELLING = re.compile(rb'"(?:\\u[0-9A-Fa-f]{4}|\\.|[^!-~])*+(?:User |Your questions |The user )')
+# What a failure holds that is not marked as one, and how a letter may be written as its number.
 _STATUS, _NUMBERED = b"<exit_code>", b"\\u00"
 
 
-def kept(lines: Iterable[bytes]) -> Iterator[Json]:
+def kept(lines: Iterable[bytes], unreadable: Callable[[], None] = lambda: None) -> Iterator[Json]:
     """The objects on these lines that turns can be made of, with all that ``turn`` asks for.
 
-    A tool's output may come undecoded: ``is_silent`` and ``output`` take it.
+    A tool's output may come undecoded: ``is_silent`` and ``output`` take it. ``unreadable`` is called for a whole line
+    that holds something and from which no object can be read.
     """
     decode = _LINE.decode
     for line in lines:
         try:
             value = decode(line)
         except (ValueError, RecursionError):  # glued, torn, broken, or of another shape than the client writes today
-            yield from (whole for whole in objects(line) if whole.get("type") in _KINDS)
+            found = objects(line)
+            if not found and line.endswith(b"\n") and line.strip(b" \t\r\n\0"):
+                unreadable()
+            yield from (whole for whole in found if whole.get("type") in _KINDS)
             continue
         kind = value.get("type")
         if kind in _KINDS:
@@ -97,21 +108,19 @@ def kept(lines: Iterable[bytes]) -> Iterator[Json]:
 
 
 def is_silent(block: object) -> bool:
-    """Whether a block is a tool's result that certainly holds no failure and no words of the user."""
+    """Whether a block is a tool's result that certainly holds no failure."""
     if not isinstance(block, dict) or block.get("type") != "tool_result" or block.get("is_error") is True:
         return False
     content = block.get("content")
     if not isinstance(content, msgspec.Raw):
         return False
     data = bytes(content)
-    if _STATUS in data or _NUMBERED in data:
-        return False
-    return data.startswith(b'"') and _TELLING.match(data) is None
+    return data.startswith(b'"') and _STATUS not in data and _NUMBERED not in data
 
 
-def output(block: Json) -> object:
-    """A tool's output as JSON has it: text, or a list of blocks."""
-    content = block.get("content")
+def output(holder: Json, key: str = "content") -> object:
+    """What stands under ``key`` as JSON has it: a tool's output is text or a list of blocks."""
+    content = holder.get(key)
     if not isinstance(content, msgspec.Raw):
         return content
     try:

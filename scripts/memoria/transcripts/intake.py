@@ -102,11 +102,17 @@ class Intake:
         reader = Reader(keep_sidechains=self.keep_sidechains)
         seen: set[str] = set()
         pending_since: dict[str, str] = {}
+        unreadable = 0
         for job, header in zip(self.jobs, self.headers, strict=True):
             for turn in reader.read(self._lines(job, header)):
                 if turn.key not in seen and not known(turn.key):
                     seen.add(turn.key)
                     yield turn
+            if reader.unreadable > unreadable:
+                self.missing.append(
+                    f"{reader.unreadable - unreadable} lines of job {job.name}: no JSON that can be read"
+                )
+                unreadable = reader.unreadable
             for turn in reader.pending:
                 pending_since.setdefault(turn.key, job.name)
         if settle:

@@ -30,6 +30,11 @@ class Queued:
     left: str = ""
 
 
+def _normal(text: str) -> str:
+    """The text as two copies of one prompt agree: blanks at a line's ends and runs of them do not count."""
+    return "\n".join(filter(None, (" ".join(line.split()) for line in text.splitlines())))
+
+
 @dataclass(slots=True)
 class Queue:
     """The client's prompt queue as its log tells it. ``unnamed`` counts closings that do not say whose they are."""
@@ -61,9 +66,10 @@ class Queue:
     def close(self, text: str, time: str) -> None:
         """A ``remove`` or ``dequeue``: the named entry left, or one that the log does not name (text '')."""
         waiting = [entry for entry in self.entries if not entry.left]
-        named = (
-            [entry for entry in waiting if entry.text == text] if text else [e for e in waiting if e.said and e.text]
-        )
+        if text:
+            named = [entry for entry in waiting if _normal(entry.text) == _normal(text)]
+        else:
+            named = [entry for entry in waiting if entry.said and entry.text]
         if named:
             named[0].left = time
         elif waiting:
@@ -76,19 +82,20 @@ class Queue:
         if not text:
             taken = waiting[self.unnamed :]
         else:
-            taken = [entry for entry in waiting if entry.text == text][:1]
-            taken = taken or [entry for entry in waiting if entry.text and entry.text in text]
+            whole = _normal(text)
+            taken = [entry for entry in waiting if _normal(entry.text) == whole][:1]
+            taken = taken or [entry for entry in waiting if entry.text and _normal(entry.text) in whole]
         for entry in taken:
             entry.said, entry.left = True, "taken back"
         self._forget()
 
     def seen(self, text: str) -> None:
         """A user line or queued command said this; several prompts may have been joined in it."""
-        unsaid = self.open
-        match = [entry for entry in unsaid if entry.text == text][:1]
+        unsaid, whole = self.open, _normal(text)
+        match = [entry for entry in unsaid if _normal(entry.text) == whole][:1]
         if not match and unsaid:
-            lines = f"\n{text}\n"
-            match = [entry for entry in unsaid if f"\n{entry.text}\n" in lines]
+            lines = f"\n{whole}\n"
+            match = [entry for entry in unsaid if entry.text and f"\n{_normal(entry.text)}\n" in lines]
         for entry in match:
             entry.said = True
             if not entry.left and self.unnamed:

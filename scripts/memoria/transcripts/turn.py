@@ -11,13 +11,14 @@ import hashlib
 import json
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal, TypeGuard
 
 from memoria.ground import clock
-from memoria.transcripts import prompt
+from memoria.transcripts import answers, prompt
+from memoria.transcripts.answers import Answer, Use
 from memoria.transcripts.prompt_queue import Queue, Queued
 from memoria.transcripts.tool_lines import describe
 
@@ -26,6 +27,8 @@ Role = Literal["user", "assistant", "error", "note"]
 _BASE32 = "abcdefghijklmnopqrstuvwxyz234567"
 _PAIRS = [first + second for first in _BASE32 for second in _BASE32]
 _REMEMBERED = 50_000  # keys a reader keeps to drop a line it met before; the ledger does the same for good
+_NOTIFICATIONS = ("<task-notification>", "<agent-notification>")
+_MAX_USES = 10_000  # tool uses without a result that a reader keeps
 _ERROR_CHARS, _ERROR_HEAD, _ERROR_TAIL = 800, 6, 3
 _EXIT = re.compile(r"(?:Error:\s*)?Exit code:? (\d+)\s*")
 _STATUS = re.compile(r"<exit_code>\s*(-?[1-9]\d*)\s*</exit_code>")
@@ -184,25 +187,38 @@ class Reader:
     one stopped when it is made with this one's ``carry``; without it such prompts come again, under the same keys.
     """
 
-    def __init__(self, *, keep_sidechains: bool = False, carry: str = "", describing: bool = True) -> None:
+    def __init__(
+        self,
+        *,
+        keep_sidechains: bool = False,
+        carry: str = "",
+        uses: Mapping[str, str] | None = None,
+        describing: bool = True,
+    ) -> None:
         """``keep_sidechains``: also give out sub-agents' lines. ``carry``: a former reader's, '' for a fresh start.
 
+        ``uses``: a former reader's ``open_uses``, all that is needed where queued prompts are not carried on.
         ``describing``: whether ``tools`` says what each use was; without, it holds the names, and reading is faster.
         """
         self._keep_sidechains = keep_sidechains
         self._describing = describing
-        self._queue = _queue(carry)
+        self._queue, self._uses = _carried(carry)
+        self._uses.update({ident: Use(name) for ident, name in (uses or {}).items()})
         self._seen: OrderedDict[str, None] = OrderedDict()
+        self.unreadable = 0  # whole lines so far from which nothing could be read
 
     def read(self, lines: Iterable[bytes]) -> Iterator[Turn]:
         """The turns of these lines, each key once."""
         from memoria.transcripts.decoder import kept  # noqa: PLC0415 (25 ms that only a transcript is worth)
 
-        for value in kept(lines):
+        for value in kept(lines, self._count_unreadable):
             if value.get("isSidechain") is not True or self._keep_sidechains:
                 turns = self._turns(value)
                 if turns:
                     yield from self._fresh(turns)
+
+    def _count_unreadable(self) -> None:
+        self.unreadable += 1
 
     @property
     def pending(self) -> tuple[Turn, ...]:
@@ -211,8 +227,16 @@ class Reader:
 
     @property
     def carry(self) -> str:
-        """What a later reader of the same session has to know (JSON), '' when nothing is queued."""
-        return json.dumps(self._queue.dump()) if self._queue.entries else ""
+        """What a later reader of the same session has to know (JSON), '' when nothing is queued and no use is open."""
+        if not self._queue.entries and not self._uses:
+            return ""
+        uses = {ident: [use.name, use.plan] for ident, use in self._uses.items()}
+        return json.dumps({"queue": self._queue.dump(), "uses": uses})
+
+    @property
+    def open_uses(self) -> dict[str, str]:
+        """The names of the tools whose results have not been read yet, by the uses' ids, the newest last."""
+        return {ident: use.name for ident, use in self._uses.items()}
 
     def settle(self) -> list[Turn]:
         """The session is over: the pending prompts, which are then pending no more."""
@@ -234,13 +258,59 @@ class Reader:
             return [_queued_turn(entry) for entry in self._queue_operation(value)]
         if kind == "assistant":
             lost = self._queue.certain(_string(value, "timestamp")) if self._queue.entries else []
+            self._remember_uses(value)
             return [*map(_queued_turn, lost), *_assistant(value, self._describing)]
-        turns = _user(value) if kind == "user" else _queued_command(value)
-        if self._queue.entries:
-            for turn in turns:
-                if turn.role == "user":
-                    self._queue.seen(turn.text)
+        if kind == "user":
+            return self._user(value)
+        turns = _queued_command(value)
+        if self._queue.entries and _is_queued(value):
+            self._queue.seen(prompt.clean(prompt.plain(value["attachment"].get("prompt"))))
         return turns
+
+    def _remember_uses(self, value: dict[str, Any]) -> None:
+        """Keep what a result has to be held against: whether its use asked the user."""
+        for use in _blocks(value):
+            ident = use.get("id")
+            if use.get("type") == "tool_use" and isinstance(ident, str):
+                given = use.get("input")
+                plan = given.get("plan") if isinstance(given, dict) else None
+                self._uses[ident] = Use(str(use.get("name", "")), plan if isinstance(plan, str) else "")
+                if len(self._uses) > _MAX_USES:
+                    del self._uses[next(iter(self._uses))]
+
+    def _user(self, value: dict[str, Any]) -> list[Turn]:
+        message = value.get("message")
+        content = message.get("content") if isinstance(message, dict) else message
+        blocks = content if isinstance(content, list) else [content]
+        results = [block for block in blocks if _is_result(block)]
+        said = _Said()
+        for block in results:
+            self._result(value, block, said)
+        if len(results) < len(blocks):
+            rest = [block for block in blocks if not _is_result(block)] if results else content
+            _prompt(value, rest, said)
+            if self._queue.entries:
+                for text in prompt.queued_forms(rest):
+                    self._queue.seen(text)
+        return said.turns(value)
+
+    def _result(self, value: dict[str, Any], block: dict[str, Any], said: _Said) -> None:
+        """Read one tool result: a person's answer, a failure, or output that is not kept."""
+        from memoria.transcripts.decoder import is_silent, output  # noqa: PLC0415 (as above)
+
+        ident = block.get("tool_use_id")
+        use = self._uses.pop(ident, None) if isinstance(ident, str) else None
+        failed = block.get("is_error") is True
+        asks = use.name in answers.ASKING if use else "toolUseResult" in value
+        if not failed and not asks and is_silent(block):  # what most of these lines are
+            return
+        text = prompt.plain(output(block))
+        result = output(value, "toolUseResult") if asks else None
+        found = answers.answer(value, text, result, use, failed=failed)
+        if found:
+            said.answer(found)
+        else:
+            said.errors.append(_failure(block, text))
 
     def _queue_operation(self, value: dict[str, Any]) -> list[Queued]:
         operation, time = value.get("operation"), _string(value, "timestamp")
@@ -257,12 +327,36 @@ class Reader:
         return []
 
 
-def _queue(carry: str) -> Queue:
+@dataclass(slots=True)
+class _Said:
+    """What one user line holds, by who said it."""
+
+    words: list[str] = field(default_factory=list)
+    marks: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    reports: list[str] = field(default_factory=list)
+
+    def answer(self, found: Answer) -> None:
+        self.words.append(found.words)
+        self.marks.append(found.mark)
+
+    def turns(self, value: dict[str, Any]) -> list[Turn]:
+        """The line's turns; the first has the line's own key."""
+        parts: tuple[tuple[Role, list[str]], ...] = (
+            ("user", self.words), ("note", self.marks), ("error", self.errors), ("assistant", self.reports),
+        )  # fmt: skip
+        texts = [(role, text) for role, said in parts if (text := _joined(said))]
+        return [_turn(value, role, text, part=role if number else "") for number, (role, text) in enumerate(texts)]
+
+
+def _carried(carry: str) -> tuple[Queue, dict[str, Use]]:
     """A carry that cannot be read is no reason to lose a session: its prompts come from their lines again."""
     try:
-        return Queue.load(json.loads(carry)) if carry else Queue()
-    except (ValueError, KeyError, TypeError):
-        return Queue()
+        state = json.loads(carry) if carry else {}
+        uses = {ident: Use(str(name), str(plan)) for ident, (name, plan) in state.get("uses", {}).items()}
+        return Queue.load(state["queue"]) if "queue" in state else Queue(), uses
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return Queue(), {}
 
 
 def _is_notice(text: str) -> bool:
@@ -272,7 +366,16 @@ def _is_notice(text: str) -> bool:
 
 def _queued_turn(entry: Queued) -> Turn:
     key = _digest("\n".join((entry.session, entry.time, entry.text)))
-    return Turn(key, "user", entry.text, time=clock.parse(entry.time), cwd=entry.cwd, branch=entry.branch)
+    name, words = prompt.command_line(entry.text)
+    role: Role = "note" if name and not words else "user"
+    return Turn(
+        key,
+        role,
+        words or (f"(the user ran {name})" if name else entry.text),
+        time=clock.parse(entry.time),
+        cwd=entry.cwd,
+        branch=entry.branch,
+    )
 
 
 def _assistant(value: dict[str, Any], describing: bool) -> list[Turn]:
@@ -300,32 +403,29 @@ def _line(name: str, given: object, describing: bool) -> str:
 def _holds_plan(use: dict[str, Any]) -> bool:
     """A plan put before the user is text, and the whole of it matters."""
     given = use.get("input")
-    return use.get("name") in ("ExitPlanMode", "exit_plan_mode") and isinstance(given, dict) and bool(given.get("plan"))
+    return use.get("name") in answers.PLANS and isinstance(given, dict) and bool(given.get("plan"))
 
 
-def _user(value: dict[str, Any]) -> list[Turn]:
-    from memoria.transcripts.decoder import is_silent, output  # noqa: PLC0415 (as above)
-
-    message = value.get("message")
-    content = message.get("content") if isinstance(message, dict) else message
-    blocks = content if isinstance(content, list) else [content]
-    if all(map(is_silent, blocks)):  # what most of these lines are
-        return []
-    telling = [(block, prompt.plain(output(block))) for block in blocks if _is_result(block) and not is_silent(block)]
-    replies = [prompt.reply(text) for _, text in telling]
-    words = [spoken for spoken, _ in filter(None, replies)]
-    marks = [mark for _, mark in filter(None, replies)]
-    if _is_typed(value):
-        stops = [block for block in blocks if prompt.is_interruption(prompt.plain([block]))]
-        words.append(prompt.spoken([block for block in blocks if not _is_result(block) and block not in stops]))
-        marks += [prompt.INTERRUPTED] * bool(stops)
-    failures = [_failure(*one) for one, reply in zip(telling, replies, strict=True) if reply is None]
-    user, note, error = _joined(words), _joined(marks), _joined(failures)
-    if user and "planContent" in value:  # the client's "Implement the following plan", not typed
-        user, note = "", _joined((prompt.APPROVED, user, note))
-    roles: tuple[tuple[Role, str], ...] = (("user", user), ("note", note), ("error", error))
-    said = [(role, text) for role, text in roles if text]
-    return [_turn(value, role, text, part=role if number else "") for number, (role, text) in enumerate(said)]
+def _prompt(value: dict[str, Any], content: Any, said: _Said) -> None:
+    """Read what stands on a user line beside tool results."""
+    text = prompt.plain(content)
+    plan = value.get("planContent")
+    if isinstance(plan, str) and plan:  # the client's "Implement the following plan", not typed
+        said.marks.append(answers.APPROVED)
+        said.reports.append(plan)
+        return
+    who, verbatim = prompt.speaker(value), prompt.is_verbatim(value)
+    is_report = not verbatim and who != "other" and text.lstrip().startswith(_NOTIFICATIONS)
+    if who == "report" or is_report:
+        said.reports.append(prompt.report(text))
+    elif who == "person":
+        blocks = content if isinstance(content, list) else [content]
+        stops = [block for block in blocks if prompt.is_interruption(prompt.texts(block) or "")]
+        rest = [block for block in blocks if block not in stops]
+        said.words.append(prompt.spoken(rest, verbatim=verbatim))
+        said.marks += ["" if verbatim else prompt.marks(rest), prompt.INTERRUPTED if stops else ""]
+    elif who == "other" and (words := prompt.spoken(content)):
+        said.marks.append(f"{prompt.PASSED_ON}\n{words}")
 
 
 def _joined(parts: Iterable[str]) -> str:
@@ -336,24 +436,25 @@ def _is_result(block: object) -> TypeGuard[dict[str, Any]]:
     return isinstance(block, dict) and block.get("type") == "tool_result"
 
 
-def _is_typed(value: dict[str, Any]) -> bool:
-    """Whether a person's words can stand on this line: not the client's own messages, summaries and notices."""
-    if any(value.get(flag) is True for flag in ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly")):
-        return False
-    origin = value.get("origin")
-    kind = origin.get("kind") if isinstance(origin, dict) else None
-    return kind == "human" or (kind is None and value.get("promptSource") != "system")
+def _blocks(value: dict[str, Any]) -> list[dict[str, Any]]:
+    message = value.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def _is_queued(value: dict[str, Any]) -> bool:
+    attachment = value.get("attachment")
+    return isinstance(attachment, dict) and attachment.get("type") == "queued_command"
 
 
 def _queued_command(value: dict[str, Any]) -> list[Turn]:
     """A prompt typed while Claude worked, as newer clients repeat it once it was handed over."""
-    attachment = value.get("attachment")
-    if not isinstance(attachment, dict) or attachment.get("type") != "queued_command" or value.get("isMeta") is True:
+    if not _is_queued(value) or value.get("isMeta") is True:
         return []
-    if attachment.get("commandMode") in ("task-notification", "system") or not _is_typed(attachment):
-        return []
-    text = prompt.spoken(attachment.get("prompt"))
-    return [_turn(value, "user", text)] if text and not _is_notice(text) else []
+    attachment, said = value["attachment"], _Said()
+    if not _is_notice(prompt.plain(attachment.get("prompt"))):
+        _prompt(attachment, attachment.get("prompt"), said)
+    return said.turns(value)
 
 
 def _failure(block: dict[str, Any], text: str) -> str:

@@ -37,7 +37,8 @@ def observe(lines: Iterable[bytes], before: Mapping[str, Any] | None = None) -> 
 
     Keys: ``goal``, ``said`` (the last request when it is another), ``tasks`` (each ``id``, ``text``, ``status``),
     ``files`` (last touched last), ``failure`` (``command``, ``status``, ``text``), ``question``, ``cwd``, and
-    ``waiting`` (tool uses without a result yet, for the next call). What is kept of texts is redacted.
+    ``waiting`` and ``uses`` (tool uses without a result yet and their tools' names, for the next call). What is kept of
+    texts is redacted.
     """
     whole = list(lines)
     state: Json = {"tasks": [], "files": [], "waiting": {}, **(before or {})}
@@ -46,10 +47,11 @@ def observe(lines: Iterable[bytes], before: Mapping[str, Any] | None = None) -> 
         for value in objects(line):
             if value.get("isSidechain") is not True and isinstance(value.get("message"), dict):
                 _observe_line(state, value)
-    reader = Reader(describing=False)
+    reader = Reader(describing=False, uses=state.pop("uses", None))
     requests = [turn.text for turn in reader.read(whole) if turn.role == "user"]
     for text in (*requests, *(turn.text for turn in reader.pending)):
         _hear(state, text)
+    state["uses"] = dict(list(reader.open_uses.items())[-_WAITING:])
     return {key: value for key, value in state.items() if value or key in ("tasks", "files", "waiting")}
 
 
