@@ -105,7 +105,7 @@ def _promote(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
         return _print(args, home, changed)
     offered = keeper.offered()
     if not args.json and not offered:
-        _write("No fact was learned in a second project.")
+        _write("No fact to promote: none has returned in a second project.")
         return 0
     _print(args, home, offered)
     if not args.json:
