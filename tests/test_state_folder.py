@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path, PurePosixPath
 
+import pytest
+
 from memoria.base import state
 from memoria.base.paths import Paths
 from memoria.briefing import housekeeping
@@ -46,6 +48,7 @@ def is_explained(name: str, names: set[str]) -> bool:
     return not listed or (in_it and all(other.endswith("/") for other in listed))
 
 
+@pytest.mark.slow
 def test_the_readme_of_the_state_folder_names_every_file_and_folder_that_the_demo_makes(tmp_path: Path) -> None:
     home = tmp_path / "demo"
     run = subprocess.run(

@@ -1,7 +1,8 @@
 """Reading speed and size: `uv run python tests/bench/turns.py DIR`.
 
 Reads every *.jsonl under DIR, once with `json.loads` on every line and once into turns, in the same process with
-the files in memory, and prints MB/s for both and how much is kept.
+the files in memory, and prints MB/s for both and how much is kept, and how much longer an edit eight times as long
+takes to describe (eight times, when every pattern is linear; sixty-four times, when one is quadratic).
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from memoria.transcripts.tool_lines import describe
 from memoria.transcripts.turn import Reader, Turn, exchanges
 
 ROUNDS = 5
+PARTS = ("a_", "a-", ":a", ".a-", "{{ ", "(a-", "a?", "a: ", "TABLE ", "def ", "@", "_?", "'a-")  # hard for patterns
 
 
 def parse_all(files: list[list[bytes]]) -> int:
@@ -49,6 +52,15 @@ def best(work: Callable[[list[list[bytes]]], object], files: list[list[bytes]]) 
     return min(spans)
 
 
+def growth(part: str) -> float:
+    """Return how much longer eight times the edit takes."""
+    small, large = (
+        best(lambda _, text=part * times: describe("Edit", {"new_string": text}), [])  # type: ignore[misc]
+        for times in (5_000, 40_000)
+    )
+    return large / max(small, 0.001)
+
+
 def main(folder: str) -> None:
     files = [path.read_bytes().splitlines(keepends=True) for path in sorted(Path(folder).rglob("*.jsonl"))]
     size = sum(len(line) for lines in files for line in lines)
@@ -61,6 +73,9 @@ def main(folder: str) -> None:
     print(f"json.loads on every line  {size / 1e6 / parsed:8.0f} MB/s")
     print(f"Reader                    {size / 1e6 / read:8.0f} MB/s   {parsed / read:.1f} times as fast")
     print(f"said {said:,} characters, tool lines {tools:,}, given to the model {given:,} ({given / max(size, 1):.1%})")
+    ratios = {part: growth(part) for part in PARTS}
+    worst = max(PARTS, key=lambda part: ratios[part])
+    print(f"an edit eight times as long takes at most {ratios[worst]:.1f} times as long ({worst!r})")
 
 
 if __name__ == "__main__":

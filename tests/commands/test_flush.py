@@ -738,3 +738,35 @@ def test_what_was_learned_makes_an_entry_worth_saving_and_is_kept(bench: Bench) 
     (entry,) = bench.entries()
     assert [fact.text for fact in entry.learned] == ["Always use pnpm instead of npm."]
     assert [fact.content for fact in verb.keeper.store.facts()] == ["Always use pnpm instead of npm."]
+
+
+def test_a_bad_answer_about_one_day_holds_up_no_other(bench: Bench) -> None:
+    bench.set("MEMORIA_RETRY_S", "")
+    late = [exchange(n, time=f"2026-11-2{n}T10:00:00Z") for n in range(3)]
+    bench.job(b"".join(late))
+    bench.flush(ANSWER, BAD, ANSWER)
+    assert [entry.day.day for entry in bench.entries()] == [20, 22]
+    bench.flush(now=86400)
+    assert [entry.day.day for entry in bench.entries()] == [20, 21, 22]
+
+
+def test_a_job_whose_prompt_may_yet_be_taken_back_is_read_again(bench: Bench) -> None:
+    bench.set("MEMORIA_FLUSH_TURNS_STOP", "2")
+    queued = (
+        b'{"type":"queue-operation","operation":"enqueue","timestamp":"2026-11-20T10:00:01.000Z","sessionId":"s",'
+        b'"content":"and the tests too"}\n'
+    )
+    name = bench.job(exchange(1) + queued, "Stop")
+    bench.flush()
+    assert set(kept(bench)) == keys(exchange(1))
+    assert "and the tests too" not in bench.said()
+    assert bench.waiting() == [name]
+
+
+def test_turns_in_which_nobody_speaks_are_recorded_and_not_sent(bench: Bench) -> None:
+    note = b'{"type":"memoria-note","uuid":"n1","text":"What was said.","timestamp":"2026-11-20T10:00:01.000Z"}\n'
+    bench.job(note, "PostCompact")
+    bench.job(b"")
+    verb, _ = bench.flush()
+    assert bench.model.prompts == []
+    assert [bool(verb.ledger.reason_of(key)) for key in keys(note)] == [True]

@@ -61,6 +61,7 @@ def write(path: Path, data: bytes) -> None:
     path.write_bytes(before + (b"\r\n" if before and not before.endswith((b"\n", b"\r")) else b"") + data)
 
 
+@pytest.mark.slow
 @given(parts=st.tuples(*(persons(number) for number in range(7))), mark=st.booleans())
 @settings(max_examples=150, deadline=None)
 def test_every_byte_of_a_person_stays_through_all_that_is_written_into_a_day(

@@ -720,3 +720,47 @@ def test_a_change_that_the_server_refuses_is_set_aside_and_keeps_its_row(server:
     sync(here, server)
     assert [item.attempts for item in here.to_server.set_aside()] == [1]
     assert [link.number for link in links(here)] == [1]
+
+
+def test_a_server_that_was_never_asked_gets_everything_at_once(server: MemoryServer, here: Keeper) -> None:
+    here.take([a_fact("Use pnpm, not npm.")])
+    sync(here, server)
+    with running() as other:
+        sync(here, other)
+        assert other.live() == ["Use pnpm, not npm."]
+
+
+def test_a_row_whose_time_is_a_little_earlier_than_the_last_one_seen_is_not_missed(
+    server: MemoryServer, here: Keeper
+) -> None:
+    server.store({"content": "Likes tea", "category": "preferences"})
+    sync(here, server)
+    server.store({"content": "Likes rye bread", "category": "preferences"})  # its transaction began before, ended later
+    early = clock.now() - timedelta(minutes=1)
+    server.memories[2].update(created_at=early.isoformat(), updated_at=early.isoformat())
+    sync(here, server)
+    assert said(here) == ["Likes rye bread", "Likes tea"]
+
+
+def test_what_changed_here_is_not_counted_as_synced(server: MemoryServer, here: Keeper) -> None:
+    fact = a_fact("Use pnpm, not npm.")
+    here.take([fact])
+    sync(here, server)
+    assert state_of(here)["synced"] == 1
+    here.edit(fact.id, "Use pnpm 9.")
+    assert (state_of(here)["synced"], state_of(here)["local"]) == (0, 1)
+
+
+def test_a_tombstone_buries_no_fact_that_another_row_stands_for(server: MemoryServer, here: Keeper) -> None:
+    fact = a_fact("Use pnpm, not npm.")
+    here.take([fact])
+    sync(here, server)
+    server.sequence += 1
+    server.memories[2] = {**server.memories[1], "id": 2, "created_at": server.now(), "updated_at": server.now()}
+    server.memories[1].update(deleted_at=server.now(), updated_at=server.now())
+    for link in links(here):
+        here.store.unlink(link)
+    assert sync(here, server, full=True).forgotten == 0
+    got = here.store.get(fact.id)
+    assert got is not None
+    assert got.quote == fact.quote

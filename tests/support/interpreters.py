@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -34,14 +35,20 @@ def interpreter(minor: int) -> str:
 
 
 def every(low: int, high: int = MINORS[-1]) -> pytest.MarkDecorator:
-    """Run the test on each Python from 3.``low`` to 3.``high``, as the argument ``python``; skip those missing here."""
+    """Run the test on each Python from 3.``low`` to 3.``high``, as the argument ``python``; skip those missing here.
+
+    All but the one that runs the tests are slow tests.
+    """
     return pytest.mark.parametrize(
         "python",
         [
             pytest.param(
                 interpreter(minor),
                 id=f"3.{minor}",
-                marks=pytest.mark.skipif(not interpreter(minor), reason=f"no Python 3.{minor} here"),
+                marks=[
+                    pytest.mark.skipif(not interpreter(minor), reason=f"no Python 3.{minor} here"),
+                    *([] if minor == sys.version_info.minor else [pytest.mark.slow]),
+                ],
             )
             for minor in range(low, high + 1)
         ],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -546,19 +545,6 @@ def test_an_edit_keeps_no_word_that_is_no_name() -> None:
         "# a well-known rule: see the docs\nitems.sort()\n  .map(row)\ncolor: #ffcc00\nfrom there import it\nx ? y : z"
     )
     assert describe("Edit", {"file_path": "a", "new_string": text}) == "Edit a: items.sort()"
-
-
-@pytest.mark.parametrize(
-    "part", ["a_", "a-", ":a", ".a-", "{{ ", "(a-", "a?", "a: ", "TABLE ", "def ", "@", "_?", "'a-"]
-)
-def test_reading_an_edit_takes_time_in_proportion_to_its_length(part: str) -> None:
-    def cost(times: int) -> float:
-        start = time.process_time()
-        describe("Edit", {"new_string": part * times})
-        return time.process_time() - start
-
-    cost(10)
-    assert cost(40_000) < 16 * cost(5_000) + 0.5
 
 
 def test_a_tool_line_is_bounded_and_names_what_it_left_out() -> None:
