@@ -188,4 +188,4 @@ def test_a_fact_that_returned_in_a_second_project_is_offered_once_and_accepted_b
     assert "[preference] Use pnpm, not npm. (said 2 times, last 2026-11-17)" in page(home, "global")
     assert not Path(home.paths.page, f"{SHOP}.md").exists(), "nothing is known of it that the global page does not say"
     assert run(learned, home, "promote") == 0
-    assert "no fact has returned" in capsys.readouterr().out
+    assert "No fact was learned in a second project" in capsys.readouterr().out
