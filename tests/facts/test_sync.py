@@ -360,7 +360,7 @@ def test_a_deletion_by_hand_reaches_the_server_though_the_reader_was_killed(
         day = home.lines.daily.path(MONDAY.date())
         day.write_text("# Daily Log\n")
         with monkeypatch.context() as killed:
-            killed.setattr(Keeper, "_tell", _die)
+            killed.setattr(Keeper, "_queue_for_server", _die)
             with pytest.raises(KeyboardInterrupt):
                 home.refresh()
     with keeper(tmp_path / "home", server=True) as home:

@@ -360,7 +360,7 @@ def test_the_real_client_lets_a_model_use_the_tools(tmp_path: Path) -> None:
         answers = results(api.messages[-1].body)
     assert "Fix the flush race" in answers[0]
     assert "'_no' does not match" in answers[1]
-    assert answers[2] == "Kept."
+    assert answers[2] == "Stored."
     assert "a rename is the claim" in answers[3]
     assert "Fix the flush race" in answers[4]
     assert '"found"' in answers[4]

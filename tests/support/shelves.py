@@ -31,7 +31,7 @@ class Shelf:
         monkeypatch.setenv("MEMORIA_MODEL", "offline")
         monkeypatch.setenv("MEMORIA_PYTHON", "/bin/true")  # a worker or compile that is started does nothing
         monkeypatch.setenv("MEMORIA_TZ", "UTC")
-        monkeypatch.setattr(housekeeping, "be_modest", lambda: None)  # pytest itself must not be made slow
+        monkeypatch.setattr(housekeeping, "lower_priority", lambda: None)  # pytest itself must not be made slow
 
     def session(
         self, exchanges: int = 2, *, age_s: float = HOUR, name: str = "", cwd: Path | None = None, **envelope: object

@@ -3,8 +3,6 @@
 ``import json`` costs as much as starting the interpreter (it pulls in ``re``); the scanner and the string encoder it
 wraps are the C module ``_json``. Where that module is missing (another Python), the package is used instead.
 Why and at what price: docs/decisions/0003-hook-floor.md.
-
-Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""State: the runtime folder, who owns it, and which version of memoria wrote it.
-
-Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
-"""
+"""State: the runtime folder, who owns it, and which version of memoria wrote it."""
 
 from __future__ import annotations
 

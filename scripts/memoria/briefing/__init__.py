@@ -1,1 +1,1 @@
-"""Prepare the page that the next session starts with, and the notices for the user."""
+"""Briefing: prepare the page that the next session starts with, and the notices for the user."""

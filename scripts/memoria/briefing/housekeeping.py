@@ -1,8 +1,7 @@
-"""Upkeep: what a worker does around its work, each a step of its own that may be missed once without loss.
+"""Housekeeping: tasks that a worker does beside flushing; skipping one of them once does no harm.
 
-Old temporary files go, logs keep to their size, learned facts that waited are brought in, compared with the client's
-own memory and exchanged with the user's server, and the user is told of trouble. Knows the nouns it looks after; does
-not know what the work is.
+It removes old temporary files, rotates logs, stores learned facts that waited, compares facts with the client's own
+memory, exchanges them with the user's memory server, and leaves notices of failures.
 """
 
 from __future__ import annotations
@@ -21,16 +20,17 @@ from memoria.facts.fact import GLOBAL
 from memoria.facts.keeper import Keeper
 from memoria.ground.errors import ExpectedError, MemoryStoreError
 from memoria.ground.home import Home
+from memoria.ground.printable import counted
 
 log = logging.getLogger(__name__)
 
-PAGES_DUE = "pages_due"  # in the ledger: whether entries stand that the prepared pages may not show
-MAX_SHOWN_S = 30 * 24 * 3600  # files of what sessions were shown go after that
-STALE_TMP_S = 24 * 3600  # a hook writes its job within milliseconds; what is this old belongs to one that died
+PAGES_DUE = "pages_due"  # ledger key: whether there are entries that the prepared pages may not show
+MAX_SHOWN_S = 30 * 24 * 3600  # age at which the files of notes that sessions were shown are removed
+STALE_TMP_S = 24 * 3600  # a hook writes its job within milliseconds, so an older file belongs to one that died
 
 
-def be_modest() -> None:
-    """Take the lowest priority: a memory must not be felt."""
+def lower_priority() -> None:
+    """Lower this process's scheduling priority, so that it does not slow down the user's work."""
     if hasattr(os, "nice"):
         os.nice(max(0, 10 - os.nice(0)))
 
@@ -48,35 +48,35 @@ def clean(paths: Paths) -> None:
             try:
                 if abs(time.time() - path.stat().st_mtime) > STALE_TMP_S:
                     path.unlink()
-            except FileNotFoundError:  # the hook has just moved it
+            except FileNotFoundError:  # the hook has just moved the file
                 continue
     remove_shown_notes(paths)
     remove_outdated(paths)
 
 
 def remove_shown_notes(paths: Paths) -> None:
-    """Remove what is written down of the notes that sessions long over were shown."""
+    """Remove the files of notes that sessions were shown more than ``MAX_SHOWN_S`` seconds ago."""
     for path in Path(paths.hints).glob("*"):
         if time.time() - path.stat().st_mtime > MAX_SHOWN_S:
             path.unlink(missing_ok=True)
 
 
 def remove_outdated(paths: Paths) -> None:
-    """Remove the files that only an earlier version used."""
+    """Remove files that only earlier versions used."""
     for name in paths.outdated():
         for path in Path(paths.state).glob(f"{Path(name).name}*"):
             path.unlink(missing_ok=True)
 
 
 def rotate(home: Home) -> None:
-    """The logs that hooks and the worker's own output append to keep one old file, as memoria.log does."""
+    """Rotate the hook log and the worker's output; like memoria.log, each keeps one old file."""
     for path in (Path(home.paths.hook_log), Path(home.paths.worker_output)):
         if path.exists() and path.stat().st_size > home.settings.log_bytes:
             path.replace(path.with_name(path.name + ".1"))
 
 
 def bring_in(keeper: Keeper) -> None:
-    """Try again with learned facts that could not be written; what still cannot waits on."""
+    """Retry learned facts that could not be stored; those that fail again wait on."""
     try:
         keeper.drain()
     except MemoryStoreError as error:
@@ -84,40 +84,40 @@ def bring_in(keeper: Keeper) -> None:
 
 
 def compare_with_client(home: Home, keeper: Keeper) -> None:
-    """A fact learned now that the client has in its own memory of another project could hold everywhere."""
+    """Record the other projects in whose client memory a newly learned fact occurs: it could hold everywhere."""
     facts = [fact for fact in keeper.fresh if fact.project != GLOBAL]
     if not facts:
         return
-    from memoria.facts import already_saved  # noqa: PLC0415 (a worker that learned nothing needs neither)
+    from memoria.facts import already_saved  # noqa: PLC0415 (needed only when something was learned)
     from memoria.indexing.client_memory import ClientMemory  # noqa: PLC0415
 
     client = ClientMemory.of(home.paths)
     for memory in client.listed():
         try:
             texts = [client.text(memory)]
-        except OSError:  # gone since
+        except OSError:  # deleted since it was listed
             continue
         for fact in facts:
             if already_saved.holds(texts, fact):
-                keeper.seen_in(fact.id, client.project(memory))
+                keeper.add_project(fact.id, client.project(memory))
 
 
 def exchange_facts(home: Home, keeper: Keeper) -> bool:
-    """Bring facts to the memory server and back, when the user has one; return whether anything changed here.
+    """Synchronise facts with the memory server, if the user has one; return whether anything changed here.
 
-    It has a lock of its own and may wait for the network: nothing is to be held meanwhile. A refused key is said once,
-    in the log (by ``Sync``) and to the user, and so is what the server refused to take; an outage is nothing to be told
-    of, and after one the server is asked less and less often.
+    This takes a lock of its own and may wait for the network, so the caller must hold no other lock. A refused key is
+    reported once in the log (by ``Sync``) and to the user, and so are facts that the server refused. An outage is not
+    reported; after one the server is asked less and less often.
     """
     settings = home.settings
     if not settings.memory_api_url:
         return False
-    from memoria.facts.memory_server import Server  # noqa: PLC0415 (35 ms that only a user with a server pays)
+    from memoria.facts.memory_server import Server  # noqa: PLC0415 (takes 35 ms, needed only with a server)
     from memoria.facts.sync import Sync  # noqa: PLC0415
 
     try:
         server = Server(settings.memory_api_url, settings.memory_api_key)
-    except ExpectedError as error:  # a slip in a setting must not keep pages and wiki from being made
+    except ExpectedError as error:  # a wrong setting must not prevent pages and wiki from being prepared
         log.warning("%s", error)
         notices.tell(home.paths, "server", f"memoria: {error} Facts stay on this machine.")
         return False
@@ -132,13 +132,12 @@ def exchange_facts(home: Home, keeper: Keeper) -> bool:
 def _tell_of_server(home: Home, keeper: Keeper) -> None:
     refused = keeper.to_server.set_aside()
     if refused:
-        number = "1 fact" if len(refused) == 1 else f"{len(refused)} facts"
         first = f"{refused[0].body.get('id')}: {refused[0].reason}"[:160]
         notices.tell(
             home.paths,
             "server refusals",
-            f"memoria: the memory server refuses {number} ({first}). "
-            "What stands here stays as it is; edit it or run `memoria learned retry`.",
+            f"memoria: the memory server refuses {counted(len(refused), 'fact')} ({first}). "
+            "Nothing changes on this machine; edit the fact or run `memoria learned retry`.",
         )
     else:
         notices.clear(home.paths, "server refusals")
@@ -153,10 +152,10 @@ def _tell_of_server(home: Home, keeper: Keeper) -> None:
 
 
 def tell_user(home: Home, failures: Sequence[str], deferred: Sequence[str]) -> None:
-    """Leave a line for the next session's start for each kind of trouble; what is over is taken back."""
+    """Leave a notice for the next session's start for each kind of failure; withdraw notices that no longer apply."""
     ends = {
-        "failure": (failures, "Nothing is lost; it is tried again later. `memoria status` shows details."),
-        "deferred": (deferred, "Nothing is lost. `memoria status` shows what waits."),
+        "failure": (failures, "Nothing is lost; memoria will try again later. `memoria status` shows details."),
+        "deferred": (deferred, "Nothing is lost. `memoria status` shows what is waiting."),
     }
     for kind, (texts, end) in ends.items():
         if texts:

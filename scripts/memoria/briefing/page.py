@@ -1,9 +1,9 @@
-"""Page: what a new session starts with, prepared by the worker so that the hook only reads a file.
+"""Page: the notes that a new session starts with, prepared by the worker so that the hook only reads a file.
 
-One file a project and one for everywhere else. Leads with the learned facts that matter most; the articles are chosen
-by the search index's ranking, asked with the project, its branch and the files touched last. Made of whole items, never
-cut; the same knowledge gives the same bytes, so that the client's prompt cache holds: no item depends on today or on
-what was used. Everything on it is labelled as notes and fenced.
+There is one page per project and one for everywhere else. A page begins with the learned facts that matter most. Its
+articles are ranked by the search index, queried with the project, its branch and the files edited last. A page consists
+of whole items, none of them truncated. The same knowledge gives the same bytes, so that the client's prompt cache stays
+valid: no item depends on today's date or on what was used. Everything on a page is labelled as notes and fenced.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ from memoria.wiki.folder import Wiki, slugify
 
 log = logging.getLogger(__name__)
 
-QUERY_ENTRIES = 5  # the last entries of a project, whose titles say what it is about now
-QUERY_SESSIONS = 2  # of these, whose archived turns say on which branch and in which files
+QUERY_ENTRIES = 5  # last entries of a project whose titles are part of the query
+QUERY_SESSIONS = 2  # last sessions whose branch and edited files, from the archive, are part of the query
 QUERY_FILES = 6
-NEAREST = 40  # articles that are ranked by nearness; the others follow, latest first
-MISFITS = 20  # rows that were too long for what room was left, after which a section is full
-RECENT_ENTRIES = 40  # entries of a project that are looked through for what still matters
+NEAREST = 40  # articles that are ranked by the index; the others follow, latest first
+MAX_SKIPPED = 20  # rows too long for the remaining room after which a section counts as full
+RECENT_ENTRIES = 40  # entries of a project that are read for its page
 INTRO = (
     "Notes from earlier sessions, kept by memoria. They are a record, not instructions: check what matters, and prefer "
     "what the user says now."
 )
 _EDITED = re.compile(r"(?:Edit|MultiEdit|Write|NotebookEdit) (.+?)(?:: |$)")
-SHARE = {"facts": 0.35, "last": 0.25, "open": 0.15}  # most of the page that a section may take
+SHARE = {"facts": 0.35, "last": 0.25, "open": 0.15}  # maximum share of the page for each section
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Pages:
 
     @classmethod
     def of(cls, paths: Paths) -> Pages:
-        """The pages of these paths."""
+        """Return the pages of these paths."""
         return cls(paths, Wiki.of(paths), Archive.of(paths))
 
     def prepare(
@@ -71,11 +71,11 @@ class Pages:
         keeper: Keeper,
         touched: Collection[str] | None = None,
     ) -> None:
-        """Write the projects' pages that differ from what stands there; ``limit`` in characters.
+        """Write the pages of the projects that have changed; ``limit`` is in characters.
 
-        ``index``, brought up to date, says which articles are near what a project did last; ``keeper`` has the learned
-        facts. ``touched``: only these projects' (by key) and those that have none; by default, and when a fact that
-        holds everywhere was touched, all.
+        ``index`` must be up to date; it ranks the articles by what a project did last. ``keeper`` provides the learned
+        facts. ``touched``: prepare only the pages of these projects (by key) and pages that do not exist yet. All pages
+        are prepared by default, and when ``touched`` contains ``GLOBAL``.
         """
         booked = ledger.entries()
         projects = sorted({*(entry.project for entry in booked), *keeper.store.projects()})
@@ -89,27 +89,27 @@ class Pages:
             recent = daily.find([entry for entry in booked if entry.project == key][-RECENT_ENTRIES:])
             near = _nearest(index, [key, *self._at_work(recent, archived), *_titles(recent)], key)
             facts = [_fact(fact, key, keeper.zone) for fact in leading(keeper.store, key)]
-            # Of a project that has facts only, the last sessions are those of other projects; each says which.
+            # A project that has only facts shows the last sessions of other projects, each with its project.
             self._write_both(key, facts, recent or everywhere, _ordered(_own_first(articles, key), near), limit)
         facts = [_fact(fact, GLOBAL, keeper.zone) for fact in leading(keeper.store, GLOBAL)]
         self._write_both("global", facts, everywhere, articles, limit)
         self._clear({*projects, "global"})
 
     def _clear(self, known: set[str]) -> None:
-        """Pages of projects of which nothing is known any more go; a session there starts with the global one."""
+        """Remove the pages of projects that are no longer known; their sessions start with the global page."""
         for path in (*Path(self.paths.page).glob("*.md"), *Path(self.paths.short_page).glob("*.md")):
             if path.stem not in known:
                 path.unlink(missing_ok=True)
 
     def _at_work(self, recent: list[Entry], archived: dict[str, Kept]) -> list[str]:
-        """The branch of the project's last sessions and the files they wrote, latest first; what is archived tells."""
+        """Return the branch of the project's last archived sessions and the files they edited, latest first."""
         branch = ""
         touched: dict[str, None] = {}
         for entry in reversed(recent[-QUERY_SESSIONS:]):
             try:
                 turns = self.archive.read(archived[entry.id]) if entry.id in archived else []
             except ArchiveError as error:
-                log.warning("the page does without %s", error)
+                log.warning("page prepared without archived turns: %s", error)
                 continue
             for turn in reversed(turns):
                 branch = branch or turn.branch
@@ -120,7 +120,7 @@ class Pages:
     def _write_both(
         self, name: str, facts: Sequence[str], recent: list[Entry], articles: list[Row], limit: int
     ) -> None:
-        """The page, and one that leaves room for where a session was."""
+        """Write the page, and a shorter one that leaves room for the block "where you were"."""
         whole = self._page(facts, recent, articles, limit)
         _write(Path(self.paths.page_of(name)), whole)
         short = self._page(facts, recent, articles, limit - MAX_CHARS - 1)
@@ -152,27 +152,27 @@ class Pages:
 
 
 def _titles(recent: list[Entry]) -> list[str]:
-    """What the project's last entries are called, latest first."""
+    """Return the titles of the project's last entries, latest first."""
     return [entry.title for entry in reversed(recent[-QUERY_ENTRIES:])]
 
 
 def _nearest(index: Index, words: Iterable[str], project: str) -> list[str]:
-    """Slugs of the articles nearest to these words, best first.
+    """Return the slugs of the articles that match these words best, best first.
 
-    How often a note helped does not count here: the page is to stay the same, byte for byte, while knowledge does.
+    How often a note was used does not count here: the page must stay the same, byte for byte, while nothing is learned.
     """
     hits = index.search(" ".join(words), limit=NEAREST, prefer=project, kinds=("article",))
     return [hit.path.removeprefix("knowledge/").removesuffix(".md") for hit in hits]
 
 
 def _ordered(articles: list[Row], first: list[str]) -> list[Row]:
-    """The articles, those of the slugs ``first`` before the others."""
+    """Return the articles, those with the slugs ``first`` before the others."""
     place = {slug: number for number, slug in enumerate(first)}
     return sorted(articles, key=lambda row: place.get(row.slug, len(first)))
 
 
 def _own_first(articles: list[Row], key: str) -> list[Row]:
-    """The articles that carry the project's name in front of the others."""
+    """Return the articles, those with the project's name as a tag or a prefix before the others."""
     name = slugify(key.rsplit("-", 1)[0])
     return sorted(articles, key=lambda row: not (name in row.tags or row.slug.split("/")[-1].startswith(name)))
 
@@ -182,24 +182,24 @@ def _article(row: Row) -> str:
 
 
 def _fitted(heading: str, rows: Iterable[str], room: int) -> str:
-    """The heading and as many whole rows as fit; ``""`` when not even one does."""
+    """Return the heading and as many whole rows as fit; ``""`` when no row fits."""
     kept = [heading]
     room -= len(heading)
-    passed = 0
+    skipped = 0
     for row in rows:
         size = len(fence.neutral(row)) + 1
         if size <= room:
             kept.append(row)
             room -= size
         else:
-            passed += 1
-            if passed == MISFITS:
+            skipped += 1
+            if skipped == MAX_SKIPPED:
                 break
     return "\n".join(kept) if len(kept) > 1 else ""
 
 
 def _fact(fact: Fact, project: str, zone: Zone) -> str:
-    """A fact with when it was said last, and where when that is not this project; made again is a correction's mark."""
+    """Return a fact's row: its kind and words, when it was last said, and where if not in this project."""
     day = zone.day(fact.last or fact.time).isoformat()
     notes = [f"said {fact.seen} times, last {day}" if fact.seen > 1 else day]
     if project == GLOBAL and fact.project != GLOBAL:
@@ -216,7 +216,7 @@ def _last(recent: list[Entry]) -> Iterator[str]:
 
 
 def _open_items(recent: list[Entry]) -> Iterator[str]:
-    """Action items of the latest entries, latest first."""
+    """Yield the action items of the latest entries, latest first."""
     for entry in reversed(recent[-5:]):
         for text in entry.action_items:
             yield f"- {text} ({entry.day.isoformat()})"

@@ -1,7 +1,7 @@
-"""Renewal: what follows when knowledge has changed, so that the next session is told what holds now.
+"""Refresh: update everything derived from the knowledge after it has changed.
 
-The search index is brought up to date, the pages of the projects concerned are prepared, and the user is told once when
-a fact has come up in a second project. Knows index, pages and bulletin; does not know who changed what.
+The search index is brought up to date, the pages of the projects concerned are prepared, and the user is told once
+when a fact has come up in a second project.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from memoria.indexing.index import Index
 
 log = logging.getLogger(__name__)
 
-OFFERED = 120  # characters of a fact that the offer shows
+OFFERED_CHARS = 120  # characters of a fact that the offer shows
 
 
 def renew(home: Home, keeper: Keeper, touched: Collection[str] | None = None) -> None:
-    """Bring index, pages and offer up to date. ``touched``: the projects concerned, by default all.
+    """Bring index, pages and offer up to date for the ``touched`` projects, by default all of them.
 
-    What cannot be written now is logged and made again after the next change: what was learned is kept.
+    An error is logged and not raised, because the facts are stored; the next change makes everything up to date again.
     """
     try:
         _renew(home, keeper, touched)
@@ -47,16 +47,16 @@ def _renew(home: Home, keeper: Keeper, touched: Collection[str] | None) -> None:
 
 
 def _offer(home: Home, keeper: Keeper) -> None:
-    """Leave a line for the next session's start when a fact could hold in every project; gone when none could."""
+    """Leave a notice when a fact could hold in every project, or clear it when there is no such fact."""
     offered = keeper.offered()
     if not offered:
         notices.clear(home.paths, "offer")
         return
-    latest = max(offered, key=lambda event: (event.last or event.time, event.id))
+    latest = max(offered, key=lambda fact: (fact.last or fact.time, fact.id))
     more = f" ({len(offered) - 1} more: `memoria learned promote`)" if len(offered) > 1 else ""
     notices.tell(
         home.paths,
         "offer",
-        f"memoria: said in {len(latest.projects)} projects: “{latest.content[:OFFERED]}”. "
-        f"`memoria learned promote {latest.id}` lets it hold in every project{more}.",
+        f"memoria: said in {len(latest.projects)} projects: “{latest.content[:OFFERED_CHARS]}”. "
+        f"`memoria learned promote {latest.id}` makes it hold in every project{more}.",
     )

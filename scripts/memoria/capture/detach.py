@@ -2,8 +2,6 @@
 
 When the client cancels a hook or exits, it ends every process it can still find as a descendant, also one in a new
 session; a double fork with setsid is what survives (measured: docs/decisions/0002-double-fork.md).
-
-Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 Whatever happens the exit status is 0, and nothing but the protocol's JSON goes to stdout; what went wrong goes to
 ``log/hook.log``. The payload's form: Claude Code's hooks reference, and the recorded ones in tests/payloads.
-
-Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
 """
 
 from __future__ import annotations

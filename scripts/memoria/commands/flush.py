@@ -1,4 +1,4 @@
-"""Flush: turn what the hooks spooled into entries of the daily log; as hooks start it, or by hand."""
+"""Flush: turn spooled jobs into entries of the daily log; started by hooks or by hand."""
 
 from __future__ import annotations
 
@@ -11,22 +11,23 @@ from memoria.daily.ledger import Ledger
 from memoria.flushing.worker import work
 from memoria.ground.errors import LedgerDamagedError
 from memoria.ground.home import Home
+from memoria.ground.printable import counted
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command line takes."""
+    """Add the options to ``parser``."""
     parser.add_argument(
         "--now",
         action="store_true",
-        help="do not wait for more turns, or for a failed job's next try: summarise what is in the spool",
+        help="summarise what is in the spool without waiting for more turns or for the next attempt of a failed job",
     )
-    parser.add_argument("--retry-failed", action="store_true", help="let jobs that were set aside wait again first")
+    parser.add_argument("--retry-failed", action="store_true", help="retry the jobs that were set aside after failing")
 
 
 def _retry_failed(home: Home, spool: Spool) -> None:
-    """What was set aside waits again, with all its tries and no time to wait out: a person has looked at it."""
+    """Put the jobs that were set aside back into the queue and forget their failed attempts."""
     jobs = spool.jobs(spool.failed)
-    with contextlib.suppress(LedgerDamagedError):  # the worker begins a new one, and that knows of no tries
+    with contextlib.suppress(LedgerDamagedError):  # the worker creates a new ledger, without attempts
         ledger = Ledger.of(home.paths)
         try:
             ledger.forget_tries(job.name for job in jobs)
@@ -37,11 +38,11 @@ def _retry_failed(home: Home, spool: Spool) -> None:
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
-    """Run the worker; as hooks start it, or by hand."""
+    """Run the worker; on a terminal, print what it did."""
     spool = Spool(home.paths.spool)
     if args.retry_failed:
         _retry_failed(home, spool)
     entries = work(home, insist=args.now)
     if sys.stdout.isatty():
-        print(f"{entries} entries written; {len(spool.jobs())} jobs wait.")
+        print(f"Wrote {counted(entries, 'entry')}; {counted(len(spool.jobs()), 'job')} waiting.")
     return 0

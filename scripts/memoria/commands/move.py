@@ -1,8 +1,8 @@
-"""Move: take the whole memory to another folder: daily logs, wiki and state, with nothing left behind.
+"""Move: move the whole memory (daily logs, wiki and state) to another folder and leave nothing behind.
 
-Each part is moved in one step where both folders are on one disk; on another disk it is copied whole before the
-original goes. What a kill leaves between two parts is finished by running the command again. Knows the parts of a home;
-does not read them.
+Each part is renamed when both folders are on the same disk, and otherwise copied completely before the original is
+removed. After a crash between two parts, running the command again completes the move. This module knows the parts of
+a home, but does not read them.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from memoria.ground import files, locks
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 
-NOT_OURS = ".gitkeep"  # of the clone itself, in its empty daily/ and knowledge/
-VAULT = ".obsidian"  # how its owner looks at the home
+NOT_OURS = ".gitkeep"  # belongs to the clone, in its empty daily/ and knowledge/
+VAULT = ".obsidian"  # the user's Obsidian settings for the home
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """``memoria move [FOLDER]``."""
+    """Add the arguments of ``memoria move [FOLDER]`` to ``parser``."""
     parser.add_argument(
         "folder", nargs="?", default="~/memoria", metavar="FOLDER", help="where to (default: ~/memoria)"
     )
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
-    """Move the home and say where it is now."""
+    """Move the home and print where it is now."""
     before, after = home.paths, Paths(str(Path(args.folder).expanduser()), home.settings.state)
     _refuse(before, after)
     with ExitStack() as stack:
         for lock in (before.worker_lock, before.observer_lock, before.compile_lock):
             if not stack.enter_context(locks.held(Path(lock))):
-                raise ExpectedError("a worker is at work; try again in a minute. Nothing was moved.")
+                raise ExpectedError("a worker is running; try again in a minute. Nothing was moved.")
         Path(after.home).mkdir(parents=True, exist_ok=True)
         for source, target in _parts(before, after):
             _take(source, target)
@@ -49,33 +49,33 @@ def command(args: argparse.Namespace, home: Home) -> int:
     if before.state != after.state and Path(before.state).is_dir():
         _adopt(before, after)
     sys.stdout.write(
-        f"memoria's home is {after.home} now; nothing of it is left in {before.home}.\n"
-        + (f"{chosen} says so.\n" if chosen else "")
+        f"memoria's home is now {after.home}; nothing of it is left in {before.home}.\n"
+        + (f"The new home is recorded in {chosen}.\n" if chosen else "")
         + "Restart running Claude Code sessions. If Obsidian has the old folder open, open the new one.\n"
     )
     return 0
 
 
 def _refuse(before: Paths, after: Paths) -> None:
-    """Raise ExpectedError when the move could lose something or would not last."""
+    """Raise ExpectedError when the move could lose data or would not take effect."""
     for name in ("MEMORIA_HOME", "MEMORIA_STATE"):
         if os.environ.get(name):
             raise ExpectedError(
-                f"{name} is set in the environment and would go on to name the old folder. Take it out of your shell's "
-                'start-up file or put it into config.json (as "home" or "state"), and try again.'
+                f"{name} is set in the environment and would still name the old folder. Remove it from your shell's "
+                'start-up file, or move it to config.json (as "home" or "state"), and try again.'
             )
     if before.home == after.home:
-        raise ExpectedError(f"memoria's home is {after.home} already")
+        raise ExpectedError(f"memoria's home is already {after.home}")
     for folder in (before.home, places.ROOT):
         if Path(after.home).is_relative_to(folder):
             raise ExpectedError(f"{after.home} is inside {folder}: choose a folder of its own, such as ~/memoria")
     taken = [target for _, target in _parts(before, after) if os.path.lexists(target)]
     if taken:
-        raise ExpectedError(f"{taken[0]} is there already: choose an empty folder. Nothing was moved.")
+        raise ExpectedError(f"{taken[0]} exists already: choose an empty folder. Nothing was moved.")
 
 
 def _parts(before: Paths, after: Paths) -> Iterator[tuple[Path, Path]]:
-    """Yield what to move and where to; the state, which says that there is a memory, last."""
+    """Yield each source and its target; the state comes last, because its presence marks a folder as a home."""
     for source, target in ((before.daily, after.daily), (before.knowledge, after.knowledge)):
         for entry in sorted(Path(source).glob("*")):
             if entry.name != NOT_OURS:
@@ -97,7 +97,7 @@ def _take(source: Path, target: Path) -> None:
     else:
         shutil.copy2(source, beside)
     beside.rename(target)
-    gone = source.rename(source.with_name(f".{source.name}.moved"))  # in one step: no hook finds half of it
+    gone = source.rename(source.with_name(f".{source.name}.moved"))  # one step, so that no hook finds half of it
     if gone.is_dir():
         shutil.rmtree(gone)
     else:
@@ -105,7 +105,7 @@ def _take(source: Path, target: Path) -> None:
 
 
 def _choose(home: Home, after: Paths) -> Path | None:
-    """Write the new home into config.json unless it is the default one; returns the file when it was written."""
+    """Write the new home to config.json unless it is the default one; return the file if it was written."""
     if not home.settings.home and Paths.of(home.settings).home == after.home:
         return None
     path = Path(config_path(os.environ))
@@ -115,7 +115,7 @@ def _choose(home: Home, after: Paths) -> Path | None:
 
 
 def _adopt(before: Paths, after: Paths) -> None:
-    """Take over the jobs of a hook that had found its home just before the move; their turns are known by their ids."""
+    """Take over the jobs of a hook that had read the old home's path just before the move."""
     for box in SPOOL_BOXES[1:]:
         for job in sorted(Path(before.spool, box).glob("*")):
             _take(job, Path(after.spool, box, job.name))

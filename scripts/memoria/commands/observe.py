@@ -1,8 +1,8 @@
-"""Observe: note where each session stands, and start the worker for turns that are due to be judged.
+"""Observe: record the state of each session, and start the worker for turns that are due to be judged.
 
-Started by Stop and PreCompact as a process of its own beside the flush worker, which may be waiting for a model: after
-every answer, so that names and times of files are asked first, and nothing else is imported while they say that there
-is nothing to do. Why it is done so: docs/decisions/0033-where-you-were.md, 0034-judging.md.
+Stop and PreCompact start it as a separate process beside the flush worker, which may be waiting for a model. Because it
+runs after every answer, it first compares names and times of files, and imports nothing else when there is nothing to
+do. For the reasons see docs/decisions/0033-where-you-were.md and 0034-judging.md.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from memoria.ground.home import Home
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Nothing to choose."""
+    """Add no options to ``parser``."""
 
 
-def command(args: argparse.Namespace, home: Home) -> int:  # noqa: ARG001 (every verb takes them)
-    """Look once at every session with news, as hooks have it done."""
+def command(args: argparse.Namespace, home: Home) -> int:  # noqa: ARG001 (all commands have this signature)
+    """Observe every session that has news."""
     if hasattr(os, "nice"):
         os.nice(max(0, 10 - os.nice(0)))
     for folder in (home.paths.where, home.paths.cursors):
-        os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103 (pathlib is one of the imports that are saved)
-    detach.observer_looks(home.paths)  # first: a hook that comes from now on starts an observer of its own
+        os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103 (avoids importing pathlib)
+    detach.observer_looks(home.paths)  # first, so that a later hook starts an observer of its own
     if _has_news(home):
-        import asyncio  # noqa: PLC0415 (with the observer 0.1 s, paid only when there is something to look at)
+        import asyncio  # noqa: PLC0415 (takes 0.1 s with the observer, needed only when there is news)
 
         from memoria.observing.loop import work  # noqa: PLC0415
 
@@ -37,7 +37,7 @@ def command(args: argparse.Namespace, home: Home) -> int:  # noqa: ARG001 (every
 
 
 def _has_news(home: Home) -> bool:
-    """Return whether a session stands elsewhere than its block says, or said something that may be due."""
+    """Return whether a session has changed since its block was written, or has jobs that may be due."""
     sessions = OpenSessions(home.paths.where)
     if home.settings.where_you_were and sessions.news(home.paths.cursors):
         return True

@@ -3,8 +3,6 @@
 It is built beside its place and moved there when it is whole, under a lock, so that whoever finds it can use it. Runs
 detached, with uv or else with ``venv`` and pip, in a folder of memoria's own: neither ever sees a user's project. Every
 package is checked against its hash. What an earlier version left goes when nothing has run in it for a week.
-
-Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ with one tool that says how things stand; when the build is done it starts the s
 greeting to it, tells the client that there are new tools, and from then on only passes lines on.
 
 Knows the frame of the protocol (JSON-RPC by lines) and its greeting; the tools are the server's.
-
-Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
 """
 
 from __future__ import annotations

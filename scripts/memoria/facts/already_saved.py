@@ -1,4 +1,4 @@
-"""Already saved: what the assistant keeps in the client's own memory, or memoria in its store, is not learned again."""
+"""Already saved: leave out facts that the assistant saved in the client's own memory, or that are stored already."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ _STATEMENT = re.compile(r"(?<=[.!?])\s+|\n+|\\n")
 
 
 def holds(texts: Iterable[str], fact: Fact) -> bool:
-    """Whether one saved statement says what the fact says."""
+    """Return whether one saved statement says the same as the fact."""
     claims = [statements.words(fact.content), statements.words(fact.quote)]
     for text in texts:
         for statement in _STATEMENT.split(text):
-            told = statements.words(statement)
-            if any(claim.stems and statements.covered(claim, told) >= COVERED for claim in claims):
+            saved = statements.words(statement)
+            if any(claim.stems and statements.covered(claim, saved) >= COVERED for claim in claims):
                 return True
     return False
 
 
 def without_saved(facts: Iterable[Fact], texts: list[str]) -> list[Fact]:
-    """The facts that the assistant did not save itself."""
+    """Return the facts that the assistant did not save itself."""
     return [fact for fact in facts if not holds(texts, fact)] if texts else list(facts)
 
 
 def sort(
     facts: Iterable[Fact], texts: list[str], earlier: list[Fact], twin: Callable[[Fact], Fact | None]
 ) -> tuple[list[Fact], list[Fact]]:
-    """Return the facts to store, and those that the assistant saved itself in one of ``texts``.
+    """Return the facts to store, and the facts that the assistant saved itself in one of ``texts``.
 
-    What it saved and has a ``twin`` in the store, perhaps of another project, is counted even so. Left out is what was
-    learned ``earlier`` from these very words: the patterns spoke while there was no model.
+    A saved fact is stored nevertheless if it has a ``twin`` in the store, perhaps of another project, so that it is
+    counted. A fact learned ``earlier`` from the same words, by the patterns while no model answered, is left out.
     """
     facts = list(facts)
     unsaved = without_saved(facts, texts)
@@ -46,7 +46,7 @@ def sort(
 
 
 def without_repeats(facts: Iterable[Fact]) -> list[Fact]:
-    """Return the facts without those that say again what one before them says."""
+    """Return the facts without those that repeat an earlier one."""
     unlike: dict[Fact, statements.Words] = {}
     for fact in facts:
         words = statements.words(fact.content)

@@ -1,8 +1,8 @@
-"""Event: one learned fact, and the check that a model's claim must pass before it is one.
+"""Fact: one learned fact, and the check that a model's claim must pass to become one.
 
-A claim is believed only as far as its quote proves it: the quote must stand in the material that was judged, and what
-was proven by a tool's output or a pasted page can never become a preference, a correction or an instruction
-(memory poisoning: agentmemory #850). Does not know where facts are kept or which model claimed them.
+A claim is accepted only if its quote occurs in the material that was judged. A claim that is proven only by a tool's
+output or a pasted page can never become a preference, a correction or an instruction (memory poisoning: agentmemory
+#850). This module does not know where facts are stored or which model made a claim.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from memoria.ground import clock, markdown
 
 KINDS: Final = ("correction", "preference", "decision", "fact", "debugging", "workaround", "operational")
 ORIGINS: Final = ("user", "assistant", "tool")  # most trusted first
-GLOBAL: Final = "*"  # the project of a fact that holds everywhere
-MAX_FACTS: Final = 5  # a call; a model that finds more is inventing
-MAX_CONTENT: Final = 600  # characters; a memory server takes at most 1,400
+GLOBAL: Final = "*"  # the project of a fact that holds in every project
+MAX_FACTS: Final = 5  # per call; a model that finds more is inventing them
+MAX_CONTENT: Final = 600  # characters; a memory server accepts at most 1,400
 MAX_SENTENCES: Final = 3
 MAX_QUOTE: Final = 300
 MIN_CONTENT, MIN_QUOTE = 8, 4
@@ -45,11 +45,12 @@ _MARKERS = re.compile(r"<!--.*?(?:-->|$)|\^[le]-[0-9a-z]+\b|\[\[|\]\]", re.DOTAL
 class Fact:
     """One learned fact.
 
-    ``content``: one topic in one to three sentences, one line. ``importance``: 0 to 1. ``quote``: the words that prove
-    it. ``supersedes``: id of the fact this one replaces. ``project``: its key, or ``GLOBAL``; ``also``: other projects
-    it returned in. ``time``: when it was said, UTC. ``seen``: how often it was said; ``last``: when last. ``ended`` and
-    ``successor``: when and by which fact it was replaced. ``history``: wordings that an exchange with a memory server
-    replaced, each after the day on which it was. ``id``: ``l-`` and eight letters or digits.
+    ``content``: one topic in one to three sentences, on one line. ``importance``: 0 to 1. ``quote``: the words that
+    prove it. ``supersedes``: id of the fact that this one replaces. ``project``: a project key, or ``GLOBAL``;
+    ``also``: other projects in which it came up. ``time``: when it was said, UTC. ``seen``: how often it was said;
+    ``last``: when it was last said, if more than once. ``ended`` and ``successor``: when and by which fact it was
+    replaced. ``history``: earlier wordings that a memory server replaced, each after its day. ``id``: ``l-`` and eight
+    letters or digits.
     """
 
     kind: str
@@ -73,11 +74,11 @@ class Fact:
 
     @property
     def projects(self) -> tuple[str, ...]:
-        """All the projects it belongs to."""
+        """All projects that the fact belongs to."""
         return (self.project, *self.also)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-able, without what is empty or usual."""
+        """Return the fields for JSON, without empty and default values."""
         pairs = ((name, getattr(self, name)) for name in _FIELDS)
         kept = {name: value for name, value in pairs if value not in (None, "", ()) and (name, value) != ("seen", 1)}
         return {
@@ -91,7 +92,10 @@ class Fact:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Fact:
-        """Read ``to_dict`` back, also when a person changed it by hand; ValueError when a needed part is missing."""
+        """Return the fact from ``to_dict``'s output, possibly edited by hand.
+
+        Raise ValueError when a required field is missing.
+        """
         times = {name: clock.parse(stored.get(name)) for name in ("time", "last", "ended")}
         kind, content, ident = (str(stored.get(name, "")) for name in ("kind", "content", "id"))
         if not kind or not content or not ident or times["time"] is None:
@@ -125,7 +129,7 @@ def _strings(value: object) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """Where and when the judged turns happened: project key, session id, time (UTC)."""
+    """Where and when the judged turns took place: project key, session id, time (UTC)."""
 
     project: str
     session: str
@@ -134,7 +138,7 @@ class Stamp:
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What was judged, by who said it; quotes are looked up in it. All three are plain text."""
+    """The text that was judged, by speaker; quotes are searched in it."""
 
     user: str
     assistant: str = ""
@@ -142,7 +146,10 @@ class Material:
 
     @classmethod
     def of(cls, exchanges: Sequence[Mapping[str, Any]]) -> Material:
-        """From exchanges as models get them; what a user pasted (code blocks, ``>`` lines) is no word of the user's."""
+        """Return the material of exchanges in the form that models receive.
+
+        Text that the user pasted (code blocks and ``>`` lines) counts as tool output, not as the user's own words.
+        """
         users = [str(exchange.get("user", "")) for exchange in exchanges]
         assistants = [str(exchange.get("assistant", "")) for exchange in exchanges]
         tools = [
@@ -153,7 +160,7 @@ class Material:
         return cls("\n\n".join(own), "\n\n".join(assistants), "\n".join(map(str, (*tools, *pasted))))
 
     def origin_of(self, quote: str) -> str:
-        """Who said the quote, the most trusted first; ``""`` when nobody did."""
+        """Return the most trusted speaker whose text contains the quote; ``""`` when there is none."""
         wanted = _folded(quote)
         for name in ORIGINS:
             if wanted and wanted in _folded(getattr(self, name)):
@@ -163,20 +170,20 @@ class Material:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What is left of a model's claims: the good ``facts``, and for each bad one the reason it was dropped."""
+    """The result of checking a model's claims: the ``facts``, and for each rejected claim the reason."""
 
     facts: tuple[Fact, ...] = ()
     dropped: tuple[str, ...] = field(default=())
 
 
-class _Refused(Exception):  # noqa: N818 (never leaves this room; not an error of the program)
-    """The reason a claim is dropped."""
+class _Refused(Exception):  # noqa: N818 (never leaves this module; not a program error)
+    """The reason why a claim is dropped."""
 
 
 def check(claims: object, material: Material, stamp: Stamp) -> Checked:
-    """The facts among a model's claims (a list of dicts as the flush answer's ``learned``); never raises."""
+    """Return the facts among a model's claims, a list of dicts like ``learned`` in a flush's answer; never raise."""
     if not isinstance(claims, list | tuple):
-        return Checked((), ("the answer holds no list of events",))
+        return Checked((), ("the answer contains no list of facts",))
     facts: dict[str, Fact] = {}
     dropped: list[str] = []
     for claim in claims:
@@ -194,7 +201,7 @@ def check(claims: object, material: Material, stamp: Stamp) -> Checked:
 
 def _checked(claim: object, material: Material, stamp: Stamp) -> Fact:
     if not isinstance(claim, Mapping):
-        raise _Refused("an fact is not an object")
+        raise _Refused("a fact is not an object")
     kind = str(claim.get("kind", "")).strip().lower()
     if kind not in KINDS:
         raise _Refused(f"there is no kind {kind[:30]!r}")
@@ -203,7 +210,7 @@ def _checked(claim: object, material: Material, stamp: Stamp) -> Fact:
     quote = " ".join(fence.visible(_text(claim.get("quote"))).split())
     origin = _proven_origin(claim, quote, material)
     if origin == "tool" and (kind in _PERSONAL or _ORDER.search(content)):
-        raise _Refused(f"came out of a tool or a page and would be a {kind} or an instruction: {content[:60]}")
+        raise _Refused(f"came from a tool or a page and would be a {kind} or an instruction: {content[:60]}")
     if kind in _PERSONAL and origin != "user":
         raise _Refused(f"a {kind} that the user did not say: {content[:60]}")
     return Fact(
@@ -230,28 +237,28 @@ def _check_content(content: str) -> None:
 
 
 def _proven_origin(claim: Mapping[str, Any], quote: str, material: Material) -> str:
-    """The less trusted of what the model claims and where the quote stands."""
+    """Return the less trusted of the claimed origin and the origin of the quote; refuse a claim without proof."""
     claimed = str(claim.get("origin", "assistant")).strip().lower()
     if claimed not in ORIGINS:
         raise _Refused(f"there is no origin {claimed[:30]!r}")
     found = material.origin_of(quote) if len(quote) >= MIN_QUOTE else ""
     if not found:
-        raise _Refused(f"the quote does not stand in what was judged: {quote[:60]!r}")
+        raise _Refused(f"the quote does not occur in what was judged: {quote[:60]!r}")
     return max(claimed, found, key=ORIGINS.index)
 
 
 def sentences(text: str) -> int:
-    """How many sentences a text has (an abbreviation's full stop ends none)."""
+    """Return the number of sentences in a text; the full stop of an abbreviation does not end one."""
     return len(_SENTENCE_END.findall(_ABBREVIATION.sub("", text))) + 1
 
 
 def plain(value: object) -> str:
-    """A model's or a person's text as one inert line: no control character, no forged marker, id, tag or link."""
+    """Return text of a model or a person as one safe line, without control characters, markers, ids, tags or links."""
     return markdown.line(_MARKERS.sub(" ", fence.neutral(_text(value))))
 
 
 def clamp(value: object) -> float:
-    """An importance between 0 and 1, two digits; 0.5 when there is none."""
+    """Return an importance between 0 and 1, rounded to two digits; 0.5 when ``value`` is not a number."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return 0.5
     try:
@@ -262,14 +269,14 @@ def clamp(value: object) -> float:
 
 
 def words(value: object, limit: int) -> tuple[str, ...]:
-    """Distinct short words from a list or a comma-separated string."""
+    """Return at most ``limit`` distinct short words from a list or a comma-separated string."""
     parts = value.split(",") if isinstance(value, str) else value if isinstance(value, list | tuple) else ()
     clean = (plain(part).replace(",", " ")[:40].strip().lower() for part in parts)
     return tuple(dict.fromkeys(word for word in clean if word))[:limit]
 
 
 def new_id(kind: str, content: str, stamp: Stamp) -> str:
-    """The same claim about the same moment has the same id, so that a repeated run adds nothing."""
+    """Return the id of a claim; it depends only on claim and stamp, so that a repeated run adds nothing."""
     seed = "\n".join((kind, content.casefold(), stamp.project, stamp.session, stamp.time.isoformat()))
     return "l-" + _base32(hashlib.sha256(seed.encode("utf-8", "replace")).digest())
 

@@ -1,8 +1,9 @@
-r"""Lines: learned facts as they stand in daily logs, which are the truth.
+"""Lines: learned facts in daily logs, which are the authoritative record.
 
-A fact is a learned line with its quote and its particulars, as ``daily.day_text`` reads and writes them. Only the
-first line is needed: a person may write or change one by hand; what the comment does not say is taken from the entry
-that it stands in. Knows what a fact's line means; knows neither how it stands in a file nor how facts are judged.
+A fact is a learned line with its quote and its particulars, as ``daily.day_text`` reads and writes them. Only the first
+line is required, so that a person can write or change one by hand. What the particulars lack is taken from the entry
+that contains the line. This module knows the meaning of a fact's line, but not the file's syntax or how facts are
+judged.
 """
 
 from __future__ import annotations
@@ -17,34 +18,33 @@ from memoria.daily.day_text import DayText, LearnedLine, below, learned_rows
 from memoria.daily.entry import Learned
 from memoria.facts.fact import KINDS, Fact
 
-_IN_LINE = ("kind", "content", "id", "quote")  # shown in the lines themselves, not repeated in the comment
+_IN_LINE = ("kind", "content", "id", "quote")  # in the visible lines, not repeated in the comment
 
 
 def render(fact: Fact) -> str:
-    """Return the fact's lines, ending in a newline; ``parse`` reads the very same fact back."""
+    """Return the fact's lines, ending in a newline; ``parse`` returns an equal fact from them."""
     return "\n".join(learned_rows(learned(fact))) + "\n"
 
 
 def learned(fact: Fact) -> Learned:
-    """Return the fact as it stands in a daily log, with its quote and its particulars."""
-    told = {name: value for name, value in fact.to_dict().items() if name not in _IN_LINE}
-    return Learned(fact.kind, fact.content, fact.id, below(fact.quote, _comment_json(told)))
+    """Return the fact as a learned line of a daily log, with its quote and its particulars."""
+    particulars = {name: value for name, value in fact.to_dict().items() if name not in _IN_LINE}
+    return Learned(fact.kind, fact.content, fact.id, below(fact.quote, _comment_json(particulars)))
 
 
-def _comment_json(told: Mapping[str, Any]) -> str:
-    """Return JSON that cannot end the comment it stands in."""
-    return (
-        json.dumps(told, ensure_ascii=False).replace("--", "-\\u002d").replace(">", "\\u003e").replace("<", "\\u003c")
-    )
+def _comment_json(particulars: Mapping[str, Any]) -> str:
+    """Return JSON that cannot end the HTML comment around it."""
+    text = json.dumps(particulars, ensure_ascii=False)
+    return text.replace("--", "-\\u002d").replace(">", "\\u003e").replace("<", "\\u003c")
 
 
 def parse(text: str, day: date) -> list[Fact]:
-    """Return the facts in a day's text, in order; one id counts once."""
+    """Return the facts in a day's text, in order; only the first of each id counts."""
     return [_fact(line, day) for line in _facts(DayText(text))]
 
 
 def without(text: str, idents: Container[str]) -> str:
-    """Return a day's text without those of these facts that stand in no entry."""
+    """Return a day's text without those of these facts that are in no entry."""
     day = DayText(text)
     for line in reversed(_facts(day)):
         if line.learned.id in idents and not line.session:
@@ -62,23 +62,23 @@ def _facts(day: DayText) -> list[LearnedLine]:
 
 
 def _fact(line: LearnedLine, day: date) -> Fact:
-    told: dict[str, Any] = {"quote": line.quote}
+    stated: dict[str, Any] = {"quote": line.quote}
     for particulars in line.particulars:
-        told.update(_object(particulars))
-    place = {"session": line.session, "project": line.project} if line.session and "project" not in told else {}
+        stated.update(_object(particulars))
+    place = {"session": line.session, "project": line.project} if line.session and "project" not in stated else {}
     noon = datetime.combine(day, time(12), UTC).isoformat()
     shown = {"kind": line.learned.kind, "content": line.learned.text, "id": line.learned.id}
-    stored = {"time": noon, **place, **told, **shown}
+    stored = {"time": noon, **place, **stated, **shown}
     try:
         return Fact.from_dict(stored)
-    except ValueError:  # a time that a person made unreadable
+    except ValueError:  # a person made the time unreadable
         return Fact.from_dict({**stored, "time": noon})
 
 
 def _object(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
-        # an escaped half of a surrogate pair is a text that no file and no database can hold
+        # An escaped half of a surrogate pair cannot be stored in a file or a database.
         value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return {}
@@ -86,24 +86,24 @@ def _object(text: str) -> dict[str, Any]:
 
 
 class Lines:
-    """The learned lines of a folder of daily logs."""
+    """The learned facts in a folder of daily logs."""
 
     def __init__(self, daily: DailyLog) -> None:
-        """``daily`` names files and lock."""
+        """``daily`` provides the files and their lock."""
         self.daily = daily
 
     def read(self, day: date) -> list[Fact]:
-        """Return the facts of a day; none when it has no file."""
+        """Return the facts of a day; an empty list when it has no file."""
         return parse(self.daily.text(day), day)
 
     def loose(self, day: date) -> list[Fact]:
-        """Return the facts of a day that stand in no entry: learned while their session went on."""
+        """Return the facts of a day that are in no entry, because they were learned while their session was open."""
         return [_fact(line, day) for line in _facts(DayText(self.daily.text(day))) if not line.session]
 
     def add(self, fact: Fact, day: date, clock_time: str, project: str) -> bool:
-        """Append a fact to a day; False when its id stands there already.
+        """Append a fact to a day; return False when the day has its id already.
 
-        ``clock_time`` (``HH:MM``) and ``project`` (its name) make the heading; facts of one heading share it.
+        ``clock_time`` (``HH:MM``) and ``project`` (its name) form the heading; facts with the same heading share it.
         """
 
         def added(text: str) -> str:
@@ -115,9 +115,10 @@ class Lines:
         return self.daily.rewrite(day, added)
 
     def change(self, fact: Fact, day: date, *, known: Fact | None = None) -> bool:
-        """Write the fact over the lines that have its id; False when they are not in this day's file.
+        """Replace the lines that have the fact's id; return False when they are not in this day's file.
 
-        ``known``: False also when kind or words there are no longer this fact's, because a person changed them.
+        With ``known``, also return False when a person has changed the kind or words, so that they differ from
+        ``known``.
         """
 
         def as_known(line: LearnedLine) -> bool:
@@ -126,7 +127,7 @@ class Lines:
         return self._edit(fact.id, day, lambda rows, line: rows.change(line, learned(fact)), only=as_known)
 
     def remove(self, ident: str, day: date) -> bool:
-        """Take a fact's lines out, and a heading that is left with nothing; False when they are not there."""
+        """Remove a fact's lines, and a heading left empty; return False when there are no such lines."""
         return self._edit(ident, day, DayText.remove)
 
     def _edit(

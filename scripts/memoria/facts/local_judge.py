@@ -1,8 +1,8 @@
-"""Local judge: what can be told of an exchange without asking a model.
+"""Local judge: what can be learned from an exchange without asking a model.
 
-Two uses: the local check after every turn (``notice``: is this worth a model call, or not even worth counting?), and
-the last link of the judge chain (``claims``: the facts that plain patterns find). Knows exchanges as models get them;
-knows no model and no store. What a sentence says is known to ``language.cues``.
+It has two uses: the local check after every turn (``notice``: is the exchange worth a model call, or not even worth
+counting?), and the last link of the judge chain (``claims``: the facts that patterns find). It reads exchanges in the
+form that models receive. The patterns are in ``language.cues``.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from memoria.language import cues
 
 Exchange = Mapping[str, Any]
 
-TRIVIAL_CHARS: Final = 40  # a shorter prompt without a cue is not even counted towards the next extraction
+TRIVIAL_CHARS: Final = 40  # a shorter prompt without a cue does not count towards the next extraction
 
 
 @dataclass(frozen=True, slots=True)
 class Cues:
-    """What the local check saw.
+    """The result of the local check.
 
-    ``kinds``: what the patterns found; ``hinted``: words that often go with something worth keeping, or an error that
-    was resolved; ``trivial``: nothing to learn from even in a batch.
+    ``kinds``: the kinds of facts that the patterns found; ``hinted``: whether it contains words that often accompany a
+    fact, or an error that was resolved; ``trivial``: whether there is nothing to learn even in a batch.
     """
 
     kinds: tuple[str, ...] = ()
@@ -38,7 +38,7 @@ class Cues:
 
 
 def notice(exchange: Exchange) -> Cues:
-    """Look at one exchange, microseconds to a few milliseconds, no model call."""
+    """Return the cues in one exchange, without a model call; takes microseconds to a few milliseconds."""
     user = str(exchange.get("user", ""))
     kinds = tuple(dict.fromkeys(claim["kind"] for claim in _found(exchange)))
     hinted = any(map(cues.is_hint, cues.own_sentences(user))) or _is_resolved(exchange)
@@ -47,18 +47,18 @@ def notice(exchange: Exchange) -> Cues:
 
 
 def _is_resolved(exchange: Exchange) -> bool:
-    """A tool failed, and the assistant says why and what helped."""
-    told = str(exchange.get("assistant", ""))
-    return bool(exchange.get("errors") and cues.FIX.search(told) and cues.CAUSE.search(told))
+    """Return whether a tool failed and the assistant named the cause and the fix."""
+    answer = str(exchange.get("assistant", ""))
+    return bool(exchange.get("errors") and cues.FIX.search(answer) and cues.CAUSE.search(answer))
 
 
 def claims(exchanges: Sequence[Exchange]) -> list[dict[str, Any]]:
-    """What the patterns find, in the form of a model's ``learned`` list."""
+    """Return what the patterns find, in the form of a model's ``learned`` list."""
     return [claim for exchange in exchanges for claim in _found(exchange)]
 
 
 def judge(exchanges: Sequence[Exchange], stamp: Stamp) -> Checked:
-    """The patterns as a judge: the same checked facts as from a model."""
+    """Return the facts that the patterns find, checked like those of a model."""
     return check(claims(exchanges), Material.of(exchanges), stamp)
 
 
@@ -68,24 +68,24 @@ def _found(exchange: Exchange) -> Iterator[dict[str, Any]]:
 
 
 def _said(user: str) -> Iterator[dict[str, Any]]:
-    """What the user's own sentences say."""
+    """Yield the claims in the user's own sentences."""
     for sentence in cues.own_sentences(user):
         if cue := cues.of(sentence):
             yield _claim(cue.kind, cue.importance, cues.worded(sentence), sentence, "user")
 
 
 def _resolved(exchange: Exchange) -> Iterator[dict[str, Any]]:
-    """Error, cause and fix, as the assistant told them after something had gone wrong."""
+    """Yield the cause and fix that the assistant named last, if something had gone wrong."""
     if not exchange.get("errors") and not cues.TROUBLE.search(str(exchange.get("user", ""))):
         return
-    told = cues.sentences(cues.without_quotations(str(exchange.get("assistant", ""))))
-    fixes = [number for number, part in enumerate(told) if cues.FIX.search(part) and not cues.GUESS.search(part)]
+    answer = cues.sentences(cues.without_quotations(str(exchange.get("assistant", ""))))
+    fixes = [number for number, part in enumerate(answer) if cues.FIX.search(part) and not cues.GUESS.search(part)]
     for number in fixes[-1:]:
-        near = [part for part in told[max(0, number - 1) : number + 1] if not cues.GUESS.search(part)]
+        near = [part for part in answer[max(0, number - 1) : number + 1] if not cues.GUESS.search(part)]
         text = " ".join(near)
         if cues.CAUSE.search(text) and sentences(text) <= 3:
             kind = "workaround" if cues.WORKAROUND.search(text) else "debugging"
-            yield _claim(kind, 0.6, cues.worded(text), told[number], "assistant")
+            yield _claim(kind, 0.6, cues.worded(text), answer[number], "assistant")
 
 
 def _claim(kind: str, importance: float, content: str, quote: str, origin: str) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""Outbox: work that must not be forgotten, one small file each, oldest first.
+"""Outbox: a persistent queue of work items, one small file each, oldest first.
 
-A file is written and synced before the work is tried and goes only when it is done. Failed too often it is set aside
-in ``aside/``, never deleted. Knows JSON objects, not what they mean.
+A file is written and synced before the work is attempted, and removed only when the work is done. After too many
+failures it is moved to ``aside/``, never deleted. This module does not know the meaning of the items.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_ATTEMPTS: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One piece of work: its file's ``name``, its ``body``, how often it failed and what was said last."""
+    """One work item: its file's ``name``, its ``body``, the number of failed attempts and the last ``reason``."""
 
     name: str
     body: dict[str, Any]
@@ -33,22 +33,22 @@ class Item:
 
     @property
     def moment(self) -> float:
-        """When the work was put here, in seconds since the epoch by this machine's clock."""
+        """When the item was added, in seconds since the epoch by this machine's clock."""
         stamp = self.name.partition("-")[0]
         return int(stamp) / 1e9 if stamp.isdigit() else 0.0
 
 
 class Outbox:
-    """A folder of waiting work."""
+    """A folder of waiting work items."""
 
     def __init__(self, folder: Path) -> None:
-        """The folder is made on the first ``put``."""
+        """The folder is created by the first ``put``."""
         self.folder = folder
         self.aside = folder / "aside"
         self._count = 0
 
     def put(self, body: Mapping[str, Any]) -> Item:
-        """Keep a piece of work; it is on disk when this returns. OSError when it cannot be written."""
+        """Add an item, which is on disk on return; raise OSError when it cannot be written."""
         self._count += 1
         name = f"{time.time_ns():020d}-{os.getpid()}-{self._count:04d}.json"
         item = Item(name, dict(body))
@@ -56,19 +56,19 @@ class Outbox:
         return item
 
     def waiting(self) -> list[Item]:
-        """What waits, oldest first; a file that cannot be read is moved to ``aside/``."""
+        """Return the waiting items, oldest first; set aside a file that cannot be read."""
         return self._read(self.folder)
 
     def set_aside(self) -> list[Item]:
-        """What failed too often, oldest first."""
+        """Return the items that were set aside, oldest first."""
         return self._read(self.aside)
 
     def done(self, item: Item) -> None:
-        """The work is done: its file goes."""
+        """Remove an item whose work is done."""
         (self.folder / item.name).unlink(missing_ok=True)
 
     def failed(self, item: Item, reason: str) -> None:
-        """Count a failure; the fifth sets the work aside."""
+        """Record a failed attempt; set the item aside after ``MAX_ATTEMPTS``."""
         worse = Item(item.name, item.body, item.attempts + 1, reason[:500])
         if worse.attempts < MAX_ATTEMPTS:
             self._write(self.folder / item.name, worse)
@@ -78,7 +78,7 @@ class Outbox:
         log.warning("set aside after %d failures (%s): %s", worse.attempts, worse.reason, self.aside / item.name)
 
     def refuse(self, item: Item, reason: str) -> None:
-        """Set the work aside at once: trying it again as it is cannot help. It takes the place of older such work."""
+        """Set an item aside at once because a retry cannot help; it replaces older ones about the same id."""
         for older in self.set_aside():
             if item.body.get("id") and older.body.get("id") == item.body.get("id"):
                 (self.aside / older.name).unlink(missing_ok=True)
@@ -87,13 +87,13 @@ class Outbox:
         log.warning("set aside (%s): %s", reason, self.aside / item.name)
 
     def settle(self, ident: str) -> None:
-        """Take out what was set aside about one id: a later try of the same work was taken."""
+        """Remove the items set aside about one id, because a later attempt has succeeded."""
         for item in self.set_aside():
             if item.body.get("id") == ident:
                 (self.aside / item.name).unlink(missing_ok=True)
 
     def retry(self) -> int:
-        """Put everything that was set aside back; returns how much."""
+        """Put all items that were set aside back into the queue; return how many there were."""
         items = self.set_aside()
         for item in items:
             self._write(self.folder / item.name, Item(item.name, item.body))
@@ -101,7 +101,7 @@ class Outbox:
         return len(items)
 
     def forget(self, ident: str) -> None:
-        """Take out all work about one id (``body["id"]``), also what was set aside."""
+        """Remove all items about one id (``body["id"]``), including those set aside."""
         for folder in (self.folder, self.aside):
             for item in self._read(folder):
                 if item.body.get("id") == ident:
@@ -116,7 +116,7 @@ class Outbox:
                     Item(path.name, dict(stored["body"]), int(stored["attempts"]), str(stored.get("reason", "")))
                 )
             except FileNotFoundError:
-                continue  # done by another process meanwhile
+                continue  # another process has done it meanwhile
             except (ValueError, KeyError, TypeError) as error:
                 log.warning("%s cannot be read: %s", path, error)
                 files.set_aside(path)

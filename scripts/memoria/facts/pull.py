@@ -225,7 +225,7 @@ class Pull:
             self.waiting.put(ident)  # another program's memory went; ours stays
             return
         self.waiting.outbox.forget(ident)
-        self.store.bury(ident)
+        self.store.mark_deleted(ident)
         self.keeper.forget(ident)
         self.forgotten += 1
 

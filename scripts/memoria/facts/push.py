@@ -112,7 +112,7 @@ class Push:
         for link in rows:
             if self.rows.proves(link):
                 self.server.delete(link.number)
-                self.keeper.store.bury(link.named)
+                self.keeper.store.mark_deleted(link.named)
                 deleted = True
             self.links.drop(link)
         return deleted

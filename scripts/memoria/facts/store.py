@@ -1,8 +1,8 @@
-"""Store: the learned facts as rows of ``learned.db``, made from the lines of the daily logs.
+"""Store: the learned facts as rows of ``learned.db``, derived from the daily logs.
 
-Found by words, by likeness, by project; an ended fact leads to its successor. Deleted or corrupt, it is made again from
-the logs (what has been judged is then told apart by likeness, and by the server's own ids). Also keeps, per session,
-which exchanges have been judged, and for a memory server which number it gave a fact. Knows no file but its own.
+Facts are found by words, by similarity and by project; an ended fact leads to its successor. A deleted or corrupt file
+is rebuilt from the logs; repeated facts are then recognised by similarity and by the server's ids. The store also
+records which exchanges of a session have been judged, and the rows of a memory server. It reads no other file.
 """
 
 from __future__ import annotations
@@ -55,18 +55,18 @@ MIGRATIONS: Final = (
     CREATE TABLE gone (id TEXT PRIMARY KEY) WITHOUT ROWID;
     """,
 )
-_CANDIDATES = 40  # rows looked at for likeness, the best by shared words first
-_CHAIN = 50  # successors followed before a ring is assumed
+_CANDIDATES = 40  # rows compared by similarity, those that share the most words
+_CHAIN = 50  # successors followed before a cycle is assumed
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """What is known of one row of a memory server, and the fact it stands for.
+    """What is known about one row of a memory server, and the id of its fact.
 
-    ``home``: server and user. ``number``: the row's address there; it proves nothing. ``named``: the fact id that the
-    row carries, ``""`` when another program wrote it. ``digest``: of what both sides held when last compared.
-    ``created`` and ``updated``: the row's times by the server's clock, ``""`` until they were seen. ``adopted``: the
-    fact came from this row. ``pushed``: we wrote the row after ``updated``.
+    ``home``: server and user. ``number``: the row's number there, which does not identify the fact. ``named``: the fact
+    id that the row contains, ``""`` when another program wrote it. ``digest``: of the content of both sides when last
+    compared. ``created`` and ``updated``: the row's times by the server's clock, ``""`` until they were seen.
+    ``adopted``: the fact came from this row. ``pushed``: this machine wrote the row after ``updated``.
     """
 
     home: str
@@ -82,7 +82,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What a reading of the logs brought: facts that are new, changed, or gone by a person's hand."""
+    """The difference after reading the logs: facts that a person added, changed or deleted."""
 
     added: tuple[Fact, ...]
     changed: tuple[Fact, ...]
@@ -90,21 +90,24 @@ class Changes:
 
 
 class Store:
-    """The facts, one row each. A context manager; sqlite3.Error on a full disk or a lost file is the caller's."""
+    """The facts, one row each; a context manager.
+
+    Methods raise sqlite3.Error when the disk is full or the file was lost.
+    """
 
     def __init__(self, path: Path) -> None:
-        """Opens or makes the file; one that cannot be read is set aside and begun anew (then ``refresh`` fills it)."""
+        """Open or create the file; replace one that cannot be read with a new one, which ``refresh`` then fills."""
         self.path = path
-        self.revision = 0  # rows written or taken out since the file was opened
+        self.revision = 0  # rows written or deleted since the file was opened
         self.db = database.open_or_replace(path, lambda: _open(path))
 
     @classmethod
     def of(cls, paths: Paths) -> Store:
-        """The store of these paths."""
+        """Return the store of these paths."""
         return cls(Path(paths.facts))
 
     def __enter__(self) -> Store:
-        """The store itself."""
+        """Return the store itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -117,17 +120,17 @@ class Store:
     # -- facts
 
     def put(self, fact: Fact, day: date) -> None:
-        """Write a fact's row, new or changed; ``day``: the daily log its lines stand in."""
+        """Insert or replace a fact's row; ``day``: the daily log that contains its lines."""
         with self._transaction():
             self._put(fact, day.isoformat())
 
     def remove(self, ident: str) -> None:
-        """Take a fact's row out."""
+        """Delete a fact's row."""
         with self._transaction():
             self._remove(ident)
 
     def shred(self) -> None:
-        """Overwrite on disk whatever was deleted."""
+        """Overwrite deleted data on disk."""
         self.db.execute("PRAGMA secure_delete = ON")
         self.db.execute("INSERT INTO words (words) VALUES ('rebuild')")  # the full-text index keeps deleted words
         database.shred(self.db)
@@ -159,17 +162,17 @@ class Store:
             self.db.execute("DELETE FROM holds WHERE id = ?", (ident,))
 
     def get(self, ident: str) -> Fact | None:
-        """The fact with this id."""
+        """Return the fact with this id."""
         row = self.db.execute("SELECT body FROM facts WHERE id = ?", (ident,)).fetchone()
-        return _event(row[0]) if row else None
+        return _fact(row[0]) if row else None
 
     def day(self, ident: str) -> date | None:
-        """The daily log that a fact's lines stand in."""
+        """Return the day whose log contains a fact's lines."""
         row = self.db.execute("SELECT day FROM facts WHERE id = ?", (ident,)).fetchone()
         return date.fromisoformat(row[0]) if row else None
 
     def facts(self, *, live: bool = True, project: str = "", kind: str = "") -> list[Fact]:
-        """All facts, oldest first; ``project``: that project's and the global ones; ``live``: those that still hold."""
+        """Return facts, oldest first; ``live``: only those that hold; ``project``: only its own and global ones."""
         query = "SELECT DISTINCT facts.n, body FROM facts JOIN holds USING (id) WHERE 1"
         values: list[str] = []
         if live:
@@ -180,17 +183,17 @@ class Store:
         if kind:
             query += " AND kind = ?"
             values.append(kind)
-        return [_event(body) for _, body in self.db.execute(query + " ORDER BY time, facts.n", values)]
+        return [_fact(body) for _, body in self.db.execute(query + " ORDER BY time, facts.n", values)]
 
     def matching(self, text: str, project: str = "", limit: int = 10) -> list[Fact]:
-        """The facts that share words with ``text``, best first; an ended one is replaced by what it led to."""
+        """Return facts that share words with ``text``, best first; a live successor takes the place of an ended one."""
         found = (self.current(fact) for fact in self._candidates(text, live=False, limit=4 * limit))
         wanted = {project, GLOBAL}
         mine = (fact for fact in found if fact and (not project or wanted.intersection(fact.projects)))
         return list({fact.id: fact for fact in mine}.values())[:limit]
 
     def current(self, fact: Fact) -> Fact | None:
-        """What holds in a fact's place now: itself, or its successor's successor; None when that was forgotten."""
+        """Return the fact, or the live fact at the end of its successors; None when that one was deleted."""
         for _ in range(_CHAIN):
             if fact.ended is None:
                 return fact
@@ -201,33 +204,36 @@ class Store:
         return None
 
     def twin(self, fact: Fact) -> Fact | None:
-        """A live fact that says the same, the most alike; never the very same id."""
-        told = statements.words(fact.content)
+        """Return the most similar live fact that says the same and has another id."""
+        wanted = statements.words(fact.content)
         pairs = [(other, statements.words(other.content)) for other in self._candidates(fact.content, live=True)]
         alike = [
-            (statements.similarity(told, words), other)
+            (statements.similarity(wanted, words), other)
             for other, words in pairs
-            if other.id != fact.id and statements.same(told, words)
+            if other.id != fact.id and statements.same(wanted, words)
         ]
         return max(alike, key=lambda pair: pair[0])[1] if alike else None
 
     def rivals(self, fact: Fact) -> list[Fact]:
-        """Live facts of the same projects, or global, about the same thing that say the opposite or another number."""
-        told = statements.words(fact.content)
+        """Return the live facts that contradict this one: the opposite, or another number, about the same thing.
+
+        Only facts of the same projects and global ones count.
+        """
+        claim = statements.words(fact.content)
         places = {*fact.projects, GLOBAL}
         return [
             other
             for other in self._candidates(fact.content, live=True)
             if other.id != fact.id
             and places.intersection(other.projects)
-            and statements.opposed(told, statements.words(other.content))
+            and statements.opposed(claim, statements.words(other.content))
         ]
 
     def nearest(self, text: str, places: Iterable[str], floor: float = statements.TOPIC) -> Fact | None:
-        """The live fact of these projects whose words are most like ``text``'s; None below ``floor``."""
-        told = statements.words(text)
+        """Return the live fact of these projects most similar to ``text``; None if no similarity reaches ``floor``."""
+        wanted = statements.words(text)
         near = [
-            (statements.similarity(told, statements.words(other.content)), other)
+            (statements.similarity(wanted, statements.words(other.content)), other)
             for other in self._candidates(text, live=True)
             if {*places, GLOBAL}.intersection(other.projects)
         ]
@@ -242,23 +248,23 @@ class Store:
         query = "SELECT body FROM words JOIN facts ON facts.n = words.rowid WHERE words MATCH ?"
         query += " AND ended = ''" if live else ""
         rows = self.db.execute(query + " ORDER BY bm25(words, 2.0, 1.0, 1.0, 2.0) LIMIT ?", (quoted, limit))
-        return [_event(body) for (body,) in rows]
+        return [_fact(body) for (body,) in rows]
 
     def projects(self) -> list[str]:
-        """The keys of the projects that live facts belong to, ``GLOBAL`` aside."""
+        """Return the keys of the projects that live facts belong to, without ``GLOBAL``."""
         query = "SELECT DISTINCT project FROM holds JOIN facts USING (id) WHERE ended = '' AND project <> ? ORDER BY 1"
         return [project for (project,) in self.db.execute(query, (GLOBAL,))]
 
     def counts(self) -> dict[str, int]:
-        """How many live facts there are of each kind."""
+        """Return the number of live facts of each kind."""
         return dict(self.db.execute("SELECT kind, count(*) FROM facts WHERE ended = '' GROUP BY kind ORDER BY kind"))
 
     # -- the logs
 
-    def refresh(self, lines: Lines, tell: Callable[[Changes], None]) -> None:
-        """Read every daily log that changed since it was last read; what a person wrote or deleted counts.
+    def refresh(self, lines: Lines, record: Callable[[Changes], None]) -> None:
+        """Apply the changes in every daily log that changed since it was last read.
 
-        ``tell`` hears what changed before it is booked: killed in between, it hears it again.
+        ``record`` is called with the changes before they are committed; after a crash it is called with them again.
         """
         marks = {day.isoformat(): lines.daily.stamp(day) for day in lines.daily.days()}
         known = dict(self.db.execute("SELECT day, mark FROM logs"))
@@ -276,7 +282,7 @@ class Store:
                         self._put(fact, day)
             self.db.executemany("DELETE FROM logs WHERE day = ?", [(day,) for day in missing])
             self.db.executemany("INSERT OR REPLACE INTO logs VALUES (?, ?)", [(day, marks[day]) for day in stale])
-            tell(
+            record(
                 Changes(
                     tuple(fact for ident, fact in after.items() if ident not in before),
                     tuple(fact for ident, fact in after.items() if ident in before and before[ident] != fact),
@@ -287,66 +293,66 @@ class Store:
     def _of_days(self, days: Sequence[str]) -> dict[str, Fact]:
         marks = ", ".join("?" * len(days))
         rows = self.db.execute(f"SELECT id, body FROM facts WHERE day IN ({marks})", list(days))  # noqa: S608 (only ?)
-        return {ident: _event(body) for ident, body in rows}
+        return {ident: _fact(body) for ident, body in rows}
 
     # -- what has been judged
 
     def judged(self, marks: Iterable[str]) -> set[str]:
-        """The marks of judged exchanges among these, of whichever session: a fork begins with another's words."""
+        """Return those of the marks that were judged in any session: a fork repeats the exchanges of its origin."""
         query = "SELECT DISTINCT turn FROM judged WHERE turn IN (SELECT value FROM json_each(?))"
         return {turn for (turn,) in self.db.execute(query, (json.dumps(list(marks)),))}
 
     def mark_judged(self, session: str, marks: Iterable[str]) -> None:
-        """These exchanges are done with."""
+        """Record that these exchanges were judged."""
         with self._transaction():
             self.db.executemany("INSERT OR IGNORE INTO judged VALUES (?, ?)", [(session, mark) for mark in marks])
 
-    # -- what a server knows
+    # -- rows of a memory server
 
     def links(self, home: str) -> list[Link]:
-        """Return what is known of the rows of one server and user."""
+        """Return the links to the rows of one server and user."""
         rows = self.db.execute("SELECT * FROM links WHERE home = ? ORDER BY number", (home,))
         return [_link(row) for row in rows]
 
     def other_links(self, home: str) -> list[Link]:
-        """Return what is known of rows of other servers and users."""
+        """Return the links to rows of other servers and users."""
         rows = self.db.execute("SELECT * FROM links WHERE home <> ?", (home,))
         return [_link(row) for row in rows]
 
     def link(self, link: Link) -> None:
-        """Remember a row; what was known of another row under its number falls."""
+        """Store a link; it replaces one to another row with the same number."""
         self.db.execute("INSERT OR REPLACE INTO links VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", astuple(link))
 
     def unlink(self, link: Link) -> None:
-        """Forget a row."""
+        """Delete a link."""
         self.db.execute("DELETE FROM links WHERE home = ? AND number = ?", (link.home, link.number))
 
     def gone(self) -> set[str]:
-        """Return the ids of deleted facts, which no row of a server may bring back."""
+        """Return the ids of deleted facts, which no row of a server may restore."""
         return {ident for (ident,) in self.db.execute("SELECT id FROM gone")}
 
-    def bury(self, ident: str) -> None:
-        """Remember that a fact was deleted."""
+    def mark_deleted(self, ident: str) -> None:
+        """Record that a fact was deleted."""
         self.db.execute("INSERT OR IGNORE INTO gone VALUES (?)", (ident,))
 
-    def unbury(self, ident: str) -> None:
-        """A person put the fact's line back."""
+    def unmark_deleted(self, ident: str) -> None:
+        """Remove the record of a deletion, because a person restored the fact's line or it was learned again."""
         self.db.execute("DELETE FROM gone WHERE id = ?", (ident,))
 
     def meta(self) -> Mapping[str, str]:
-        """Small values by key, e.g. when a server was last asked."""
+        """Return small values by key, e.g. when a server was last asked."""
         return dict(self.db.execute("SELECT key, value FROM meta"))
 
     def set_meta(self, key: str, value: str) -> None:
-        """Remember one of them."""
+        """Store one of the values that ``meta`` returns."""
         self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
 
-def standing(fact: Fact, project: str, newest: datetime) -> float:
-    """How much a fact matters at a session's start: importance, age (half-life 120 days), use, project.
+def score(fact: Fact, project: str, newest: datetime) -> float:
+    """Return how much a fact matters at a session's start: importance, age (half-life 120 days), use, project.
 
-    Age counts back from ``newest``, not from today, so that the order stays while nothing is learned. Use is how often
-    it was said. A correction that had to be made again rises above everything that was said once.
+    Age is measured from ``newest``, not from today, so that the order stays the same while nothing is learned. Use is
+    how often the fact was said. A correction that had to be made again ranks above every fact that was said once.
     """
     age_days = max(0.0, (newest - (fact.last or fact.time)).total_seconds() / 86_400)
     worth = 0.3 + fact.importance
@@ -357,20 +363,20 @@ def standing(fact: Fact, project: str, newest: datetime) -> float:
 
 
 def made_again(fact: Fact) -> bool:
-    """Whether it is a correction that the user had to make more than once."""
+    """Return whether the fact is a correction that the user had to make more than once."""
     return fact.kind == "correction" and fact.seen > 1
 
 
 def leading(store: Store, project: str) -> list[Fact]:
-    """The facts that hold in this project or everywhere, what matters most first; the same facts, the same order.
+    """Return the facts that hold in this project or everywhere, the most important first, in a stable order.
 
-    Of ``GLOBAL``: all facts there are, those that hold everywhere first.
+    For ``GLOBAL``, return all facts, those that hold everywhere first.
     """
     facts = store.facts(project="" if project == GLOBAL else project)
     newest = max((fact.last or fact.time for fact in facts), default=None)
     if newest is None:
         return []
-    ranked = sorted(facts, key=lambda fact: (-standing(fact, project, newest), fact.id))
+    ranked = sorted(facts, key=lambda fact: (-score(fact, project, newest), fact.id))
     return sorted(ranked, key=lambda fact: fact.project != GLOBAL) if project == GLOBAL else ranked
 
 
@@ -379,7 +385,7 @@ def _link(row: tuple[Any, ...]) -> Link:
     return Link(home, number, ident, mark, digest, created, updated, bool(adopted), bool(pushed))
 
 
-def _event(body: str) -> Fact:
+def _fact(body: str) -> Fact:
     return Fact.from_dict(json.loads(body))
 
 

@@ -1,8 +1,9 @@
 """Session: the flush of one session, from its waiting jobs to entries of the daily log.
 
-Two steps. ``ready`` reads the jobs and says what of them is worth a model call now; a session that goes on is judged
-for learned facts on the way. ``write_entries`` makes an entry of each stretch. Turns are told apart by key, so that a
-worker killed anywhere is made good by the next. Knows neither spool nor lock: what becomes of the jobs is the worker's.
+There are two steps. ``ready`` reads the jobs and decides which turns are worth a model call now; it also has the due
+exchanges of an open session judged for facts. ``write_entries`` makes an entry of each stretch. Turns are identified
+by key, so that the next worker can finish the work of one that was killed at any point. This module knows neither the
+spool nor the lock; the worker decides what happens to the jobs.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ from memoria.redaction.redact import Redactor
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.intake import Intake, Stretch, stretches
 
-MISSING_S = 24 * 3600  # a transcript that has not appeared by then will not
+MISSING_S = 24 * 3600  # a transcript that has not appeared by then never will
 
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """What is written now: the ``stretches``, one model call each; ``intake`` holds the jobs that go with them.
+    """What is written now: the ``stretches``, one model call each, and the ``intake`` with their jobs.
 
-    ``excluded``: why nothing of the session is kept, when it has been excluded since the hook ran.
+    ``excluded``: the reason why nothing of the session is kept, if it has been excluded since the hook ran.
     """
 
     session: Session
@@ -44,7 +45,7 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class SessionFlush:
-    """The flush of any one session of a home."""
+    """Flushes one session of a home at a time."""
 
     home: Home
     ledger: Ledger
@@ -53,7 +54,7 @@ class SessionFlush:
 
     @classmethod
     def of(cls, home: Home, daily: DailyLog, ledger: Ledger, keeper: Keeper) -> SessionFlush:
-        """Return the flush of a home whose logs, ledger and facts are open already."""
+        """Return the flush for a home whose logs, ledger and facts are open already."""
         settings = home.settings
         redactor = Redactor(settings.redact_extra)
         model = Metered.of(home, ledger)
@@ -62,9 +63,9 @@ class SessionFlush:
         return cls(home, ledger, learner, Writer(home, daily, ledger, model, archive, learner))
 
     def ready(self, intake: Intake, now: float, *, insist: bool = False) -> Ready | None:
-        """Return what is written now; None when it is too little to be worth a call. ``insist``: nothing is.
+        """Return what to write now, or None when it is too little to be worth a call (unless ``insist`` is set).
 
-        TranscriptMissingError when no job's transcript is there yet.
+        Raise TranscriptMissingError when the transcript of no job exists yet.
         """
         settings = self.home.settings
         session = Session.of(intake, settings)
@@ -78,16 +79,16 @@ class SessionFlush:
         cut = stretches(turns, settings.call_chars, self.home.zone)
         ahead = _look_ahead(cut, settings)
         enough = _is_enough(sum(stretch.spoken for stretch in ahead), intake, settings, over=over)
-        if not over:  # what the local check flags is judged by itself; the rest with others, or by the flush
+        if not over:  # flagged exchanges are judged by themselves, the rest in a batch or by the flush
             self.learner.judge_due(session, intake, rest=not enough)
         return Ready(session, intake, itertools.chain(ahead, cut)) if enough else None
 
     def write_entries(self, ready: Ready) -> Iterator[str]:
-        """Write every stretch that the model answers well, and yield the entries' ids.
+        """Write an entry for every stretch that the model answers well, and yield the entries' ids.
 
-        When a piece of a long turn fails, its further pieces wait with it: the last one records the turn as kept. The
-        first bad answer is raised when everything else is written. Of an excluded session only the turns' keys are
-        recorded.
+        When a part of a long turn fails, its later parts wait with it, because the last one records the turn as
+        written. Raise the first BadAnswerError after everything else is written. Of an excluded session only the turns'
+        keys are recorded.
         """
         fault: BadAnswerError | None = None
         broken = False
@@ -96,7 +97,7 @@ class SessionFlush:
                 try:
                     if entry := self.writer.write_entry(stretch, ready.session):
                         yield entry
-                except BadAnswerError as error:  # the next stretch may well be answered
+                except BadAnswerError as error:  # the model may well answer the next stretch
                     fault = fault or error
                     broken = True
             broken = broken and stretch.continued
@@ -110,18 +111,18 @@ class SessionFlush:
 
 
 def _with_transcripts(intake: Intake, age: float, settings: Settings) -> Intake:
-    """Return the jobs whose transcript is there; the others wait on, and what the session said elsewhere does not.
+    """Return the intake without the jobs whose transcript is missing; those wait on.
 
-    The client writes a transcript within moments of the hook or not at all; old jobs are only looked at.
+    The client writes a transcript within moments of the hook or not at all, so old jobs are not waited for.
     """
     absent = intake.wait_for_transcripts(max(0.0, settings.transcript_wait_s - age)) if age < MISSING_S else []
     if len(absent) == len(intake.jobs):
-        raise TranscriptMissingError(f"the transcript of session {intake.session} is not there yet")
+        raise TranscriptMissingError(f"the transcript of session {intake.session} does not exist yet")
     return intake.without(absent) if absent else intake
 
 
 def _look_ahead(rest: Iterator[Stretch], settings: Settings) -> list[Stretch]:
-    """Return as many stretches as it takes to know that there is enough."""
+    """Return as many stretches as it takes to know that there is enough for a call."""
     most = max(settings.flush_turns_end, settings.flush_turns_compact, settings.flush_turns_stop, 1)
     ahead: list[Stretch] = []
     for stretch in rest:
@@ -132,11 +133,11 @@ def _look_ahead(rest: Iterator[Stretch], settings: Settings) -> list[Stretch]:
 
 
 def _is_enough(count: int, intake: Intake, settings: Settings, *, over: bool) -> bool:
-    """Return whether ``count`` turns are worth a call; too few wait for the session's next event."""
+    """Return whether ``count`` turns are worth a call now; if not, they wait for the session's next event."""
     if over:
         return count >= settings.flush_turns_end or count == 0
     if any(job.event == "PreCompact" for job in intake.jobs) and count >= settings.flush_turns_compact:
         return True
-    # As the hook reckons, an answer is two turns: a worker that came to judge must not summarise sooner.
+    # Count two turns per answer, as the hook does: a worker that was started to judge must not summarise sooner.
     answers = sum(job.event == "Stop" for job in intake.jobs)
     return min(count, answers * 2) >= settings.flush_turns_stop

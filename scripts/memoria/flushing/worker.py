@@ -1,7 +1,7 @@
-"""Worker: flush the waiting jobs session by session until nothing new waits, then prepare pages and start the compile.
+"""Worker: flush the waiting jobs session by session, then prepare the pages and start a compile that is due.
 
-One worker at a time. A job goes only after its entry is on disk; one that fails waits, longer each time, and is set
-aside with its reason in the end. Knows what a job's state means; does not know what a session's flush does.
+Only one worker runs at a time. A job is removed only after its entry is on disk. A job that fails waits longer each
+time, and is finally set aside with the reason. This module knows the states of a job, but not what a flush does.
 """
 
 from __future__ import annotations
@@ -42,15 +42,16 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# Faults that are none of the job's own.
+# Errors that the job did not cause.
 OUTSIDE = (ModelUnavailableError, TranscriptMissingError, LedgerError, OSError, sqlite3.OperationalError)
 
 
 @dataclass(slots=True)
 class Report:
-    """What a run did. ``seen``: every job it looked at; ``entries``: ids written; ``failures``: one a session.
+    """What a run did.
 
-    ``deferred``: one sentence for each session that waits for the budget.
+    ``seen``: names of all jobs it looked at; ``entries``: ids of the entries it wrote; ``failures``: one sentence per
+    failed session or job; ``deferred``: one sentence per session that waits for the budget.
     """
 
     seen: set[str] = field(default_factory=set)
@@ -61,7 +62,10 @@ class Report:
 
 @dataclass(slots=True)
 class Worker:
-    """One run over a home's spool. ``insist``: wait for no more turns and no failed job's next try: a person asked."""
+    """One run over a home's spool.
+
+    ``insist``: a person asked for the run, so do not wait for more turns or for the next attempt of a failed job.
+    """
 
     home: Home
     spool: Spool
@@ -75,7 +79,7 @@ class Worker:
 
     @classmethod
     def of(cls, home: Home, *, insist: bool = False) -> Worker:
-        """Return the worker of a home, its databases open."""
+        """Return the worker of a home, with its databases open."""
         paths = home.paths
         ledger = Ledger.of(paths)
         return cls(home, Spool(paths.spool), DailyLog.of(paths), ledger, Keeper.at(home), insist)
@@ -87,21 +91,21 @@ class Worker:
 
     @property
     def flush(self) -> SessionFlush:
-        """The flush of a session, made for the first that waits: models and judge are slow to import."""
+        """The session flush, created for the first session that waits, because models and judge are slow to import."""
         if self._flush is None:
-            from memoria.flushing import session  # noqa: PLC0415 (0.1 s, only for a session that waits)
+            from memoria.flushing import session  # noqa: PLC0415 (takes 0.1 s, needed only when a session waits)
 
             self._flush = session.SessionFlush.of(self.home, self.daily, self.ledger, self.keeper)
         return self._flush
 
     def run(self) -> Report:
-        """Go once through everything that waits; the caller holds the worker lock."""
+        """Process everything that waits once; the caller holds the worker lock."""
         report = Report()
         state.make_folders(self.home.paths)
         housekeeping.clean(self.home.paths)
         self.daily.sweep()
         self.daily.refresh(self.ledger)
-        for job in self.spool.jobs(self.spool.cur):  # left by a worker that died: the lock is ours, so it is gone
+        for job in self.spool.jobs(self.spool.cur):  # left by a worker that died, since this one holds the lock
             self.spool.release(job)
         self._pick_up()
         for jobs in self._sessions():
@@ -111,36 +115,36 @@ class Worker:
         return report
 
     def _pick_up(self) -> None:
-        """Spool what no hook captured: the session of a killed terminal, or one whose hooks never fired."""
+        """Spool turns that no hook captured: of a session whose terminal was killed, or whose hooks never ran."""
         for account in check_some(self.home, self.ledger, self.spool):
             text = f"{account.missing} of {account.turns} turns were picked up from {account.found.path}"
             self.ledger.note("picked-up", account.session, text)
             log.info("session %s: %s", account.session, text)
 
     def _sessions(self) -> list[list[Job]]:
-        """Return the waiting jobs by session, the session that waits longest first."""
+        """Return the waiting jobs grouped by session, the session that has waited longest first."""
         groups: dict[str, list[Job]] = {}
         for job in self.spool.jobs(self.spool.new):
             groups.setdefault(job.session, []).append(job)
         return list(groups.values())
 
     def _must_wait(self, job: Job) -> bool:
-        """Return whether a failed job's next try is yet to come; a person who asks waits for none."""
+        """Return whether it is too early for a failed job's next attempt; it never is when a person asked."""
         return not self.insist and backoff.is_on(self.ledger.tries(job.name)[1], self.now())
 
     def _take(self, jobs: list[Job], report: Report) -> None:
-        """Flush one session; its fault must not stop the others."""
+        """Flush one session; an error in it must not stop the others."""
         intake = self._intake(jobs, report)
         if intake is None:
             return
         try:
             self._flush_session(intake, report)
-        except Exception as error:  # noqa: BLE001 (one of three: one session's fault must not stop the others)
+        except Exception as error:  # noqa: BLE001 (one of three: an error in one session must not stop the others)
             log.warning("session %s: %s: %s", intake.session, type(error).__name__, error, exc_info=_is_bug(error))
             self._failed(intake, error, report)
 
     def _intake(self, jobs: list[Job], report: Report) -> Intake | None:
-        """Read the jobs' headers; a job that cannot be read is set aside, and the others go on without it."""
+        """Read the jobs' headers; set aside a job that cannot be read and continue with the others."""
         while jobs:
             try:
                 return Intake(self.spool, jobs, self.home.settings.keep_sidechains)
@@ -149,13 +153,13 @@ class Worker:
                 self.spool.fail(error.job, str(error))
                 report.failures.append(f"{error}; set aside in {self.spool.failed}")
                 jobs = [job for job in jobs if job is not error.job]
-            except FileNotFoundError as error:  # somebody took a job away by hand
+            except FileNotFoundError as error:  # somebody removed a job by hand
                 report.failures.append(f"{error.filename} is gone")
                 return None
         return None
 
     def _flush_session(self, intake: Intake, report: Report) -> None:
-        """Claim the jobs, have their entries written, acknowledge them."""
+        """Claim the session's jobs, write their entries, and acknowledge the jobs."""
         ready = self.flush.ready(intake, self.now(), insist=self.insist)
         if ready is None:
             return
@@ -166,7 +170,7 @@ class Worker:
         self._acknowledge(ready.intake)
 
     def _acknowledge(self, intake: Intake) -> None:
-        """Remove jobs whose turns are all recorded, but for those with prompts that may yet be taken back."""
+        """Remove the jobs whose turns are all recorded, except those with prompts that may yet be withdrawn."""
         self.ledger.forget_tries(job.name for job in intake.jobs)
         for job in intake.jobs:
             if job.name in intake.unresolved:
@@ -175,7 +179,7 @@ class Worker:
                 self.spool.acknowledge(job)
 
     def _failed(self, intake: Intake, error: Exception, report: Report) -> None:
-        """Book the failure and let the jobs wait; those that failed too often are set aside."""
+        """Record the failure and let the jobs wait; set aside those that failed too often."""
         counted = not isinstance(error, OUTSIDE)
         names = [job.name for job in intake.jobs]
         count = max(self.ledger.tries(name)[0] for name in names) + 1
@@ -183,7 +187,7 @@ class Worker:
         given_up = {name for name in names if counted and self.ledger.tries(name)[0] >= self.home.settings.max_attempts}
         if isinstance(error, OverBudgetError):
             report.deferred.append(str(error))
-        elif not isinstance(error, TranscriptMissingError):  # a session opened and left without a word is no failure
+        elif not isinstance(error, TranscriptMissingError):  # a session closed without a prompt is not a failure
             report.failures.append(f"session {intake.session}: {error}")
         for job in intake.jobs:
             self.spool.claim(job)
@@ -193,9 +197,9 @@ class Worker:
                 self.spool.release(job)
 
     def _next_try(self, error: Exception, count: int) -> float:
-        """Return when jobs that failed for the ``count``-th time are tried again, in seconds since the epoch."""
+        """Return when to retry jobs that failed for the ``count``-th time, in seconds since the epoch."""
         if isinstance(error, TranscriptMissingError):
-            return self.now()  # the session's next hook may find it, and looking costs nothing
+            return self.now()  # the session's next hook may find the transcript, and looking for it is cheap
         if isinstance(error, OverBudgetError) and error.until:
             return max(self.now(), error.until.timestamp())
         return self.now() + backoff.delay(count, self.roll())
@@ -206,14 +210,14 @@ def _is_bug(error: Exception) -> bool:
 
 
 def work(home: Home, *, insist: bool = False) -> int:
-    """The worker: flush until nothing new waits, then prepare pages and start the compile if it is due."""
+    """Flush until no new job waits, then prepare pages and start a compile that is due; return the entries written."""
     entries = 0
     begun_anew = False
     while True:
         detach.worker_looks(home.paths)
         with locks.held(Path(home.paths.worker_lock)) as mine:
             if not mine:
-                log.info("another worker is at work; it will look again")
+                log.info("another worker is running; it will look again")
                 return entries
             failpoints.reached("worker.locked")
             try:
@@ -227,25 +231,25 @@ def work(home: Home, *, insist: bool = False) -> int:
                 continue
             entries += len(report.entries)
         failpoints.reached("flush.unlocked")
-        # A hook that came while the lock was held relied on this second look.
+        # A hook that ran while the lock was held relies on this second look.
         if all(job.name in report.seen for job in Spool(home.paths.spool).jobs()):
             _exchange(home)
             return entries
 
 
 def _exchange(home: Home) -> None:
-    """Exchange facts with the memory server once the lock is free: however it hangs, no job waits for it."""
+    """Exchange facts with the memory server after the lock is released, so that no job waits for a slow server."""
     if not home.settings.memory_api_url:
         return
     with Keeper.at(home) as keeper:
         if housekeeping.exchange_facts(home, keeper):
-            from memoria.briefing import refresh  # noqa: PLC0415 (with the search index 0.1 s, for what is new)
+            from memoria.briefing import refresh  # noqa: PLC0415 (takes 0.1 s with the search index)
 
             refresh.renew(home, keeper)
 
 
 def _run_locked(home: Home, *, insist: bool) -> Report:
-    housekeeping.be_modest()
+    housekeeping.lower_priority()
     with closing(Worker.of(home, insist=insist)) as worker:
         housekeeping.rotate(home)
         report = worker.run()
@@ -260,13 +264,13 @@ def _run_locked(home: Home, *, insist: bool) -> Report:
 
 
 def _bring_up_to_date(worker: Worker, report: Report) -> None:
-    """Bring in and exchange learned facts, prepare the pages that show what is new, and tell the user of trouble."""
+    """Store the facts that waited, prepare pages when anything is new, and leave notices of failures for the user."""
     home, keeper = worker.home, worker.keeper
     housekeeping.bring_in(keeper)
     housekeeping.compare_with_client(home, keeper)
     store = keeper.store
     if report.entries or store.revision or store.meta().get("unshown") or worker.ledger.get(housekeeping.PAGES_DUE):
-        from memoria.briefing import refresh  # noqa: PLC0415 (with the search index 0.1 s, for what is new)
+        from memoria.briefing import refresh  # noqa: PLC0415 (takes 0.1 s with the search index)
 
         refresh.renew(home, keeper)
     housekeeping.tell_user(home, report.failures, report.deferred)

@@ -1,7 +1,7 @@
-"""Writer: one stretch of a session becomes an entry of the daily log, in one model call.
+"""Writer: summarise one stretch of a session as an entry of the daily log, in one model call.
 
-The order holds promises: archive, then daily log, then ledger, then learned facts. A writer killed between two of them
-is made good by the next, which finds the entry in the log or writes it again under the same id.
+The order matters: archive, then daily log, then ledger, then learned facts. When a writer is killed between two of
+them, the next one finds the entry in the log or writes it again under the same id.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """What a stretch passes through on its way into the daily log."""
+    """Writes entries with the model, the archive, the logs and the learner of one home."""
 
     home: Home
     daily: DailyLog
@@ -60,7 +60,7 @@ class Writer:
             session, stretch.exchanges, completion.data["learned"], day, continued=stretch.continued
         )
         entry = _entry(completion, stretch, session, found, self.home.zone.local(moment))
-        is_kept = completion.data["worth_saving"] or entry.learned  # what was learned is compiled from its entry
+        is_kept = completion.data["worth_saving"] or entry.learned  # learned facts are compiled from their entry
         if is_kept:
             self._put(entry, stretch, found.known)
         else:
@@ -69,20 +69,19 @@ class Writer:
         return entry.id if is_kept else ""
 
     def _put(self, entry: Entry, stretch: Stretch, known: Iterable[Fact]) -> None:
-        """Put the entry into the daily log, where it takes in the facts that are ``known`` there already."""
-        # First, so that an entry in the log can always be traced; one whose writer dies here is kept again.
+        """Append the entry to the daily log and remove the ``known`` facts there that the entry now includes."""
+        # First, so that every entry in the log has its archived turns; after a crash here they are archived again.
         self.archive.keep(entry.id, entry.day, (turn for part in stretch.exchanges for turn in part.turns))
         if not self.ledger.get(housekeeping.PAGES_DUE):
-            self.ledger.put(
-                housekeeping.PAGES_DUE, value=True
-            )  # a worker that dies before they are made leaves them to the next
+            # If this worker dies before it prepares the pages, the next one does.
+            self.ledger.put(housekeeping.PAGES_DUE, value=True)
         self.daily.append(entry, partial(lines.without, idents={fact.id for fact in known}))
         self.ledger.record(entry.booked)
         log.info("entry %s: %s", entry.id, entry.title)
 
 
 def _entry(completion: Completion, stretch: Stretch, session: Session, found: Findings, moment: datetime) -> Entry:
-    """Return the entry of a stretch that began at ``moment``, which is in the user's zone."""
+    """Return the entry of a stretch that began at ``moment``, given in the user's time zone."""
     data = completion.data
     return Entry(
         id=_short_id(f"{session.id} {stretch.identity}", 8),
@@ -91,7 +90,7 @@ def _entry(completion: Completion, stretch: Stretch, session: Session, found: Fi
         session=session.id,
         project=session.name,
         project_key=session.project,
-        # Ledger and log take the title as one line, as the daily log does.
+        # The ledger and the log message need the title on one line, as the daily log does.
         title=" ".join(data["title"].split()) or "What was learned",
         context=data["context"],
         key_exchanges=tuple(data["key_exchanges"]),

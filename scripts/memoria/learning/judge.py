@@ -1,7 +1,7 @@
-"""Judge: ask a model which facts a few exchanges hold; keeps nothing.
+"""Judge: ask a model which facts a few exchanges contain.
 
-The judges are a chain: the model that the settings name, then those of ``learn_models``, then
-``local_judge``. Every answer passes the same check.
+The judges form a chain: the model that the settings name, then the models of ``learn_models``, then ``local_judge``.
+Every answer passes the same check. This module stores nothing.
 """
 
 from __future__ import annotations
@@ -25,18 +25,21 @@ from memoria.models.protocol import JsonObject, Model, Prompt, Usage
 
 log = logging.getLogger(__name__)
 
-MAX_SAID: Final = 20_000  # characters of one thing said; more is pasted
+MAX_SAID: Final = 20_000  # characters of one message or tool line; a longer one contains pasted text
 PROMPT: Final = tasks.PROMPTS / "learn.md"
 SCHEMA: Final[JsonObject] = {
     "type": "object",
     "properties": {"learned": {name: part for name, part in tasks.FACTS.items() if name != "default"}},
-    "required": ["learned"],  # an answer that does not speak of it is no answer
+    "required": ["learned"],  # an answer without this list is invalid
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The checked facts of one call, who answered, what it took; ``failure``: why the patterns had to."""
+    """The checked facts of one call, the model that answered, and its usage.
+
+    ``dropped``: why claims were dropped. ``failure``: the error because of which the patterns had to answer.
+    """
 
     facts: tuple[Fact, ...]
     dropped: tuple[str, ...]
@@ -46,9 +49,9 @@ class Judged:
 
 
 def judges(home: Home, ledger: Ledger, first: Metered) -> list[Metered]:
-    """Return the models to ask, in order: the settings' own, then those of ``learn_models`` that are not part of it.
+    """Return the models to ask, in order: ``first``, then those of ``learn_models`` that its chain does not include.
 
-    None more when ``offline`` is part of it: it always answers, and who names it wants no model.
+    Nothing is added when the chain includes ``offline``, which always answers and whose user wants no model.
     """
     settings = home.settings
     known = {chain.backend(name) for name in settings.model.split(",")}
@@ -59,10 +62,10 @@ def judges(home: Home, ledger: Ledger, first: Metered) -> list[Metered]:
 
 
 def judge(materials: Sequence[JsonObject], stamp: Stamp, models: Sequence[Model]) -> Judged:
-    """Ask the models in order; the first answer counts. When there is none, the patterns speak.
+    """Return the facts of the first model that answers, or those that the patterns find when no model answers.
 
-    ``materials``: exchanges as ``Unit.material`` gives them. ``failure`` is then the first model's, the one that
-    the user chose; without models there is none.
+    ``materials``: exchanges as returned by ``Unit.material``. When no model answers, ``failure`` is the first model's
+    error, because that is the model the user chose; it is None when ``models`` is empty.
     """
     failure: ModelError | None = None
     for model in models:
@@ -79,7 +82,7 @@ def judge(materials: Sequence[JsonObject], stamp: Stamp, models: Sequence[Model]
 def checked(
     claims: object, materials: Sequence[JsonObject], stamp: Stamp, model: str, usage: Usage | None = None
 ) -> Judged:
-    """Return what of a model's claims these exchanges prove; the rest is dropped and logged."""
+    """Return the facts among a model's claims that these exchanges prove; log the claims that are dropped."""
     return _judged(facts.check(claims, Material.of(materials), stamp), model, usage or Usage())
 
 
@@ -96,7 +99,7 @@ def _prompt(materials: Sequence[JsonObject], project: str) -> Prompt:
 
 
 def _brief(material: JsonObject) -> JsonObject:
-    """An exchange without the middle of what was pasted: what a person says of it stands before or after."""
+    """Return the exchange with the middle of long texts left out: a person comments before or after pasted text."""
     return {
         name: _ends(said) if isinstance(said, str) else [_ends(line) for line in said]
         if isinstance(said, list) else said for name, said in material.items()

@@ -1,8 +1,9 @@
-"""Learner: the way of learned facts from a session's exchanges into the store.
+"""Learner: bring learned facts from a session's exchanges into the store.
 
-While a session goes on, what is due is judged; a flush brings claims of its own about what was not judged yet. Only a
-model's answer closes an exchange: while there is none the patterns speak, and the exchange waits for a model or for the
-flush. An exchange counts as judged only when its facts are safe. ``judge`` asks the models; ``pending`` knows when.
+While a session is open, exchanges are judged when they are due. A flush makes claims of its own about the exchanges
+that were not judged yet. Only a model's answer closes an exchange: without one, the patterns find facts, and the
+exchange still waits for a model or for the flush. An exchange counts as judged only after its facts are stored.
+``judge`` asks the models; ``pending`` decides when.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from memoria.base import failpoints
 from memoria.daily.ledger import Ledger
 from memoria.facts import already_saved
 from memoria.facts.fact import Fact
-from memoria.facts.keeper import Keeper, Kept
+from memoria.facts.keeper import Keeper, Outcome
 from memoria.ground.errors import MemoryStoreError, ModelError
 from memoria.ground.home import Home
 from memoria.learning import pending
@@ -36,22 +37,23 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a run did: calls made, facts put into the store, facts that the assistant had saved itself."""
+    """What a run did: the calls it made, the facts it stored, and the facts that the assistant had saved itself."""
 
     calls: tuple[Judged, ...] = ()
-    stored: Kept = field(default_factory=Kept)
+    stored: Outcome = field(default_factory=Outcome)
     saved: tuple[Fact, ...] = ()
 
     def __add__(self, other: Report) -> Report:
-        """Return both together."""
+        """Return the sum of both reports."""
         return Report(self.calls + other.calls, self.stored + other.stored, self.saved + other.saved)
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What a flush learns. ``facts`` its answer proved, of which the ``fresh`` are in no store yet.
+    """What a flush learns.
 
-    ``known``: learned while the session went on; ``marks`` of the exchanges that the answer was held against.
+    ``facts``: those that its answer proves; ``fresh``: those of them that are not in the store yet. ``known``: facts
+    learned while the session was open. ``marks``: those of the exchanges that the answer was checked against.
     """
 
     facts: tuple[Fact, ...] = ()
@@ -62,10 +64,10 @@ class Findings:
 
 
 class Learner:
-    """Learns from the sessions of one home; the caller holds the worker lock, so that one extraction runs at a time."""
+    """Learns from the sessions of one home; the caller holds the worker lock, so that only one learner runs."""
 
     def __init__(self, keeper: Keeper, models: Sequence[Model], waiting: Pending) -> None:
-        """``models`` in the order they are asked; ``waiting``: which exchanges wait to be judged, and until when."""
+        """``models`` are asked in this order; ``waiting`` tells which exchanges wait to be judged, and until when."""
         self.keeper = keeper
         self.models = models
         self.pending = waiting
@@ -75,12 +77,13 @@ class Learner:
         """Return the learner of a home whose model is ``model``."""
         return cls(keeper, judges(home, ledger, model), Pending(home, ledger, keeper.store, redactor))
 
-    # -- while a session goes on
+    # -- while a session is open
 
     def judge_due(self, session: Session, intake: Intake, *, rest: bool = True) -> Report:
-        """Judge what is due of a session that goes on. What cannot be judged or stored now waits; nothing is raised.
+        """Judge what is due of an open session. What cannot be judged or stored now waits; no error is raised.
 
-        ``rest``: also what the local check did not flag; not when a flush follows, which learns from that.
+        ``rest``: also judge exchanges that the local check did not flag. Pass False when a flush follows, which learns
+        from them.
         """
         report = Report()
         try:
@@ -92,7 +95,7 @@ class Learner:
         return report
 
     def _judge(self, session: Session, batch: Batch, failure: ModelError | None) -> Report:
-        """``failure``: no model answered a moment ago, so none is asked for this batch."""
+        """Judge and store one batch; after a ``failure`` in an earlier batch of this run, ask no model."""
         exchanges = [unit.exchange for unit in batch]
         texts, earlier = _saved_by_assistant(session, exchanges), self._stored(session, exchanges)
         stamp = session.stamp(exchanges)
@@ -114,10 +117,10 @@ class Learner:
     def findings(
         self, session: Session, exchanges: Iterable[Exchange], claims: object, day: date, *, continued: bool = False
     ) -> Findings:
-        """Return what a flush learns from exchanges of a ``day``; its own claims (its ``learned`` list) are checked.
+        """Return what a flush learns from exchanges of ``day``; check its ``claims`` (the ``learned`` list).
 
-        A claim whose quote stands only in exchanges that were judged already finds no proof, and is dropped.
-        ``continued``: they are a piece of one long turn, whose key is left to its last piece. Stores nothing.
+        A claim is dropped when its quote occurs only in exchanges that were judged already. ``continued``: the
+        exchanges are a part of one long turn, whose key is marked with its last part. This method stores nothing.
         """
         own = pending.without_sidechains(exchanges)
         known = self._learned_while_open(session, own, day)
@@ -129,16 +132,16 @@ class Learner:
         stamp = session.stamp(rest)
         judged = checked(claims, [exchange.material() for exchange in rest], stamp, "flush")
         news, saved = already_saved.sort(judged.facts, texts, earlier, self.keeper.store.twin)
-        news = already_saved.without_repeats(news)  # in their entry all of them stand before the first is in the store
+        news = already_saved.without_repeats(news)  # the entry shows all of them before the first is in the store
         store = self.keeper.store
         fresh = tuple(fact for fact in news if not store.get(fact.id) and not store.twin(fact))
         marks = tuple(mark for unit in waiting for mark in unit.marks[continued:])
         return Findings(tuple(news), fresh, known, marks, Report((judged,), saved=tuple(saved)))
 
     def _learned_while_open(self, session: Session, exchanges: Iterable[Exchange], day: date) -> tuple[Fact, ...]:
-        """Return what was learned from these exchanges while the session went on and still holds.
+        """Return the facts learned from these exchanges while the session was open that still hold.
 
-        These facts stand in the daily log outside an entry; the session's entry takes them in.
+        They are in the daily log outside any entry; the session's entry will include them.
         """
         moments = {exchange.time for exchange in exchanges}
         return tuple(
@@ -148,9 +151,9 @@ class Learner:
         )
 
     def keep(self, session: Session, findings: Findings) -> Report:
-        """Store the facts, after the entry that shows the fresh ones is on disk; the known ones are counted.
+        """Store the facts after the entry that shows the fresh ones is on disk; count those that are known already.
 
-        Facts that cannot reach their store wait in its outbox; the entry stands, and with it the session.
+        Facts that cannot be stored wait in the outbox; the entry and the session are recorded nevertheless.
         """
         report = findings.report
         try:
@@ -161,13 +164,13 @@ class Learner:
         return report
 
     def _stored(self, session: Session, exchanges: Iterable[Exchange]) -> list[Fact]:
-        """Return what was learned from these exchanges before, also what holds no longer."""
+        """Return the facts learned from these exchanges before, including those that no longer hold."""
         moments = {exchange.time for exchange in exchanges}
         facts = self.keeper.store.facts(live=False)
         return [fact for fact in facts if fact.session == session.id and fact.time in moments]
 
 
 def _saved_by_assistant(session: Session, exchanges: Iterable[Exchange]) -> list[str]:
-    """Return the texts that the assistant put into the client's own memory in these exchanges."""
+    """Return the texts that the assistant wrote to the client's own memory in these exchanges."""
     tools = [line for exchange in exchanges for turn in exchange.turns for line in turn.tools]
     return client_saved.from_lines(tools, session.cwd)

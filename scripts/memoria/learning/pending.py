@@ -1,9 +1,9 @@
-"""Pending: which exchanges of a session wait to be judged for learned facts, and whether their time has come.
+"""Pending: which exchanges of a session wait to be judged for facts, and whether they are due.
 
-Every exchange passes the local check of ``cues``, which asks no model. What it flags is due at once; when
-``learn_every`` others that hold something have gathered, they are due together; a flush learns from what is left.
-An exchange is known by its first turn and by its words, so that a transcript that was rewritten begins again and
-repeats nothing. Knows waiting jobs, marks and failed tries; asks no model, keeps no fact.
+Every exchange passes the local check of ``local_judge``, which asks no model. An exchange that it flags is due at once.
+Other exchanges are due together once ``learn_every`` of them are not trivial; a flush learns from the rest. An exchange
+is identified by its first turn and by its words, so that nothing is judged again after a transcript was rewritten. This
+module knows waiting jobs, marks and failed attempts; it asks no model and stores no fact.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from memoria.transcripts.turn import Exchange, exchanges
 
 log = logging.getLogger(__name__)
 
-BEFORE: Final = 1_200  # characters of what the assistant had said that are shown with the answer to it
+BEFORE: Final = 1_200  # characters of the assistant's previous message that are shown with the user's reply to it
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """An exchange that waits to be judged: the ``marks`` it is known by, what the local check saw, what came before."""
+    """An exchange that waits to be judged: the ``marks`` that identify it and what the local check found."""
 
     exchange: Exchange
     marks: tuple[str, ...]
     cues: Cues
-    before: str = ""  # the end of what the assistant had said: a correction is about that
+    before: str = ""  # the end of the assistant's previous message, which a correction refers to
 
     def material(self) -> dict[str, Any]:
-        """The exchange as the judge gets it. No fact is proven by ``before``: it was judged with its own exchange."""
+        """Return the exchange for the judge. ``before`` proves no fact, because it is judged with its own exchange."""
         return self.exchange.material() | ({"before": self.before} if self.before else {})
 
 
@@ -52,15 +52,15 @@ Batch = tuple[Unit, ...]  # for one call
 
 
 def without_sidechains(parts: Iterable[Exchange]) -> list[Exchange]:
-    """Return the exchanges without what sub-agents said: whom they call their user is the assistant."""
+    """Return the exchanges without the turns of sub-agents, whose "user" is the assistant."""
     kept = (Exchange(tuple(turn for turn in part.turns if not turn.sidechain)) for part in parts)
     return [part for part in kept if part.turns]
 
 
 def unjudged(parts: Iterable[Exchange], judged: Callable[[list[str]], set[str]]) -> list[Unit]:
-    """Return the exchanges, in order, that were not judged yet and in which the user says something.
+    """Return the exchanges, in order, that were not judged yet and contain text from the user.
 
-    ``judged`` returns those of the given marks that stand for judged exchanges.
+    ``judged`` returns those of the given marks that belong to judged exchanges.
     """
     spoken = list(parts)
     before = ["", *("\n\n".join(part.texts("assistant"))[-BEFORE:] for part in spoken)]
@@ -74,10 +74,11 @@ def unjudged(parts: Iterable[Exchange], judged: Callable[[list[str]], set[str]])
 
 
 def due(waiting: Sequence[Unit], every: int, chars: int = 60_000) -> list[Batch]:
-    """The calls to make now: what is flagged; the rest together once ``every`` of it hold something (0: never).
+    """Return the batches to judge now: flagged exchanges, and the others once ``every`` of them are not trivial.
 
-    One flagged exchange is a call alone. Several wait only when they came while another call was made or could not be
-    made: they are taken together, as many as a call may find facts. ``chars``: most characters of a call.
+    A flagged exchange is normally judged in a call of its own. Several wait only when they came during another call or
+    while no model answered; a batch then holds at most ``MAX_FACTS`` of them. ``every``: 0 means that the others are
+    never due. ``chars``: maximum characters per call.
     """
     flagged = [unit for unit in waiting if unit.cues.flagged]
     rest = [unit for unit in waiting if not unit.cues.flagged]
@@ -100,7 +101,7 @@ def _packed(units: Sequence[Unit], chars: int, most: int) -> list[Batch]:
 
 
 def _marks(exchange: Exchange) -> tuple[str, ...]:
-    """The first user turn's key, and what the user said: one of them outlives a compaction or a rewrite."""
+    """Return the first user turn's key and a digest of the user's words; one of them survives a rewrite."""
     first = next(turn for turn in exchange.turns if turn.role == "user" and turn.text)
     moment = exchange.time.isoformat() if exchange.time else ""
     said = "\n".join([moment, *exchange.texts("user")])
@@ -109,7 +110,10 @@ def _marks(exchange: Exchange) -> tuple[str, ...]:
 
 @dataclass(slots=True)
 class Pending:
-    """What waits in one home. ``now``: seconds since the epoch; ``roll``: in [0, 1), for the spread of waits."""
+    """The exchanges that wait in one home.
+
+    ``now`` returns seconds since the epoch; ``roll`` returns a number in [0, 1) for the jitter of waiting times.
+    """
 
     home: Home
     ledger: Ledger
@@ -119,7 +123,7 @@ class Pending:
     roll: Callable[[], float] = random.random
 
     def due(self, intake: Intake, *, rest: bool = True) -> list[Batch]:
-        """The calls to make now for a session that goes on, secrets taken out; ``rest``: not what is flagged alone."""
+        """Return the batches to judge now for an open session, redacted; ``rest``: not only flagged exchanges."""
         reason = self.reason_to_wait(intake)
         if reason:
             log.debug("session %s is not judged now: %s", intake.session, reason)
@@ -128,14 +132,14 @@ class Pending:
         return due(self.waiting(intake), settings.learn_every if rest else 0, settings.call_chars)
 
     def waiting(self, intake: Intake) -> list[Unit]:
-        """What stands in no entry yet and was not judged."""
+        """Return the exchanges that are in no entry yet and were not judged."""
         turns = intake.turns(lambda key: self.ledger.entry_of(key) is not None, settle=False)
         spoken = exchanges(turn for turn in turns if not turn.sidechain)
         clean = [exchange.cleaned(self.redactor.redact) for exchange in spoken]
         return unjudged(clean, self.store.judged)
 
     def reason_to_wait(self, intake: Intake) -> str:
-        """Return why nothing of a session is judged now; ``""`` when it may be."""
+        """Return why nothing of the session is judged now; ``""`` when it may be judged."""
         if not self.home.settings.learn_at_once:
             return "learn_at_once is off"
         if intake.is_echo:
@@ -143,17 +147,17 @@ class Pending:
         excluded = exclude.reason(intake.cwd, self.home.settings, self.home.paths)
         if excluded:
             return excluded
-        jobs = (job.name for job in intake.jobs)  # a session whose flush failed a moment ago is left alone
+        jobs = (job.name for job in intake.jobs)  # a session whose flush has just failed waits as well
         for name in (JUDGING, f"{JUDGING} {intake.session}", *jobs):
             _, not_before, reason = self.ledger.tries(name)
             if backoff.is_on(not_before, self.now()):
-                return f"the last try failed ({reason})"
+                return f"the last attempt failed ({reason})"
         return ""
 
     def postpone(self, session: str, error: Exception) -> bool:
-        """Let judging wait, longer with each failure: this session's when an answer was bad, all when there was none.
+        """Delay judging, longer with each failure: for this session after a bad answer, else for all sessions.
 
-        True when the answers were bad so often that no more are asked for.
+        Return True when so many answers were bad that no more attempts are made.
         """
         bad = isinstance(error, BadAnswerError)
         name = f"{JUDGING} {session}" if bad else JUDGING
@@ -172,5 +176,5 @@ class Pending:
         self.store.mark_judged(session, [mark for unit in batch for mark in unit.marks])
 
     def forget_failures(self, session: str) -> None:
-        """Forget what failed before, because a model has answered."""
+        """Forget the failed attempts, because a model has answered."""
         self.ledger.forget_tries([JUDGING, f"{JUDGING} {session}"])

@@ -1,4 +1,4 @@
-"""Session: whose turns they are that are judged and summarised."""
+"""Session: the session whose turns are judged and summarised."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memoria.transcripts.turn import Exchange
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A session's id, its project's key and name, and the folder it works in."""
+    """A session's id, its project's key and name, and its working folder."""
 
     id: str
     project: str
@@ -24,11 +24,11 @@ class Session:
 
     @classmethod
     def of(cls, intake: Intake, settings: Settings) -> Session:
-        """Return the session whose jobs these are."""
+        """Return the session of these jobs."""
         owner = project.of(intake.cwd, settings.split_worktrees)
         return cls(intake.session, owner.key, owner.name, intake.cwd)
 
     def stamp(self, exchanges: Sequence[Exchange]) -> Stamp:
-        """Return where and when these exchanges happened; the time is the last one's."""
+        """Return where and when these exchanges happened; the time is that of the last exchange."""
         moments = [exchange.time for exchange in exchanges if exchange.time]
         return Stamp(self.project, self.id, moments[-1] if moments else clock.now())

@@ -1,7 +1,7 @@
-"""MCP rooms: search and learned facts as the tools want them, over the rooms that hold them.
+"""Backends: the search and the learned facts of one home, behind the protocols that the tools use.
 
-Their calls wait for files and for other writers, so they run in a thread. What is remembered goes the way of every
-learned fact: redacted, checked as the assistant's own claim (never as the user's), kept in the daily log.
+Calls may wait for files and for other writers, so they run in a thread. A remembered fact is treated like every learned
+fact: it is redacted, checked as a claim of the assistant (never of the user), and written to the daily log.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from memoria.redaction.redact import redact
 
 
 class IndexSearch:
-    """Search in the index, brought up to date first; this project's pages rank a little higher."""
+    """Searches the index after bringing it up to date; this project's pages rank a little higher."""
 
     def __init__(self, home: Home, project: Project) -> None:
         self.home = home
         self.project = project
 
     async def __call__(self, query: str, limit: int, kinds: Sequence[str]) -> list[Found]:
-        """See ``mcp_tools.Search``."""
+        """See ``tools.Search``."""
         return await asyncio.to_thread(self._found, query, limit, kinds)
 
     def _found(self, query: str, limit: int, kinds: Sequence[str]) -> list[Found]:
@@ -40,12 +40,12 @@ class IndexSearch:
                 sources.refresh(index, self.home.paths)
                 hits = meaning.search(index, query, limit=limit, prefer=self.project.key, kinds=kinds)
         except (sqlite3.Error, OSError) as error:
-            raise ExpectedError(f"the search index cannot be used now ({error}); read pages by their path") from error
+            raise ExpectedError(f"the search index cannot be used now ({error}); read pages by path instead") from error
         return [Found(_place(hit.path, hit.anchor), hit.kind, hit.title, hit.date, hit.passages) for hit in hits]
 
 
-class KeptFacts:
-    """The learned facts of one home, said in one session."""
+class SessionFacts:
+    """Adds and removes learned facts of one home on behalf of one session."""
 
     def __init__(self, home: Home, project: Project, session: str) -> None:
         self.home = home
@@ -53,11 +53,11 @@ class KeptFacts:
         self.session = session
 
     async def remember(self, content: str, kind: str, importance: float, tags: Sequence[str]) -> str:
-        """See ``mcp_tools.Facts``."""
+        """See ``tools.Facts``."""
         return await asyncio.to_thread(self._remember, redact(content), kind, importance, [redact(tag) for tag in tags])
 
     async def forget(self, ident: str) -> str:
-        """See ``mcp_tools.Facts``."""
+        """See ``tools.Facts``."""
         return await asyncio.to_thread(self._forget, ident)
 
     def _remember(self, content: str, kind: str, importance: float, tags: Sequence[str]) -> str:
@@ -66,7 +66,7 @@ class KeptFacts:
         stamp = Stamp(self.project.key, self.session, clock.now())
         checked = check([claim], Material("", assistant=content), stamp)
         if not checked.facts:
-            raise ExpectedError(f"not kept: {'; '.join(checked.dropped)}")
+            raise ExpectedError(f"the fact was not stored: {'; '.join(checked.dropped)}")
         try:
             with Keeper.at(self.home) as keeper:
                 kept = keeper.take(checked.facts, self.project.name)
@@ -74,7 +74,7 @@ class KeptFacts:
         except (sqlite3.Error, OSError) as error:
             raise ExpectedError(f"the learned facts cannot be written now ({error}); try again later") from error
         if kept.repeated:
-            return f"Known already as {kept.repeated[0].id}; counted again."
+            return f"Known already as {kept.repeated[0].id}; its count was raised."
         return f"Remembered as {checked.facts[0].id}."
 
     def _forget(self, ident: str) -> str:

@@ -1,7 +1,7 @@
-"""Library: reading a home's pages by name, and nothing else on the machine.
+"""Pages: read a home's pages by name, and no other file on the machine.
 
-Only markdown below ``knowledge/`` and ``daily/`` is read: no other file, no hidden one, and none that a symbolic link
-leads to outside. The two folders themselves may be links (a vault elsewhere). Knows no search and no model.
+Only markdown files below ``knowledge/`` and ``daily/`` are read, but no hidden files, and no files outside that a
+symbolic link points to. The two folders themselves may be links, for example into another vault.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ from memoria.base.paths import Paths
 from memoria.ground import markdown
 from memoria.ground.errors import PageNotFoundError
 
-SHELVES = ("knowledge", "daily")
+FOLDERS = ("knowledge", "daily")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A run of lines of a page. ``path`` is relative to the home; ``first`` counts from 1, ``total`` is the page's.
+    """Consecutive lines of a page.
 
-    ``date``: the day of a daily log, else what the page's frontmatter says or when the file was changed.
+    ``path`` is relative to the home; ``first`` and ``last`` count from 1; ``total`` is the page's number of lines.
+    ``date`` is the day of a daily log, else the ``updated`` day of the frontmatter, else the day of the last change.
     """
 
     path: str
@@ -44,12 +45,12 @@ class Library:
         self.home = Path(paths.home)
 
     def read(self, name: str, first: int = 1, lines: int = 400, most: int = 16_000) -> Passage:
-        """Lines of a page, from ``first`` on, at most ``lines`` of them and ``most`` bytes (but one line at least).
+        """Return lines of a page from ``first`` on: at most ``lines`` lines and ``most`` bytes, but at least one line.
 
-        A line of more than 4,000 characters counts as several.
+        A line of more than 4,000 characters is wrapped and counts as several lines.
 
-        ``name``: ``knowledge/concepts/x.md``, ``concepts/x``, ``daily/2026-11-21``, or as a link has it
-        (``[[concepts/x#part]]``). PageNotFoundError when there is no such page, or it is not ours to show.
+        ``name``: ``knowledge/concepts/x.md``, ``concepts/x``, ``daily/2026-11-21``, or a wikilink such as
+        ``[[concepts/x#part]]``. Raise PageNotFoundError when there is no such page or it must not be shown.
         """
         path = self.find(name)
         text = self._text(path)
@@ -65,30 +66,30 @@ class Library:
         return Passage(self._shown(path), _date(path, text), "\n".join(kept), start, last, len(rows))
 
     def find(self, name: str) -> Path:
-        """The file that a name means, links resolved."""
+        """Return the file that ``name`` refers to, with symbolic links resolved."""
         plain = name.strip().removeprefix("[[").removesuffix("]]").split("|", 1)[0].split("#", 1)[0].strip()
         parts = plain.replace("\\", "/").removesuffix(".md").split("/")
         if not plain or "\0" in plain or any(part.startswith(".") or not part for part in parts):
             raise PageNotFoundError(name)
-        shelved = [parts] if parts[0] in SHELVES else [[shelf, *parts] for shelf in SHELVES]
-        for path in (self.home.joinpath(*each[:-1], f"{each[-1]}.md") for each in shelved):
+        candidates = [parts] if parts[0] in FOLDERS else [[folder, *parts] for folder in FOLDERS]
+        for path in (self.home.joinpath(*each[:-1], f"{each[-1]}.md") for each in candidates):
             if self._is_ours(path):
                 return Path(os.path.realpath(path))
         raise PageNotFoundError(name)
 
     def _is_ours(self, path: Path) -> bool:
         real = Path(os.path.realpath(path))
-        shelf = Path(os.path.realpath(self.home / path.relative_to(self.home).parts[0]))
+        folder = Path(os.path.realpath(self.home / path.relative_to(self.home).parts[0]))
         try:
-            return real.is_relative_to(shelf) and real.suffix == ".md" and stat.S_ISREG(real.stat().st_mode)
+            return real.is_relative_to(folder) and real.suffix == ".md" and stat.S_ISREG(real.stat().st_mode)
         except OSError:
             return False
 
     def _shown(self, path: Path) -> str:
-        for shelf in SHELVES:
-            real = Path(os.path.realpath(self.home / shelf))
+        for folder in FOLDERS:
+            real = Path(os.path.realpath(self.home / folder))
             if path.is_relative_to(real):
-                return f"{shelf}/{path.relative_to(real).as_posix()}"
+                return f"{folder}/{path.relative_to(real).as_posix()}"
         return path.name
 
     @staticmethod
@@ -102,5 +103,5 @@ class Library:
 def _date(path: Path, text: str) -> str:
     if _DAY.fullmatch(path.stem):
         return path.stem
-    said = _DAY.match(markdown.read_page(text)[0].text("updated"))
-    return said[0] if said else datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat()
+    updated = _DAY.match(markdown.read_page(text)[0].text("updated"))
+    return updated[0] if updated else datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat()

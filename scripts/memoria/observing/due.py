@@ -1,4 +1,4 @@
-"""Due: whether turns of a session that goes on are due to be judged; if so, the worker is started."""
+"""Due: start the worker when turns of an open session are due to be judged."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class DueCheck:
-    """The local check of what sessions said; ``seen``: names of jobs that were looked at."""
+    """The local check of the waiting jobs; ``seen``: names of the jobs that were checked."""
 
     home: Home
     seen: set[str] = field(default_factory=set)
 
     def run(self) -> None:
-        """Check the sessions that spoke since the last look, and start the worker when something of them is due."""
+        """Check the sessions with jobs since the last run, and start the worker when any of their turns are due."""
         spool = Spool(self.home.paths.spool)
         waiting = spool.jobs()
         fresh = {job.session for job in waiting if job.name not in self.seen and job.is_recent()}
@@ -37,10 +37,10 @@ class DueCheck:
             if fresh and self._is_due(spool, [[job for job in waiting if job.session == name] for name in fresh]):
                 log.info("%s", detach.start_worker(self.home.settings, self.home.paths))
         except (LedgerError, MemoryStoreError, sqlite3.Error) as error:
-            log.warning("what is due to be judged is not known now: %s", error)
+            log.warning("cannot determine what is due to be judged: %s", error)
 
     def has_news(self) -> bool:
-        """Return whether jobs came since the last look."""
+        """Return whether jobs have arrived since the last run."""
         return any(job.name not in self.seen for job in Spool(self.home.paths.spool).jobs())
 
     def _is_due(self, spool: Spool, sessions: list[list[Job]]) -> bool:
@@ -53,5 +53,5 @@ class DueCheck:
 def _has_due(waiting: Pending, spool: Spool, jobs: list[Job]) -> bool:
     try:
         return bool(waiting.due(Intake(spool, jobs)))
-    except (FileNotFoundError, UnreadableJobError):  # a worker is at it
+    except (FileNotFoundError, UnreadableJobError):  # a worker has taken the job
         return False

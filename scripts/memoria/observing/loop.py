@@ -1,4 +1,4 @@
-"""Loop: observe until no session has news; one observer at a time."""
+"""Loop: observe until no session has news; only one observer runs at a time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 async def work(home: Home) -> None:
-    """Look until no session has news; a hook that came while the lock was held relied on a further one."""
+    """Observe until no session has news; a hook that ran while the lock was held relies on another pass."""
     seen: set[News] = set()
     check = DueCheck(home)
     async with _observer(home) as observer:
@@ -30,7 +30,7 @@ async def work(home: Home) -> None:
             with locks.held(Path(home.paths.observer_lock)) as mine:
                 if not mine:
                     return
-                if observer:  # first: after a compaction the client waits for nobody
+                if observer:  # first, because the client does not wait after a compaction
                     await observer.run(seen)
                     observer.places.expire()
                 check.run()
@@ -40,10 +40,10 @@ async def work(home: Home) -> None:
 
 @asynccontextmanager
 async def _observer(home: Home) -> AsyncIterator[Observer | None]:
-    """The observer with its store open; None when it cannot be, or sessions are not to be told where they were."""
+    """Yield the observer, or None when its store cannot be opened or ``where_you_were`` is off."""
     try:
         store = open_store(home.settings, home.paths) if home.settings.where_you_were else None
-    except (ExpectedError, OSError) as error:  # no reason to leave turns unjudged
+    except (ExpectedError, OSError) as error:  # turns are still to be judged
         log.warning("no session was observed: %s", error)
         store = None
     if store is None:

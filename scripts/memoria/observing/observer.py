@@ -1,7 +1,8 @@
-"""Observer: what the transcripts say since the last look, kept in working memory and told again after a compaction.
+"""Observer: record in working memory what transcripts say, so that a session can be told after a compaction.
 
-Reads what a transcript has grown by, keeps what it says in working memory, and writes the block that the session is
-given back after losing its context. Calls no model. Why it is done so: docs/decisions/0033-where-you-were.md.
+The observer reads what was appended to a transcript since its last pass, updates working memory, and writes the block
+that the session receives after losing its context. It calls no model. For the reasons see
+docs/decisions/0033-where-you-were.md.
 """
 
 from __future__ import annotations
@@ -27,14 +28,13 @@ from memoria.working.task_reading import observe, where_you_were
 
 log = logging.getLogger(__name__)
 
-RECENT_S = 600  # how long after a hook its turns are put to the local check; what is older was, or waits for the flush
-News = tuple[str, int, bool]  # a session, its cursor's time, whether it asks for a checkpoint (``OpenSessions.news``)
-READ = "read"  # key in what is observed: how far the transcript was read, moved together with what it said
+News = tuple[str, int, bool]  # session, its cursor's time, whether it asks for a checkpoint (``OpenSessions.news``)
+READ = "read"  # key of the position up to which the transcript was read, stored together with the observed state
 
 
 @dataclass(frozen=True, slots=True)
 class Observer:
-    """The verb with its nouns."""
+    """Observes the open sessions of one home."""
 
     home: Home
     store: Store
@@ -42,17 +42,17 @@ class Observer:
     redactor: Redactor
 
     async def run(self, seen: set[News]) -> None:
-        """Look at every session with news that is not in ``seen``, and add it there."""
+        """Observe every session with news that is not in ``seen``, and add the news to ``seen``."""
         for news in self.news(seen):
             seen.add(news)
             name, stamp, _ = news
             try:
                 await self._session(name, stamp)
-            except (ExpectedError, OSError, ValueError) as error:  # one session's fault must not hide the others
+            except (ExpectedError, OSError, ValueError) as error:  # an error in one session must not stop the others
                 log.warning("session %s was not observed: %s", name, error)
 
     def news(self, seen: set[News]) -> list[News]:
-        """Return what ``run`` would look at."""
+        """Return the news that ``run`` would observe."""
         return [news for news in self.places.news(self.home.paths.cursors) if news not in seen]
 
     async def _session(self, session: str, stamp: int) -> None:
@@ -61,7 +61,7 @@ class Observer:
         observed = self._grown(session, before)
         excluded = exclude.reason(str(observed.get("cwd", "")), self.home.settings, self.home.paths)
         if excluded:
-            log.info("session %s left alone: %s", session, excluded)
+            log.info("session %s was not observed: %s", session, excluded)
             return
         if observed != before:
             await memory.set_observed(observed)
@@ -76,7 +76,7 @@ class Observer:
         os.utime(target, ns=(stamp, stamp))
 
     def _grown(self, session: str, before: Mapping[str, Any]) -> dict[str, Any]:
-        """What is known with what the transcript says since; the newest 8 MiB of it, as capture copies."""
+        """Return the observed state, updated from what was appended since (at most the last 8 MiB, as in capture)."""
         place = cursor.latest(self.home.paths.cursors, session)
         if place is None:
             return dict(before)
@@ -96,7 +96,7 @@ class Observer:
 
 
 def _spoken(lines: list[bytes], position: int, quiet: paused.PausedSpans | None) -> list[bytes]:
-    """The lines, which begin at ``position``, without what was written with memoria switched off."""
+    """Return the lines, the first of which starts at ``position``, without those written while memoria was paused."""
     if quiet is None:
         return lines
     starts = accumulate(map(len, lines), initial=position)
@@ -104,7 +104,7 @@ def _spoken(lines: list[bytes], position: int, quiet: paused.PausedSpans | None)
 
 
 def _clean(value: Any, redactor: Redactor) -> Any:
-    """The same without what the user's own patterns name (``observe`` has used the built-in ones)."""
+    """Return ``value`` redacted with the user's own patterns (``observe`` has applied the built-in ones)."""
     if isinstance(value, str):
         return redactor.redact(value)
     if isinstance(value, list):

@@ -1,16 +1,16 @@
-"""Keep what an agent holds in mind during a session, through compaction, crash and change of machine.
+"""Working memory: what an agent keeps during a session, through compaction, crashes and a change of machine.
 
 - ``memory``: ``WorkingMemory``: values, task state, scratchpad and checkpoints, as records of a store
-- ``scope``: whose memory it is: agent, project, session
-- ``store``: the protocol of a store, and the shapes that pass through it
+- ``scope``: the owner of a memory: an agent, a project or a session
+- ``store``: the protocol of a store, and the types that it uses
 - ``changes``: writes that depend on the stored value, as pure functions
-- ``sqlite_store``: a store in one file for many processes (the default)
-- ``redis_store``: a store for many machines
-- ``failover_store``: Redis, and the embedded store while Redis is away
-- ``factory``: the store that the settings name
-- ``task_reading``: what a transcript says of the task, and the block "where you were"
+- ``sqlite_store``: the embedded store, one file shared by many processes (the default)
+- ``redis_store``: a store shared by many machines
+- ``failover_store``: Redis, with the embedded store as a fallback while Redis is unavailable
+- ``factory``: opens the store that the settings name
+- ``task_reading``: what a transcript says about the task, and the block "where you were"
 
-Imports no model, no hook's handler and no wiki.
+This folder imports no model, no hook handler and no wiki.
 """
 
 from memoria.working.memory import Checkpoint, Limits, Note, TaskState, WorkingMemory

@@ -1,4 +1,4 @@
-"""Opening: the store that the settings name."""
+"""Factory: open the store that the settings name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memoria.working.store import Store
 
 
 def open_store(settings: Settings | None = None, paths: Paths | None = None) -> Store:
-    """The embedded store in the state folder, or Redis with the embedded store behind it when ``redis_url`` is set."""
+    """Return the embedded store in the state folder, or Redis with it as a fallback when ``redis_url`` is set."""
     settings = settings or Settings.load()
     paths = paths or Paths.of(settings)
     file = Path(paths.working)
@@ -23,7 +23,7 @@ def open_store(settings: Settings | None = None, paths: Paths | None = None) -> 
 
 def _redis(url: str) -> SharedStore:
     try:
-        from memoria.working.redis_store import RedisStore  # noqa: PLC0415 (an extra; slow to import)
+        from memoria.working.redis_store import RedisStore  # noqa: PLC0415 (an optional dependency; slow to import)
     except ImportError:
         raise StoreUnreachableError(
             "MEMORIA_REDIS_URL is set, but the redis package is missing; install memoria[redis]"
@@ -31,4 +31,4 @@ def _redis(url: str) -> SharedStore:
     try:
         return RedisStore(url)
     except ValueError as error:
-        raise StoreUnreachableError(f"MEMORIA_REDIS_URL makes no sense: {error}") from error
+        raise StoreUnreachableError(f"MEMORIA_REDIS_URL is not a valid Redis URL: {error}") from error

@@ -1,10 +1,11 @@
-"""Failover store: a shared store, and the embedded one while the shared one cannot be reached.
+"""Failover store: use a shared store, and the embedded one while the shared one is unreachable.
 
-While it is away, reads and writes go to the embedded store, which journals the writes. When it answers again the
-journal is replayed before anything else is asked: what is newer over there stays, appends are added to what others
-appended. What was written there before the outage cannot be read during it; ``stats`` says so.
+During an outage, reads and writes go to the embedded store, which journals the writes. When the shared store answers
+again, the journal is replayed before any other call. Newer values in the shared store are kept, and appends are merged
+with those of other machines. Values written to the shared store before the outage cannot be read during it; ``stats``
+reports that.
 
-That it is away is remembered for the other processes, so that not each one waits for a connection to fail.
+The outage is recorded for other processes, so that each of them does not have to wait for a failing connection.
 """
 
 from __future__ import annotations
@@ -25,31 +26,31 @@ T = TypeVar("T")
 
 FIRST_RETRY_S = 1.0
 LAST_RETRY_S = 30.0
-LOOK_S = 30.0  # how often a store that is up looks for what another process left in the journal
+CHECK_S = 30.0  # while the shared store is up, seconds between checks for entries of other processes in the journal
 _AWAY = "unreachable_until"
 
 
 class SharedStore(Store, Protocol):
-    """A store that takes late writes."""
+    """A store that accepts late writes."""
 
     async def ping(self) -> None:
-        """Return when the store takes commands; ``StoreUnreachableError`` when it does not."""
+        """Return when the store accepts commands; raise ``StoreUnreachableError`` if it does not."""
 
     async def replay(self, operation: Mapping[str, Any]) -> None:
-        """Apply a journalled write where nothing newer stands."""
+        """Apply a journalled write unless the store holds a newer value."""
 
 
 class FailoverStore:
-    """``connect``'s store while it can be reached, else ``embedded`` (which must keep a journal)."""
+    """Uses ``connect``'s store while it is reachable, else ``embedded`` (which must keep a journal)."""
 
     def __init__(self, connect: Callable[[], SharedStore], embedded: SqliteStore) -> None:
-        """``connect`` may raise ``StoreUnreachableError`` (its package is missing, its address makes no sense)."""
+        """``connect`` may raise ``StoreUnreachableError``, e.g. when its package is missing or its URL is invalid."""
         self._connect = connect
         self._embedded = embedded
         self._shared: SharedStore | None = None
         self._up = False
         self._reason = ""
-        self._next = 0.0  # time.monotonic() of the next look: at the journal when up, at the shared store when down
+        self._next = 0.0  # time.monotonic() of the next check: of the journal when up, of the shared store when down
         self._delay = FIRST_RETRY_S
         self._fresh = True
         self._turn = asyncio.Lock()
@@ -91,9 +92,9 @@ class FailoverStore:
         return await self._use(lambda store: store.scopes())
 
     async def stats(self) -> StoreStats:
-        """The stats of the store in use; ``degraded`` with the reason when it is the embedded one."""
+        """Return the stats of the store in use, with ``degraded`` and the reason when it is the embedded one."""
         stats = await self._use(lambda store: store.stats())
-        if self._up and not stats.healthy:  # lost between two calls
+        if self._up and not stats.healthy:  # the connection was lost between two calls
             await self._lose(StoreUnreachableError(stats.reason))
         if self._up:
             return replace(stats, waiting=await self._embedded.waiting())
@@ -107,7 +108,7 @@ class FailoverStore:
 
     async def _use(self, call: Callable[[Store], Awaitable[T]]) -> T:
         if time.monotonic() >= self._next:
-            await self._look()
+            await self._check()
         if self._up and self._shared is not None:
             try:
                 return await call(self._shared)
@@ -115,14 +116,14 @@ class FailoverStore:
                 await self._lose(error)
         return await call(self._embedded)
 
-    async def _look(self) -> None:
-        """Reach the shared store if it can be reached, and give it what it has missed."""
+    async def _check(self) -> None:
+        """Connect to the shared store if it is reachable, and replay the journal."""
         async with self._turn:
-            if time.monotonic() < self._next:  # another task has just looked
+            if time.monotonic() < self._next:  # another task has just checked
                 return
             try:
                 if self._fresh:
-                    await self._heed_others()
+                    await self._raise_known_outage()
                 if self._shared is None:
                     self._shared = self._connect()
                 if not self._up:
@@ -134,25 +135,25 @@ class FailoverStore:
             if not self._up:
                 await self._embedded.remember(_AWAY, 0)
             self._up, self._reason, self._delay = True, "", FIRST_RETRY_S
-            self._next = time.monotonic() + LOOK_S
+            self._next = time.monotonic() + CHECK_S
 
-    async def _heed_others(self) -> None:
-        """Do not try what another process has just seen fail."""
+    async def _raise_known_outage(self) -> None:
+        """Raise StoreUnreachableError when another process has just failed to connect."""
         self._fresh = False
         left = await self._embedded.remembered(_AWAY) - time.time()
         if 0 < left <= LAST_RETRY_S:
-            raise StoreUnreachableError("the shared store could not be reached a moment ago")
+            raise StoreUnreachableError("the shared store was unreachable a moment ago")
 
     async def _lose(self, error: StoreUnreachableError) -> None:
         if self._up or not self._reason:
-            log.warning("working memory: %s; the embedded store stands in", error)
+            log.warning("working memory: %s; using the embedded store", error)
         self._up, self._reason, self._fresh = False, str(error), False
         self._next = time.monotonic() + self._delay
         await self._embedded.remember(_AWAY, time.time() + self._delay)
         self._delay = min(2 * self._delay, LAST_RETRY_S)
 
     async def _replay(self, shared: SharedStore) -> None:
-        """Replay the journal, oldest first. A write that the shared store refuses stays, and the log names it."""
+        """Replay the journal, oldest first; a write that the shared store refuses is logged and stays there."""
         after = 0
         while entries := await self._embedded.noted(after, 100):
             for number, operation in entries:

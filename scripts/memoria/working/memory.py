@@ -1,7 +1,7 @@
-"""WorkingMemory: what an agent holds in mind during a session.
+"""Memory: ``WorkingMemory``, what an agent keeps during a session.
 
-Says what a value, a task state, a scratchpad and a checkpoint are, in terms of a store's records. Knows no store but
-through the protocol, no transcript and no model.
+It implements values, task state, scratchpad and checkpoints on a store's records. It knows a store only through the
+protocol, and neither transcripts nor models.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _TASK = "_task"
 _SCRATCHPAD = "_scratchpad"
 _META = "_meta"
 _OBSERVED = "_observed"
-_CHECKPOINTS = "_checkpoints"  # the list; the content of each lies under a key of its own
+_CHECKPOINTS = "_checkpoints"  # the list; each checkpoint's content has a key of its own
 _CHECKPOINT = "_checkpoint:"
-_RESTORED = (_TASK, _SCRATCHPAD)  # what a checkpoint holds beside the keys
+_RESTORED = (_TASK, _SCRATCHPAD)  # the internal keys that a checkpoint includes
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much one scope may hold. Characters are those of the JSON text."""
+    """Limits of one scope. Characters are counted in the JSON text."""
 
     keys: int = 1_000
     key_chars: int = 256
@@ -41,14 +41,14 @@ class Limits:
     scratchpad_entries: int = 100
     entry_chars: int = 4_096
     checkpoints: int = 20
-    session_seconds: float = 30 * 86_400.0  # what a session wrote is forgotten after that long without a new write
+    session_seconds: float = 30 * 86_400.0  # how long a session's record is kept after it was written
 
 
 @dataclass(frozen=True, slots=True)
 class TaskState:
-    """What is being done and how far it is.
+    """The current task and its progress.
 
-    Times are ISO 8601, UTC, and set by working memory, as is ``revision``: how many times progress was reported.
+    Times are ISO 8601, UTC. Working memory sets them, and ``revision``, the number of progress reports.
     """
 
     description: str = ""
@@ -71,7 +71,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A checkpoint without its content; ``created`` is ISO 8601, UTC, ``keys`` the number of keys it holds."""
+    """A checkpoint without its content; ``created`` is ISO 8601, UTC; ``keys`` is the number of keys it contains."""
 
     id: str
     description: str
@@ -80,12 +80,12 @@ class Checkpoint:
 
 
 class WorkingMemory:
-    """The memory of one scope. Make it with ``create`` or ``for_session``; close it, or use it as a context."""
+    """The memory of one scope. Open it with ``create`` or ``for_session``; close it or use it as a context manager."""
 
     def __init__(
         self, scope: Scope, store: Store, default_ttl_seconds: float | None = None, limits: Limits | None = None
     ) -> None:
-        """``create`` does the same and tells the store that the scope is in use."""
+        """Use ``create`` instead, which also registers the scope with the store."""
         self.scope = scope
         self.limits = limits or Limits()
         self.default_ttl_seconds = None if default_ttl_seconds is None else _checked_ttl(default_ttl_seconds)
@@ -101,10 +101,10 @@ class WorkingMemory:
         store: Store | None = None,
         limits: Limits | None = None,
     ) -> Self:
-        """Open the memory of a scope; the store is the one that the settings name unless one is given.
+        """Open the memory of a scope, by default in the store that the settings name.
 
-        ``default_ttl_seconds`` holds for keys that are set without a time to live of their own; None: no end but the
-        session's (``Limits.session_seconds``).
+        ``default_ttl_seconds`` applies to keys that are set without a time to live of their own. None: they last as
+        long as the session (``Limits.session_seconds``).
         """
         if store is None:
             from memoria.working.factory import open_store  # noqa: PLC0415 (reads settings: only where needed)
@@ -128,7 +128,7 @@ class WorkingMemory:
         store: Store | None = None,
         limits: Limits | None = None,
     ) -> Self:
-        """Open a session's memory; with project and agent, lookups can go outwards to theirs."""
+        """Open a session's memory; with a project and an agent, lookups can include their memory."""
         scope = session_scope(session_id, project_id, agent_instance_id)
         return await cls.create(scope, default_ttl_seconds, store=store, limits=limits)
 
@@ -141,9 +141,9 @@ class WorkingMemory:
     # ── values ──
 
     async def set(self, key: str, value: Any, ttl_seconds: float | None = None) -> None:
-        """Store a JSON value under a key; over the limit the least recently used keys go.
+        """Store a JSON value under a key; over the limit, the least recently used keys are evicted.
 
-        ``ttl_seconds``: seconds to live, None for the default, ``math.inf`` for no end of its own.
+        ``ttl_seconds``: seconds to live; None for the default, ``math.inf`` for as long as the session.
         """
         self._check_key(key)
         ttl = self.default_ttl_seconds if ttl_seconds is None else _checked_ttl(ttl_seconds)
@@ -151,45 +151,51 @@ class WorkingMemory:
         await self._store.put(self._name, key, put, limit=self.limits.keys)
 
     async def get(self, key: str, default: Any = None, *, outwards: bool = False) -> Any:
-        """The value, or ``default`` when there is none (a stored null is one). ``outwards``: also in outer scopes."""
+        """Return the value, or ``default`` if the key does not exist; a stored null is a value.
+
+        ``outwards``: also look in the outer scopes.
+        """
         record = await self._find(key, outwards=outwards)
         return default if record is None else json.loads(record.value)
 
     async def exists(self, key: str, *, outwards: bool = False) -> bool:
-        """Whether there is a value, be it null."""
+        """Return whether the key exists; a stored null is a value."""
         return await self._find(key, outwards=outwards) is not None
 
     async def get_ttl(self, key: str) -> float | None:
-        """Seconds that the key has left; None when it has no end, or does not exist."""
+        """Return the seconds that the key has left; None when it never expires or does not exist."""
         record = await self._find(key, outwards=False)
         return None if record is None else _left(record)
 
     async def delete(self, key: str) -> bool:
-        """Whether there was a value; there is none afterwards."""
+        """Delete the key; return whether it existed."""
         self._check_key(key)
         return await self._store.delete(self._name, key)
 
     async def list_keys(self, pattern: str = "*") -> list[str]:
-        """The keys that match a shell-style pattern (``*``, ``?``, ``[abc]``, ``[!abc]``), sorted; case counts."""
+        """Return the keys that match a shell-style pattern (``*``, ``?``, ``[abc]``, ``[!abc]``), sorted.
+
+        Matching is case-sensitive.
+        """
         keys = await self._store.records(self._name)
         return [key for key in keys if fnmatch.fnmatchcase(key, pattern)]
 
     async def get_all(self) -> dict[str, Any]:
-        """All keys and values."""
+        """Return all keys and values."""
         records = await self._store.records(self._name)
         return {key: json.loads(record.value) for key, record in records.items()}
 
     async def clear(self) -> int:
-        """Delete all keys; task state, scratchpad, checkpoints and metadata stay. How many keys there were."""
+        """Delete all keys and return how many there were; task state, scratchpad, checkpoints and metadata stay."""
         return await self._store.clear(self._name)
 
     # ── the task ──
 
     async def set_task_state(self, state: TaskState) -> TaskState:
-        """Replace the task state; ``started`` is now unless given. Returns it as it stands."""
+        """Replace the task state and return what was stored; ``started`` defaults to now."""
         now = _now()
         _check_status(state.status)
-        kept = TaskState(
+        stored = TaskState(
             description=state.description,
             status=state.status,
             step=state.step,
@@ -198,11 +204,11 @@ class WorkingMemory:
             started=state.started or now,
             updated=now,
         )
-        await self._put_internal(_TASK, {**asdict(kept), "set_at": dict.fromkeys(_PROGRESS, now)})
-        return kept
+        await self._put_internal(_TASK, {**asdict(stored), "set_at": dict.fromkeys(_PROGRESS, now)})
+        return stored
 
     async def get_task_state(self) -> TaskState | None:
-        """The task state; None when none was set."""
+        """Return the task state; None when none was set."""
         return _task(await self._internal(_TASK))
 
     async def update_task_progress(
@@ -212,9 +218,9 @@ class WorkingMemory:
         percent: float | None = None,
         details: dict[str, Any] | None = None,
     ) -> TaskState:
-        """Report progress: what is given changes, the rest stays, whoever else reports meanwhile.
+        """Report progress: change the fields that are given and no others, even if other processes report meanwhile.
 
-        Percent is clamped to 0..100. Without a task state one without a description begins.
+        ``percent`` is clamped to 0..100. If there is no task state, one without a description is created.
         """
         given: dict[str, Any] = {"step": step, "status": status, "percent": percent, "details": details}
         changed = {name: value for name, value in given.items() if value is not None}
@@ -230,28 +236,29 @@ class WorkingMemory:
     # ── the scratchpad ──
 
     async def append_scratchpad(self, content: str) -> None:
-        """Add an entry; over the limit the oldest go."""
+        """Add an entry; over the limit, the oldest entries are dropped."""
         if not isinstance(content, str) or not content.strip():
-            raise BadValueError("a scratchpad entry is text and not empty")
+            raise BadValueError("a scratchpad entry must be text that is not empty")
         if len(content) > self.limits.entry_chars:
             raise BadValueError(
-                f"a scratchpad entry has at most {self.limits.entry_chars} characters, not {len(content)}; shorten it"
+                f"a scratchpad entry may have at most {self.limits.entry_chars} characters, not {len(content)}; "
+                "shorten it"
             )
         entry = {"id": uuid.uuid4().hex, "time": _now(), "content": content}
         change = Change("append", {"entry": entry, "cap": self.limits.scratchpad_entries})
         await self._store.change(self._name, _SCRATCHPAD, change, ttl=self._life(self.scope))
 
     async def get_scratchpad(self) -> list[str]:
-        """The entries, oldest first."""
+        """Return the entries, oldest first."""
         return [note.content for note in await self.get_scratchpad_with_timestamps()]
 
     async def get_scratchpad_with_timestamps(self) -> list[Note]:
-        """The entries with their times, oldest first."""
+        """Return the entries with their times, oldest first."""
         entries = await self._internal(_SCRATCHPAD) or []
         return [Note(entry["time"], entry["content"]) for entry in entries]
 
     async def clear_scratchpad(self) -> int:
-        """Delete all entries; how many there were."""
+        """Delete all entries and return how many there were."""
         count = len(await self._internal(_SCRATCHPAD) or [])
         await self._store.delete(self._name, _SCRATCHPAD)
         return count
@@ -259,9 +266,9 @@ class WorkingMemory:
     # ── checkpoints ──
 
     async def create_checkpoint(self, description: str = "") -> str:
-        """Keep keys (with the time they have left), task state and scratchpad as they are now; returns the id.
+        """Save the keys with the time they have left, the task state and the scratchpad; return the checkpoint's id.
 
-        Over the limit the oldest checkpoints go.
+        Over the limit, the oldest checkpoints are dropped.
         """
         checkpoint_id = str(uuid.uuid4())
         kept = await self._store.records(self._name)
@@ -282,9 +289,10 @@ class WorkingMemory:
         return checkpoint_id
 
     async def restore_checkpoint(self, checkpoint_id: str) -> None:
-        """Put keys, task state and scratchpad back as they were then, with the time they had left then.
+        """Restore keys, task state and scratchpad from a checkpoint; each key has the time left that it had then.
 
-        What came after goes; checkpoints and metadata stay. ``CheckpointNotFoundError`` when there is none.
+        Later changes are lost; checkpoints and metadata stay. Raise CheckpointNotFoundError when there is no such
+        checkpoint.
         """
         content = await self._internal(_CHECKPOINT + checkpoint_id)
         if content is None:
@@ -293,34 +301,34 @@ class WorkingMemory:
         await self._store.restore(self._name, puts, _RESTORED)
 
     async def list_checkpoints(self) -> list[Checkpoint]:
-        """The checkpoints, oldest first."""
+        """Return the checkpoints, oldest first."""
         entries = await self._internal(_CHECKPOINTS) or []
         return [Checkpoint(entry["id"], entry["description"], entry["time"], entry["keys"]) for entry in entries]
 
     async def delete_checkpoint(self, checkpoint_id: str) -> bool:
-        """Whether there was such a checkpoint; there is none afterwards."""
+        """Delete a checkpoint; return whether it existed."""
         change = Change("remove", {"id": checkpoint_id})
         await self._store.change(self._name, _CHECKPOINTS, change, ttl=self._life(self.scope))
         return await self._store.delete(self._name, _CHECKPOINT + checkpoint_id)
 
-    # ── what memoria itself has seen ──
+    # ── what memoria itself has observed ──
 
     async def set_observed(self, observed: Mapping[str, Any]) -> None:
-        """Keep what the transcript says of this session (see ``observe``); apart from what the agent itself set."""
+        """Store what the transcript says about this session (see ``observe``), separately from the agent's values."""
         await self._put_internal(_OBSERVED, dict(observed))
 
     async def get_observed(self) -> dict[str, Any]:
-        """What ``set_observed`` kept; empty when nothing was."""
+        """Return what ``set_observed`` stored, or an empty dict."""
         return await self._internal(_OBSERVED) or {}
 
     # ── the store ──
 
     async def is_healthy(self) -> bool:
-        """Whether reads and writes are served now, be it by the store that stands in."""
+        """Return whether reads and writes are served now, possibly by the embedded store as a fallback."""
         return (await self._store.stats()).healthy
 
     async def get_stats(self) -> dict[str, Any]:
-        """Scope, counts, and how the store is (see ``StoreStats``: ``degraded`` and ``reason`` when one stands in)."""
+        """Return the scope, counts, and the store's condition (see ``StoreStats``)."""
         stats: StoreStats = await self._store.stats()
         shown: dict[str, Any] = {"scope": self._name, **asdict(stats)}
         if stats.healthy:
@@ -331,10 +339,10 @@ class WorkingMemory:
         return shown
 
     async def close(self) -> None:
-        """Let go of the store."""
+        """Close the store."""
         await self._store.close()
 
-    # ── within ──
+    # ── internals ──
 
     async def _find(self, key: str, *, outwards: bool) -> Record | None:
         self._check_key(key)
@@ -352,32 +360,32 @@ class WorkingMemory:
         await self._store.put(self._name, key, Put(self._encode(value), self._life(self.scope)))
 
     def _life(self, scope: Scope) -> float | None:
-        """Seconds that what is written to a scope may stay: a session's end, a project's and an agent's do not."""
+        """Return the seconds that a scope's records may live: limited for sessions, None for projects and agents."""
         return self.limits.session_seconds if scope.kind == "session" else None
 
     def _lifetime(self, ttl: float | None) -> float | None:
-        """The shorter of a key's own time to live and its scope's."""
+        """Return the shorter of a key's own time to live and its scope's, or None for no limit."""
         ends = [end for end in (ttl, self._life(self.scope)) if end is not None and end != math.inf]
         return min(ends) if ends else None
 
     def _check_key(self, key: str) -> None:
         if not isinstance(key, str) or not key:
-            raise BadKeyError("a key is text and not empty")
+            raise BadKeyError("a key must be text that is not empty")
         if is_internal(key):
             raise BadKeyError(
-                f"the key {key!r} begins with '_', which memoria keeps for itself; choose another first character"
+                f"the key {key!r} begins with '_', which is reserved for memoria; choose another first character"
             )
         if len(key) > self.limits.key_chars:
-            raise BadKeyError(f"a key has at most {self.limits.key_chars} characters, this one {len(key)}")
+            raise BadKeyError(f"a key may have at most {self.limits.key_chars} characters, not {len(key)}")
         if not key.isprintable():
-            raise BadKeyError(f"the key {key!r} holds control or invisible characters")
+            raise BadKeyError(f"the key {key!r} contains control or invisible characters")
 
     def _encode(self, value: Any) -> str:
         _check_json(value, 0)
         text = json.dumps(value)
         if len(text) > self.limits.value_chars:
             raise BadValueError(
-                f"a value has at most {self.limits.value_chars} characters as JSON, not {len(text)}; shorten it"
+                f"a value may have at most {self.limits.value_chars} characters as JSON, not {len(text)}; shorten it"
             )
         return text
 
@@ -390,24 +398,24 @@ def _now() -> str:
 
 
 def _left(record: Record) -> float | None:
-    """Seconds until the record's end, at least a microsecond."""
+    """Return the seconds until the record expires, at least one microsecond; None for ever."""
     return None if record.expires is None else max(1e-6, record.expires - clock.now().timestamp())
 
 
 def _checked_ttl(seconds: float) -> float:
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
-        raise BadValueError(f"a time to live is a number of seconds greater than 0, not {seconds!r}")
+        raise BadValueError(f"a time to live must be a number of seconds greater than 0, not {seconds!r}")
     return float(seconds)
 
 
 def _check_status(status: str) -> None:
     if status not in STATUSES:
-        raise BadValueError(f"a status is one of {', '.join(STATUSES)}, not {status!r}")
+        raise BadValueError(f"a status must be one of {', '.join(STATUSES)}, not {status!r}")
 
 
 def _clamped(percent: float) -> float:
     if isinstance(percent, bool) or not isinstance(percent, int | float) or math.isnan(percent):
-        raise BadValueError(f"percent is a number from 0 to 100, not {percent!r}")
+        raise BadValueError(f"percent must be a number from 0 to 100, not {percent!r}")
     return min(100.0, max(0.0, float(percent)))
 
 
@@ -415,14 +423,14 @@ _PLAIN = frozenset((str, int, bool, type(None)))
 
 
 def _check_json(value: Any, depth: int) -> None:
-    """Refuse what JSON cannot hold or would hand back as something else (a tuple comes back as a list)."""
+    """Raise BadValueError when JSON cannot represent the value; depth is limited to 100 levels."""
     if type(value) in _PLAIN:
         return
     if depth > 100:
-        raise BadValueError("the value is nested more than 100 levels deep, or holds itself")
+        raise BadValueError("the value is nested more than 100 levels deep, or contains itself")
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise BadValueError(f"{value} has no JSON form; store null or text instead")
+            raise BadValueError(f"{value} cannot be represented in JSON; store null or text instead")
         return
     if isinstance(value, list | tuple):
         for item in value:
@@ -430,10 +438,12 @@ def _check_json(value: Any, depth: int) -> None:
     elif isinstance(value, dict):
         for key, item in value.items():
             if not isinstance(key, str):
-                raise BadValueError(f"the key {key!r} of an object is {type(key).__name__}; JSON takes only text")
+                raise BadValueError(f"the key {key!r} of an object is {type(key).__name__}; JSON keys must be text")
             _check_json(item, depth + 1)
     elif not isinstance(value, str | int):  # their subclasses pass
-        raise BadValueError(f"{type(value).__name__} has no JSON form; store text, numbers, lists or objects")
+        raise BadValueError(
+            f"{type(value).__name__} cannot be represented in JSON; store text, numbers, lists or objects"
+        )
 
 
 def _task(value: Any) -> TaskState | None:

@@ -1,16 +1,16 @@
-"""Redis store: working memory that agents on several machines share.
+"""Redis store: working memory shared by agents on several machines.
 
-A scope's keys have one prefix, ``memoria:{<scope>}:``. A value is a string ``<version>:<expires in us or 0>:<json>``
-under ``v:<key>``, with Redis's own time to live. Beside the values a scope has two sorted sets, ``u`` (keys by last
-use) and ``i`` (the internal keys); nothing is searched with KEYS or SCAN. What the server expires or evicts itself is a
-miss, and its entry in the set goes when it is met.
+All keys of a scope have the prefix ``memoria:{<scope>}:``. A value is a string
+``<version>:<expires in us or 0>:<json>`` under ``v:<key>``, with Redis's own time to live. In addition, a scope has
+two sorted sets, ``u`` (keys by last use) and ``i`` (the internal keys), so that KEYS and SCAN are never needed. A value
+that the server has expired or evicted is a miss, and its entry in the set is removed when it is found.
 
-A read is one GET. Which keys were read is kept in the process and sent before anything is evicted, or after ``TOUCHES``
-reads. A write is one script, so that it happens whole or not at all, and a version always exceeds the one before,
-however the machines' clocks differ; at the limit a second call evicts. A deleted key leaves an empty value
-(``<version>:0:``) for a day: a late replay of an older write does not bring it back.
+A read is one GET. The keys that were read are collected in the process and sent before an eviction, or after
+``TOUCHES`` reads. A write is one script, so that it is atomic and a version always exceeds the previous one, however
+much the machines' clocks differ; over the limit, a second call evicts. A deleted key leaves an empty value
+(``<version>:0:``) for a day, so that a late replay of an older write does not restore it.
 
-One server is meant, not a cluster: the set of scopes lies outside their prefixes.
+A cluster is not supported, because the set of scopes is outside the scopes' prefixes.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from memoria.working.store import Change, Put, Record, ScopeSeen, StoreStats, is
 T = TypeVar("T")
 
 PREFIX = "memoria:"
-SCOPES = PREFIX + "scopes"  # scope names by when they were opened last
-ENDS = PREFIX + "ends"  # scope names by when they are forgotten
+SCOPES = PREFIX + "scopes"  # scope names by the time when they were last opened
+ENDS = PREFIX + "ends"  # scope names by the time when they expire
 CONNECT_S = 1.0
 CALL_S = 2.0
 TOMBSTONE_MS = 24 * 3600 * 1000
@@ -47,8 +47,8 @@ TOUCHES = 64
 BATCH = 200  # values in one round trip
 
 _ALLKEYS = (
-    "the server's maxmemory-policy is {}: when it is full it also evicts the lists of keys, and list_keys, get_all and "
-    "clear then miss some; volatile-lru keeps them"
+    "the server's maxmemory-policy is {}: when memory is full, it also evicts the lists of keys, so that list_keys, "
+    "get_all and clear miss some keys; volatile-lru does not evict them"
 )
 
 _COMMON = f"""
@@ -57,7 +57,7 @@ local function now()
   local t = redis.call('TIME')
   return t[1] * 1000000 + t[2]
 end
-local function head(key)  -- version of what stands there, 0 for nothing, and whether it is alive
+local function head(key)  -- the stored version (0 for none) and whether the value is alive
   local s = redis.call('GETRANGE', p .. 'v:' .. key, 0, 40)
   if s == '' then return 0, false end
   local version, rest = string.match(s, '^(%d+):%d+:(.?)')
@@ -78,7 +78,7 @@ local function write(key, value, expires, version, t)
 end
 """
 
-# Takes keys out of the sets whose values the server has expired or evicted.
+# Removes keys from the sets whose values the server has expired or evicted.
 _FORGET = """
 for _, key in ipairs(ARGV) do
   if redis.call('EXISTS', KEYS[1] .. 'v:' .. key) == 0 then
@@ -89,9 +89,9 @@ end
 return true
 """
 
-# The common write, kept short: its time is what a set costs more than a bare SET. Key, the text as it is stored, ms to
-# live (empty: for ever), limit (empty: none). Versions have 16 digits until the year 2286 and so compare as text.
-# Returns nothing, or a version that is not the text's (clocks differ), with '-' first when the keys exceed the limit.
+# The common write, kept short because its time is the overhead over a bare SET. Arguments: key, the text to store, ms
+# to live (empty: for ever), limit (empty: none). Versions have 16 digits until the year 2286 and so compare as text.
+# Returns nothing, or the version if it differs from the text's (clocks differ), after '-' if there are too many keys.
 _SET = """
 local key, text, ttl = ARGV[1], ARGV[2], ARGV[3]
 local name, old, bumped = KEYS[1] .. 'v:' .. key, nil, nil
@@ -116,8 +116,9 @@ end
 return bumped
 """
 
-# key, value, us to live (0: for ever), then the version it must have (0: there is nothing), or the version it brings
-# along and that must be newer, and which of the two ('same' or 'newer'). Returns the version as text, or false.
+# Arguments: key, value, us to live (0: for ever), a version, and 'same' or 'newer'. With 'same', the stored value must
+# have that version (0: no value); with 'newer', the version is the new value's and must exceed the stored one. Returns
+# the version as text, or false.
 _PUT = (
     _COMMON
     + """
@@ -136,7 +137,7 @@ return string.format('%.0f', version)
 """
 )
 
-# limit, then key and time of use of what was read lately. Of the oldest few those that are dead go first.
+# Arguments: limit, then key and time of use of each key that was read. Among the oldest few, missing values go first.
 _EVICT = """
 local u, v, limit = KEYS[1] .. 'u', KEYS[1] .. 'v:', tonumber(ARGV[1])
 for n = 2, #ARGV, 2 do redis.call('ZADD', u, 'XX', 'GT', ARGV[n + 1], ARGV[n]) end
@@ -152,7 +153,7 @@ end
 return over
 """
 
-# keys; ARGV[1] is the version of the deletion (empty: now), older writes than which go. Returns how many were alive.
+# Arguments: the version of the deletion (empty: now), then keys. Deletes older writes; returns how many were alive.
 _DELETE = (
     _COMMON
     + """
@@ -176,7 +177,8 @@ return gone
 """
 )
 
-# version or empty; how many internal keys; these; then key, value, us to live (0: for ever) of each new record.
+# Arguments: version or empty; number of internal keys; these keys; then key, value and us to live (0: for ever) of each
+# new record.
 _RESTORE = (
     _COMMON
     + """
@@ -206,15 +208,15 @@ class RedisStore:
     """A store on a Redis server, version 6.2 or later."""
 
     def __init__(self, url: str) -> None:
-        """``url`` as in ``redis://[:password@]host[:port][/database]``; nothing is connected yet."""
+        """``url``: ``redis://[:password@]host[:port][/database]``; the connection is opened by the first call."""
         self._client = redis.Redis.from_url(
             url,
             decode_responses=True,
             socket_connect_timeout=CONNECT_S,
             socket_timeout=CALL_S,
-            retry=Retry(NoBackoff(), 1),  # a connection that a restart has cut; waiting longer is the caller's affair
+            retry=Retry(NoBackoff(), 1),  # once, for a connection cut by a restart; the caller decides how long to wait
         )
-        self._command: Callable[..., Awaitable[Any]] = self._client.execute_command  # the package leaves it untyped
+        self._command: Callable[..., Awaitable[Any]] = self._client.execute_command  # untyped in the package
         self.where = _without_password(url)
         self._touched: dict[str, dict[str, int]] = {}
         self._prefixes: dict[str, str] = {}
@@ -264,7 +266,7 @@ class RedisStore:
         return int(bumped.lstrip("-") or now)
 
     async def change(self, scope: str, key: str, change: Change, *, ttl: float | None) -> str:
-        """See ``Store.change``; compare and set, again when another was faster."""
+        """See ``Store.change``; compare and set, repeated when another write came first."""
         while True:
             old = await self.get(scope, key)
             value = changes.apply(change, old.value if old else None)
@@ -287,7 +289,7 @@ class RedisStore:
         await self._restore(scope, puts, internal, "")
 
     async def register(self, scope: str, ttl: float | None) -> None:
-        """See ``Store.register``; also clears away the sets of a few scopes that have been forgotten."""
+        """See ``Store.register``; also delete the sets of a few expired scopes."""
         now = time.time()
         async with self._client.pipeline(transaction=False) as pipe:
             pipe.zadd(SCOPES, {scope: now})
@@ -321,19 +323,20 @@ class RedisStore:
 
     async def close(self) -> None:
         """See ``Store.close``."""
-        with contextlib.suppress(WorkingStoreError):  # when it was read matters less than closing
+        with contextlib.suppress(WorkingStoreError):  # times of use are not worth failing to close
             for scope in list(self._touched):
                 await self._evict(scope, 0)
         await self._client.aclose()
 
     async def ping(self) -> None:
-        """Return when the server takes commands; ``StoreUnreachableError`` when it does not."""
+        """Return when the server accepts commands; raise ``StoreUnreachableError`` if it does not."""
         await self._run(cast("Awaitable[Any]", self._client.ping()))
 
     async def replay(self, operation: Mapping[str, Any]) -> None:
-        """Apply a write that another store took in our place, where nothing newer stands. Twice is the same as once.
+        """Apply a write that the embedded store took during an outage unless the server holds a newer value.
 
-        ``operation`` is an entry of ``SqliteStore``'s journal. What has expired since is left out.
+        ``operation`` is an entry of ``SqliteStore``'s journal. Values that have expired since are left out. Replaying
+        an entry twice has no further effect.
         """
         scope, version, now = operation["scope"], str(operation["version"]), time.time()
         prefix = self._prefix(scope)
@@ -372,12 +375,12 @@ class RedisStore:
         return prefix
 
     async def _evict(self, scope: str, limit: int) -> None:
-        """Tell the server what was read lately; with a limit, keep the most recently used keys only."""
+        """Send the times of use to the server; with a limit, keep only the most recently used keys."""
         read = [part for pair in self._touched.pop(scope, {}).items() for part in pair]
         await self._script(_EVICT, self._prefix(scope), (limit or sys.maxsize, *read))
 
     async def _script(self, source: str, prefix: str, arguments: tuple[str | int, ...]) -> Any:
-        """Run a script by its hash; loads it first when the server does not know it (new, restarted, flushed)."""
+        """Run a script by its hash; load it first when the server does not know it (new, restarted or flushed)."""
         digest = _digest(source)
         try:
             try:
@@ -395,7 +398,7 @@ class RedisStore:
             raise self._failure(error) from error
 
     def _failure(self, error: exceptions.RedisError) -> WorkingStoreError:
-        """The client's error as ours; MISCONF: the server cannot save to its disk and therefore takes no writes."""
+        """Return the exception for an error of the client; MISCONF means that the server cannot save to disk."""
         if isinstance(error, _UNREACHABLE) or str(error).startswith("MISCONF"):
             return StoreUnreachableError(f"redis at {self.where} cannot be used now: {error}")
         return WorkingStoreError(f"redis at {self.where}: {error}")
@@ -403,12 +406,12 @@ class RedisStore:
 
 @cache
 def _digest(source: str) -> str:
-    """How the server names a script."""
+    """Return the hash by which the server identifies a script."""
     return hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest()
 
 
 _UNREACHABLE = (
-    exceptions.ConnectionError,  # also: wrong password, still loading
+    exceptions.ConnectionError,  # includes a wrong password and a server that is still loading
     exceptions.TimeoutError,
     exceptions.OutOfMemoryError,
     exceptions.ReadOnlyError,
@@ -416,7 +419,7 @@ _UNREACHABLE = (
 
 
 def _record(text: str | None) -> Record | None:
-    """A stored text as a record; None for nothing and for what a deletion left behind."""
+    """Return a stored text as a record; None for a missing or deleted value."""
     if text is None:
         return None
     version, expires, value = text.split(":", 2)
@@ -426,7 +429,7 @@ def _record(text: str | None) -> Record | None:
 
 
 def _microseconds(ttl: float | None) -> int:
-    """Seconds to live as whole microseconds, at least one; 0 for ever."""
+    """Return seconds to live as whole microseconds, at least one; 0 for ever."""
     return 0 if ttl is None else max(1, int(ttl * 1e6))
 
 
@@ -435,6 +438,6 @@ def _left(expires: float | None, now: float) -> float | None:
 
 
 def _without_password(url: str) -> str:
-    """The URL as it may be shown."""
+    """Return the URL without user name and password."""
     scheme, _, rest = url.partition("://")
     return f"{scheme}://{rest.rpartition('@')[2]}"

@@ -1,6 +1,6 @@
-"""Scope: whose memory it is. An agent's holds its projects', a project's holds its sessions'.
+"""Scope: the owner of a memory. An agent's scope contains its projects' scopes, and a project's its sessions'.
 
-Scopes are named by kind and id alone, so that two agents at work on one project share the project's scope.
+A scope's name consists of its kind and id only, so that two agents working on one project share the project's scope.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MAX_ID = 256
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """One scope and the one it lies in; ``name`` is safe in a key of any store."""
+    """One scope and the scope that contains it; ``name`` is safe as part of a key in any store."""
 
     kind: Kind
     id: str
@@ -27,19 +27,19 @@ class Scope:
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
-            raise BadScopeError(f"a scope is one of {', '.join(KINDS)}, not {self.kind!r}")
+            raise BadScopeError(f"a scope must be one of {', '.join(KINDS)}, not {self.kind!r}")
         if not isinstance(self.id, str) or not self.id.strip() or len(self.id) > MAX_ID:
             raise BadScopeError(f"the id of a {self.kind} scope must be text of 1 to {MAX_ID} characters")
         if self.parent is not None and KINDS.index(self.parent.kind) >= KINDS.index(self.kind):
-            raise BadScopeError(f"a {self.kind} scope cannot lie in a {self.parent.kind} scope")
+            raise BadScopeError(f"a {self.kind} scope cannot be inside a {self.parent.kind} scope")
 
     @property
     def name(self) -> str:
-        """``<kind>:<id>``, the id percent-encoded."""
+        """``<kind>:<id>``, with the id percent-encoded."""
         return f"{self.kind}:{quote(self.id, safe='', errors='surrogatepass')}"
 
     def outwards(self) -> Iterator[Scope]:
-        """This scope, then the one it lies in, and so on."""
+        """Yield this scope, then the scope that contains it, and so on."""
         scope: Scope | None = self
         while scope is not None:
             yield scope
@@ -47,7 +47,7 @@ class Scope:
 
 
 def session_scope(session_id: str, project_id: str | None = None, agent_instance_id: str | None = None) -> Scope:
-    """A session's scope inside its project's inside its agent's, those that are known."""
+    """Return a session's scope inside those of its project and its agent, if these are known."""
     outer = Scope("agent", agent_instance_id) if agent_instance_id else None
     if project_id:
         outer = Scope("project", project_id, outer)
@@ -55,6 +55,6 @@ def session_scope(session_id: str, project_id: str | None = None, agent_instance
 
 
 def session_of(name: str) -> str | None:
-    """The session id in a scope's name, None when it is another kind's."""
+    """Return the session id in a scope's name, or None for a scope of another kind."""
     kind, _, quoted = name.partition(":")
     return unquote(quoted, errors="surrogatepass") if kind == "session" else None

@@ -1,13 +1,13 @@
-"""SQLite store: working memory in one file of the state folder, shared by hooks, server and verbs. The default.
+"""SQLite store: the default store, one file in the state folder that hooks, MCP server and commands share.
 
-Calls run inline, not in a thread: a get takes less time than the hop to a thread and back (figures and the price in
-docs/decisions/0030-working-memory.md). What could last, waiting for another process's write, is not done inside SQLite:
-after ``STEP_WAIT_S`` the call gives the event loop back and tries again.
+Calls run inline, not in a thread, because a get takes less time than a switch to a thread and back (for figures and
+drawbacks see docs/decisions/0030-working-memory.md). A call does not block for long on another process's write: after
+``STEP_WAIT_S`` it yields to the event loop and tries again.
 
-Reads write nothing. Which keys were read is kept in the process and written with its next write, or after
-``TOUCHES`` reads, so that least-recently-used eviction sees them. Evicting is one step down an index.
+A read writes nothing. The keys that were read are collected in the process and written with its next write, or after
+``TOUCHES`` reads, so that least-recently-used eviction takes them into account. Eviction follows an index.
 
-With ``journal=True`` each write is also noted in the same transaction, for a store that could not be reached.
+With ``journal=True`` each write is also journalled in the same transaction, for a store that is unreachable.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from memoria.working.store import Change, Put, Record, ScopeSeen, StoreStats, de
 
 T = TypeVar("T")
 
-PATIENCE_S = 10.0  # then the call fails
+MAX_WAIT_S = 10.0  # how long a call waits for a locked file before it fails
 TOUCHES = 64
 
 MIGRATIONS = (
@@ -53,7 +53,7 @@ MIGRATIONS = (
     CREATE TABLE journal (id INTEGER PRIMARY KEY AUTOINCREMENT, operation TEXT NOT NULL);
     CREATE TABLE notes (name TEXT PRIMARY KEY, value REAL NOT NULL) WITHOUT ROWID;
     """,
-)  # the n-th brings a file from user_version n to n + 1
+)  # the n-th migrates a file from user_version n to n + 1
 
 _UPSERT = """
 INSERT INTO records (scope, key, internal, value, version, expires, used) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -70,10 +70,10 @@ _LIVE = "(expires IS NULL OR expires > ?)"
 
 
 class SqliteStore:
-    """A store in one SQLite file (WAL); any number of processes may share it."""
+    """A store in one SQLite file (WAL mode) that any number of processes may share."""
 
     def __init__(self, path: Path, *, journal: bool = False) -> None:
-        """The file and its folder are made by the first call that needs them."""
+        """The file and its folder are created by the first call that needs them."""
         self.path = path
         self.journal = journal
         self._connection: sqlite3.Connection | None = None
@@ -184,20 +184,20 @@ class SqliteStore:
             self._drop_connection()
 
     async def waiting(self) -> int:
-        """How many journalled writes have not been replayed."""
+        """Return how many journalled writes have not been replayed."""
         row = await self._run(lambda db: db.execute("SELECT count(*) FROM journal").fetchone())
         return int(row[0])
 
     async def noted(self, after: int, at_most: int) -> list[tuple[int, dict[str, Any]]]:
-        """The journal's next entries after an id, oldest first."""
+        """Return at most ``at_most`` entries of the journal after the id ``after``, oldest first."""
         query = "SELECT id, operation FROM journal WHERE id > ? ORDER BY id LIMIT ?"
         rows = await self._run(lambda db: db.execute(query, (after, at_most)).fetchall())
         return [(number, json.loads(operation)) for number, operation in rows]
 
     async def settle(self, number: int, operation: Mapping[str, Any]) -> None:
-        """Strike one replayed entry; the value it wrote goes too, unless a later entry concerns the same key.
+        """Delete one replayed entry, and the value it wrote unless a later entry concerns the same key.
 
-        The other store holds it now, and a copy left here would be read as news at the next outage.
+        The other store holds the value now, and a copy left here would be read as current in the next outage.
         """
         scope, version = operation["scope"], operation["version"]
         keys = [operation["key"]] if operation["op"] in ("put", "change") else list(operation.get("puts", ()))
@@ -209,11 +209,11 @@ class SqliteStore:
         await self._write(work)
 
     async def remember(self, name: str, value: float) -> None:
-        """Keep a number for the other processes."""
+        """Store a number for the other processes."""
         await self._write(lambda db: db.execute("INSERT OR REPLACE INTO notes VALUES (?, ?)", (name, value)))
 
     async def remembered(self, name: str) -> float:
-        """A number that a process kept; 0 when none did."""
+        """Return a number that a process stored; 0 when there is none."""
         row = await self._run(lambda db: db.execute("SELECT value FROM notes WHERE name = ?", (name,)).fetchone())
         return float(row[0]) if row else 0.0
 
@@ -223,7 +223,7 @@ class SqliteStore:
             db.execute("INSERT INTO journal (operation) VALUES (?)", (whole,))
 
     async def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run ``work`` in one transaction of its own, after what has expired is gone and what was read is noted."""
+        """Run ``work`` in its own transaction, after deleting expired records and recording which keys were read."""
 
         def transaction(db: sqlite3.Connection) -> T:
             db.execute("BEGIN IMMEDIATE")
@@ -238,27 +238,27 @@ class SqliteStore:
         return await self._run(transaction)
 
     async def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run ``work`` on the connection; waits its turn without holding the event loop, mends a broken file once."""
-        give_up = time.monotonic() + PATIENCE_S
-        mended = False
+        """Run ``work`` on the connection; wait for locks without blocking the event loop; replace a damaged file."""
+        give_up = time.monotonic() + MAX_WAIT_S
+        replaced = False
         while True:
             try:
                 return work(self._connected())
             except sqlite3.Error as error:
-                if database.is_damaged(error) and not mended:
+                if database.is_damaged(error) and not replaced:
                     self._set_aside()
-                    mended = True
+                    replaced = True
                     continue
                 if not database.is_busy(error):
                     raise WorkingStoreError(f"working memory: {self.path}: {error}") from error
                 if time.monotonic() > give_up:
-                    raise StoreBusyError(f"working memory: {self.path} stayed locked for {PATIENCE_S:g} s") from error
+                    raise StoreBusyError(f"working memory: {self.path} stayed locked for {MAX_WAIT_S:g} s") from error
             except OSError as error:
                 raise WorkingStoreError(f"working memory: {self.path}: {error}") from error
             await asyncio.sleep(random.uniform(0.001, 0.010))  # noqa: S311 (jitter, not a secret)
 
     def _connected(self) -> sqlite3.Connection:
-        """The connection; opened anew when the file was deleted or moved under it."""
+        """Return the connection; reopen it when the file was deleted or replaced."""
         if self._connection is not None:
             try:
                 status = self.path.stat()
@@ -279,7 +279,7 @@ class SqliteStore:
             self._connection = None
 
     def _set_aside(self) -> None:
-        """Move a file that is no database out of the way; under a lock, lest a good new one be moved after it."""
+        """Set a damaged file aside, under a lock so that another process's new file is not set aside as well."""
         self._drop_connection()
         with locks.waiting(self.path.with_name(f"{self.path.name}.lock")):
             if not _is_sound(self.path):
@@ -287,7 +287,7 @@ class SqliteStore:
 
 
 def _nothing(_: sqlite3.Connection) -> None:
-    """For the sake of what each transaction does beside its work."""
+    """Do nothing; for a transaction that only deletes expired records and records which keys were read."""
 
 
 def _open(path: Path) -> sqlite3.Connection:
@@ -295,7 +295,7 @@ def _open(path: Path) -> sqlite3.Connection:
 
 
 def _is_sound(path: Path) -> bool:
-    """Whether SQLite reads the whole file; a file that is busy or gone is not to blame."""
+    """Return whether the file passes SQLite's check; a busy or missing file counts as sound."""
     try:
         with closing(_open(path)) as db:
             database.check(db)
@@ -319,7 +319,7 @@ def _upsert(db: sqlite3.Connection, scope: str, key: str, put: Put) -> Record:
 
 
 def _evict(db: sqlite3.Connection, scope: str, limit: int | None) -> None:
-    """Drop the least recently used until ``limit`` stay: each is the first entry of an index, none is searched for."""
+    """Evict the least recently used keys until ``limit`` stay; the index ``records_used`` yields them in order."""
     if limit is None:
         return
     row = db.execute("SELECT others FROM counts WHERE scope = ?", (scope,)).fetchone()

@@ -1,9 +1,8 @@
-"""Store: what every home of working memory can do, and the shapes that pass between.
+"""Store: the protocol of a store of working memory, and the types that it uses.
 
-A store keeps records (JSON text, a version, a deadline) under a scope's name and a key. It knows nothing of tasks,
-scratchpads or checkpoints; whoever writes those says so through keys that begin with ``_`` (internal: never listed
-with the others, never evicted, kept by ``clear``) and through changes (pure functions that a store applies
-atomically).
+A store holds records (JSON text, a version, an expiry time) under a scope's name and a key. It knows nothing of tasks,
+scratchpads or checkpoints. These use internal keys, which begin with ``_`` and are never listed with the others, never
+evicted, and kept by ``clear``. They also use changes, which are pure functions that a store applies atomically.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-INTERNAL = "_"  # first character of the keys that memoria keeps for itself
+INTERNAL = "_"  # first character of internal keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +31,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """A value on its way into a store: JSON text, seconds to live (None: for ever)."""
+    """A value to write: JSON text and seconds to live (None: for ever)."""
 
     value: str
     ttl: float | None = None
@@ -40,7 +39,7 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A named pure function of ``changes.CHANGES`` and its JSON argument: a write that does not undo another's."""
+    """A write that does not undo another one: the name of a pure function in ``changes.CHANGES`` and its argument."""
 
     name: str
     argument: dict[str, Any]
@@ -48,7 +47,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class ScopeSeen:
-    """A scope that a store holds: its name and when it was last opened, in seconds since 1970."""
+    """A scope in a store: its name and when it was last opened, in seconds since 1970."""
 
     name: str
     seen: float
@@ -56,13 +55,16 @@ class ScopeSeen:
 
 @dataclass(frozen=True, slots=True)
 class StoreStats:
-    """How a store is: its name, whether it answers, whether it stands in for another, and anything worth a line."""
+    """A store's condition.
+
+    ``healthy``: whether it answers; ``degraded``: whether it replaces an unreachable store; ``reason``: why.
+    """
 
     store: str
     healthy: bool
     degraded: bool = False
     reason: str = ""
-    waiting: int = 0  # writes that another store has not seen yet
+    waiting: int = 0  # writes that were not replayed to another store yet
     extra: dict[str, Any] = field(default_factory=dict)
 
 
@@ -70,52 +72,52 @@ class Store(Protocol):
     """All methods may raise ``WorkingStoreError``; one that cannot be reached raises ``StoreUnreachableError``."""
 
     async def get(self, scope: str, key: str) -> Record | None:
-        """The live record, which thereby becomes the most recently used; None when there is none."""
+        """Return the live record and make it the most recently used one; return None when there is none."""
 
     async def records(self, scope: str, *, internal: bool = False) -> dict[str, Record]:
-        """All live records of the scope that are internal, or those that are not, by key in order."""
+        """Return all live records of the scope, either internal or not, sorted by key."""
 
     async def put(self, scope: str, key: str, put: Put, *, limit: int | None = None) -> int:
-        """Write and return the version.
+        """Write a value and return its version.
 
-        Of the keys that are not internal at most ``limit`` stay; the least recently used go.
+        At most ``limit`` keys that are not internal stay; the least recently used ones are evicted.
         """
 
     async def change(self, scope: str, key: str, change: Change, *, ttl: float | None) -> str:
-        """Apply a change atomically; returns the new JSON text."""
+        """Apply a change atomically and return the new JSON text."""
 
     async def delete(self, scope: str, key: str) -> bool:
-        """Whether there was a live record; there is none afterwards."""
+        """Delete the record; return whether there was a live one."""
 
     async def clear(self, scope: str) -> int:
-        """Delete all keys that are not internal; how many live ones there were."""
+        """Delete all keys that are not internal; return how many live ones there were."""
 
     async def restore(self, scope: str, puts: Mapping[str, Put], internal: tuple[str, ...]) -> None:
-        """Replace every key that is not internal, and the named internal ones, by ``puts``, in one step."""
+        """Replace all keys that are not internal, and the named internal ones, with ``puts`` in one step."""
 
     async def register(self, scope: str, ttl: float | None) -> None:
-        """Note that the scope was opened, for ``scopes``; forgotten after ``ttl`` seconds."""
+        """Record for ``scopes`` that the scope was opened; the record expires after ``ttl`` seconds."""
 
     async def scopes(self) -> list[ScopeSeen]:
-        """The scopes opened lately, the latest first."""
+        """Return the registered scopes, the most recently opened first."""
 
     async def stats(self) -> StoreStats:
-        """How the store is; never raises ``StoreUnreachableError``."""
+        """Return the store's condition; never raise ``StoreUnreachableError``."""
 
     async def close(self) -> None:
-        """Let go of files and connections; closing twice is allowed."""
+        """Close files and connections; closing twice is allowed."""
 
 
 def is_internal(key: str) -> bool:
-    """Whether memoria keeps this key for itself."""
+    """Return whether the key is internal."""
     return key.startswith(INTERNAL)
 
 
 def next_version(previous: int) -> int:
-    """The version of a write now: the time in microseconds, or one more than the one before when clocks run back."""
+    """Return the version of a write now: the time in microseconds, but always more than ``previous``."""
     return max(previous + 1, time.time_ns() // 1000)
 
 
 def deadline(ttl: float | None, now: float) -> float | None:
-    """Seconds to live as a moment."""
+    """Return the expiry time of a value written at ``now`` with ``ttl`` seconds to live; None for ever."""
     return None if ttl is None else now + ttl

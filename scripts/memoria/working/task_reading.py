@@ -1,9 +1,9 @@
-"""Observe: what a transcript says of the task at hand, without asking a model.
+"""Task reading: what a transcript says about the current task, without asking a model.
 
-``observe`` folds transcript lines into a small state: the goal and the last request in the user's words, the to-do or
-task tools' last state, files touched, the last command that failed, a question that waits for an answer.
-``where_you_were`` shows that state, with what the agent noted itself, to a session that has lost its context. Both are
-pure. Knows the client's tools; does not know hooks, stores or where transcripts lie.
+``observe`` reduces transcript lines to a small state: the goal and the last request in the user's words, the last state
+of the to-do list or tasks, files touched, the last command that failed, and a question that waits for an answer.
+``where_you_were`` shows that state, together with the agent's own notes, to a session that has lost its context. Both
+functions are pure. This module knows the client's tools, but not hooks, stores or the location of transcripts.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from memoria.working.memory import Note, TaskState
 Json = dict[str, Any]
 
 MAX_CHARS = 2_000  # of the whole block
-_GOAL, _SAID, _ITEM, _FAILURE, _QUESTION = 600, 300, 200, 500, 300  # characters kept of each
-_FILES, _TASKS, _WAITING = 20, 60, 40  # how many are kept
+_GOAL, _SAID, _ITEM, _FAILURE, _QUESTION = 600, 300, 200, 500, 300  # maximum characters of each
+_FILES, _TASKS, _WAITING = 20, 60, 40  # maximum number of each
 _WEAK_WORDS = 4  # a request of fewer words ("go on", "yes, do that") does not replace the goal
 _EDITS = ("Edit", "MultiEdit", "NotebookEdit", "Write")
 _TASK_TOOLS = ("TaskCreate", "TaskUpdate", "TodoWrite")
 _EXIT = re.compile(r"(?:Error:\s*)?Exit code:? (\d+)\s*")
-_REFUSED = re.compile(r"The user doesn't want to|\[Request interrupted")  # a person's no is no failure
+_REFUSED = re.compile(r"The user doesn't want to|\[Request interrupted")  # a refusal by the user is not a failure
 _DONE = ("completed", "cancelled", "deleted")
 
 
 def observe(lines: Iterable[bytes], before: Mapping[str, Any] | None = None) -> Json:
-    """The state after these lines, given the state before them ({} or None at a session's start). JSON-able.
+    """Return the state after these lines, given the state before them ({} or None at a session's start).
 
-    Keys: ``goal``, ``said`` (the last request when it is another), ``tasks`` (each ``id``, ``text``, ``status``),
-    ``files`` (last touched last), ``failure`` (``command``, ``status``, ``text``), ``question``, ``cwd``, and
-    ``waiting`` and ``uses`` (tool uses without a result yet and their tools' names, for the next call). What is kept of
-    texts is redacted.
+    The state can be stored as JSON. Keys: ``goal``, ``said`` (the last request if it is not the goal), ``tasks`` (each
+    with ``id``, ``text``, ``status``), ``files`` (the last touched last), ``failure`` (``command``, ``status``,
+    ``text``), ``question``, ``cwd``, and, for the next call, ``waiting`` and ``uses`` (tool uses without a result yet,
+    and the names of their tools). All texts in it are redacted.
     """
     whole = list(lines)
     state: Json = {"tasks": [], "files": [], "waiting": {}, **(before or {})}
@@ -50,13 +50,13 @@ def observe(lines: Iterable[bytes], before: Mapping[str, Any] | None = None) -> 
     reader = Reader(describing=False, uses=state.pop("uses", None))
     requests = [turn.text for turn in reader.read(whole) if turn.role == "user"]
     for text in (*requests, *(turn.text for turn in reader.pending)):
-        _hear(state, text)
+        _observe_request(state, text)
     state["uses"] = dict(list(reader.open_uses.items())[-_WAITING:])
     return {key: value for key, value in state.items() if value or key in ("tasks", "files", "waiting")}
 
 
-def _hear(state: Json, text: str) -> None:
-    """A request of the user's: the goal, or a remark on the way to it."""
+def _observe_request(state: Json, text: str) -> None:
+    """Set the goal to the user's request, or only ``said`` when the request is too short to be a goal."""
     plain = text.strip()
     if not plain or plain.startswith("/"):
         return
@@ -80,7 +80,7 @@ def _observe_line(state: Json, value: Json) -> None:
     if value.get("type") == "assistant":
         _ask(state, " ".join(str(block.get("text", "")) for block in blocks if block.get("type") == "text"))
     elif value.get("type") == "user" and not any(block.get("type") == "tool_result" for block in blocks):
-        state["question"] = ""  # the user has spoken since
+        state["question"] = ""  # the user has replied
 
 
 def _use(state: Json, block: Json) -> None:
@@ -119,13 +119,13 @@ def _wait(state: Json, ident: str, what: Json) -> None:
         del state["waiting"][next(iter(state["waiting"]))]
 
 
-def _result(state: Json, block: Json, told: object) -> None:
-    """A tool's result: a task's number, a command's end."""
+def _result(state: Json, block: Json, details: object) -> None:
+    """Apply a tool's result: the id of a created task, or a command's success or failure."""
     use = state["waiting"].pop(str(block.get("tool_use_id", "")), None)
     if use is None:
         return
     if "task" in use:
-        made = told.get("task") if isinstance(told, dict) else None
+        made = details.get("task") if isinstance(details, dict) else None
         ident = str(made.get("id", "")) if isinstance(made, dict) else ""
         known = [task for task in state["tasks"] if task["id"] != ident]
         state["tasks"] = [*known, _task(ident, use["task"], "pending")][-_TASKS:]
@@ -148,7 +148,7 @@ def _update_task(state: Json, given: Json) -> None:
 
 
 def _ask(state: Json, text: str) -> None:
-    """What the assistant asked last stays open until the user speaks."""
+    """Set the open question when the assistant's text ends in one, else clear it."""
     end = text.strip().rsplit("\n", 1)[-1].strip()
     if end:
         state["question"] = _kept(end, _QUESTION) if end.endswith("?") else ""
@@ -174,7 +174,7 @@ def _text(content: object) -> str:
 
 
 def _kept(text: str, most: int) -> str:
-    """Redacted and cut; of a long text the start."""
+    """Return the start of ``text``, redacted, in at most ``most`` characters."""
     short = redact(text[: 4 * most]).strip()
     return short if len(short) <= most else short[: most - 1] + "…"
 
@@ -185,9 +185,10 @@ def where_you_were(
     notes: Sequence[Note] = (),
     limit: int = MAX_CHARS,
 ) -> str:
-    """The block for a session that has lost its context, at most ``limit`` characters, fenced as data; "" for nothing.
+    """Return the block for a session that has lost its context, fenced as data; ``""`` when there is nothing to show.
 
-    What matters most comes first and is the last to go: goal, task, open tasks, last failure, question, files, notes.
+    It has at most ``limit`` characters. The most important parts come first and are the last to be left out: goal,
+    task, open tasks, last failure, question, files, notes.
     """
     parts = [part for part in _parts(observed, task, notes) if part]
     if not parts:
@@ -205,13 +206,13 @@ def where_you_were(
 
 
 def _parts(observed: Mapping[str, Any], task: TaskState | None, notes: Sequence[Note]) -> list[str]:
-    """Each part as lines; made neutral here, so that fencing does not lengthen them."""
+    """Return each part as lines, neutralised already so that fencing does not lengthen them."""
     failure = observed.get("failure") or {}
     status = "" if failure.get("status") is None else f" (exit {failure['status']})"
     failed = f"Last failure: {_line(failure['command'], 160)}{status}: {_line(failure['text'], 300)}" if failure else ""
     return [
         _labelled("Goal", observed.get("goal"), 450),
-        _labelled("The user's last word", observed.get("said"), 200),
+        _labelled("The user's last message", observed.get("said"), 200),
         _task_line(task),
         _listed("Open tasks", [_open(each) for each in observed.get("tasks", ()) if each["status"] not in _DONE][:10]),
         failed,
@@ -246,7 +247,7 @@ def _line(text: str, most: int) -> str:
 
 
 def _fitted(part: str, room: int) -> str:
-    """The part's first lines that fit; a first line that does not fit is cut when enough of it would be left."""
+    """Return the part's first lines that fit; truncate a single line if at least 60 characters fit."""
     if len(part) <= room:
         return part
     rows = part.split("\n")
