@@ -270,7 +270,7 @@ def test_a_transcript_is_brought_in_however_its_json_is_spelled(client: Shelf, h
         lines = [json.dumps(value).replace('"t', '"\\u0074').replace('"u', '"\\u0075') for value in values]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     client.age(path, 5 * DAY)
-    assert "1 sessions, about 6 turns" in ingest("--dry-run")[1]
+    assert "1 session, about 6 turns" in ingest("--dry-run")[1]
     assert ingest("--yes")[0] == 0
     assert [len(entry.turns) for entry in entries(home)] == [6]
 

@@ -141,7 +141,7 @@ def test_a_cap_of_nothing_keeps_nothing(tmp_path: Path) -> None:
 
 
 def test_an_id_that_would_leave_the_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="no entry id"):
+    with pytest.raises(ValueError, match="is not an entry id"):
         archive(tmp_path).keep("../x", DAY, [SAID])
 
 
@@ -202,5 +202,5 @@ def test_show_tells_an_unknown_entry_from_one_whose_turns_are_gone(home: Home) -
         show.command(argparse.Namespace(entry="nosuch", json=False), home)
     with pytest.raises(TurnsGoneError, match="daily/2026-11-21#"):
         show.command(argparse.Namespace(entry="lost", json=False), home)
-    with pytest.raises(UnknownEntryError, match="no entry id"):
+    with pytest.raises(UnknownEntryError, match="is not an entry id"):
         show.command(argparse.Namespace(entry="what is this?", json=False), home)

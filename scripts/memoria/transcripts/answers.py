@@ -108,7 +108,8 @@ def _answers(given: Mapping[str, Any], text: str) -> Answer | None:
     answers, notes = given["answers"], given.get("annotations")
     notes = notes if isinstance(notes, Mapping) else {}
     parts = [
-        _one(question, answers.get(question), notes.get(question)) for question in dict.fromkeys((*answers, *notes))
+        _one(question, answers.get(question), notes.get(question))
+        for question in _in_order(given["questions"], {*answers, *notes})
     ]
     response = given.get("response")
     words = ", ".join(part for part in parts if part)
@@ -117,6 +118,13 @@ def _answers(given: Mapping[str, Any], text: str) -> Answer | None:
     if "afkTimeoutMs" in given:  # the dialog resolved itself
         return Answer(mark=f"{UNANSWERED} {words}".rstrip() if words else UNANSWERED)
     return Answer(words) if words else None
+
+
+def _in_order(asked: list[Any], answered: set[str]) -> list[str]:
+    """Return the answered questions in the order they were asked; the keys of an object have none."""
+    texts = [str(question.get("question")) for question in asked if isinstance(question, Mapping)]
+    known = [text for text in dict.fromkeys(texts) if text in answered]
+    return known + sorted(answered.difference(known))
 
 
 def _one(question: object, answered: object, annotation: object) -> str:
