@@ -764,3 +764,58 @@ def test_a_tombstone_buries_no_fact_that_another_row_stands_for(server: MemorySe
     got = here.store.get(fact.id)
     assert got is not None
     assert got.quote == fact.quote
+
+
+def test_a_fact_that_was_edited_here_does_not_follow_the_row_of_another_program(
+    server: MemoryServer, here: Keeper
+) -> None:
+    server.store({"content": "Likes tea", "category": "preferences"})
+    sync(here, server)
+    (fact,) = here.store.facts()
+    here.edit(fact.id, "Likes oolong.")
+    sync(here, server)
+    server.memories[1].update(content="Likes rye bread", updated_at=server.now())
+    sync(here, server)
+    assert said(here) == ["Likes oolong.", "Likes rye bread"]
+
+
+def test_a_deleted_fact_does_not_come_back_by_a_row_that_another_machine_wrote_of_it(
+    server: MemoryServer, here: Keeper
+) -> None:
+    here.take([a_fact("Use pnpm, not npm.")])
+    sync(here, server)
+    row = dict(server.memories[1])
+    server.one("default", "DELETE", 1, {})
+    assert sync(here, server).forgotten == 1
+    server.sequence = 2
+    server.memories[2] = {**row, "id": 2, "created_at": server.now(), "updated_at": server.now()}
+    sync(here, server)
+    assert said(here) == server.live() == []
+
+
+def test_a_row_that_counts_less_takes_nothing_from_what_was_counted_here(server: MemoryServer, here: Keeper) -> None:
+    fact = a_fact("Use pnpm, not npm.", seen=5)
+    here.take([fact])
+    sync(here, server)
+    tags = server.memories[1]["tags"]
+    assert "seen:5" in tags
+    server.memories[1].update(tags=tags.replace("seen:5", "seen:2"), content="Use pnpm 9.", updated_at=server.now())
+    sync(here, server)
+    got = here.store.get(fact.id)
+    assert got is not None
+    assert (got.content, got.seen) == ("Use pnpm 9.", 5)
+
+
+@pytest.mark.parametrize("change", ["delete", "edit"])
+def test_a_row_that_was_put_in_the_place_of_ours_unseen_is_not_written(
+    server: MemoryServer, here: Keeper, change: str
+) -> None:
+    fact, other = a_fact("Use pnpm, not npm."), a_fact("Deploys go out on Tuesdays.", session="s-9")
+    here.take([fact])
+    sync(here, server)
+    long_ago = "2026-01-01T00:00:00+00:00"  # so that no listing since the last one shows it
+    tags = to_memory(other).tags
+    server.memories[1].update(content=other.content, tags=tags, created_at=long_ago, updated_at=long_ago)
+    here.delete(fact.id) if change == "delete" else here.edit(fact.id, "Use pnpm 9.")
+    sync(here, server)
+    assert (server.memories[1]["content"], server.memories[1]["deleted_at"]) == (other.content, None)
