@@ -3,7 +3,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -15,9 +15,10 @@ from memoria.commands import flush
 from memoria.facts.fact import GLOBAL
 from memoria.facts.keeper import Keeper
 from memoria.facts.memory_server import MAX_TAGS, Memory, Page, Server
+from memoria.facts.push import MAX_FAILURES
 from memoria.facts.store import Link
 from memoria.facts.sync import Sync, Synced, state_of
-from memoria.facts.wire import to_fact, to_memory
+from memoria.facts.wire import edited_at, to_fact, to_memory
 from memoria.ground import clock, locks
 from memoria.ground.errors import (
     ExpectedError,
@@ -819,3 +820,16 @@ def test_a_row_that_was_put_in_the_place_of_ours_unseen_is_not_written(
     here.delete(fact.id) if change == "delete" else here.edit(fact.id, "Use pnpm 9.")
     sync(here, server)
     assert (server.memories[1]["content"], server.memories[1]["deleted_at"]) == (other.content, None)
+
+
+def test_the_time_of_an_edit_holds_for_the_words_of_that_edit_only() -> None:
+    row = replace(to_memory(a_fact("Use pnpm."), 1, edited=MONDAY), updated="2026-11-20T08:00:00+00:00")
+    assert edited_at(row) == MONDAY
+    assert edited_at(replace(row, content="Use bun.")) == datetime(2026, 11, 20, 8, tzinfo=UTC)
+
+
+def test_a_server_that_is_away_is_not_asked_about_everything_that_waits(server: MemoryServer, here: Keeper) -> None:
+    here.take([a_fact(f"The {word} service owns the {word}s.", "fact", session=word) for word in "abcdefgh"])
+    server.fault_for["POST"] = 503
+    assert sync(here, server).problems
+    assert [method for method, _ in server.requests].count("POST") == MAX_FAILURES
