@@ -814,6 +814,7 @@ def test_a_row_that_was_put_in_the_place_of_ours_unseen_is_not_written(
     fact, other = a_fact("Use pnpm, not npm."), a_fact("Deploys go out on Tuesdays.", session="s-9")
     here.take([fact])
     sync(here, server)
+    sync(here, server)  # has seen the row now, and lists only what is later
     long_ago = "2026-01-01T00:00:00+00:00"  # so that no listing since the last one shows it
     tags = to_memory(other).tags
     server.memories[1].update(content=other.content, tags=tags, created_at=long_ago, updated_at=long_ago)
