@@ -3,7 +3,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -15,9 +15,10 @@ from memoria.commands import flush
 from memoria.facts.fact import GLOBAL
 from memoria.facts.keeper import Keeper
 from memoria.facts.memory_server import MAX_TAGS, Memory, Page, Server
+from memoria.facts.push import MAX_FAILURES
 from memoria.facts.store import Link
 from memoria.facts.sync import Sync, Synced, state_of
-from memoria.facts.wire import to_fact, to_memory
+from memoria.facts.wire import edited_at, to_fact, to_memory
 from memoria.ground import clock, locks
 from memoria.ground.errors import (
     ExpectedError,
@@ -764,3 +765,72 @@ def test_a_tombstone_buries_no_fact_that_another_row_stands_for(server: MemorySe
     got = here.store.get(fact.id)
     assert got is not None
     assert got.quote == fact.quote
+
+
+def test_a_fact_that_was_edited_here_does_not_follow_the_row_of_another_program(
+    server: MemoryServer, here: Keeper
+) -> None:
+    server.store({"content": "Likes tea", "category": "preferences"})
+    sync(here, server)
+    (fact,) = here.store.facts()
+    here.edit(fact.id, "Likes oolong.")
+    sync(here, server)
+    server.memories[1].update(content="Likes rye bread", updated_at=server.now())
+    sync(here, server)
+    assert said(here) == ["Likes oolong.", "Likes rye bread"]
+
+
+def test_a_deleted_fact_does_not_come_back_by_a_row_that_another_machine_wrote_of_it(
+    server: MemoryServer, here: Keeper
+) -> None:
+    here.take([a_fact("Use pnpm, not npm.")])
+    sync(here, server)
+    row = dict(server.memories[1])
+    server.one("default", "DELETE", 1, {})
+    assert sync(here, server).forgotten == 1
+    server.sequence = 2
+    server.memories[2] = {**row, "id": 2, "created_at": server.now(), "updated_at": server.now()}
+    sync(here, server)
+    assert said(here) == server.live() == []
+
+
+def test_a_row_that_counts_less_takes_nothing_from_what_was_counted_here(server: MemoryServer, here: Keeper) -> None:
+    fact = a_fact("Use pnpm, not npm.", seen=5)
+    here.take([fact])
+    sync(here, server)
+    tags = server.memories[1]["tags"]
+    assert "seen:5" in tags
+    server.memories[1].update(tags=tags.replace("seen:5", "seen:2"), content="Use pnpm 9.", updated_at=server.now())
+    sync(here, server)
+    got = here.store.get(fact.id)
+    assert got is not None
+    assert (got.content, got.seen) == ("Use pnpm 9.", 5)
+
+
+@pytest.mark.parametrize("change", ["delete", "edit"])
+def test_a_row_that_was_put_in_the_place_of_ours_unseen_is_not_written(
+    server: MemoryServer, here: Keeper, change: str
+) -> None:
+    fact, other = a_fact("Use pnpm, not npm."), a_fact("Deploys go out on Tuesdays.", session="s-9")
+    here.take([fact])
+    sync(here, server)
+    sync(here, server)  # has seen the row now, and lists only what is later
+    long_ago = "2026-01-01T00:00:00+00:00"  # so that no listing since the last one shows it
+    tags = to_memory(other).tags
+    server.memories[1].update(content=other.content, tags=tags, created_at=long_ago, updated_at=long_ago)
+    here.delete(fact.id) if change == "delete" else here.edit(fact.id, "Use pnpm 9.")
+    sync(here, server)
+    assert (server.memories[1]["content"], server.memories[1]["deleted_at"]) == (other.content, None)
+
+
+def test_the_time_of_an_edit_holds_for_the_words_of_that_edit_only() -> None:
+    row = replace(to_memory(a_fact("Use pnpm."), 1, edited=MONDAY), updated="2026-11-20T08:00:00+00:00")
+    assert edited_at(row) == MONDAY
+    assert edited_at(replace(row, content="Use bun.")) == datetime(2026, 11, 20, 8, tzinfo=UTC)
+
+
+def test_a_server_that_is_away_is_not_asked_about_everything_that_waits(server: MemoryServer, here: Keeper) -> None:
+    here.take([a_fact(f"The {word} service owns the {word}s.", "fact", session=word) for word in "abcdefgh"])
+    server.fault_for["POST"] = 503
+    assert sync(here, server).problems
+    assert [method for method, _ in server.requests].count("POST") == MAX_FAILURES
