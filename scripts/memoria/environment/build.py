@@ -13,7 +13,7 @@ import os
 import sys
 import time
 
-from memoria.base import interpreter
+from memoria.base import interpreter, user_environment
 from memoria.base import paths as places
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
@@ -37,6 +37,7 @@ class BuildError(Exception):
 
 def main() -> None:
     """Build the environment unless it stands or another process is at it, and start the worker in it."""
+    user_environment.restore()
     settings = Settings.load()
     paths = Paths.of(settings)
     os.makedirs(interpreter.data_folder(), mode=0o700, exist_ok=True)
