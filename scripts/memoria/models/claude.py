@@ -16,13 +16,15 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from memoria.base import user_environment
 from memoria.base.paths import Paths
-from memoria.base.settings import Projects, Settings, env_of
+from memoria.base.settings import Settings, env_of
 from memoria.ground.errors import BadAnswerError, ModelUnavailableError
 from memoria.models import answer
 from memoria.models.protocol import SYSTEM, Completion, Model, Prompt, Usage
 
 if TYPE_CHECKING:
     from claude_agent_sdk import ClaudeAgentOptions, ResultMessage
+
+    from memoria.base.settings import Projects
 
 MAX_OUTPUT_TOKENS = 32_000  # above every answer that a task of ours asks for; the client's default is 128,000
 # One request for each call and nothing else. The first switch is the one that stops the second request, which carries
