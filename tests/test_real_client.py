@@ -19,7 +19,7 @@ import pytest
 
 from client_screen import Screen
 from client_session import Probe, Session, probe_plugin, wait_until
-from memoria.capture import detach
+from memoria.base import user_environment
 from messages_api import MessagesApi
 from places import PAYLOADS, ROOT
 from real_client import clean_env
@@ -166,7 +166,7 @@ command = [sys.executable, "-S", "-I", child, folder]
 if own_session is None:
     sys.path.insert(0, {scripts!r})
     from memoria.base import state
-    from memoria.capture import detach
+    from memoria.base import user_environment
     from memoria.base.paths import Paths
     paths = Paths(os.path.join(folder, "home"))
     state.open_state(paths)
@@ -292,4 +292,5 @@ os.rename(os.path.join(folder, "env.part"), os.path.join(folder, "env"))
         session.end()
     told = set(json.loads((world.found / "env").read_text())) - set(world.env)
     assert "CLAUDE_CODE_SESSION_ID" in told
-    assert {name for name in told if "CLAUDE" in name or "AGENT" in name} - set(detach.SESSION_VARIABLES) == set()
+    of_client = {name for name in told if "CLAUDE" in name or "AGENT" in name}
+    assert of_client - set(user_environment.SESSION_VARIABLES) == set()

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from memoria import __version__
+from memoria.base import user_environment
 from memoria.ground.errors import ExpectedError, HomeRefusedError
 from memoria.ground.home import Home
 
@@ -50,6 +51,7 @@ log = logging.getLogger(__name__)
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb and return its exit status."""
+    user_environment.restore()
     words = list(sys.argv[1:] if argv is None else argv)
     parser = argparse.ArgumentParser(prog="memoria", description="A memory for Claude Code that compiles itself.")
     parser.add_argument("--version", action="version", version=f"memoria {__version__}")

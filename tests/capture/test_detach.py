@@ -51,7 +51,8 @@ def test_a_started_process_outlives_the_end_of_its_parents_whole_group(paths: Pa
         f"detach.start([['/nowhere/python'], [sys.executable, '-c', {child!r}]], Paths({paths.home!r}))\n"
         "print('started', flush=True)\nsignal.pause()\n"
     )
-    env = {"PYTHONPATH": str(Path(ROOT, "scripts")), "PATH": os.defpath, "CLAUDECODE": "1", "KEPT": "yes"}
+    env = {"PYTHONPATH": str(Path(ROOT, "scripts")), "PATH": os.defpath, "CLAUDECODE": "1"}
+    env |= {"AWS_PROFILE": "work", "LC_ALL": "C.UTF-8", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://x", "ANYTHING": "else"}
     parent = subprocess.Popen([sys.executable, "-c", code], env=env, stdout=subprocess.PIPE, start_new_session=True)
     assert parent.stdout
     assert parent.stdout.readline() == b"started\n"
@@ -64,8 +65,9 @@ def test_a_started_process_outlives_the_end_of_its_parents_whole_group(paths: Pa
     assert found["cwd"] == paths.state
     assert found["sid"] not in (parent.pid, found["pid"])  # of a session without a terminal, and not its leader
     assert found["env"]["CLAUDE_INVOKED_BY"] == "memoria"
-    assert found["env"]["KEPT"] == "yes"
-    assert not {"CLAUDECODE", "PYTHONPATH"} & set(found["env"])
+    assert found["env"] == {
+        "AWS_PROFILE": "work", "CLAUDE_INVOKED_BY": "memoria", "LC_ALL": "C.UTF-8", "PATH": os.defpath
+    }  # fmt: skip
     assert "cannot run /nowhere/python" in Path(paths.worker_output).read_text(encoding="utf-8")
 
 

@@ -27,7 +27,7 @@ from memoria.models.protocol import JsonObject, Model, Prompt
 from memoria.models.scripted import Scripted
 from messages_api import Hang, MessagesApi, Reply, Status
 from ollama_api import OllamaApi
-from real_client import clean_env
+from real_client import users_env
 
 FLUSH = tasks.flush(
     {
@@ -92,13 +92,13 @@ def stack() -> Iterator[ExitStack]:
 def claude(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stack: ExitStack
 ) -> Callable[..., tuple[Claude, MessagesApi]]:
-    """A claude whose API answers as told; the environment is the client's clean one and nothing else."""
+    """A claude whose API answers as told; the environment is a user's, and nothing else."""
 
     def make(said: Callable[[Json], Any], timeout_s: float = 60.0, **more: str) -> tuple[Claude, MessagesApi]:
         api = stack.enter_context(MessagesApi(said))
         for name in list(os.environ):
             monkeypatch.delenv(name)
-        for name, value in clean_env(tmp_path / "user", api.url, **more).items():
+        for name, value in users_env(tmp_path / "user", api.url, **more).items():
             monkeypatch.setenv(name, value)
         return Claude("haiku", cwd=tmp_path / "state" / "claude", timeout_s=timeout_s), api
 

@@ -14,6 +14,9 @@ from pathlib import Path
 
 DUMMY_KEY = "sk-ant-dummy-for-tests-00000000000000000000"
 
+# For the client that a test starts itself, so that it stays on this machine. Never for a model call of memoria's.
+SWITCHES = {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1"}
+
 
 def bundled_claude() -> Path:
     """The program that the installed claude_agent_sdk brings along (found without importing the SDK)."""
@@ -39,11 +42,20 @@ def clean_env(home: Path, api_url: str, **more: str) -> dict[str, str]:
         "TERM": "dumb",
         "ANTHROPIC_BASE_URL": api_url,
         "ANTHROPIC_API_KEY": DUMMY_KEY,
-        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-        "DISABLE_AUTOUPDATER": "1",
+        **SWITCHES,
         "MEMORIA_LEARN_MODELS": "",  # not the developer's ollama
         **more,
     }
+
+
+def users_env(home: Path, api_url: str, proxy_url: str = "http://127.0.0.1:9", **more: str) -> dict[str, str]:
+    """Return the environment of a user who has switched nothing off.
+
+    What such a client would send elsewhere goes to a proxy on loopback, by default to one that is not there.
+    """
+    proxy = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), proxy_url)
+    env = clean_env(home, api_url, NO_PROXY="127.0.0.1", **proxy, **more)
+    return {name: value for name, value in env.items() if name not in SWITCHES}
 
 
 def run_claude(

@@ -43,13 +43,13 @@ COMPILE = (
 )
 STEPS = HOOK + JUDGE + WORKER + COMPILE
 
-_name, _times, _signal = (os.environ.get("MEMORIA_KILL_AT", "") + "::").split(":")[:3]
-_left = [int(_times) if _times.isdigit() else 1]
+_reached: dict[str, int] = {}
 
 
 def reached(step: str) -> None:
     """Mark ``step`` as reached, and kill the process if it was told to die here."""
-    if step == _name:
-        _left[0] -= 1
-        if _left[0] == 0:
-            os.kill(os.getpid(), int(_signal) if _signal.isdigit() else 9)
+    name, times, signal = (os.environ.get("MEMORIA_KILL_AT", "") + "::").split(":")[:3]
+    if step == name:
+        _reached[step] = _reached.get(step, 0) + 1
+        if _reached[step] == (int(times) if times.isdigit() else 1):
+            os.kill(os.getpid(), int(signal) if signal.isdigit() else 9)

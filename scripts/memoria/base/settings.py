@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import TypeVar
 
-    T = TypeVar("T", str, int, float, bool, tuple[str, ...], tuple[float, ...])
+    Projects = Mapping[str, Mapping[str, Mapping[str, str]]]
+    T = TypeVar("T", str, int, float, bool, tuple[str, ...], tuple[float, ...], Projects)
 
+EXPECTED_PROJECTS = 'an object such as {"shop": {"env": {"ANTHROPIC_BASE_URL": "https://..."}}}'
 MEND_CONFIG = "correct it or move it away"
 
 
@@ -53,6 +55,8 @@ class Field:
             return _parse_bool(raw)
         if kind is tuple:
             return self._parse_several(raw)
+        if kind is dict:
+            return _parse_projects(raw)
         if kind is str:
             return self._parse_text(raw)
         number = _parse_number(raw, kind)
@@ -101,6 +105,27 @@ def _parse_bool(raw: object) -> bool:
     if text in ("", "0", "false", "no", "off", "none"):
         return False
     raise ValueError("true or false")
+
+
+def _parse_projects(raw: object) -> dict[str, dict[str, dict[str, str]]]:
+    """Return what is set for single projects, ``{"name or key": {"env": {"VARIABLE": "value"}}}``."""
+    projects = quickjson.loads(raw) if isinstance(raw, str) else raw
+    if not isinstance(projects, dict):
+        raise ValueError(EXPECTED_PROJECTS)
+    for chosen in projects.values():
+        if not isinstance(chosen, dict) or set(chosen) - {"env"} or not isinstance(chosen.get("env", {}), dict):
+            raise ValueError(EXPECTED_PROJECTS)
+        if not all(isinstance(value, str) for value in chosen.get("env", {}).values()):
+            raise ValueError(EXPECTED_PROJECTS)
+    return projects
+
+
+def env_of(project: str, projects: Projects) -> Mapping[str, str]:
+    """Return the variables that the user has set for the model calls of a project, given by its key."""
+    for name in (project, project.rpartition("-")[0]):  # the key is the name and a checksum
+        if name and name in projects:
+            return projects[name].get("env", {})
+    return {}
 
 
 def setting(default: T, sentence: str, variable: str = "", is_path: bool = False, minimum: int = 0) -> T:
@@ -190,6 +215,9 @@ class Settings:
     )
     hints = setting(True, "Give each prompt the few notes that fit it best, at most 1,500 characters.")
     redis_url = setting("", "Redis server to share working memory between machines. Empty: the embedded store.")
+    projects: Projects = setting(
+        {}, "Variables for the model calls of single projects, by name or key, such as another endpoint."
+    )
     exclude = setting((), "Folders to ignore: globs such as `~/jobs/secret`, `**/clients/**` or a folder's name.")
     redact_extra = setting(
         (), "Your own regular expressions for text to redact, besides the built-in ones (a list in config.json)."

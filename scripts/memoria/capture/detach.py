@@ -10,7 +10,7 @@ import os
 import sys
 import time
 
-from memoria.base import failpoints, interpreter
+from memoria.base import failpoints, interpreter, user_environment
 from memoria.base import paths as places
 from memoria.capture import spawn_rate
 
@@ -19,40 +19,24 @@ if TYPE_CHECKING:
     from memoria.base.paths import Paths
     from memoria.base.settings import Settings
 
-# What the client puts into a hook's environment about its own session; a worker of ours must not inherit it, while
-# keys, proxies and the client's configuration folder must reach the model call.
-SESSION_VARIABLES = (
-    "AI_AGENT",
-    "CLAUDECODE",
-    "CLAUDE_CODE_CHILD_NOTES_DIR",
-    "CLAUDE_CODE_CHILD_SESSION",
-    "CLAUDE_CODE_ENTRYPOINT",
-    "CLAUDE_CODE_SESSION_ATTENDED",
-    "CLAUDE_CODE_SESSION_ID",
-    "CLAUDE_CODE_SSE_PORT",
-    "CLAUDE_ENV_FILE",
-    "CLAUDE_PID",
-    "CLAUDE_PLUGIN_DATA",
-    "CLAUDE_PLUGIN_ROOT",
-    "CLAUDE_PROJECT_DIR",
-)
 STARTING_S = 15.0  # how long a started worker may take to get its lock before another is started
 MINUTE_S = 60.0
 
 
 def worker_environment() -> dict[str, str]:
-    """This process's environment without the client's session, marked so that nothing below fires our hooks."""
-    environment = {
-        name: value for name, value in interpreter.clean(os.environ).items() if name not in SESSION_VARIABLES
-    }
-    environment["CLAUDE_INVOKED_BY"] = "memoria"
-    return environment
+    """Return what a worker inherits of this process's environment, marked so that nothing below fires our hooks."""
+    return {**user_environment.reduced(os.environ), "CLAUDE_INVOKED_BY": "memoria"}
 
 
 def commands(script: str, settings: Settings) -> list[list[str]]:
     """Ways to run ``scripts/<script>``, best first; empty when no interpreter has our packages yet."""
     python = interpreter.find(settings)
     return [[python, os.path.join(places.ROOT, "scripts", script)]] if python else []
+
+
+def own_command(script: str) -> list[str]:
+    """Return how to run ``scripts/<script>`` with this process's interpreter, whatever the folder one stands in."""
+    return [sys.executable, os.path.join(places.ROOT, "scripts", script)]
 
 
 def start_build(paths: Paths) -> str:

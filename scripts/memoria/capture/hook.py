@@ -14,7 +14,7 @@ try:
 except ImportError:  # pragma: no cover (another Python)
     _signal = None
 
-from memoria.base import quickjson, state
+from memoria.base import quickjson, state, user_environment
 from memoria.base.paths import Paths
 from memoria.base.settings import MEND_CONFIG, Settings
 from memoria.capture.spool import safe_name
@@ -73,6 +73,7 @@ class _Call:
         """Read the event, hand it to ``handler`` and print what it returns."""
         if _signal is not None:
             _signal.signal(_signal.SIGINT, _signal.SIG_IGN)  # Ctrl-C is meant for the client; what it said is kept
+        user_environment.restore(is_hook=True)
         settings = Settings.load()
         self.paths = paths = Paths.of(settings)
         if settings.disabled or os.environ.get("CLAUDE_INVOKED_BY"):  # or a model call of ours (or of another tool)

@@ -38,6 +38,7 @@ from memoria.transcripts.client_files import Found, Head
 
 AT_ONCE = 4  # sessions in the spool at a time
 LOOK_S = 0.2  # seconds between two checks of the spool
+MAX_FRUITLESS = 3  # workers that end without an error and leave every job; then something is wrong
 OUTPUT_TOKENS = 700  # of one entry, measured on the flush prompts of real sessions
 ENTRY_TOKENS, COMPILE_TOKENS, ARTICLE_TOKENS = 700, 8_000, 6_000  # an entry, the articles near it, the articles written
 
@@ -241,6 +242,7 @@ class _Run:
     ledger: Ledger
     spool: Spool
     done: int = 0
+    fruitless: int = 0
     stopped: str = ""
 
     def bring_in(self, plan: Plan) -> int:
@@ -297,12 +299,24 @@ class _Run:
             self.stopped = next(filter(None, left)).rstrip(".")
         elif left and child.returncode:
             self.stopped = f"the worker failed; see {self.home.paths.log}"
-        elif left:  # another worker is running, and will check again
+        elif left:
+            self._wait_for_another(len(left), progress=bool(seen))
+
+    def _wait_for_another(self, left: int, *, progress: bool) -> None:
+        """Wait while another worker is running; stop when ours end one after the other and do nothing."""
+        self.fruitless = 0 if progress else self.fruitless + 1
+        while detach.is_locked(self.home.paths.worker_lock):
+            self.fruitless = 0
             time.sleep(LOOK_S)
+        if self.fruitless >= MAX_FRUITLESS:
+            waiting = printable.counted(left, "session")
+            self.stopped = (
+                f"the worker ended {MAX_FRUITLESS} times and left {waiting} as before; see {self.home.paths.log}"
+            )
 
     def _start(self) -> subprocess.Popen[bytes]:
         with open(self.home.paths.worker_output, "ab", opener=files.private) as output:
             return subprocess.Popen(
-                [sys.executable, "-m", "memoria", "flush"], env=detach.worker_environment(), stdin=subprocess.DEVNULL,
+                detach.own_command("flush.py"), env=detach.worker_environment(), stdin=subprocess.DEVNULL,
                 stdout=output, stderr=output, start_new_session=True,
             )  # fmt: skip

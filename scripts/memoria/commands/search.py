@@ -76,7 +76,7 @@ def _found(home: Home, query: str, limit: int, project: str, kinds: tuple[str, .
             pass
     except reader.UnreadableError:
         if Path(path).exists():  # another version or corrupt: answer now, rebuild in the background
-            detach.start([[sys.executable, "-m", "memoria", "search", "--rebuild"]], home.paths)
+            detach.start([[*detach.own_command("search.py"), "--rebuild"]], home.paths)
             with scanned(home.paths.home, query) as index:
                 return index.search(query, limit=limit, project=project, kinds=kinds)
     with Index(path) as index:

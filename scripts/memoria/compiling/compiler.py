@@ -16,6 +16,7 @@ from datetime import date
 from tqdm import tqdm
 
 from memoria.base import failpoints
+from memoria.base.settings import env_of
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import render
 from memoria.daily.entry import Entry
@@ -106,18 +107,27 @@ class Compile:
         return [entry for entry in entries if known.get(entry.id) not in ("", index_page.fingerprint(entry))]
 
     def batches(self, entries: Sequence[Entry]) -> Iterator[list[Entry]]:
-        """Yield the entries for each model call, at most ``call_chars`` characters together."""
+        """Yield the entries for each model call, at most ``call_chars`` characters together.
+
+        The entries of a project with an endpoint of its own share no call with those of others.
+        """
         batch: list[Entry] = []
         size = 0
         for entry in entries:
             length = len(render(entry))
-            if batch and size + length > self.home.settings.call_chars:
+            if batch and (size + length > self.home.settings.call_chars or self._is_apart(entry, batch[-1])):
                 yield batch
                 batch, size = [], 0
             batch.append(entry)
             size += length
         if batch:
             yield batch
+
+    def _is_apart(self, entry: Entry, other: Entry) -> bool:
+        """Return whether the user has set something for the model calls of one of these projects, and not of both."""
+        projects = self.home.settings.projects
+        apart = env_of(entry.project_key, projects) or env_of(other.project_key, projects)
+        return bool(apart) and entry.project_key != other.project_key
 
     def take(self, entries: Sequence[Entry], report: Report) -> None:
         """Compile one batch: ask, check, write and book. On ModelError the entries stay uncompiled."""

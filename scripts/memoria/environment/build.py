@@ -11,7 +11,7 @@ import os
 import sys
 import time
 
-from memoria.base import interpreter
+from memoria.base import interpreter, user_environment
 from memoria.base import paths as places
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
@@ -35,6 +35,7 @@ class BuildError(Exception):
 
 def main() -> None:
     """Build the environment unless it stands or another process is at it, and start the worker in it."""
+    user_environment.restore()
     settings = Settings.load()
     paths = Paths.of(settings)
     os.makedirs(interpreter.data_folder(), mode=0o700, exist_ok=True)

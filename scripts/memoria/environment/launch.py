@@ -15,7 +15,7 @@ import sys
 import time
 
 from memoria import __version__
-from memoria.base import interpreter, quickjson, state
+from memoria.base import interpreter, quickjson, state, user_environment
 from memoria.base import paths as places
 from memoria.base.paths import Paths
 from memoria.base.settings import MEND_CONFIG, Settings
@@ -44,6 +44,7 @@ STATUS_TOOL = {
 
 def main() -> None:
     """Become the server, or stand in for it until it can start."""
+    user_environment.restore()
     settings = Settings.load()
     python = interpreter.find(settings)
     trouble = f"{settings.refusal}: {MEND_CONFIG}" if settings.refusal else ""

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from memoria.base import user_environment
 from memoria.base.paths import Paths
-from memoria.base.settings import Settings
-from memoria.capture import detach
+from memoria.base.settings import Settings, env_of
 from memoria.ground.errors import BadAnswerError, ModelUnavailableError
 from memoria.models import answer
 from memoria.models.protocol import SYSTEM, Completion, Model, Prompt, Usage
@@ -23,7 +24,29 @@ from memoria.models.protocol import SYSTEM, Completion, Model, Prompt, Usage
 if TYPE_CHECKING:
     from claude_agent_sdk import ClaudeAgentOptions, ResultMessage
 
+    from memoria.base.settings import Projects
+
+MAX_OUTPUT_TOKENS = 32_000  # above every answer that a task of ours asks for; the client's default is 128,000
+# One request for each call and nothing else. The first switch is the one that stops the second request, which carries
+# the whole conversation for a session title, and the connections to the vendor; the others are the client's documented
+# switches for the same things, in case a version gives the first a narrower meaning.
+SWITCHES = {
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "CLAUDE_CODE_DISABLE_TERMINAL_TITLE": "1",
+    "CLAUDE_CODE_DISABLE_FEEDBACK_SURVEY": "1",
+    "CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL": "1",
+    "DISABLE_AUTOUPDATER": "1",
+    "DISABLE_ERROR_REPORTING": "1",
+    "DISABLE_FEEDBACK_COMMAND": "1",
+    "DISABLE_GROWTHBOOK": "1",
+    "DISABLE_TELEMETRY": "1",
+    "DISABLE_UPDATES": "1",
+    "DO_NOT_TRACK": "1",
+    "CLAUDE_CODE_DISABLE_THINKING": "1",  # thoughts are paid for, and the tasks do not need them
+    "MAX_THINKING_TOKENS": "0",  # the same, to older clients
+}
 RETRIES = "1"  # the client's own retries; its default retries for minutes, and the worker retries too
+SET_BY_SDK = "CLAUDE_CODE_ENTRYPOINT"
 _NEEDS_A_PERSON = frozenset({401, 402, 403, 404})
 _REFUSES_THE_WORK = frozenset({400, 413, 422})
 _LOGIN = "not logged in: run `claude` and `/login` once, or set ANTHROPIC_API_KEY"
@@ -42,9 +65,13 @@ class _Received:
 class Claude:
     """One model of the Claude family, by alias (``haiku``) or full name; empty means the client's own choice."""
 
-    def __init__(self, alias: str, *, cwd: Path, timeout_s: float) -> None:
-        """``cwd`` is an empty folder, created if missing; ``timeout_s`` is the deadline of a call."""
+    def __init__(self, alias: str, *, cwd: Path, timeout_s: float, projects: Projects | None = None) -> None:
+        """``cwd`` is an empty folder, created if missing; ``timeout_s`` is the deadline of a call.
+
+        ``projects`` holds the variables that the user has set for single projects.
+        """
         self.alias = alias
+        self.projects = projects or {}
         self.cwd = cwd
         self.timeout_s = timeout_s
         self.name = f"claude:{alias}" if alias else "claude"
@@ -81,7 +108,7 @@ class Claude:
         from claude_agent_sdk import AssistantMessage, ResultMessage, TextBlock, query  # noqa: PLC0415
 
         with anyio.fail_after(self.timeout_s):
-            messages = query(prompt=prompt.text, options=self._options())
+            messages = query(prompt=prompt.text, options=self._options(prompt.project))
             try:
                 async for message in messages:
                     if isinstance(message, AssistantMessage):
@@ -93,10 +120,9 @@ class Claude:
             finally:
                 await messages.aclose()  # type: ignore[attr-defined]  # an async generator, declared as an iterator
 
-    def _options(self) -> ClaudeAgentOptions:
+    def _options(self, project: str = "") -> ClaudeAgentOptions:
         from claude_agent_sdk import ClaudeAgentOptions  # noqa: PLC0415
 
-        blank = {name: "" for name in detach.SESSION_VARIABLES if name in os.environ}
         return ClaudeAgentOptions(
             model=self.alias or None,
             system_prompt=SYSTEM,
@@ -107,7 +133,7 @@ class Claude:
             max_turns=1,
             verbatim_prompts=True,
             cwd=self.cwd,
-            env={**blank, "CLAUDE_INVOKED_BY": "memoria", "CLAUDE_CODE_MAX_RETRIES": RETRIES},
+            env=environment(os.environ, env_of(project, self.projects)),
             extra_args={"no-session-persistence": None},
             stderr=lambda _: None,  # keep it out of the worker's log, because it may quote the conversation
         )
@@ -150,9 +176,27 @@ class Claude:
         raise ModelUnavailableError(f"{self.name} {what}.", model=self.name, usage=_usage(received, started))
 
 
+def environment(environ: Mapping[str, str], chosen: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables for the client, to be laid over ``environ``, which the SDK passes on whole.
+
+    Everything that the client must not inherit is set to the empty string. The user-level settings are read here,
+    because the client is told to read no settings; ``chosen`` is what the user has set for the call's project.
+    """
+    blank = {name: "" for name in environ if not user_environment.may_inherit(name) and name != SET_BY_SDK}
+    return {
+        **blank,
+        **user_environment.reduced(user_environment.user_settings(environ)),
+        **chosen,
+        **SWITCHES,
+        "CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(MAX_OUTPUT_TOKENS),
+        "CLAUDE_CODE_MAX_RETRIES": RETRIES,
+        "CLAUDE_INVOKED_BY": "memoria",
+    }
+
+
 def make(argument: str, settings: Settings, paths: Paths) -> Model:
     """Return the model ``claude:<alias>``, which runs in ``claude/`` in the state folder."""
-    return Claude(argument, cwd=Path(paths.client_cwd), timeout_s=settings.model_timeout_s)
+    return Claude(argument, cwd=Path(paths.client_cwd), timeout_s=settings.model_timeout_s, projects=settings.projects)
 
 
 def _usage(received: _Received, started: float) -> Usage:

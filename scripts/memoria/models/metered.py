@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -69,6 +69,7 @@ class Metered:
     def complete(self, prompt: Prompt, project: str = "") -> Completion:
         """Return the answer; raise ModelError when every attempt of this run failed."""
         project = project or prompt.project
+        prompt = replace(prompt, project=project)
         for wait in (*self.waits_s, None):
             try:
                 with locks.waiting(self.lock):  # flush, compile and others never run two model processes at once

@@ -1,0 +1,148 @@
+"""What leaves the machine: one request for each call, to where the user chose, and nothing else.
+
+Also holds README's section of that name, sentence by sentence.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from installed import fingerprint
+from logging_proxy import LoggingProxy
+from memoria.daily.ledger import Ledger
+from memoria.ground.home import Home
+from memoria.models import tasks
+from memoria.models.claude import MAX_OUTPUT_TOKENS
+from memoria.models.metered import Metered
+from messages_api import MessagesApi, Reply
+from person import Person, answer, booked, of_memoria
+from places import ROOT, TESTS
+from real_client import DUMMY_KEY, users_env
+
+PROMPT = tasks.flush({"project": "shop", "exchanges": [{"user": "Fix the race.", "assistant": "Fixed."}]})
+
+
+@pytest.fixture
+def proxy() -> Iterator[LoggingProxy]:
+    with LoggingProxy() as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def person(tmp_path: Path, proxy: LoggingProxy) -> Iterator[Person]:
+    with MessagesApi(answer) as api, MessagesApi(answer) as evil:
+        yield Person(tmp_path, api, evil, proxy.url)
+
+
+def become(monkeypatch: pytest.MonkeyPatch, env: dict[str, str]) -> None:
+    for name in list(os.environ):
+        monkeypatch.delenv(name)
+    for name, value in env.items():
+        monkeypatch.setenv(name, value)
+
+
+def files(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.slow
+def test_a_call_is_one_request_and_the_client_opens_no_other_connection(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proxy: LoggingProxy
+) -> None:
+    said = Reply(json.dumps({"worth_saving": False}), input_tokens=1_234, output_tokens=56)
+    with MessagesApi(lambda _: said) as api:
+        talkative = {"CLAUDE_CODE_ENABLE_TELEMETRY": "1", "OTEL_LOGS_EXPORTER": "otlp",
+                     "OTEL_EXPORTER_OTLP_ENDPOINT": api.url, "OTEL_EXPORTER_OTLP_PROTOCOL": "http/json"}  # fmt: skip
+        env = users_env(tmp_path / "user", api.url, proxy.url, MEMORIA_HOME=str(tmp_path / "m"), **talkative)
+        become(monkeypatch, env)
+        home = Home.open()
+        ledger = Ledger.of(home.paths)
+        Metered.of(home, ledger).complete(PROMPT)
+        first = files(tmp_path / "user")
+        Metered.of(home, ledger).complete(PROMPT)
+        calls = booked(ledger)
+        ledger.close()
+    assert [request.path.split("?")[0] for request in api.requests] == ["/v1/messages"] * 2
+    assert proxy.connections == []
+    assert [(call.input_tokens, call.output_tokens) for call in calls] == [(1_234, 56)] * 2
+    assert files(tmp_path / "user") == first
+    assert not [name for name in first if "telemetry" in name or "projects" in name]
+    for request in api.messages:
+        assert request.body["max_tokens"] == MAX_OUTPUT_TOKENS
+        assert "thinking" not in request.body
+
+
+@pytest.mark.slow
+def test_a_projects_settings_change_nothing(person: Person, proxy: LoggingProxy) -> None:
+    foreign = person.foreign()
+    person.settings(person.work, **foreign)
+    before = fingerprint(person.work)
+    person.session()
+    person.wait()
+    assert person.titles() == ["Fix the race"]
+    assert {request.headers["x-api-key"] for request in of_memoria(person.api)} == {DUMMY_KEY}
+    assert of_memoria(person.evil) == []
+    assert len(of_memoria(person.api)) == len(person.calls())
+    assert not person.mark.exists()
+    assert fingerprint(person.work) == before
+
+
+@pytest.mark.slow
+def test_a_key_and_an_endpoint_of_the_user_level_settings_work(person: Person) -> None:
+    own = {name: person.env.pop(name) for name in ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY", "MEMORIA_HOME")}
+    person.settings(person.home, **own)
+    person.settings(person.work, ANTHROPIC_BASE_URL=person.evil.url, MEMORIA_HOME=str(person.work / "home"))
+    person.session()
+    person.wait()
+    assert {request.headers["x-api-key"] for request in of_memoria(person.api)} == {DUMMY_KEY}
+    assert of_memoria(person.evil) == []
+
+
+@pytest.mark.slow
+def test_an_endpoint_for_one_project_is_written_into_config_and_holds_for_it_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = json.dumps({"worth_saving": False})
+    with ExitStack() as stack:
+        usual, other = (stack.enter_context(MessagesApi(lambda _: said)) for _ in range(2))
+        become(monkeypatch, users_env(tmp_path / "user", usual.url, MEMORIA_HOME=str(tmp_path / "m")))
+        config = tmp_path / "user" / ".config" / "memoria" / "config.json"
+        config.parent.mkdir(parents=True)
+        config.write_text(json.dumps({"projects": {"shop": {"env": {"ANTHROPIC_BASE_URL": other.url}}}}))
+        home = Home.open()
+        assert home.settings.problems == ()
+        ledger = Ledger.of(home.paths)
+        model = Metered.of(home, ledger)
+        model.complete(PROMPT, "shop-aaaaaa")
+        assert (len(other.messages), len(usual.messages)) == (1, 0)
+        for project in ("shop-two-aaaaaa", "harbour-bbbbbb", ""):
+            model.complete(PROMPT, project)
+        ledger.close()
+    assert (len(other.messages), len(usual.messages)) == (1, 3)
+
+
+HELD = {
+    "Only what you chose leaves": "test_leaves.py::test_a_call_is_one_request_and_the_client_opens_no_other_connection",
+}
+
+
+def sentences() -> list[str]:
+    text = (ROOT / "README.md").read_text(encoding="utf-8").split("## What leaves the machine\n")[1].split("\n## ")[0]
+    return [part for part in re.split(r"(?<=\.)\s+(?=[A-Z])", " ".join(text.split())) if part]
+
+
+def test_every_sentence_of_the_readme_is_held_by_a_test() -> None:
+    said = sentences()
+    assert len(said) == len(HELD)
+    for sentence, (opening, tests) in zip(said, HELD.items(), strict=True):
+        assert sentence.startswith(opening)
+        for test in tests.split():
+            file, _, name = test.partition("::")
+            assert f"def {name}(" in (TESTS / file).read_text(encoding="utf-8"), test
