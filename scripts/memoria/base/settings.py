@@ -154,6 +154,9 @@ class Settings:
     state = setting(
         "", "Where spool, cursors, ledger and indexes live. Empty: `.memoria` inside the home.", is_path=True
     )
+    shared_home = setting(
+        False, "Leave daily logs and wiki open to other users of the machine. false: to their owner only (0700, 0600)."
+    )
     tz = setting("", "Time zone of the daily logs, an IANA name such as Europe/Vienna. Empty: the system's.")
     python = setting(
         "",

@@ -19,7 +19,7 @@ from pathlib import Path
 from memoria.base import paths as places
 from memoria.base.paths import SPOOL_BOXES, Paths
 from memoria.base.settings import config_path
-from memoria.ground import files, locks
+from memoria.ground import files, locks, owner_only
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 
@@ -42,7 +42,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
         for lock in (before.worker_lock, before.observer_lock, before.compile_lock):
             if not stack.enter_context(locks.held(Path(lock))):
                 raise ExpectedError("a worker is running; try again in a minute. Nothing was moved.")
-        Path(after.home).mkdir(parents=True, exist_ok=True)
+        owner_only.make_folders(after, is_shared=home.settings.shared_home)
         for source, target in _parts(before, after):
             _take(source, target)
         chosen = _choose(home, after)

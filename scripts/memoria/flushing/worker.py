@@ -25,7 +25,7 @@ from memoria.daily import gate
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
 from memoria.facts.keeper import Keeper
-from memoria.ground import backoff, clock, locks
+from memoria.ground import backoff, clock, locks, owner_only
 from memoria.ground.errors import (
     ExpectedError,
     LedgerDamagedError,
@@ -103,6 +103,7 @@ class Worker:
         report = Report()
         state.make_folders(self.home.paths)
         housekeeping.clean(self.home.paths)
+        owner_only.tighten(self.home.paths, is_shared=self.home.settings.shared_home)
         self.daily.sweep()
         self.daily.refresh(self.ledger)
         for job in self.spool.jobs(self.spool.cur):  # left by a worker that died, since this one holds the lock

@@ -23,17 +23,23 @@ def private(path: str, flags: int) -> int:
 def replace(path: Path, data: str | bytes, *, mode: int | None = None) -> None:
     """Replace the content of ``path`` with ``data`` in one step, synced to disk.
 
-    Missing folders are created and an existing file keeps its mode. Raises OSError (disk full, read-only) and leaves
-    the old file as it was.
+    An existing file keeps its mode. A new file, like a missing folder, is open to those that its folder is open to.
+    Raises OSError (disk full, read-only) and leaves the old file as it was.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    _make_folder(path.parent)
     payload = data.encode() if isinstance(data, str) else data
     if mode is None:
         try:
             mode = path.stat().st_mode & 0o777
         except FileNotFoundError:
-            mode = 0o644
+            mode = path.parent.stat().st_mode & 0o666
     atomic.replace(str(path), payload, mode=mode, is_durable=True, step="files")
+
+
+def _make_folder(folder: Path) -> None:
+    if not folder.is_dir():
+        _make_folder(folder.parent)
+        folder.mkdir(mode=folder.parent.stat().st_mode & 0o777, exist_ok=True)
 
 
 def sweep(folder: Path) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from memoria.base import state
 from memoria.base.paths import Paths
 from memoria.base.settings import MEND_CONFIG, Settings
+from memoria.ground import owner_only
 from memoria.ground.clock import Zone
 from memoria.ground.errors import HomeRefusedError
 
@@ -38,4 +39,5 @@ class Home:
             raise HomeRefusedError(
                 f"cannot use {paths.state} ({error.strerror or error})", "make it writable or set MEMORIA_STATE"
             ) from error
+        owner_only.make_folders(paths, is_shared=settings.shared_home)
         return cls(settings, paths, Zone(settings.tz))

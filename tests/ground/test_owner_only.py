@@ -1,0 +1,113 @@
+"""Daily logs and wiki are their owner's alone, unless the setting ``shared_home`` is on."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memoria.flushing import worker
+from memoria.ground import owner_only
+from memoria.ground.home import Home
+from memoria.wiki.transaction import Transactions
+import home_of
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="folders inherit their access control list")
+
+
+@pytest.fixture(autouse=True)
+def usual_umask() -> Iterator[None]:
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+def _modes(home: Home) -> dict[str, int]:
+    """Return the mode of the two folders and of everything below them, by path below the home."""
+    root = Path(home.paths.home)
+    found = [path for top in (home.paths.daily, home.paths.knowledge) for path in (Path(top), *Path(top).rglob("*"))]
+    return {str(path.relative_to(root)): stat.S_IMODE(path.stat().st_mode) for path in found}
+
+
+def _write(home: Home) -> None:
+    home_of.entry(home, "a1", "The kettle")
+    Transactions.of(home.paths).commit({"concepts/kettle.md": b"# Kettle\n"}, {}, "a test")
+
+
+WRITTEN = {"daily", f"daily/{home_of.DAY}.md", "knowledge", "knowledge/concepts", "knowledge/concepts/kettle.md"}
+
+
+def test_what_memoria_writes_is_readable_by_its_owner_only() -> None:
+    home = Home.open()
+    _write(home)
+    modes = _modes(home)
+    assert set(modes) == WRITTEN
+    assert {name: oct(mode) for name, mode in modes.items() if mode & 0o077} == {}
+    home_of.entry(home, "a2", "The lid")
+    assert not any(mode & 0o077 for mode in _modes(home).values())
+
+
+def test_a_shared_home_follows_the_umask_and_the_worker_leaves_it_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMORIA_SHARED_HOME", "true")
+    home = Home.open()
+    _write(home)
+    worker.work(home)
+    modes = _modes(home)
+    assert {name for name, mode in modes.items() if mode not in (0o755, 0o644)} == set()
+    assert set(modes) >= WRITTEN
+
+
+def _opened(home: Home) -> None:
+    """Give the home the modes that 0.1.0 gave it."""
+    for name in _modes(home):
+        path = Path(home.paths.home, name)
+        path.chmod(0o755 if path.is_dir() else 0o644)
+
+
+def test_the_worker_tightens_a_home_of_0_1_0_and_what_a_killed_run_left() -> None:
+    home = Home.open()
+    _write(home)
+    _opened(home)
+    Path(home.paths.knowledge, "concepts").chmod(0o700)  # a run that was killed after this folder
+    content = Path(home.paths.daily, f"{home_of.DAY}.md").read_bytes()
+    worker.work(home)
+    assert {name: oct(mode) for name, mode in _modes(home).items() if mode & 0o077} == {}
+    assert Path(home.paths.daily, f"{home_of.DAY}.md").read_bytes() == content
+
+
+def test_links_and_what_they_lead_to_keep_their_mode(tmp_path: Path) -> None:
+    home = Home.open()
+    outside = tmp_path / "shared.md"
+    outside.write_text("for everybody\n")
+    outside.chmod(0o644)
+    _write(home)
+    Path(home.paths.knowledge, "shared.md").symlink_to(outside)
+    Path(home.paths.knowledge, "gone.md").symlink_to(tmp_path / "gone.md")
+    Path(home.paths.knowledge).chmod(0o755)
+    owner_only.tighten(home.paths, is_shared=False)
+    assert stat.S_IMODE(outside.stat().st_mode) == 0o644
+    assert stat.S_IMODE(Path(home.paths.knowledge).stat().st_mode) == 0o700
+
+
+def test_folders_of_another_owner_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    home = Home.open()
+    _write(home)
+    _opened(home)
+    monkeypatch.setattr(os, "getuid", lambda: 4_000_000)
+    before = _modes(home)
+    owner_only.tighten(home.paths, is_shared=False)
+    assert _modes(home) == before
+
+
+def test_a_folder_that_leads_elsewhere_is_tightened_where_it_lies(tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    (vault / "2026-11-20.md").write_text("# Daily Log: 2026-11-20\n")
+    Path(tmp_path / "memoria").mkdir()
+    Path(tmp_path / "memoria" / "daily").symlink_to(vault)
+    home = Home.open()
+    worker.work(home)
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (vault, vault / "2026-11-20.md")} == {0o700, 0o600}
