@@ -312,8 +312,8 @@ def test_a_bad_event_is_dropped_with_its_reason_and_five_good_ones_stay() -> Non
     judged = judging.judge([turns.material()], S.stamp([]), [Scripted([{"learned": [*bad, *good]}])])
     assert [fact.content for fact in judged.facts] == [f"Part {word} has a name." for word in words[:5]]
     for reason in ("does not occur in", "no kind 'rumour'", "more than 3 sentences", "not an object", "more than 5"):
-        assert any(reason in dropped for dropped in judged.dropped), reason
-    assert len(judged.dropped) == len(bad) + 3
+        assert any(reason in dropped for dropped in judged.found.dropped), reason
+    assert len(judged.found.dropped) == len(bad) + 3
 
 
 def models_of(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, **given: str) -> list[str]:

@@ -8,6 +8,7 @@ output or a pasted page can never become a preference, a correction or an instru
 from __future__ import annotations
 
 import hashlib
+import logging
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -17,6 +18,8 @@ from typing import Any, Final
 
 from memoria.base import fence
 from memoria.ground import clock, markdown
+
+log = logging.getLogger(__name__)
 
 KINDS: Final = ("correction", "preference", "decision", "fact", "debugging", "workaround", "operational")
 ORIGINS: Final = ("user", "assistant", "tool")  # most trusted first
@@ -196,6 +199,8 @@ def check(claims: object, material: Material, stamp: Stamp) -> Checked:
             dropped.append(f"more than {MAX_FACTS} facts in one answer: {fact.content[:60]}")
         else:
             facts.setdefault(fact.id, fact)
+    for why in dropped:
+        log.info("dropped a claim: %s", why)
     return Checked(tuple(facts.values()), tuple(dropped))
 
 
@@ -207,6 +212,7 @@ def _checked(claim: object, material: Material, stamp: Stamp) -> Fact:
         raise _Refused(f"there is no kind {kind[:30]!r}")
     content = plain(claim.get("content"))
     _check_content(content)
+    ident = new_id(kind, content, stamp)
     quote = " ".join(fence.visible(_text(claim.get("quote"))).split())
     origin = _proven_origin(claim, quote, material)
     if origin == "tool" and (kind in _PERSONAL or _ORDER.search(content)):
@@ -220,7 +226,7 @@ def _checked(claim: object, material: Material, stamp: Stamp) -> Fact:
         origin=origin,
         project=stamp.project,
         time=stamp.time,
-        id=new_id(kind, content, stamp),
+        id=ident,
         session=stamp.session,
         tags=words(claim.get("tags"), 8),
         keywords=words(claim.get("keywords"), 20),

@@ -36,16 +36,20 @@ SCHEMA: Final[JsonObject] = {
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The checked facts of one call, the model that answered, and its usage.
+    """What one call found, the model that answered, and its usage.
 
-    ``dropped``: why claims were dropped. ``failure``: the error because of which the patterns had to answer.
+    ``failure``: the error because of which the patterns had to answer.
     """
 
-    facts: tuple[Fact, ...]
-    dropped: tuple[str, ...]
+    found: Checked
     model: str
     usage: Usage
     failure: ModelError | None = None
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """Return the facts that passed the check."""
+        return self.found.facts
 
 
 def judges(home: Home, ledger: Ledger, first: Metered) -> list[Metered]:
@@ -76,20 +80,14 @@ def judge(materials: Sequence[JsonObject], stamp: Stamp, models: Sequence[Model]
             failure = failure or error
             continue
         return checked(completion.data["learned"], materials, stamp, completion.model, completion.usage)
-    return _judged(local_judge.judge(materials, stamp), "patterns", Usage(), failure)
+    return Judged(local_judge.judge(materials, stamp), "patterns", Usage(), failure)
 
 
 def checked(
     claims: object, materials: Sequence[JsonObject], stamp: Stamp, model: str, usage: Usage | None = None
 ) -> Judged:
-    """Return the facts among a model's claims that these exchanges prove; log the claims that are dropped."""
-    return _judged(facts.check(claims, Material.of(materials), stamp), model, usage or Usage())
-
-
-def _judged(found: Checked, model: str, usage: Usage, failure: ModelError | None = None) -> Judged:
-    for reason in found.dropped:
-        log.info("learn: dropped a fact of %s: %s", model, reason)
-    return Judged(found.facts, found.dropped, model, usage, failure)
+    """Return the facts among a model's claims that these exchanges prove."""
+    return Judged(facts.check(claims, Material.of(materials), stamp), model, usage or Usage())
 
 
 def _prompt(materials: Sequence[JsonObject], project: str) -> Prompt:
