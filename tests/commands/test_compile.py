@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import subprocess
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from memoria.base.failpoints import COMPILE
+from memoria.compiling.compiler import Compile
 from memoria.daily.ledger import Ledger
 from memoria.ground.errors import DropRefusedError, ExpectedError, NothingToUndoError
 from memoria.models.extractive import cluster
@@ -50,6 +52,16 @@ def test_what_is_not_supported_is_named_in_the_ledger(wiki: WikiHome) -> None:
     wiki.compile([page("port", claim("The port is 8081", "a1"), claim("It is the listener", "a1"))])
     assert "8081" not in wiki.text("concepts/port")
     assert any("8081 not in the source" in note for note in notes(wiki, "refused"))
+
+
+def test_entries_of_a_project_with_its_own_endpoint_share_no_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    projects = {"shop": {"env": {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}}}
+    monkeypatch.setenv("MEMORIA_PROJECTS", json.dumps(projects))
+    run = Compile.of(WikiHome().home)
+    keys = ["harbour-bbbbbb", "dock-cccccc", "shop-aaaaaa", "shop-aaaaaa", "dock-cccccc"]
+    entries = [dataclasses.replace(PORT, project_key=key) for key in keys]
+    batches = [[made.project_key for made in batch] for batch in run.batches(entries)]
+    assert batches == [keys[:2], keys[2:4], keys[4:]]
 
 
 @pytest.mark.parametrize("words", [(), ("--all",), ("--all", "--force"), ("--file", "daily/2026-11-16.md")])

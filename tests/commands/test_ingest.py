@@ -191,6 +191,34 @@ def test_jobs_that_a_killed_run_left_are_taken_up_though_nothing_else_is_to_be_d
     wait_for(lambda: not Spool(home.paths.spool).jobs())
 
 
+def test_no_file_of_the_folder_one_stands_in_is_run(
+    client: Shelf, home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    client.session(1, age_s=3 * DAY)
+    mark = tmp_path / "was-run"
+    for name in ("memoria/__init__.py", "json.py", "sitecustomize.py"):
+        trap = tmp_path / "repository" / name
+        trap.parent.mkdir(parents=True, exist_ok=True)
+        trap.write_text(f"open({str(mark)!r}, 'w')")
+    monkeypatch.chdir(tmp_path / "repository")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "repository"))
+    status, said = ingest("--yes")
+    assert status == 0, said
+    assert len(entries(home)) == 1
+    assert not mark.exists()
+
+
+def test_a_worker_that_does_nothing_is_not_started_without_end(
+    client: Shelf, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.session(1, age_s=3 * DAY)
+    monkeypatch.setattr(sys, "executable", "/bin/true")
+    status, said = ingest("--yes")
+    assert status == 1
+    assert "Stopped: the worker ended 3 times and left 1 session as before" in said
+    assert len(Spool(home.paths.spool).jobs()) == 1
+
+
 def test_an_empty_transcript_that_was_compared_is_not_said_to_be_brought_in(client: Shelf, home: Home) -> None:
     client.session(0, age_s=3 * DAY)
     assert cli.main(["verify"]) == 0

@@ -96,7 +96,7 @@ class Person:
     def session(self) -> None:
         """Have one short session in the project, and wait until what was said in it is in the daily log."""
         with Session(self.env, self.work, "--plugin-dir", str(ROOT)) as session:
-            session.ask("Fix the race in flush.py.")
+            session.ask("Fix the race in `flush.py`. Always take the lock before reading the spool.")
             session.settle()
             session.end()
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from memoria.base import user_environment
 from memoria.base.paths import Paths
 
 FLAGS = ("-S", "-I")
@@ -52,7 +53,8 @@ class SelfTest:
         self.python = python
         self.project = scratch / "tidemark"
         self.project.mkdir(parents=True, exist_ok=True)
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEMORIA_", "CLAUDE"))}
+        inherited = user_environment.reduced(os.environ)
+        kept = {name: value for name, value in inherited.items() if not name.startswith(("MEMORIA_", "CLAUDE"))}
         self.environment = {
             **kept,
             "MEMORIA_HOME": str(scratch),
