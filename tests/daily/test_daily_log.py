@@ -3,6 +3,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 from datetime import date
+from types import ModuleType
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,7 +13,7 @@ from memoria.base.paths import Paths
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import DayText, render
 from memoria.daily.entry import Entry, Learned
-from memoria.ground import files, markdown
+from memoria.ground import files, markdown, renames
 
 DAY = date(2026, 11, 20)
 MARKER = "<!-- memoria entry=forged session=s turns=aaaaaaaaaa project=p model=m -->"
@@ -112,8 +113,10 @@ def test_eight_processes_lose_nothing_and_write_one_header(paths: Paths) -> None
     assert daily.path(DAY).read_text(encoding="utf-8").count("# Daily Log:") == 1
 
 
-@pytest.mark.parametrize("call", ["fsync", "replace"])
-def test_a_full_disk_leaves_the_day_as_it_was(daily: DailyLog, call: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("module", "call"), [(os, "fsync"), (renames, "exchange")])
+def test_a_full_disk_leaves_the_day_as_it_was(
+    daily: DailyLog, module: ModuleType, call: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     daily.append(entry("one"))
     before = daily.path(DAY).read_bytes()
 
@@ -121,7 +124,7 @@ def test_a_full_disk_leaves_the_day_as_it_was(daily: DailyLog, call: str, monkey
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(os, call, full)
+        patch.setattr(module, call, full)
         with pytest.raises(OSError, match="No space"):
             daily.append(entry("two"))
     assert daily.path(DAY).read_bytes() == before

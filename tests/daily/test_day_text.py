@@ -68,7 +68,7 @@ def test_every_byte_of_a_person_stays_through_all_that_is_written_into_a_day(
     parts: tuple[bytes, ...], mark: bool
 ) -> None:
     with TemporaryDirectory() as folder:
-        daily = DailyLog(Path(folder, "daily"), Path(folder, "daily.lock"))
+        daily = DailyLog(Path(folder, "daily"), Path(folder, "daily.lock"), Path(folder, "replaced"))
         log, path = Lines(daily), daily.path(DAY)
         kept, gone, moved = a_fact("Use pnpm."), a_fact("Use the heron server."), a_fact("Deploys happen on Mondays.")
 
@@ -119,7 +119,7 @@ def test_a_text_that_is_not_edited_is_the_same_text(data: bytes) -> None:
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_what_is_added_has_the_line_endings_of_the_file(end: str, tmp_path: Path) -> None:
-    daily = DailyLog(tmp_path / "daily", tmp_path / "daily.lock")
+    daily = DailyLog(tmp_path / "daily", tmp_path / "daily.lock", tmp_path / "replaced")
     write(daily.path(DAY), f"# Mine{end}{end}No more.".encode())
     daily.append(entry("one"))
     Lines(daily).add(a_fact("Use pnpm."), DAY, "09:00", "shop")

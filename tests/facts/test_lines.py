@@ -20,7 +20,7 @@ DAY = date(2026, 11, 16)
 
 
 def made(tmp_path: Path) -> Lines:
-    return Lines(DailyLog(tmp_path / "daily", tmp_path / "daily.lock"))
+    return Lines(DailyLog(tmp_path / "daily", tmp_path / "daily.lock", tmp_path / "replaced"))
 
 
 def entry(**given: object) -> Entry:

@@ -26,6 +26,7 @@ WORKER = (
     "spool.claimed",
     "flush.answered",
     "files.written",
+    "files.compared",
     "files.replaced",
     "daily.appended",
     "ledger.recorded",

@@ -50,6 +50,7 @@ class Paths:
         # kept beside the databases
         self.archive = join(state, "archive")
         self.undo = join(state, "undo")
+        self.replaced = join(state, "replaced")
         self.client_memory = join(state, "client-memory.json")
         self.facts_outbox = join(state, "outbox", "learned")
         self.server_outbox = join(state, "outbox", "server")

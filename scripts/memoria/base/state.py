@@ -50,6 +50,8 @@ May be deleted, at a small price.
   learned.db           the learned facts, read back from the daily logs; what was judged is judged again, and a
                        memory server restored from a backup may bring deleted facts back
   undo/                what the wiki was before the last compiles; without it `memoria undo` has nothing
+  replaced/            files as they were before memoria wrote them, for a few seconds or a day; without it what
+                       an editor still wrote into one of them is lost
   told.json            what the user was told already, so that it is not said twice
   notice               what the next session's start tells the user
   welcomed             says that the first greeting was given

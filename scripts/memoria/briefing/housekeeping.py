@@ -21,6 +21,7 @@ from memoria.facts.keeper import Keeper
 from memoria.ground.errors import ExpectedError, MemoryStoreError
 from memoria.ground.home import Home
 from memoria.ground.printable import counted
+from memoria.ground.replaced import Replaced, conflict_copies
 
 log = logging.getLogger(__name__)
 
@@ -50,8 +51,26 @@ def clean(paths: Paths) -> None:
                     path.unlink()
             except FileNotFoundError:  # the hook has just moved the file
                 continue
+    find_late_saves(paths)
     remove_shown_notes(paths)
     remove_outdated(paths)
+
+
+def find_late_saves(paths: Paths) -> None:
+    """Give a person's saves that no file holds a name, and name all that wait to be merged at the next start."""
+    Replaced(Path(paths.replaced)).settle()
+    copies = conflict_copies(Path(paths.daily), Path(paths.knowledge))
+    if copies:
+        names = ", ".join(path.relative_to(paths.home).as_posix() for path in copies[:3])
+        more = f" and {len(copies) - 3} more" if len(copies) > 3 else ""
+        notices.tell(
+            paths,
+            "conflict",
+            "memoria: a file was saved in your editor while memoria wrote it. What you saved is in "
+            f"{names}{more}; take over what is missing, then delete the copy.",
+        )
+    else:
+        notices.clear(paths, "conflict")
 
 
 def remove_shown_notes(paths: Paths) -> None:

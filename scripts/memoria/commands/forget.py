@@ -28,15 +28,17 @@ from memoria.forgetting.forget_plan import Plan
 from memoria.ground import clock, database, files, locks, printable
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
+from memoria.ground.replaced import Replaced
 from memoria.indexing import sources
 from memoria.indexing.client_memory import ClientMemory
 from memoria.indexing.index import Index
 from memoria.transcripts.archive import Archive
 from memoria.wiki.retract import folded, holds
-from memoria.wiki.transaction import Transactions
+from memoria.wiki.transaction import ChangedError, Transactions
 from memoria.working.factory import open_store
 from memoria.working.scope import session_of
 
+REPLANS = 5  # new plans when a person saves a page in the meantime
 SHOWN_CHARS = 200  # of a title or a line, in the question to the user
 
 
@@ -99,9 +101,10 @@ def _carry_out(home: Home, plan: Plan) -> None:
     _spool(home, plan)
     asyncio.run(_working(home, plan))
     _archive(home, plan)
-    Transactions.of(paths).commit(plan.pages, plan.read, "forget")
+    _wiki(home, plan)
     _daily(home, plan)
     shutil.rmtree(paths.undo, ignore_errors=True)  # it holds earlier versions of the wiki
+    Replaced(Path(paths.replaced)).settle(everything=True)  # and this folder earlier versions of every file
     ledger = Ledger.of(paths)
     try:
         DailyLog.of(paths).refresh(ledger)
@@ -169,6 +172,19 @@ def _archive(home: Home, plan: Plan) -> None:
         archive.remove(ident)
         if rest and ident in days:
             archive.keep(ident, days[ident], rest)
+
+
+def _wiki(home: Home, plan: Plan) -> None:
+    """Write the pages of the plan; a plan that a person's save has overtaken is made again."""
+    for _ in range(REPLANS):
+        try:
+            Transactions.of(home.paths).commit(plan.pages, plan.read, "forget")
+        except ChangedError:
+            again = forget_plan.plan(home, plan.target, plan.kind)
+            plan.pages, plan.read = again.pages, again.read
+        else:
+            return
+    raise ExpectedError("Pages keep changing while they are forgotten from; run the command again when they are saved.")
 
 
 def _daily(home: Home, plan: Plan) -> None:

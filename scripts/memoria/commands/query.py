@@ -260,6 +260,7 @@ def file_back(home: Home, answer: Answer) -> str:
 def _filed(home: Home, answer: Answer) -> tuple[str, dict[str, bytes | None], dict[str, str]]:
     wiki = Wiki.of(home.paths)
     articles = {article.slug: article for article in wiki.articles()}
+    read = {f"{slug}.md": digest(wiki.encode(article)) for slug, article in articles.items()}  # before they change
     claims = [Claim(markdown.line(part.text), _sources(part.refs or answer.rests_on, part.text, articles))
               for part in answer.statements]  # fmt: skip
     claims = [claim for claim in claims if claim.sources]
@@ -282,7 +283,8 @@ def _filed(home: Home, answer: Answer) -> tuple[str, dict[str, bytes | None], di
             if sum(row.startswith("- [[") for row in other.section("Related").rows) < MAX_RELATED:
                 other.relate(slug, page.title)
                 changed[other.slug] = other
-    return slug, *_changes(wiki, articles | changed, changed, index_page.filed_block(moment, slug))
+    changes, current = _changes(wiki, articles | changed, changed, index_page.filed_block(moment, slug))
+    return slug, changes, current | {name: read[name] for name in changes if name in read}
 
 
 def _changes(

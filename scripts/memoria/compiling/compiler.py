@@ -235,10 +235,12 @@ class Compile:
         changes: dict[str, bytes | None] = dict(pages)
         lists = index_page.pages(rows.values(), self.wiki.folder)
         changes |= lists
-        changes[LOG] = ((self._text(LOG) or index_page.LOG_INTRO) + took).encode()
         read = dict(draft.read)
-        for name in (LOG, *lists):
+        for name in lists:
             read[name] = digest(self._bytes(name))
+        log_bytes = self._bytes(LOG)
+        changes[LOG] = (log_bytes or index_page.LOG_INTRO.encode()) + took.encode()
+        read[LOG] = digest(log_bytes)
         self.transactions.commit(changes, read, f"compile of {printable.counted(len(entries), 'entry')}")
 
     def _text(self, name: str) -> str:

@@ -7,6 +7,7 @@ The file is authoritative: the ledger's list of turns and entries is read from t
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterable
 from datetime import date
 from pathlib import Path
@@ -17,22 +18,29 @@ from memoria.daily.day_text import DayText, render
 from memoria.daily.entry import Entry
 from memoria.daily.ledger import Booked, Ledger
 from memoria.ground import files, locks
+from memoria.ground.errors import FileBusyError, SavedMeanwhileError
+from memoria.ground.exchange import Exchange
 
+TRIES = 30  # to write a file that a person keeps saving: five seconds in all
 _NAME = re.compile(r"\d{4}-\d{2}-\d{2}\.md")
 
 
 class DailyLog:
     """The folder of daily files."""
 
-    def __init__(self, folder: Path, lock: Path) -> None:
-        """Use the files in ``folder``; every writer of daily logs holds the lock of the file ``lock``."""
+    def __init__(self, folder: Path, lock: Path, replaced: Path) -> None:
+        """Use the files in ``folder``; every writer of daily logs holds the lock of the file ``lock``.
+
+        What they replace is kept in ``replaced`` for a while.
+        """
         self.folder = folder
         self.lock = lock
+        self.exchange = Exchange(replaced)
 
     @classmethod
     def of(cls, paths: Paths) -> DailyLog:
         """Return the daily logs of these paths."""
-        return cls(Path(paths.daily), Path(paths.daily_lock))
+        return cls(Path(paths.daily), Path(paths.daily_lock), Path(paths.replaced))
 
     def path(self, day: date) -> Path:
         """Return the file of a day."""
@@ -89,23 +97,29 @@ class DailyLog:
         """Apply ``change`` to a day's text under the lock; return False when that changes nothing.
 
         A day without a file starts as its heading. ``change`` is called again when a person saves the file meanwhile.
+        Raise FileBusyError, and write nothing, when that happens again and again.
         """
         path = self.path(day)
         with locks.waiting(self.lock):
-            while True:
-                before = self.stamp(day)
+            for attempt in range(TRIES):
                 # as bytes, because reading text would convert the line endings of a person's editor
-                text = path.read_bytes().decode("utf-8", "surrogateescape") if before else _header(day)
+                before = self.exchange.read(path)
+                text = _header(day) if before is None else before.decode("utf-8", "surrogateescape")
                 changed = change(text)
                 if changed == text:
                     return False
-                if self.stamp(day) == before:
-                    files.replace(path, changed.encode("utf-8", "surrogateescape"))
+                try:
+                    self.exchange.replace(path, changed.encode("utf-8", "surrogateescape"), before)
+                except SavedMeanwhileError:
+                    time.sleep(min(0.2, 0.005 * 2**attempt))
+                else:
                     return True
+        raise FileBusyError(path)
 
     def sweep(self) -> None:
-        """Remove the temporary files of writers that were killed."""
+        """Remove the temporary files of writers that were killed, and complete or revert what they had begun."""
         with locks.waiting(self.lock):
+            self.exchange.recover(self.folder)
             files.sweep(self.folder)
 
     def refresh(self, ledger: Ledger) -> None:

@@ -97,6 +97,7 @@ class _Planner:
         self.daily = DailyLog.of(home.paths)
         self.entries = [entry for day in self.daily.days() for entry in self.daily.entries(day)]
         self.articles = {article.slug: article for article in Wiki.of(home.paths).articles()}
+        self.read = {f"{slug}.md": digest(Wiki.encode(article)) for slug, article in self.articles.items()}
         self.archive = Archive.of(home.paths, max(1, home.settings.archive_mb))
         self.spool = Spool(home.paths.spool)
 
@@ -234,7 +235,8 @@ class _Planner:
         if (folder / INDEX).exists():
             after |= index_page.pages([Row.of(article) for article in remaining_articles.values()], folder)
         if (folder / LOG).exists():
-            text = (folder / LOG).read_text(encoding="utf-8", errors="surrogateescape")
+            text = (folder / LOG).read_bytes().decode("utf-8", "surrogateescape")
+            self.read[LOG] = digest(text.encode("utf-8", "surrogateescape"))
             after[LOG] = _log_without(text, plan, gone).encode("utf-8", "surrogateescape")
         for path in (folder / "lists").glob("*.md"):  # the next compile writes them again
             text = path.read_text(encoding="utf-8", errors="surrogateescape")
@@ -242,7 +244,8 @@ class _Planner:
         for name, data in after.items():
             stands = (folder / name).read_bytes() if (folder / name).exists() else None
             if data != stands:
-                plan.pages[name], plan.read[name] = data, digest(stands)
+                # what the change was made from; a page saved since then is planned again
+                plan.pages[name], plan.read[name] = data, self.read.get(name, digest(stands))
 
 
 def words(turn: Turn) -> str:

@@ -175,6 +175,20 @@ class DatabaseTooNewError(ExpectedError):
     """A newer memoria wrote this database."""
 
 
+class SavedMeanwhileError(ExpectedError):
+    """A person saved the file ``path`` while it was to be replaced; it stands as they saved it."""
+
+    def __init__(self, path: object) -> None:
+        super().__init__(f"{path} was saved by another program in the meantime; it was left as it is")
+
+
+class FileBusyError(ExpectedError, OSError):
+    """Another program saves a file again and again, so that memoria cannot write it now; nothing was overwritten."""
+
+    def __init__(self, path: object) -> None:
+        super().__init__(f"{path} keeps being saved by another program; nothing was overwritten, try again later")
+
+
 class LedgerError(ExpectedError):
     """The ledger cannot be read or written now (disk full, locked, no access); the job is not the cause."""
 

@@ -20,6 +20,8 @@ from typing import Any
 from memoria.base import atomic, failpoints
 from memoria.base.paths import Paths
 from memoria.ground import clock, files
+from memoria.ground.errors import SavedMeanwhileError
+from memoria.ground.exchange import Exchange
 
 log = logging.getLogger(__name__)
 
@@ -53,17 +55,21 @@ def digest(data: bytes | None) -> str:
 
 
 class Transactions:
-    """The transactions on the files below ``root``; ``folder`` holds the journal and the steps that can be undone."""
+    """The transactions on the files below ``root``; ``folder`` holds the journal and the steps that can be undone.
 
-    def __init__(self, root: Path, folder: Path) -> None:
+    The files that they replace are kept in ``replaced`` for a while.
+    """
+
+    def __init__(self, root: Path, folder: Path, replaced: Path) -> None:
         self.root = root
         self.folder = folder
+        self.exchange = Exchange(replaced)
         self.journal = folder / "journal.json"
 
     @classmethod
     def of(cls, paths: Paths) -> Transactions:
         """Return the transactions on the wiki of these paths."""
-        return cls(Path(paths.knowledge), Path(paths.undo))
+        return cls(Path(paths.knowledge), Path(paths.undo), Path(paths.replaced))
 
     def recover(self) -> bool:
         """Complete what a killed run began; return whether there was anything. The caller holds the compile lock.
@@ -94,7 +100,7 @@ class Transactions:
         changes = {name: data for name, data in changes.items() if digest(data) != read.get(name, "")}
         if not changes:
             return ""
-        stale = [name for name in changes if digest(self._content(name)) != read.get(name, "")]
+        stale = [name for name in changes if digest(self.exchange.read(self.root / name)) != read.get(name, "")]
         if stale:
             raise ChangedError(stale)
         name = self._next_name()
@@ -129,21 +135,22 @@ class Transactions:
         found = self.folder.glob("*/step.json") if self.folder.is_dir() else ()
         return sorted(path for path in found if path.parent.name.split("-")[0].isdigit())
 
-    def _swap(self, step: Path, rows: list[Row], *, back: bool = False) -> None:
-        """Bring every file from one side of the step to the other.
+    def _swap(self, step: Path, rows: list[Row], *, back: bool = False) -> list[str]:
+        """Bring every file from one side of the step to the other; return those that a person has changed.
 
-        If a file is on neither side, roll all the others back and raise ChangedError. A file that already has the
-        wanted content was replaced before a kill.
+        Such a file is left alone. Unless ``back``, roll all the others back then, and raise ChangedError.
         """
-        wanted, other = ("before", "after") if back else ("after", "before")
-        content = {str(row["path"]): digest(self._content(str(row["path"]))) for row in rows}
-        foreign = [path for row in rows if content[path := str(row["path"])] not in (row["before"], row["after"])]
+        foreign = [
+            str(row["path"])
+            for row in rows
+            if digest(self._content(str(row["path"]))) not in (row["before"], row["after"])
+        ]
+        if back:
+            foreign = self._put_all(step, rows, "before", "after")
+        elif not foreign:
+            foreign = self._put_all(step, rows, "after", "before")
         if foreign and not back:
-            wanted, other = other, wanted
-        for row in rows:
-            path = str(row["path"])
-            if content[path] == row[other] != row[wanted] and self._put_side(step, row, wanted):
-                failpoints.reached("transaction.swapped")
+            self._put_all(step, rows, "before", "after")
         if back:  # before the journal: an undone step cannot be undone again
             shutil.rmtree(step, ignore_errors=True)
         self.journal.unlink(missing_ok=True)
@@ -152,14 +159,33 @@ class Transactions:
         if foreign and not back:
             shutil.rmtree(step, ignore_errors=True)
             raise ChangedError(foreign)
+        return foreign
 
-    def _put_side(self, step: Path, row: Row, side: str) -> bool:
+    def _put_all(self, step: Path, rows: list[Row], wanted: str, other: str) -> list[str]:
+        """Write the ``wanted`` content of every file that has the ``other``; return the files that have neither.
+
+        A file that already has the wanted content was replaced before a kill.
+        """
+        foreign = []
+        for row in rows:
+            path = str(row["path"])
+            current = self.exchange.read(self.root / path)
+            try:
+                if digest(current) not in (row[wanted], row[other]):
+                    foreign.append(path)
+                elif digest(current) != row[wanted] and self._put_side(step, row, wanted, current):
+                    failpoints.reached("transaction.swapped")
+            except SavedMeanwhileError:
+                foreign.append(path)
+        return foreign
+
+    def _put_side(self, step: Path, row: Row, side: str, current: bytes | None) -> bool:
         """Write one side's content; return False, and leave the file alone, when the stored copy is damaged."""
         data = _optional(step / f"{row['number']}.{'old' if side == 'before' else 'new'}")
         if digest(data) != row[side]:
             log.warning("%s: the stored copy in %s is damaged; the file stays as it is", row["path"], step)
             return False
-        self._put(str(row["path"]), data)
+        self.exchange.replace(self.root / str(row["path"]), data, current)
         return True
 
     def steps(self) -> list[Step]:
@@ -183,16 +209,12 @@ class Transactions:
         if not known:
             raise LookupError("there is nothing to undo")
         step = known[0]
-        content = {str(row["path"]): digest(self._content(str(row["path"]))) for row in step.files}
-        left_alone = [
-            path for row in step.files if content[path := str(row["path"])] not in (row["before"], row["after"])
-        ]
-        restored = [str(row["path"]) for row in step.files if content[str(row["path"])] == row["after"]]
+        changed = [str(row["path"]) for row in step.files if digest(self._content(str(row["path"]))) == row["after"]]
         plan = {"name": step.name, "label": step.label, "files": list(step.files), "back": True}
         files.replace(self.journal, json.dumps(plan), mode=0o600)
         failpoints.reached("transaction.journaled")
-        self._swap(self.folder / step.name, list(step.files), back=True)
-        return step.label, restored, left_alone
+        left_alone = self._swap(self.folder / step.name, list(step.files), back=True)
+        return step.label, [path for path in changed if path not in left_alone], left_alone
 
     def clear(self) -> None:
         """Delete everything that could be undone, because it may hold what is forgotten."""
@@ -210,14 +232,6 @@ class Transactions:
     def _content(self, name: str) -> bytes | None:
         return _optional(self.root / name)
 
-    def _put(self, name: str, data: bytes | None) -> None:
-        path = self.root / name
-        if data is None:
-            path.unlink(missing_ok=True)
-            atomic.sync_folder(str(path.parent))
-        else:
-            files.replace(path, data)
-
     def _trim(self) -> None:
         for old in self._plans()[:-KEPT_STEPS]:
             shutil.rmtree(old.parent, ignore_errors=True)
@@ -231,6 +245,7 @@ class Transactions:
         if not self.journal.exists():
             return
         for folder in {self.root, *(path.parent for path in self._named())}:
+            self.exchange.recover(folder)
             files.sweep(folder)
 
     def _named(self) -> list[Path]:

@@ -1,0 +1,267 @@
+"""Exchange: replace a file that a person may save at any moment, without overwriting what they saved.
+
+The new file is written and synced first. Then the old one is compared with what the change was made from, and the two
+are exchanged. What came out is compared again: if a person saved in between, their file is put back. Saves that come
+later still, into the replaced file, are found by ``replaced``. Writers of one folder exclude each other by a lock.
+
+While an exchange is under way the new file is ``.<name>.<8 digits of the old digest><8 of the new>.swap``; by that name
+``recover`` recognises what a killed process left.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from memoria.base import atomic, failpoints
+from memoria.base.paths import Paths
+from memoria.ground import renames
+from memoria.ground.errors import SavedMeanwhileError
+from memoria.ground.replaced import Replaced, digest, read, write_conflict_copy
+
+NEW_FILE = 0o644
+WRITING_S = 1.0  # how long an editor that is writing the file is waited for
+MISSING_S = 0.25  # how long an editor that has moved the file away, to write it anew, is waited for
+PUT_BACKS = 20
+_NO_FILE = "-" * 8
+_STAGED = re.compile(r"\.(.+)\.([0-9a-f]{8}|-{8})([0-9a-f]{8}|-{8})\.swap(\.taken)?", re.DOTALL)
+
+
+class Exchange:
+    """Replaces files; ``replaced`` keeps what they were."""
+
+    def __init__(self, replaced: Path) -> None:
+        self.replaced = Replaced(replaced)
+
+    @classmethod
+    def of(cls, paths: Paths) -> Exchange:
+        """Return the exchange that keeps replaced files in the state folder of these paths."""
+        return cls(Path(paths.replaced))
+
+    def read(self, path: Path) -> bytes | None:
+        """Return a file's content as its editor left it, or None when there is no file."""
+        end = time.monotonic() + MISSING_S
+        while True:
+            try:
+                return read(path, WRITING_S)
+            except FileNotFoundError:
+                if time.monotonic() >= end or not _is_being_edited(path):
+                    return None
+            time.sleep(0.005)
+
+    def replace(self, path: Path, data: bytes | None, expected: bytes | None) -> None:
+        """Replace the content ``expected`` by ``data``, synced to disk; None stands for no file.
+
+        A symbolic link stays one, and the file keeps its mode, owner and extended attributes. Raise
+        SavedMeanwhileError when the file has another content: it stands as the person saved it.
+        """
+        target = Path(os.path.realpath(path))
+        if data is None:
+            self._remove(path, target, expected)
+        elif expected is None:
+            self._create(path, target, data)
+        else:
+            self._exchange(path, target, data, expected)
+
+    # -- the three ways
+
+    def _create(self, path: Path, target: Path, data: bytes) -> None:
+        if not path.is_symlink():
+            target.parent.mkdir(parents=True, exist_ok=True)
+        staged = _stage(target, data, None)
+        try:
+            failpoints.reached("files.compared")
+            renames.put_new(staged, target)
+        except FileExistsError:
+            raise SavedMeanwhileError(path) from None
+        finally:
+            staged.unlink(missing_ok=True)
+        failpoints.reached("files.replaced")
+        atomic.sync_folder(str(target.parent))
+
+    def _exchange(self, path: Path, target: Path, data: bytes, expected: bytes) -> None:
+        staged = _staged(target, expected, data)
+        try:
+            _stage(target, data, expected)
+            if self.read(target) != expected:
+                raise SavedMeanwhileError(path)
+            failpoints.reached("files.compared")
+            renames.exchange(staged, target)
+        except renames.TakenError as error:
+            self._give_up(path, error, {expected, data})
+        except (FileNotFoundError, SavedMeanwhileError):
+            staged.unlink(missing_ok=True)
+            raise SavedMeanwhileError(path) from None
+        except BaseException:
+            staged.unlink(missing_ok=True)
+            raise
+        failpoints.reached("files.replaced")
+        atomic.sync_folder(str(target.parent))
+        came_out = read(staged, WRITING_S)
+        if came_out != expected:
+            self._put_back(path, target, staged, came_out, data)
+            raise SavedMeanwhileError(path)
+        self.replaced.keep(staged, path, expected)
+
+    def _remove(self, path: Path, target: Path, expected: bytes | None) -> None:
+        if self.read(target) != expected:
+            raise SavedMeanwhileError(path)
+        if expected is None:
+            return
+        aside = _staged(target, expected, None)
+        failpoints.reached("files.compared")
+        try:
+            target.rename(aside)
+        except FileNotFoundError:
+            raise SavedMeanwhileError(path) from None
+        came_out = read(aside, WRITING_S)
+        if came_out != expected:
+            self._put_back_removed(path, target, aside, came_out)
+            raise SavedMeanwhileError(path)
+        if path.is_symlink():
+            path.unlink(missing_ok=True)
+        atomic.sync_folder(str(target.parent))
+        self.replaced.keep(aside, path, expected)
+
+    # -- a person saved in between
+
+    def _put_back(self, path: Path, target: Path, staged: Path, newest: bytes, ours: bytes) -> None:
+        """Give the name back to the file that came out, or to a newer one, should a person have saved that meanwhile.
+
+        An earlier save that a later one follows within this moment becomes a conflict copy.
+        """
+        standing = ours
+        for _ in range(PUT_BACKS):
+            try:
+                renames.exchange(staged, target)
+            except FileNotFoundError:  # an editor has moved the file away, to write it anew
+                self._put_back_removed(path, target, staged, newest)
+                return
+            except renames.TakenError as error:
+                self._give_up(path, error, {ours})
+            came_out = read(staged, WRITING_S)
+            if came_out == standing:
+                break
+            newest, standing = came_out, newest
+        atomic.sync_folder(str(target.parent))
+        aside = read(staged, WRITING_S)
+        if aside != ours:
+            write_conflict_copy(path, aside, staged)
+        self.replaced.keep(staged, path, aside)
+
+    def _put_back_removed(self, path: Path, target: Path, aside: Path, content: bytes) -> None:
+        try:
+            renames.put_new(aside, target)
+        except FileExistsError:
+            write_conflict_copy(path, content, aside)
+            self.replaced.keep(aside, path, content)
+        atomic.sync_folder(str(target.parent))
+
+    def _give_up(self, path: Path, error: renames.TakenError, known: set[bytes]) -> None:
+        """Leave the name to the file that a person has just created; keep every other save as a conflict copy."""
+        for aside in (error.source, error.taken):
+            content = read(aside, WRITING_S)
+            if content not in known:
+                write_conflict_copy(path, content, aside)
+            self.replaced.keep(aside, path, content)
+        raise SavedMeanwhileError(path)
+
+    # -- after a kill
+
+    def recover(self, folder: Path) -> None:
+        """Complete or revert the exchanges in ``folder`` whose process was killed; the caller holds its writers' lock.
+
+        A save that the killed process had in hand gets its name back.
+        """
+        for staged, name, known in list(_left(folder)):
+            target = folder / name
+            content = read(staged, WRITING_S)
+            new = known[1]
+            stands = _content(target)
+            if _short(content) == new or (stands is not None and staged.samefile(target)):
+                staged.unlink()
+            elif (_short(content) in known and not _is_lost(staged, target)) or not content:
+                self.replaced.keep(staged, target, content)
+            elif stands is None:
+                self._put_back_removed(target, target, staged, content)
+            elif _short(stands) == new:  # our text, which the caller writes again
+                with suppress(SavedMeanwhileError):
+                    self._put_back(target, target, staged, content, stands)
+            else:
+                write_conflict_copy(target, content, staged)
+                self.replaced.keep(staged, target, content)
+
+
+def _is_lost(staged: Path, target: Path) -> bool:
+    """Return whether the process was killed while the target had no name."""
+    return staged.name.endswith(renames.TAKEN) and not target.exists()
+
+
+def _left(folder: Path) -> Iterator[tuple[Path, str, tuple[str, str]]]:
+    """Yield what killed processes left in ``folder``, and beside the targets of its links."""
+    folders = {folder, *(Path(os.path.realpath(link)).parent for link in folder.glob("*.md") if link.is_symlink())}
+    for place in folders:
+        for path in sorted(place.glob(".*.swap*"), reverse=True):  # a taken file before the one that replaces it
+            match = _STAGED.fullmatch(path.name)
+            if match:
+                yield path, match[1], (match[2], match[3])
+
+
+def _is_being_edited(path: Path) -> bool:
+    """Return whether an editor's file lies beside ``path``: a backup (``x.md~``) or a swap file (``.x.md.swp``)."""
+    names = (path.name, f".{path.name}", f"#{path.name}", f".#{path.name}")
+    try:
+        return any(entry.name != path.name and entry.name.startswith(names) for entry in os.scandir(path.parent))
+    except FileNotFoundError:
+        return False
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+def _short(data: bytes | None) -> str:
+    return _NO_FILE if data is None else digest(data)[:8]
+
+
+def _staged(target: Path, old: bytes | None, new: bytes | None) -> Path:
+    return target.with_name(f".{target.name}.{_short(old)}{_short(new)}.swap")
+
+
+def _stage(target: Path, data: bytes, expected: bytes | None) -> Path:
+    """Write and sync the new file beside the target, with its mode, owner and extended attributes."""
+    staged = _staged(target, expected, data)
+    descriptor = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), NEW_FILE)
+    try:
+        try:
+            if expected is not None:
+                _copy_attributes(target, descriptor)
+            atomic.write_all(descriptor, data)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        failpoints.reached("files.written")
+    except BaseException:
+        staged.unlink()
+        raise
+    return staged
+
+
+def _copy_attributes(target: Path, descriptor: int) -> None:
+    status, ours = target.stat(), os.fstat(descriptor)
+    if hasattr(os, "fchown") and (status.st_uid, status.st_gid) != (ours.st_uid, ours.st_gid):
+        with suppress(PermissionError):  # only root may give files away
+            os.fchown(descriptor, status.st_uid, status.st_gid)
+    if hasattr(os, "fchmod"):
+        os.fchmod(descriptor, status.st_mode & 0o7777)
+    if hasattr(os, "listxattr"):
+        with suppress(OSError):  # some belong to the system
+            for name in os.listxattr(target):
+                os.setxattr(descriptor, name, os.getxattr(target, name))

@@ -1,0 +1,149 @@
+"""Replaced files: what memoria has replaced is kept for a while, because an editor may still write into it.
+
+An editor that saves in place and opened a file before memoria replaced it writes into a file that has no name any
+more. Such a save is found here and becomes a conflict copy beside the file. Each replaced file has a record with its
+path and the digest of its content. Where the state folder is on another disk the file stays hidden in its own folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import logging
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from memoria.base import atomic
+from memoria.ground import clock, files, renames
+
+log = logging.getLogger(__name__)
+
+CLOSED_S = 5  # kept when nobody had it open: longer than opening a file can take
+OPEN_S = 24 * 3600  # kept when somebody had it open, or the system cannot tell
+CONFLICT = ".conflict-"
+
+_numbers = itertools.count()
+
+
+def digest(data: bytes) -> str:
+    """Return the digest that identifies a file's content."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def read(path: Path, patience: float) -> bytes:
+    """Return a file's content, waiting at most ``patience`` seconds for an editor that is writing it."""
+    with path.open("rb") as file:
+        end = time.monotonic() + patience
+        while renames.is_being_written(file.fileno()) and time.monotonic() < end:
+            time.sleep(0.002)
+        return file.read()
+
+
+def write_conflict_copy(path: Path, data: bytes, like: Path) -> Path:
+    """Write a save that could not be merged beside ``path``, with the mode of ``like``; return the copy's path."""
+    stem = f"{path.name}{CONFLICT}{clock.now():%Y%m%dT%H%M%SZ}"
+    for number in itertools.count(1):
+        copy = path.with_name(stem if number == 1 else f"{stem}-{number}")
+        try:
+            with copy.open("xb"):
+                pass
+        except FileExistsError:
+            if copy.read_bytes() == data:
+                return copy
+            continue
+        break
+    files.replace(copy, data, mode=like.stat().st_mode & 0o777)
+    log.warning("%s was saved while memoria wrote it; that save is in %s", path, copy.name)
+    return copy
+
+
+def conflict_copies(*folders: Path) -> list[Path]:
+    """Return the conflict copies below these folders, which a person has not merged and deleted yet."""
+    return sorted(path for folder in folders for path in folder.rglob(f"*{CONFLICT}*") if path.is_file())
+
+
+class Replaced:
+    """The replaced files that are kept in ``folder``."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._next_look = 0.0
+
+    def keep(self, aside: Path, path: Path, content: bytes) -> None:
+        """Take over the file ``aside``, which had the name ``path`` and this content.
+
+        A file that cannot be kept now (disk full) stays where it is, for ``Exchange.recover``.
+        """
+        try:
+            self._keep(aside, path, content)
+        except OSError as error:
+            log.warning("%s cannot be kept in %s (%s)", aside, self.folder, error)
+
+    def _keep(self, aside: Path, path: Path, content: bytes) -> None:
+        with aside.open("rb") as file:
+            is_closed = renames.is_open_for_writing(file.fileno()) is False
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        name = f"{time.time_ns()}-{os.getpid()}-{next(_numbers)}"
+        kept = self.folder / f"{name}.old"
+        try:
+            aside.rename(kept)
+        except OSError:  # another disk
+            kept = aside.with_name(f".{name}.kept")
+            aside.rename(kept)
+        record = {"path": str(path), "kept": str(kept), "digest": digest(content), "closed": is_closed}
+        atomic.replace(str(self.folder / f"{name}.json"), json.dumps(record).encode())
+        if time.monotonic() >= self._next_look:
+            self._next_look = time.monotonic() + CLOSED_S
+            self.settle()
+
+    def settle(self, *, everything: bool = False) -> list[Path]:
+        """Write a conflict copy of every late save and remove what was kept for long enough; return the copies.
+
+        With ``everything``, nothing is kept, not even what an editor has open.
+        """
+        copies = []
+        for place, record in self._records():
+            kept = Path(record["kept"])
+            try:
+                data = read(kept, 1 if everything else 0)
+            except FileNotFoundError:
+                place.unlink(missing_ok=True)
+                continue
+            is_late = digest(data) != record["digest"] and bool(data)
+            if is_late and (everything or not _is_open(kept)):
+                copies.append(write_conflict_copy(Path(record["path"]), data, kept))
+            elif not everything and time.time() - place.stat().st_mtime < (CLOSED_S if record["closed"] else OPEN_S):
+                continue
+            kept.unlink(missing_ok=True)
+            place.unlink(missing_ok=True)
+        if everything:
+            shutil.rmtree(self.folder, ignore_errors=True)
+        else:
+            self._remove_orphans()
+        return copies
+
+    def _records(self) -> Iterator[tuple[Path, dict[str, Any]]]:
+        for place in sorted(self.folder.glob("*.json")):
+            try:
+                record = json.loads(place.read_bytes())
+                yield place, {key: record[key] for key in ("path", "kept", "digest", "closed")}
+            except FileNotFoundError:  # another process has settled it
+                continue
+            except (ValueError, KeyError, TypeError):
+                place.unlink(missing_ok=True)
+
+    def _remove_orphans(self) -> None:
+        """Remove files whose writer died before it wrote the record."""
+        for kept in self.folder.glob("*.old"):
+            if not kept.with_suffix(".json").exists() and time.time() - kept.stat().st_ctime > OPEN_S:
+                kept.unlink(missing_ok=True)
+
+
+def _is_open(path: Path) -> bool:
+    with path.open("rb") as file:
+        return renames.is_being_written(file.fileno())
