@@ -28,6 +28,7 @@ def test_the_real_client_holds_a_conversation_with_the_scripted_api(tmp_path: Pa
     assert "and again" in api.messages[-1].text
 
 
+@pytest.mark.slow
 def test_the_real_client_runs_a_tool_the_script_asks_for(tmp_path: Path) -> None:
     def answer(request: Json) -> str | list[Json]:
         results = [b for m in request["messages"] if isinstance(m["content"], list) for b in m["content"]]

@@ -62,6 +62,7 @@ def test_the_store_finds_nothing_to_report_about_the_plugin(tmp_path: Path) -> N
     assert {hook["event"] for hook in report["provides"]["hooks"]} == set(HOOKS)
 
 
+@pytest.mark.slow
 def test_the_repository_is_its_own_marketplace(tmp_path: Path) -> None:
     root = tmp_path / "a clöne"
     root.mkdir()

@@ -151,6 +151,7 @@ CONFIGS = {
 }
 
 
+@pytest.mark.slow
 @every(9)
 def test_a_config_file_that_cannot_be_read_fails_no_hook_keeps_nothing_and_loses_nothing(
     python: str, tmp_path: Path
@@ -193,6 +194,7 @@ def test_what_is_wrong_with_the_config_file_is_said_with_its_place(python: str, 
 PAYLOADS = (b"", b"{", b'{"session_id": "s"', b'{"cwd": "C:\\temp', b'{"a": 1,}', b'{"a" 1}', b'["\\x"]', b"\xff")
 
 
+@pytest.mark.slow
 @every(9)
 def test_a_payload_that_cannot_be_read_fails_no_hook(python: str, tmp_path: Path) -> None:
     client = Client(tmp_path, python=python)

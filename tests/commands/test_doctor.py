@@ -56,6 +56,7 @@ def everything(home: Home) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in files if "log" not in path.parts and "ledger" not in path.name}
 
 
+@pytest.mark.slow
 def test_a_sound_home_is_found_sound_and_left_as_it_was(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
     before = everything(home)
     capsys.readouterr()

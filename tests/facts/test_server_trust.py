@@ -266,6 +266,7 @@ def test_a_listing_that_is_cut_short_is_no_absence(server: MemoryServer, here: K
     assert sync(here, server) == Synced()
 
 
+@pytest.mark.slow
 def test_rows_that_are_lost_there_are_sent_again_after_a_few_questions(server: MemoryServer, here: Keeper) -> None:
     learned(here, *(f"{hashlib.sha256(bytes([number])).hexdigest()} is a name." for number in range(60)))
     sync(here, server)

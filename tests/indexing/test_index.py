@@ -403,6 +403,7 @@ def test_text_is_found_as_people_and_code_write_it(text: str, query: str) -> Non
         assert keys(index, query)[:1] == ["knowledge/concepts/wanted.md"]
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.text())
 def test_any_text_can_be_indexed_and_asked_for(text: str) -> None:

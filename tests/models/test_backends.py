@@ -193,6 +193,7 @@ def test_claude_is_started_as_ours_and_not_as_a_child_of_a_session(
     assert env["CLAUDECODE"] == env["CLAUDE_CODE_SESSION_ID"] == ""
 
 
+@pytest.mark.slow
 def test_a_path_in_a_conversation_is_not_read_into_the_prompt(
     claude: Callable[..., tuple[Claude, MessagesApi]], tmp_path: Path
 ) -> None:

@@ -239,6 +239,7 @@ def test_whatever_was_said_the_note_fits_its_schema(exchanges: list[JsonObject])
     flushed(*exchanges)  # raises BadAnswerError when it does not
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(TEXT, TEXT, TEXT), max_size=6))
 def test_whatever_entries_hold_the_articles_fit_their_schema_and_have_sources(

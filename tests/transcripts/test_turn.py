@@ -405,6 +405,7 @@ def test_no_line_is_misread_whatever_its_strings_look_like(rows: list[dict[str, 
 QUEUE_EVENTS = st.sampled_from(("enqueue", "remove", "dequeue", "popAll", "user", "attachment", "assistant"))
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(events=st.lists(st.tuples(QUEUE_EVENTS, st.sampled_from("abc"), st.booleans()), max_size=14), data=st.data())
 def test_any_order_of_queue_lines_gives_the_same_turns_in_slices(
