@@ -43,7 +43,7 @@ def clean(paths: Paths) -> None:
         paths.state, paths.archive, paths.page, paths.short_page, paths.where, paths.facts_outbox, paths.server_outbox,
         paths.knowledge,
     )  # fmt: skip
-    hidden = [(folder, ".*.tmp") for folder in folders]
+    hidden = [(folder, ".*.[0-9]*.tmp") for folder in folders]  # others are an editor's
     for folder, pattern in ((Spool(paths.spool).tmp, "*"), (paths.cursors, "*.tmp"), *hidden):
         for path in Path(folder).glob(pattern):
             try:

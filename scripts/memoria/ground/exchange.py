@@ -215,7 +215,7 @@ def _is_being_edited(path: Path) -> bool:
     """Return whether an editor's file lies beside ``path``: a backup (``x.md~``) or a swap file (``.x.md.swp``)."""
     names = (path.name, f".{path.name}", f"#{path.name}", f".#{path.name}")
     try:
-        return any(entry.name != path.name and entry.name.startswith(names) for entry in os.scandir(path.parent))
+        return any(other.name != path.name and other.name.startswith(names) for other in path.parent.iterdir())
     except FileNotFoundError:
         return False
 

@@ -1,0 +1,290 @@
+"""A person's save is never overwritten: every writer of daily logs and pages, every kind of editor, every moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from editors import EDITORS, RacingPerson, Save
+from facts import MONDAY, a_fact
+from home_of import DAY, run
+from home_of import article as add_article
+from home_of import entry as add_entry
+from memoria.briefing import housekeeping
+from memoria.commands import forget, lint, query
+from memoria.daily import daily_log
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.ledger import Ledger
+from memoria.facts.lines import Lines
+from memoria.ground.errors import FileBusyError
+from memoria.ground.home import Home
+from memoria.wiki.transaction import Transactions
+from wiki_home import WikiHome, claim, entry, page
+
+BEFORE = "The port is 8080, because the gateway holds 80."
+AFTER = "The host is local, because nothing else listens."
+SECRET = "The merger with Quaggasoft closes in May."
+FACT = a_fact("Use pnpm in this shop.")
+
+
+@dataclass
+class Race:
+    """A writer about to write ``path``; ``holds`` says whether its own change stands in the text."""
+
+    path: Path
+    write: Callable[[], object]
+    holds: Callable[[str], bool]
+
+
+def append(home: Home) -> Race:
+    daily = DailyLog.of(home.paths)
+    daily.append(entry("a1", context=BEFORE))
+    return Race(daily.path(entry("a1").day), lambda: daily.append(entry("b2")), lambda text: "^e-b2" in text)
+
+
+def append_to_a_new_day(home: Home) -> Race:
+    daily = DailyLog.of(home.paths)
+    daily.folder.mkdir(parents=True, exist_ok=True)
+    return Race(daily.path(entry("a1").day), lambda: daily.append(entry("b2")), lambda text: "^e-b2" in text)
+
+
+def with_a_fact(home: Home) -> tuple[Lines, Path]:
+    lines = Lines(DailyLog.of(home.paths))
+    lines.add(FACT, MONDAY.date(), "10:00", "shop")
+    return lines, lines.daily.path(MONDAY.date())
+
+
+def add_fact(home: Home) -> Race:
+    lines, path = with_a_fact(home)
+    other = a_fact("Never push on a Friday.")
+    return Race(path, lambda: lines.add(other, MONDAY.date(), "11:00", "shop"), lambda text: f"^{other.id}" in text)
+
+
+def change_fact(home: Home) -> Race:
+    lines, path = with_a_fact(home)
+    changed = replace(FACT, content="Use yarn in this shop.")
+    return Race(path, lambda: lines.change(changed, MONDAY.date()), lambda text: "Use yarn" in text)
+
+
+def remove_fact(home: Home) -> Race:
+    lines, path = with_a_fact(home)
+    return Race(path, lambda: lines.remove(FACT.id, MONDAY.date()), lambda text: FACT.content not in text)
+
+
+def forget_from_a_day(home: Home) -> Race:
+    add_entry(home, "01aa", "Merger", context=SECRET)
+    path = DailyLog.of(home.paths).path(DAY)
+    return Race(path, lambda: run(forget, home, "--yes", SECRET), lambda text: "Quaggasoft" not in text)
+
+
+def tombstone(home: Home) -> Race:
+    add_entry(home, "01aa", "Merger", context=SECRET)
+    path = DailyLog.of(home.paths).path(DAY)
+    return Race(path, lambda: run(forget, home, "--yes", "^e-01aa"), lambda text: "forgotten entry=01aa" in text)
+
+
+def forget_from_a_page(home: Home) -> Race:
+    add_entry(home, "01aa", "Merger", context=SECRET)
+    add_entry(home, "01bb", "Port", context=BEFORE)
+    add_article(home, "concepts/deals", "Deals", (SECRET, "01aa"), (BEFORE, "01bb"))
+    path = Path(home.paths.knowledge, "concepts/deals.md")
+    return Race(path, lambda: run(forget, home, "--yes", SECRET), lambda text: "Quaggasoft" not in text)
+
+
+def compiled(home: Home) -> tuple[WikiHome, Path]:
+    wiki = WikiHome()
+    wiki.log(entry("a1", context=BEFORE))
+    wiki.compile([page("port", claim(BEFORE, "a1"))])
+    wiki.log(entry("b2", day=17, context=AFTER))
+    return wiki, Path(home.paths.knowledge, "concepts/port.md")
+
+
+def compile_(home: Home) -> Race:
+    wiki, path = compiled(home)
+    return Race(path, lambda: wiki.compile([page("port", claim(AFTER, "b2"))]), lambda text: AFTER[:-1] in text)
+
+
+def lint_fix(home: Home) -> Race:
+    _, path = compiled(home)
+    path.write_text(path.read_text("utf-8").replace("updated:", "changed:"), "utf-8")
+    return Race(path, lambda: run(lint, home, "--fix", "--structural-only"), lambda _: True)
+
+
+def file_back(home: Home) -> Race:
+    _, path = compiled(home)
+    answer = query.Answer(
+        "Which port?", (query.Statement(BEFORE, ("concepts/port",)),), ("concepts/port",), (), (), "scripted"
+    )
+    return Race(path, lambda: query.file_back(home, answer), lambda text: "qa/which-port" in text)
+
+
+def undo(home: Home) -> Race:
+    wiki, path = compiled(home)
+    wiki.compile([page("port", claim(AFTER, "b2"))])
+    return Race(path, wiki.undo, lambda text: AFTER[:-1] in text)  # left alone, and it says so
+
+
+WRITERS: dict[str, Callable[[Home], Race]] = {
+    made.__name__: made
+    for made in (
+        append, append_to_a_new_day, add_fact, change_fact, remove_fact, forget_from_a_day, tombstone,
+        forget_from_a_page, compile_, lint_fix, file_back, undo,
+    )
+}  # fmt: skip
+
+
+@pytest.fixture
+def home(monkeypatch: pytest.MonkeyPatch) -> Home:
+    monkeypatch.setenv("MEMORIA_MODEL", "offline")
+    return Home.open()
+
+
+def everywhere(home: Home) -> str:
+    """Return the text of every file that a person can see."""
+    found = [*Path(home.paths.daily).rglob("*"), *Path(home.paths.knowledge).rglob("*")]
+    return "\n".join(path.read_text("utf-8", "replace") for path in found if path.is_file())
+
+
+@pytest.mark.parametrize("step", ["files.written", "files.compared"])
+@pytest.mark.parametrize("save", EDITORS.values(), ids=EDITORS)
+@pytest.mark.parametrize("writer", WRITERS.values(), ids=WRITERS)
+def test_a_save_in_the_moment_of_writing_stands_and_so_does_what_was_written(
+    home: Home, writer: Callable[[Home], Race], save: Save, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    race = writer(home)
+    if save is EDITORS["backup"] and not race.path.exists():
+        pytest.skip("there is nothing to back up")
+    with monkeypatch.context() as patch:
+        person = RacingPerson(patch, race.path, save, step)
+        race.write()
+    assert len(person.saved) == 1, "the test can fail"
+    text = race.path.read_text("utf-8")
+    assert text.count(person.saved[0]) == 1
+    assert race.holds(text)
+    assert [path.name for path in race.path.parent.iterdir() if not path.name.endswith(".md")] == []
+
+
+@pytest.mark.parametrize("writer", WRITERS.values(), ids=WRITERS)
+def test_a_save_in_place_that_ends_after_the_exchange_stands(
+    home: Home, writer: Callable[[Home], Race], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    race = writer(home)
+    if not race.path.exists():
+        pytest.skip("there is no file that an editor could have open")
+    with monkeypatch.context() as patch:
+        person = LatePerson(patch, race.path)
+        race.write()
+    assert person.text in race.path.read_text("utf-8")
+    assert race.holds(race.path.read_text("utf-8"))
+
+
+class LatePerson(RacingPerson):
+    """Has the file open and truncated while it is exchanged, and writes it then."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
+        super().__init__(monkeypatch, path, EDITORS["in place"], "files.compared")
+        self.file: Any = None
+        self.text = "Written late by hand."
+
+    def reached(self, step: str) -> None:
+        if step == "files.compared" and self.left and self._is_under_way() and self.path.exists():
+            self.left -= 1
+            whole = self.path.read_bytes()
+            self.file = self.path.open("wb")
+            self.file.write(whole + f"\n{self.text}\n".encode())  # in the buffer, not in the file
+        elif step == "files.replaced" and self.file:
+            self.file.close()
+            self.file = None
+
+
+def test_a_day_that_is_saved_again_and_again_is_refused_and_neither_save_nor_entry_is_lost(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(daily_log, "TRIES", 3)
+    race = append(home)
+    with monkeypatch.context() as patch:
+        person = RacingPerson(patch, race.path, EDITORS["rename"], "files.compared", times=100)
+        with pytest.raises(FileBusyError, match=r"2026-11-16\.md keeps being saved"):
+            race.write()
+    text = race.path.read_text("utf-8")
+    assert len(person.saved) == 3
+    assert all(line in text for line in person.saved)
+    race.write()
+    assert race.holds(race.path.read_text("utf-8"))
+
+
+def test_undo_restores_what_a_person_saved_while_the_page_was_compiled(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    race = compile_(home)
+    with monkeypatch.context() as patch:
+        person = RacingPerson(patch, race.path, EDITORS["rename"], "files.compared")
+        race.write()
+    Transactions.of(home.paths).undo()
+    text = race.path.read_text("utf-8")
+    assert person.saved[0] in text
+    assert AFTER[:-1] not in text
+
+
+@pytest.mark.parametrize("writer", [append, change_fact, compile_, lint_fix, file_back, undo])
+def test_a_symbolic_link_stays_one_and_its_target_is_written(
+    home: Home, writer: Callable[[Home], Race], tmp_path: Path
+) -> None:
+    race = writer(home)
+    target = tmp_path / "elsewhere.md"
+    race.path.rename(target)
+    race.path.symlink_to(target)
+    target.chmod(0o640)
+    before = target.read_bytes()
+    race.write()
+    assert race.path.is_symlink()
+    assert target.read_bytes() != before
+    assert target.stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.parametrize("name", [".2026-11-16.md.swp", "2026-11-16.md~", "#2026-11-16.md#", ".#2026-11-16.md"])
+def test_the_files_of_editors_are_no_content_and_are_never_deleted(home: Home, name: str) -> None:
+    race = append(home)
+    for folder in (race.path.parent, Path(home.paths.knowledge, "concepts")):
+        folder.mkdir(parents=True, exist_ok=True)
+        if name.startswith(".#"):
+            (folder / name).symlink_to("someone@somewhere.1234")
+        else:
+            (folder / name).write_text(f"### Session (10:00) · x · y\n{SECRET}\n")
+    race.write()
+    housekeeping.clean(home.paths)
+    DailyLog.of(home.paths).sweep()
+    wiki = WikiHome()
+    wiki.compile([page("port", claim(BEFORE, "a1"))])
+    assert SECRET not in str(wiki.prompts)
+    ledger = Ledger.of(home.paths)
+    DailyLog.of(home.paths).refresh(ledger)
+    assert len(ledger.entries()) == 2
+    ledger.close()
+    for folder in (race.path.parent, Path(home.paths.knowledge, "concepts")):
+        assert name in [path.name for path in folder.iterdir()]
+
+
+def test_a_late_save_is_named_to_the_person_until_the_copy_is_gone(home: Home) -> None:
+    race = append(home)
+    with race.path.open("r+b") as editor:
+        race.write()
+        editor.write(b"Mine")
+    housekeeping.clean(home.paths)
+    (copy,) = race.path.parent.glob("*.conflict-*")
+    assert copy.read_bytes().startswith(b"Mine")
+    assert f"daily/{copy.name}" in Path(home.paths.notice).read_text("utf-8")
+    copy.unlink()
+    housekeeping.clean(home.paths)
+    assert not Path(home.paths.notice).exists()
+
+
+def test_what_is_forgotten_is_in_no_replaced_file(home: Home) -> None:
+    race = forget_from_a_page(home)
+    assert run(forget, home, "--yes", SECRET) == 0
+    assert race.holds(everywhere(home))
+    assert not Path(home.paths.replaced).exists()
