@@ -16,6 +16,7 @@ from types import ModuleType
 
 from memoria import __version__
 from memoria.base import user_environment
+from memoria.ground import printable
 from memoria.ground.errors import ExpectedError, HomeRefusedError
 from memoria.ground.home import Home
 
@@ -50,8 +51,13 @@ log = logging.getLogger(__name__)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one verb and return its exit status."""
+    """Run one verb and return its exit status; no text that it prints controls the terminal."""
     user_environment.restore()
+    with printable.streams():
+        return _main(argv)
+
+
+def _main(argv: Sequence[str] | None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     parser = argparse.ArgumentParser(prog="memoria", description="A memory for Claude Code that compiles itself.")
     parser.add_argument("--version", action="version", version=f"memoria {__version__}")

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import random
+import re
+import time
+
 import pytest
 
 from memoria.ground import markdown
@@ -14,7 +18,7 @@ from memoria.indexing import documents
         ("Created [.github/CODEOWNERS](.github/CODEOWNERS).", "Created .github/CODEOWNERS."),
         ("See [`flush.py`](scripts/memoria/flush.py:10)!", "See `flush.py` (scripts/memoria/flush.py:10)!"),
         ("Run [this](javascript:alert(1))", "Run this (javascript:alert(1))"),
-        ("[click](file:///etc/passwd)", "click (file:///etc/passwd)"),
+        ("[click](file:///etc/passwd)", r"click (file\:///etc/passwd)"),
         ("[the docs](https://example.org/a)", "[the docs](https://example.org/a)"),
         ("`[a](b)` and a[0](x)", "`[a](b)` and a[0](x)"),
         ("![logo](logo.png)", r"!\[logo](logo.png)"),
@@ -62,3 +66,94 @@ def test_a_file_time_that_no_calendar_has_is_no_day(seconds: int) -> None:
 )  # fmt: skip
 def test_a_heading_is_read_as_commonmark_has_it(row: str, wanted: tuple[int, str]) -> None:
     assert markdown.heading(row) == wanted
+
+
+ACTIVE = [
+    ("<b>x</b>", "&lt;b>x&lt;/b>"),
+    ("<style>*{}</style>", "&lt;style>*{}&lt;/style>"),
+    ("<link rel=stylesheet href=//h>", "&lt;link rel=stylesheet href=//h>"),
+    ("<picture><source srcset=//h></picture>", "&lt;picture>&lt;source srcset=//h>&lt;/picture>"),
+    ("<!doctype x> <?php 1 ?>", "&lt;!doctype x> &lt;?php 1 ?>"),
+    ("<file:///etc/passwd>", r"&lt;file\:///etc/passwd>"),
+    ("List<String> and a < b, 3<4, x <- y", "List&lt;String> and a < b, 3<4, x <- y"),
+    ('[x](javascript:alert(1) "t")', r'[x]\(javascript:alert(1) "t")'),
+    ("word[x](javascript:a)", r"word[x]\(javascript:a)"),
+    ("[a [b] c](file:///x)", r"[a [b] c]\(file\:///x)"),
+    ("[x](java&#115;cript:a b)", r"[x]\(java&#115;cript:a b)"),
+    ("open obsidian://open?vault=x", r"open obsidian\://open?vault=x"),
+    ("[x]: javascript:alert(1)", r"\[x]: javascript:alert(1)"),
+    ("rating:: 5 and [mood:: bad]", r"rating:\: 5 and [mood:\: bad]"),
+    ("`std::mem::swap` and std::mem", "`std::mem::swap` and std::mem"),
+    ("`= this.file.name` `` $= dv.x `y` ``", r"\`= this.file.name\` \`\` $= dv.x \`y\` \`\`"),
+    ("`=a` ` `[[b]]`", r"\`=a\` ` `\[\[b]]`"),
+    ("```dataview TABLE x", r"\`\`\`dataview TABLE x"),
+    ("~~~dataviewjs", r"\~~~dataviewjs"),
+    ("<% tp.x %> `<% tp.y %>`", "&lt;% tp.x %> `< % tp.y %>`"),
+    ("`BUTTON[x]`", r"\`BUTTON[x]\`"),
+    ("> [!button]- x", r"\> [!button]- x"),
+    ("[!note] x", r"\[!note] x"),
+    ("## History", r"\## History"),
+    ("---", r"\---"),
+    ("%%hidden%% and %%%%", r"%\%hidden%\% and %\%%\%".replace("%\\%%\\%", "%\\%\\%\\%")),
+    ("![[other#^x]] ![](https://h/p.png)", r"!\[\[other#^x]] !\[](https://h/p.png)"),
+]
+
+
+@pytest.mark.parametrize(("said", "written"), ACTIVE)
+def test_what_a_reader_of_markdown_would_act_on_is_text(said: str, written: str) -> None:
+    assert markdown.line(said) == written
+    assert markdown.line(written) == written
+
+
+PIECES = ["<", "<b>", "`", "``", "```", "\\", "!", "[", "]", "[[", "]]", "](", "(", ")", ":", "::", " ", "%", "%%", "=",
+          "$=", "> ", "# ", "~~~", "-", "x", "word", "javascript:", "https://h", "file://", "obsidian://h", "^l-ab",
+          "&", "<!--", "-->", "<%", "INPUT[", "é", "\u202e", "\n", "1"]  # fmt: skip
+LIVE = re.compile(
+    r"<[A-Za-z/!?%]|!\[|\[\[|::(?=\s|$)|%%|(?:obsidian|file)://"
+    r"|\]\((?=.*\))(?!\s*(?:https?://|mailto:)|[^():/&\\%<]*\))",
+    re.IGNORECASE,
+)
+
+
+def _outside_code(text: str) -> tuple[str, list[str]]:
+    """Return the text without its code spans, and these; read one character at a time."""
+    rest, codes, place = "", [], 0
+    while place < len(text):
+        if text[place] == "\\":
+            rest, place = rest + text[place : place + 2], place + 2
+            continue
+        run = len(text[place:]) - len(text[place:].lstrip("`"))
+        close = re.search(rf"(?<!`)`{{{run}}}(?!`)", text[place + run :]) if run else None
+        if close:
+            codes.append(text[place : place + run + close.end()])
+            rest, place = rest + " code ", place + run + close.end()
+        else:
+            rest, place = rest + text[place : place + max(run, 1)], place + max(run, 1)
+    return rest, codes
+
+
+def test_no_mixture_of_signs_stays_active_and_a_second_call_changes_nothing() -> None:
+    dice = random.Random(13)
+    for _ in range(3_000):
+        said = "".join(dice.choices(PIECES, k=dice.randint(1, 14)))
+        written = markdown.line(said)
+        assert markdown.line(written) == written, said
+        for short in (written, markdown.cut(written, dice.randint(0, 30))):
+            rest, codes = _outside_code(short)
+            assert not LIVE.search(rest), (said, short)
+            assert not any(re.match(r"`+\s*\$?=|`+\s*INPUT\[", code) or "<%" in code for code in codes), (said, short)
+            assert not re.match(r"\s*(?:>|~~~|#{1,6}\s|```(?!.*```))", short), (said, short)
+
+
+def test_a_long_line_of_one_sign_takes_no_time() -> None:
+    for piece in PIECES:
+        text = piece * 40_000
+        began = time.process_time()
+        markdown.line(text)
+        assert time.process_time() - began < 2, piece
+
+
+def test_a_cut_leaves_whole_words_and_whole_code() -> None:
+    assert markdown.cut("one two three", 9) == "one two"
+    assert markdown.cut("one `[[a]] b` three", 9) == "one"
+    assert markdown.cut("short", 9) == "short"

@@ -15,6 +15,8 @@ from memoria.ground import printable
         ("\x1b[2Jgone\x07\x00", "[2Jgone", "[2Jgone"),
         ("back\rover", "back over", "backover"),
         ("left\u202eright\u200b", "leftright", "leftright"),
+        ("\u3000wide\u00a0x", "wide x", " wide x"),
+        ("👩\u200d💻", "👩\u200d💻", "👩\u200d💻"),
         ("ünïcödé 語 🙂", "ünïcödé 語 🙂", "ünïcödé 語 🙂"),
     ],
 )

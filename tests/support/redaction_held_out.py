@@ -241,14 +241,19 @@ PLAIN: list[tuple[str, str]] = [
 
 def held_out(label: str, seed: int = 7) -> list[Example]:
     """All examples with this label (``secret`` or ``plain``), their values drawn with ``seed``."""
+    return drawn(SECRETS if label == "secret" else PLAIN, seed, "held-out")
+
+
+def drawn(rows: list[tuple[str, str]], seed: int, form: str) -> list[Example]:
+    """Return the examples of a set in this notation: kinds and templates, whose values are drawn with ``seed``."""
     draw = random.Random(seed)
-    return [_example(kind, text.replace("¦", ""), draw) for kind, text in (SECRETS if label == "secret" else PLAIN)]
+    return [_example(kind, text.replace("¦", ""), form, draw) for kind, text in rows]
 
 
-def _example(kind: str, template: str, draw: random.Random) -> Example:
+def _example(kind: str, template: str, form: str, draw: random.Random) -> Example:
     text = _DRAW.sub(lambda found: _value(found[1], int(found[2]), draw), template)
     pieces = tuple(part for found in _PIECE.finditer(text) for part in _lines(found[1]))
-    return Example(kind, "held-out", _PIECE.sub(r"\1", text), pieces)
+    return Example(kind, form, _PIECE.sub(r"\1", text), pieces)
 
 
 def _lines(piece: str) -> Iterator[str]:

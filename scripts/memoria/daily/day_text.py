@@ -57,20 +57,20 @@ _QUOTE = re.compile(r"[ \t]+> (.*)")
 _PARTICULARS = re.compile(r"[ \t]+<!-- learned (\{.*\}) -->[ \t]*")
 
 
-def render(entry: Entry) -> str:
-    """Return the entry's markdown, which ends with its marker line."""
-    rows = [f"### Session ({entry.time}) · {_word(entry.project)} · {markdown.line(entry.title)}", ""]
+def render(entry: Entry, line: Callable[[str], str] = markdown.line) -> str:
+    """Return the entry's markdown, which ends with its marker line; ``line`` makes its texts safe to write."""
+    rows = [f"### Session ({entry.time}) · {_word(entry.project)} · {line(entry.title)}", ""]
     if entry.context:
-        rows += [f"**Context:** {markdown.line(entry.context)}", ""]
+        rows += [f"**Context:** {line(entry.context)}", ""]
     for label, field in LISTS:
-        items = [text for text in getattr(entry, field) if markdown.line(text)]
+        items = [text for text in getattr(entry, field) if line(text)]
         if items:
             box = "- [ ] " if field == "action_items" else "- "
-            rows += [f"**{label}:**", "", *(box + markdown.item(text)[2:] for text in items), ""]
+            rows += [f"**{label}:**", "", *(box + line(markdown.unbulleted(text)) for text in items), ""]
     if entry.learned:
         rows += ["**Learned:**", ""]
         for learned in entry.learned:
-            rows += learned_rows(replace(learned, text=markdown.line(learned.text)))
+            rows += learned_rows(replace(learned, text=line(learned.text)))
         rows.append("")
     rows += [f"^e-{entry.id}", ""]
     rows.append(
@@ -357,4 +357,4 @@ def _keys(joined: str) -> tuple[str, ...]:
 
 def _word(text: str) -> str:
     """Return ``text`` as one word that can stand in a marker or between the dots of a heading."""
-    return re.sub(r"[\s·<>]+", "-", fence.visible(text)).replace("--", "-").strip("-") or "-"
+    return re.sub(r"[\s·<>\[\]`%]+", "-", fence.visible(text)).replace("--", "-").strip("-") or "-"

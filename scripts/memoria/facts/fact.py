@@ -230,8 +230,8 @@ def _checked(claim: object, material: Material, stamp: Stamp) -> Fact:
         session=stamp.session,
         tags=words(claim.get("tags"), 8),
         keywords=words(claim.get("keywords"), 20),
-        quote=plain(quote)[:MAX_QUOTE],
-        supersedes=plain(claim.get("supersedes"))[:MAX_CONTENT],
+        quote=markdown.cut(plain(quote), MAX_QUOTE),
+        supersedes=markdown.cut(plain(claim.get("supersedes")), MAX_CONTENT),
     )
 
 

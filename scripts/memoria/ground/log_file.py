@@ -6,7 +6,7 @@ import io
 import logging
 import logging.handlers
 
-from memoria.ground import files
+from memoria.ground import files, printable
 
 
 class _PrivateLog(logging.handlers.RotatingFileHandler):
@@ -17,10 +17,17 @@ class _PrivateLog(logging.handlers.RotatingFileHandler):
 
 
 class _OneLine(logging.Formatter):
-    """A formatter that keeps each message on one line, even when it quotes a model; only tracebacks take several."""
+    """A formatter that keeps each message on one line, even when it quotes a model; only tracebacks take several.
+
+    Nothing in it controls the terminal on which the log is read.
+    """
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 (the base class's name)
         return "\\n".join(super().formatMessage(record).splitlines())
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the record's printable text, with its traceback."""
+        return printable.lines(super().format(record))
 
 
 def opened(path: str, max_bytes: int) -> logging.Handler:

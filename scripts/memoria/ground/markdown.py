@@ -21,7 +21,16 @@ _ELSEWHERE = re.compile(rf"(?<![\\!\[\])}}\w])\[([^\[\]\n]+)\]{_TARGET}")
 _OPENING = re.compile(r"\[{2,}")
 _TICKS = re.compile(r"(?<!\\)(\\*)(`+)")
 _ANCHOR = re.compile(r"(?<!\\)\^(?=[a-z]-[0-9a-z]+\s*$)", re.MULTILINE)
-_PICTURE = re.compile(r"<(?=\s*(?:img|image|iframe|video|audio|embed|object)\b)", re.IGNORECASE)
+# What a tag, comment or Templater command begins with; a picture also with blanks, for readers that are not strict.
+_TAG = re.compile(r"<(?=[A-Za-z/!?%]|\s*(?:img|image|iframe|video|audio|embed|object)\b)", re.IGNORECASE)
+_FAR = re.compile(r"\]\((?!\s*(?:https?://|mailto:)|[^():/&\\%<]*\))")
+_APP = re.compile(r"(obsidian|file):(?=//)", re.IGNORECASE)
+_FIELD = re.compile(r"(?<=:):(?=\s|$)")  # Dataview: ``key:: value``
+_HIDDEN = re.compile(r"(?<=%)%")  # Obsidian: ``%%`` opens a comment
+# What makes the start of a line more than text: quotes and callouts, definitions, headings, fences, rules, underlines.
+_START = re.compile(r"(?=>|\[!|\[[^\[\]]*\]:|#{1,6}(?:\s|$)|~{3}|(?:[-*_]\s*){3,}$|=+\s*$)")
+_RUN_IN_CODE = re.compile(r"^\s*(?:\$?=|(?:INPUT|VIEW|BUTTON)\[)")  # Dataview and Meta Bind run such code
+_ESCAPED_TICK = re.compile(r"\\*`")
 _KEY = re.compile(r"^([A-Za-z_][\w-]*)\s*:")
 
 
@@ -41,10 +50,11 @@ def links(text: str) -> list[Link]:
 
 
 def line(text: str) -> str:
-    """Return text of a model or a transcript as one inert line, without a comment, block id or wikilink of its own.
+    """Return text of a model or a transcript as one inert line of markdown, which shows it and does nothing else.
 
-    Pictures are escaped too, because loading one would tell its server that a person opened the page. Only links to the
-    web stay links: a path in a repository leads nowhere from a vault.
+    Only emphasis, code and links to the web keep their meaning. Tags, comments, embeds, wikilinks, links to files and
+    programs, block ids, fields and queries of Dataview, commands of Templater, and what makes the start of a line a
+    callout, heading, fence or definition are escaped. The result of another call with the result is the same text.
     """
     flat = " ".join(fence.visible(text).split())
     spans = _code(flat)
@@ -60,10 +70,10 @@ def line(text: str) -> str:
     pieces = []
     end = 0
     for start, close in _code(flat):  # in code, brackets are code
-        pieces += [_inert(flat[end:start]), flat[start:close]]
+        pieces += [_inert(flat[end:start]), _inert_code(flat[start:close])]
         end = close
     flat = "".join(pieces) + _inert(flat[end:])
-    return _ANCHOR.sub(r"\\^", flat)
+    return _inert_start(_ANCHOR.sub(r"\\^", flat))
 
 
 def _code(text: str) -> list[tuple[int, int]]:
@@ -87,16 +97,46 @@ def _code(text: str) -> list[tuple[int, int]]:
 
 def _inert(text: str) -> str:
     text = _OPENING.sub(lambda run: r"\[" * len(run[0]), text)
-    return _PICTURE.sub("&lt;", text.replace("![", r"!\["))
+    text = _FAR.sub(r"]\\(", _TAG.sub("&lt;", text.replace("![", r"!\[")))
+    return _HIDDEN.sub(r"\\%", _FIELD.sub(r"\\:", _APP.sub(r"\1\\:", text)))
+
+
+def _inert_code(span: str) -> str:
+    """Return a code span, or its words when an extension would run it; Templater looks into code too."""
+    span = span.replace("<%", "< %")
+    if not _RUN_IN_CODE.match(span.strip("`")):
+        return span
+    return _inert(_ESCAPED_TICK.sub(r"\\`", span))
+
+
+def _inert_start(text: str) -> str:
+    """Return a line that begins no block of its own: no callout, heading, fence, rule or definition."""
+    ticks = len(text) - len(text.lstrip("`"))
+    if ticks >= 3 and next(iter(_code(text)), (1, 1))[0] != 0:  # no code span: a fence without an end
+        return r"\`" * ticks + text[ticks:]
+    return "\\" + text if _START.match(text) else text
 
 
 def _in_words(label: str, target: str) -> str:
     return label if not target or target in label else f"{label} ({target})"
 
 
-def item(text: str) -> str:
-    """Return model text as one list item; a bullet or checkbox that the model wrote is not repeated."""
-    return "- " + re.sub(r"^(?:[-*+]\s+)?(?:\[[ xX]?\]\s+)?", "", line(text))
+def unbulleted(text: str) -> str:
+    """Return the text of a list item without a bullet or checkbox that a model wrote itself."""
+    return re.sub(r"^\s*(?:[-*+]\s+)?(?:\[[ xX]?\]\s+)?", "", fence.visible(text))
+
+
+def cut(text: str, limit: int) -> str:
+    """Return the first words of an inert line, at most ``limit`` characters; a code span is not cut in two.
+
+    Half a code span would be text, in which everything that was left alone as code could act.
+    """
+    if len(text) <= limit:
+        return text
+    end = text.rfind(" ", 0, limit + 1)
+    end = limit if end < limit // 2 else end
+    end = next((start for start, close in _code(text) if start < end < close), end)
+    return text[:end].rstrip("\\ :")
 
 
 class Frontmatter:

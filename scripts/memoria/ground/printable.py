@@ -1,16 +1,77 @@
-"""Printable: text without characters that would control a terminal or fake a line of output."""
+"""Printable: text without characters that would control a terminal, hide text or fake a line of output.
+
+``streams`` covers whatever a command prints; ``line`` is for text that must stay on one line. The log uses ``lines``.
+"""
 
 from __future__ import annotations
+
+import sys
+import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TextIO
+
+from memoria.base import fence
+
+_JOINERS = "\u200c\u200d"  # ``fence.visible`` leaves those that have a meaning
+
+
+class _Table(dict[int, str | None]):
+    """A table for ``str.translate`` that fills itself with the characters it meets."""
+
+    def __missing__(self, code: int) -> str | None:
+        character = chr(code)
+        shown: str | None = character
+        if unicodedata.category(character) == "Zs":
+            shown = " "
+        elif not (character in "\n\t" or character in _JOINERS or character.isprintable()):
+            shown = None
+        self[code] = shown
+        return shown
+
+
+_table = _Table()
 
 
 def line(text: str) -> str:
     """Return ``text`` as one line: white space becomes single blanks, and control characters are removed."""
-    return "".join(character for character in " ".join(text.split()) if character.isprintable())
+    return lines(" ".join(text.split()))
 
 
 def lines(text: str) -> str:
-    """Return ``text`` without control characters other than line feeds and tabs."""
-    return "".join(character for character in text if character in "\n\t" or character.isprintable())
+    """Return ``text`` without control and invisible characters other than line feeds and tabs."""
+    return fence.visible(text).translate(_table)
+
+
+class _Printable:
+    """A text stream that prints only what ``lines`` leaves; everything but writing text is the stream's own."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write what is printable; return the number of characters taken."""
+        self._stream.write(lines(text))
+        return len(text)
+
+    def writelines(self, rows: list[str]) -> None:
+        """Write several texts."""
+        for row in rows:
+            self.write(row)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def streams() -> Iterator[None]:
+    """Let everything that is printed to stdout and stderr in this block be printable."""
+    before = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = _Printable(sys.stdout), _Printable(sys.stderr)  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = before
 
 
 def counted(number: int, noun: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from memoria.base import exclude, project
+from memoria.base import exclude, fence, project
 from memoria.capture import detach, hook
 from memoria.capture.open_sessions import OpenSessions
 from memoria.capture.spool import Spool, safe_name
@@ -27,6 +27,8 @@ WELCOME = (
     "memoria is installed and running. It has nothing to recall yet: the first page appears after a session ends. "
     "Run `memoria status` at any time to check."
 )
+
+MAX_PAGE = 1_000_000  # characters of a prepared page that are read
 
 
 def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[str, object] | None:
@@ -91,7 +93,7 @@ def _page(paths: Paths, own: str, room: int, *, short: bool = False) -> str:
     for name in (own, "global"):
         try:
             with open(paths.page_of(name, short=short), encoding="utf-8", errors="replace") as file:
-                return file.read(room)
+                return fence.shortened(file.read(MAX_PAGE), room)
         except FileNotFoundError:
             continue
     return ""

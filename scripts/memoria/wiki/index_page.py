@@ -15,6 +15,7 @@ from pathlib import Path
 
 from memoria.daily.day_text import render
 from memoria.daily.entry import Entry
+from memoria.ground import markdown
 from memoria.wiki.article import link_text
 from memoria.wiki.article_cache import Row
 from memoria.wiki.folder import INDEX
@@ -95,13 +96,13 @@ def _letters(group: Sequence[Row]) -> list[tuple[str, list[Row]]]:
 def _line(row: Row) -> str:
     summary = row.summary
     if len(summary) > SUMMARY_CHARS:
-        summary = summary[:SUMMARY_CHARS].rsplit(" ", 1)[0] + " …"
+        summary = markdown.cut(summary, SUMMARY_CHARS) + " …"
     return f"- [[{row.slug}|{link_text(row.title)}]]" + (f": {summary}\n" if summary else "\n")
 
 
 def fingerprint(entry: Entry) -> str:
-    """Return eight hexadecimal digits that change whenever the entry's text does."""
-    return hashlib.sha256(render(entry).encode("utf-8", "replace")).hexdigest()[:8]
+    """Return eight hexadecimal digits that change whenever the entry's text does, but not with what is escaped."""
+    return hashlib.sha256(render(entry, str).encode("utf-8", "replace")).hexdigest()[:8]
 
 
 def log_block(when: datetime, entries: Sequence[Entry], created: Sequence[str], updated: Sequence[str]) -> str:
