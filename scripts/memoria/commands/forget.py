@@ -32,8 +32,8 @@ from memoria.ground.replaced import Replaced
 from memoria.indexing import sources
 from memoria.indexing.client_memory import ClientMemory
 from memoria.indexing.index import Index
+from memoria.language.folding import folded, holds
 from memoria.transcripts.archive import Archive
-from memoria.wiki.retract import folded, holds
 from memoria.wiki.transaction import ChangedError, Transactions
 from memoria.working.factory import open_store
 from memoria.working.scope import session_of

@@ -21,6 +21,7 @@ from memoria.facts.fact import Fact
 from memoria.facts.keeper import Keeper
 from memoria.ground.errors import ArchiveError, ExpectedError
 from memoria.ground.home import Home
+from memoria.language.folding import folded, holds
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.intake import regular
 from memoria.transcripts.turn import Reader, Turn
@@ -29,7 +30,7 @@ from memoria.wiki.article import Article
 from memoria.wiki.article_cache import Row
 from memoria.wiki.folder import INDEX, LOG, Wiki
 from memoria.wiki.links import LinkTargets
-from memoria.wiki.retract import folded, holds, retract, unlink
+from memoria.wiki.retract import retract, unlink
 from memoria.wiki.transaction import digest
 
 KINDS = ("entry", "session", "project", "article", "text")
