@@ -52,5 +52,6 @@ class DueCheck:
     def _has_due(self, waiting: Pending, spool: Spool, jobs: list[Job]) -> bool:
         try:
             return bool(waiting.due(Intake.of(self.home, spool, jobs)))
-        except (FileNotFoundError, UnreadableJobError):  # a worker is at it
+        except (OSError, UnreadableJobError) as error:  # a worker is at it, or it cannot know what was forgotten
+            log.debug("what is due of %s is not known now: %s", jobs[0].session, error)
             return False

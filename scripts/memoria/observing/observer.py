@@ -93,6 +93,19 @@ class Observer:
         return {**state, READ: read, EXCLUDED: is_out}
 
 
+async def pass_over(session: str, cursors: str, store: Store) -> None:
+    """Let the next look at a session, whose name is a safe one, begin after what its transcript says now."""
+    memory = await WorkingMemory.for_session(session, store=store)
+    place = cursor.latest(cursors, session)
+    try:
+        piece = transcript.read_after(place.transcript, 0, b"") if place else None
+    except OSError:
+        piece = None
+    if place and piece and not (await memory.get_observed()).get(READ):
+        read = {"transcript": place.transcript, "end": piece.end, "mark": piece.mark.hex()}
+        await memory.set_observed({READ: read})
+
+
 def _spoken(lines: list[bytes], position: int, quiet: paused.PausedSpans | None) -> list[bytes]:
     """Return the lines, the first of which starts at ``position``, without those written while memoria was paused."""
     if quiet is None:

@@ -1,4 +1,4 @@
-"""Screen: which turns may not be kept, because of the folder of their own line or because the user forgot their text."""
+"""Screen: which turns may not be kept, because of their own line's folder or because their text was forgotten."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ docs/decisions/0052-tombstones.md gives the reasons.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Iterator
@@ -36,7 +37,7 @@ class Tombstones:
     """The forgotten texts of one home."""
 
     def __init__(self, path: Path) -> None:
-        """Read the file; raise ValueError when it is damaged, because it must not be taken for an empty one."""
+        """Read the file; raise OSError when it is damaged, because it must not be taken for an empty one."""
         self.path = path
         self.salt = b""
         self.stones: list[Tombstone] = []
@@ -50,8 +51,8 @@ class Tombstones:
         except FileNotFoundError:
             pass
         except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(
-                f"{path} is damaged ({error}); restore it, or move it away and forget the texts again"
+            raise OSError(
+                errno.EIO, f"damaged ({error}); move it away and forget the texts again", str(path)
             ) from error
 
     @classmethod
@@ -97,7 +98,7 @@ class Tombstones:
         return False
 
     def line_holds(self, line: bytes) -> bool:
-        """Return whether a line of JSON contains a forgotten text in any string; one that is not JSON counts as text."""
+        """Return whether a line of JSON has a forgotten text in a string; a line that is not JSON counts as text."""
         if not self.stones:
             return False
         try:
