@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from memoria.audit.unknown_forms import UnknownForms
-from memoria.base import exclude, project
+from memoria.base import project
 from memoria.capture import paused
 from memoria.capture.spool import Job, Spool, safe_name
 from memoria.daily.ledger import Ledger
@@ -26,6 +26,7 @@ from memoria.ground.home import Home
 from memoria.transcripts import client_files
 from memoria.transcripts.client_files import Found, Head
 from memoria.transcripts.intake import MAX_LINE, Intake, UnreadableJobError, regular
+from memoria.transcripts.screen import Screen
 from memoria.transcripts.turn import Reader, Turn
 
 OPEN_S = 600.0  # a transcript that grew so recently belongs to a session that may still be going on
@@ -106,9 +107,11 @@ class Receipt:
     _jobs: dict[str, list[tuple[Job, str]]] = field(default_factory=dict)
     _waiting: tuple[str, dict[str, str]] = ("", {})
     _counted: set[str] = field(default_factory=set)  # captured turns of transcripts that are gone
+    _screen: Screen = field(init=False)
 
     def __post_init__(self) -> None:
         """Look once at the ledger's memory and at the spool, and record what was said with memoria switched off."""
+        self._screen = Screen.of(self.home)
         self._checked = self.ledger.checked()
         for path in sorted(Path(self.home.paths.cursors).glob(f"*{paused.ENDING}")):
             self._record_silence(path)
@@ -124,7 +127,7 @@ class Receipt:
         head = client_files.head(found.path)
         owner = project.of(head.cwd, self.home.settings.split_worktrees)
         stamp, fates = self._checked.get(str(found.path), ("", {}))
-        left_alone = self.left_alone(head)
+        left_alone = self.left_alone(found, head)
         settled = stamp == self.stamp(found) and not _UNSETTLED.intersection(fates)
         if forced or not settled or bool(left_alone) != _was_left_alone(fates, left_alone):
             fates = self._compare(found, head, left_alone)
@@ -167,8 +170,7 @@ class Receipt:
         Turns that are recorded already are passed over by the worker.
         """
         found = account.found
-        data = found.path.read_bytes() if self._is_in_danger(found) and found.size <= COPY_BYTES else b""
-        end = len(data) or found.size
+        data = self._copy(found) if self._is_in_danger(found) and found.size <= COPY_BYTES else b""
         self.ledger.forget_checked([str(found.path)])
         return self.spool.add(
             {
@@ -176,14 +178,19 @@ class Receipt:
                 "session": account.session,
                 "transcript": str(found.path.absolute()),
                 "start": 0,
-                "copied_from": 0 if data else end,
-                "end": end,
-                "cwd": account.cwd,
+                "copied_from": 0 if data else found.size,
+                "end": found.size,
+                "cwd": "" if self._screen.excluded(account.cwd) else account.cwd,
                 "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
                 "reason": "",
             },
             data,
         )
+
+    def _copy(self, found: Found) -> bytes:
+        """The transcript's lines that may be stored."""
+        with client_files.opened(found.path) as file:
+            return b"".join(self._screen.passing(list(file))[0])
 
     def _is_in_danger(self, found: Found) -> bool:
         left = client_files.kept_days(os.environ) - (self.now - found.changed) / client_files.DAY_S
@@ -201,9 +208,11 @@ class Receipt:
         """Whether a hook of the session ever spooled something."""
         return Path(self.home.paths.cursors, safe_name(session)).exists()
 
-    def left_alone(self, head: Head) -> str:
-        """Why a session as a whole is not to be captured; ``""`` when it is."""
-        reason = exclude.reason(head.cwd, self.home.settings, self.home.paths)
+    def left_alone(self, found: Found, head: Head) -> str:
+        """Why a session as a whole is not to be captured; ``""`` when it is, or when it left an excluded folder."""
+        reason = self._screen.excluded(head.cwd)
+        if reason and not all(map(self._screen.excluded, client_files.cwds(found.path))):
+            reason = ""
         if not reason and _is_silent(paused.read(self.home.paths.cursors, safe_name(head.session))):
             reason = SWITCHED_OFF
         if not reason and head.entrypoint in _PROGRAMS and not self._was_seen(head.session):
@@ -240,9 +249,13 @@ class Receipt:
         rest = self._fate_of_the_rest(found, head, left_alone)
         fates: Counter[str] = Counter()
         unknown = UnknownForms(self.home.settings.keep_sidechains)
+        cwd = head.cwd
         for turn in self._turns(found, unknown):
             reason = self.ledger.reason_of(turn.key)
-            if reason is None:
+            cwd = turn.cwd or cwd
+            if reason is None and (dropped := self._screen.reason(turn, cwd)):
+                fates[SKIPPED + dropped] += 1
+            elif reason is None:
                 fates[waiting.get(turn.key) or rest] += 1
             elif reason:
                 fates[SKIPPED + reason] += 1

@@ -49,6 +49,7 @@ class Paths:
         self.welcomed = join(state, "welcomed")
         # kept beside the databases
         self.archive = join(state, "archive")
+        self.forgotten = join(state, "forgotten.json")
         self.undo = join(state, "undo")
         self.replaced = join(state, "replaced")
         self.client_memory = join(state, "client-memory.json")

@@ -37,6 +37,7 @@ Do not delete: what is lost here is lost.
   spool/failed/        given up after several tries, with the reason in a .why file
   ledger.db            model calls and what they cost; also which turns are in which entry, which is read back
   archive/             the turns behind each entry, redacted and compressed
+  forgotten.json       digests of what `memoria forget` removed, so that it does not come back; no text
   outbox/              learned facts that could not be written or sent yet
   outbox/learned/      waiting for the daily log
   outbox/server/       waiting for the memory server

@@ -28,14 +28,18 @@ def capture(event: hook.Event, settings: Settings, paths: Paths) -> None:
     if not event.session:
         hook.log(paths, f"{event.name or 'unknown event'} without a session id: nothing to capture")
         return
+    name = safe_name(event.session)
     reason = exclude.reason(event.cwd, settings, paths)
-    if reason:
+    if reason and not cursor.latest(paths.cursors, name):
         hook.log(paths, f"{event.name} {event.session} left alone: {reason}")
         return
+    if reason:  # the session came from a folder that is not excluded, and what was said there may wait still
+        cursor.set_uncopied(paths.cursors, name)
+        event.cwd = ""
     spool = Spool(paths.spool)
-    waiting = [job for job in spool.jobs() if job.session == safe_name(event.session)]
+    waiting = [job for job in spool.jobs() if job.session == name]
     is_note = event.name == "PostCompact"
-    outcome = _spool_note(event, spool) if is_note else _spool_tail(event, spool, paths, waiting)
+    outcome = _spool_note(event, spool, paths) if is_note else _spool_tail(event, spool, settings, paths, waiting)
     if _is_due(event.name, len(waiting) + 1, settings) and (waiting or outcome.startswith("spooled")):
         outcome += ", " + detach.start_worker(settings, paths)
     outcome += _follow(event, settings, paths)
@@ -64,7 +68,7 @@ def _is_due(event: str, jobs: int, settings: Settings) -> bool:
     return event == "Stop" and jobs * 2 >= settings.flush_turns_stop
 
 
-def _spool_tail(event: hook.Event, spool: Spool, paths: Paths, waiting: list[Job]) -> str:
+def _spool_tail(event: hook.Event, spool: Spool, settings: Settings, paths: Paths, waiting: list[Job]) -> str:
     path = transcript.locate(event.transcript, event.session, event.cwd)
     if not path:
         return "no transcript: neither named nor found by session id and folder"
@@ -77,8 +81,9 @@ def _spool_tail(event: hook.Event, spool: Spool, paths: Paths, waiting: list[Job
     start, trouble = position.end, ""
     try:
         piece = transcript.read_after(path, start, position.mark)
-        if piece is not None and off is not None and any(begin >= piece.start for begin, _ in off.spans):
-            piece.copied_from, piece.data = piece.end, b""  # only the range: the worker skips the paused spans
+        is_off = piece is not None and off is not None and any(begin >= piece.start for begin, _ in off.spans)
+        if piece is not None and (is_off or _is_uncopied(name, piece.data, settings, paths)):
+            piece.copied_from, piece.data = piece.end, b""  # only the range: the worker skips what must not be stored
     except FileNotFoundError:
         spool.add(_header(event, path, start, start, start), b"")
         return "spooled a transcript that does not exist yet"
@@ -98,6 +103,16 @@ def _spool_tail(event: hook.Event, spool: Spool, paths: Paths, waiting: list[Job
     except OSError as error:  # the job is safe, and the next hook reads the position from it
         trouble += f" (cursor: {error})"
     return f"spooled {piece.end - piece.start} bytes from {piece.start}{trouble}"
+
+
+def _is_uncopied(session: str, data: bytes, settings: Settings, paths: Paths) -> bool:
+    """Return whether the lines may not be copied; from the first one of an excluded folder on, none of the session."""
+    if cursor.is_uncopied(paths.cursors, session):
+        return True
+    if any(exclude.reason(folder, settings, paths) for folder in transcript.folders(data)):
+        cursor.set_uncopied(paths.cursors, session)
+        return True
+    return False
 
 
 def _furthest(position: cursor.Cursor, waiting: list[Job], spool: Spool) -> cursor.Cursor:
@@ -123,11 +138,13 @@ def _is_news(piece: transcript.Slice, event: str) -> bool:
     return bool(piece.data) or piece.copied_from > piece.start or (piece.open_tail and event == "SessionEnd")
 
 
-def _spool_note(event: hook.Event, spool: Spool) -> str:
+def _spool_note(event: hook.Event, spool: Spool, paths: Paths) -> str:
     """Spool the client's own summary of a compaction as a note; return a text for the log."""
     summary = event.text("compact_summary")
     if not summary:
         return "no summary"
+    if cursor.is_uncopied(paths.cursors, safe_name(event.session)):
+        return "no summary, because it may repeat what must not be stored"
     # Hooks that are installed twice (as a plugin and in the settings) deliver it twice, but it is one note.
     uuid = f"note-{event.session}-{binascii.crc32(summary.encode('utf-8', 'replace')):08x}"
     line = {"type": "memoria-note", "uuid": uuid, "text": summary, "timestamp": _now(), "sessionId": event.session}

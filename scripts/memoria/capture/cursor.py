@@ -10,6 +10,8 @@ import os
 
 from memoria.base import atomic, quickjson
 
+UNCOPIED = ".uncopied"  # ends the name of the file that says that nothing of a session is copied
+
 
 class Cursor:
     """A position in a transcript: ``end`` in bytes, and ``mark``, the bytes right before it."""
@@ -44,3 +46,16 @@ def write(folder: str, session: str, cursor: Cursor) -> None:
     """Replace the session's cursor in one step; not synced, because an older one only causes a second reading."""
     text = quickjson.dumps({"transcript": cursor.transcript, "end": cursor.end, "mark": cursor.mark.hex()})
     atomic.replace(os.path.join(folder, session), text.encode("utf-8", "replace"), step="cursor")
+
+
+def is_uncopied(folder: str, session: str) -> bool:
+    """Return whether jobs of this session name a range of its transcript instead of holding a copy.
+
+    That is so when some lines of the transcript must not be stored anywhere, which only the worker can tell.
+    """
+    return os.path.exists(os.path.join(folder, session + UNCOPIED))
+
+
+def set_uncopied(folder: str, session: str) -> None:
+    """Let the jobs of this session hold no copy of its transcript from now on."""
+    os.close(os.open(os.path.join(folder, session + UNCOPIED), os.O_WRONLY | os.O_CREAT, atomic.PRIVATE))

@@ -9,7 +9,10 @@ from __future__ import annotations
 import os
 import stat
 
+from memoria.base import quickjson
+
 COPY_BYTES = 8 * 1024 * 1024  # maximum that a hook copies; of an older remainder, only the range is recorded
+_FOLDER = b'"cwd"'
 MARK_BYTES = 256  # bytes before a position: enough to hold a line's time or uuid, not only its usual end
 
 
@@ -76,6 +79,31 @@ def read_after(path: str, start: int, mark: bytes) -> Slice | None:
         return _cut(descriptor, start, size)
     finally:
         os.close(descriptor)
+
+
+def folders(data: bytes) -> set[str]:
+    """Return the values of every key ``cwd`` in lines of JSON, also of nested ones; within a string a quote is escaped.
+
+    A value that is not closed or not a string is left out.
+    """
+    found = set()
+    at = data.find(_FOLDER)
+    while at >= 0:
+        begin = at + len(_FOLDER)
+        start = data.find(b'"', begin, begin + 8)
+        end = data.find(b'"', start + 1)
+        if start >= 0 and data[begin:start].strip() == b":" and end >= 0:
+            found.add(data[start + 1 : end])
+        at = data.find(_FOLDER, begin)
+    return {_unescaped(value) for value in found}
+
+
+def _unescaped(value: bytes) -> str:
+    text = value.decode("utf-8", "replace")
+    try:
+        return str(quickjson.loads(f'"{text}"')) if "\\" in text else text
+    except ValueError:  # it ends at an escaped quote
+        return text
 
 
 def _cut(descriptor: int, start: int, size: int) -> Slice | None:

@@ -2,8 +2,9 @@
 
 The command shows what it would remove (``forget_plan`` finds it), then removes it: facts and the memory server's copies
 first, the Markdown last. Then every cache is rebuilt and the databases are overwritten. A tombstone with ids and no
-text stays in the daily log, so that no later compile, flush or verify brings anything back. After a kill at any point,
-run the command again.
+text stays in the daily log, and a digest of a forgotten text in the state folder, so that nothing brings it back: no
+compile, no flush, no verify, and no session that goes on. At the end everything is searched for it. After a kill at any
+point, run the command again.
 """
 
 from __future__ import annotations
@@ -15,25 +16,31 @@ import shutil
 import sys
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from datetime import date
 from pathlib import Path
 
 from memoria.briefing import housekeeping
 from memoria.briefing.page import Pages
+from memoria.capture import cursor
+from memoria.capture.spool import safe_name
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import DayText, tombstone
 from memoria.daily.ledger import Ledger
 from memoria.facts.keeper import Keeper
-from memoria.forgetting import forget_plan
+from memoria.facts.outbox import Outbox
+from memoria.forgetting import forget_plan, proof
 from memoria.forgetting.forget_plan import Plan
+from memoria.forgetting.proof import Proof
 from memoria.ground import clock, database, files, locks, printable
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.ground.replaced import Replaced
 from memoria.indexing import sources
-from memoria.indexing.client_memory import ClientMemory
 from memoria.indexing.index import Index
+from memoria.language.folding import folded, holds
+from memoria.observing.observer import pass_over
 from memoria.transcripts.archive import Archive
-from memoria.wiki.retract import folded, holds
+from memoria.transcripts.tombstones import Tombstones
 from memoria.wiki.transaction import ChangedError, Transactions
 from memoria.working.factory import open_store
 from memoria.working.scope import session_of
@@ -54,7 +61,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
-    """Show, ask, remove; return 1 when something still contains it afterwards."""
+    """Show, ask, remove; return 1 when something contains it afterwards or cannot be read."""
     with _alone(home):
         Transactions.of(home.paths).recover()
         plan = forget_plan.plan(home, " ".join(args.what).strip(), args.kind)
@@ -62,24 +69,25 @@ def command(args: argparse.Namespace, home: Home) -> int:
             raise ExpectedError(f"Nothing is stored about {plan.target!r}; there is nothing to forget.")
         if not args.json or not (args.dry_run or args.yes):
             print("\n".join(_shown(plan)))
-        still_in: list[str] = []
+        found = Proof()
         done = not args.dry_run and (args.yes or _agreed())
         if done:
             _carry_out(home, plan)
-            still_in = remaining(home, plan)
+            found = asyncio.run(proof.search(home, plan.proving))
         if args.json:
-            print(json.dumps(_facts(plan, done=done, still_in=still_in), ensure_ascii=False, indent=2))
+            print(json.dumps(_facts(plan, found, done=done), ensure_ascii=False, indent=2))
         elif done:
-            print("Forgotten." if not still_in else "Removed, but these files still contain it: " + ", ".join(still_in))
-    return 1 if still_in else 0
+            print("\n".join(_proven(home, found)))
+    return 0 if found.is_clean else 1
 
 
 @contextmanager
 def _alone(home: Home) -> Iterator[None]:
-    """Keep worker and compile from running in the meantime."""
+    """Keep worker, compile and observer from running in the meantime."""
     with ExitStack() as stack:
         stack.enter_context(locks.waiting(Path(home.paths.worker_lock)))
         stack.enter_context(locks.waiting(Path(home.paths.compile_lock)))
+        stack.enter_context(locks.waiting(Path(home.paths.observer_lock)))
         yield
 
 
@@ -94,9 +102,15 @@ def _agreed() -> bool:
 
 def _carry_out(home: Home, plan: Plan) -> None:
     paths = home.paths
+    if plan.needle:  # first, so that nothing takes the text in again meanwhile
+        Tombstones.of(paths).add(plan.needle)
+    for session in plan.sessions:
+        cursor.set_uncopied(paths.cursors, session)
     with Keeper.at(home) as keeper:
         for fact in plan.facts:
             keeper.delete(fact.id)
+        for outbox in (keeper.outbox, keeper.to_server):
+            _outbox(outbox, plan)
         keeper.store.shred()
     _spool(home, plan)
     asyncio.run(_working(home, plan))
@@ -131,6 +145,18 @@ def _spool(home: Home, plan: Plan) -> None:
             path.with_name(path.name + ".why").unlink(missing_ok=True)
 
 
+def _outbox(outbox: Outbox, plan: Plan) -> None:
+    """Remove work that waits and contains the text, or is about a session that goes."""
+    for folder, items in ((outbox.folder, outbox.waiting()), (outbox.aside, outbox.set_aside())):
+        for item in items:
+            fact = item.body.get("event")
+            session = str(fact.get("session", "")) if isinstance(fact, dict) else ""
+            if (session and safe_name(session) in plan.sessions and not plan.needle) or holds(
+                json.dumps([item.body, item.reason], ensure_ascii=False), plan.needle
+            ):
+                (folder / item.name).unlink(missing_ok=True)
+
+
 def _decoded(line: bytes) -> str:
     """Return a line of JSON without escapes, for searching."""
     try:
@@ -153,8 +179,10 @@ async def _working(home: Home, plan: Plan) -> None:
             whole = session_of(scope) in sessions or scope in projects
             for internal in (True, False):
                 for key, record in (await store.records(scope, internal=internal)).items():
-                    if whole or holds(_decoded(record.value.encode()), plan.needle):
+                    if whole or holds(f"{key} {_decoded(record.value.encode())}", plan.needle):
                         await store.delete(scope, key)
+        for session in plan.sessions:
+            await pass_over(session, home.paths.cursors, store)
     finally:
         await store.close()
     with closing(database.connect(file)) as db:
@@ -166,11 +194,12 @@ def _archive(home: Home, plan: Plan) -> None:
     days = {
         entry.id: entry.day for day in DailyLog.of(home.paths).days() for entry in DailyLog.of(home.paths).entries(day)
     }
+    days |= {archived.entry: date.fromisoformat(archived.day) for archived in archive.listed()}
     for ident in {*plan.archives, *plan.ids}:
-        turns = [] if ident in plan.ids else archive.turns(ident) or []
+        turns = [] if ident in plan.ids or not plan.needle else archive.turns(ident) or []
         rest = [turn for turn in turns if not holds(forget_plan.words(turn), plan.needle)]
         archive.remove(ident)
-        if rest and ident in days:
+        if rest:
             archive.keep(ident, days[ident], rest)
 
 
@@ -229,35 +258,22 @@ def _caches(home: Home, ledger: Ledger) -> None:
 
 
 def _logs(home: Home, plan: Plan) -> None:
-    """Delete lines that contain a forgotten text from logs and notice, in place, because others may have them open."""
+    """Delete lines that contain a forgotten text from logs and notice, in place, because others may have them open.
+
+    Files that were set aside because they could not be read are deleted when they contain one.
+    """
     wanted = [folded(text) for text in plan.needles]
     for path in [*Path(home.paths.log).glob("*"), Path(home.paths.notice), Path(home.paths.notices_given)]:
         if path.is_file():
-            rows = path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
-            rest = [row for row in rows if not any(text in folded(row) for text in wanted)]
+            rows = path.read_bytes().decode("utf-8", "surrogateescape").split("\n")
+            rest = [row for row in rows if not proof.holds(row, wanted)]
             if len(rest) < len(rows):
-                with path.open("r+", encoding="utf-8") as file:
-                    file.write("".join(rest))
+                with path.open("r+b") as file:
+                    file.write("\n".join(rest).encode("utf-8", "surrogateescape"))
                     file.truncate()
-
-
-def remaining(home: Home, plan: Plan) -> list[str]:
-    """Return the files of home, state and the client's own memory that still contain a forgotten text.
-
-    Only the user may change the client's memory; ``search`` finds its content until then.
-    """
-    wanted = [plan.needle] if plan.needle else [text for entry in plan.entries for text in (entry.context, entry.title)]
-    needles = [text.casefold().encode() for text in wanted if len(text) >= 12 or text == plan.needle]
-    found = []
-    places = {Path(home.paths.daily), Path(home.paths.knowledge), Path(home.paths.state)}
-    own = {path for place in places for path in place.rglob("*") if path.is_file()}
-    for path in [*sorted(own), *(Path(memory.path) for memory in ClientMemory.of(home.paths).listed())]:
-        if Path(home.paths.venv) in path.parents:
-            continue
-        data = path.read_bytes().decode("utf-8", "replace").casefold().encode()
-        if any(needle in data for needle in needles):
-            found.append(str(path))
-    return found
+    for path in Path(home.paths.state).rglob("*.bak-*"):
+        if path.is_file() and proof.holds(path.read_bytes().decode("utf-8", "ignore"), wanted):
+            path.unlink()
 
 
 # -- printing
@@ -283,7 +299,24 @@ def _shown(plan: Plan) -> Iterator[str]:
     yield "- all steps of `memoria undo`, and copies in indexes, prepared pages, working memory, ledger and logs"
 
 
-def _facts(plan: Plan, *, done: bool, still_in: Sequence[str]) -> dict[str, object]:
+def _proven(home: Home, found: Proof) -> Iterator[str]:
+    """Yield what was searched, and what may hold the text still."""
+    searched = f"{printable.counted(found.files, 'file')} ({printable.counted(found.bytes, 'byte')})"
+    if found.values:
+        searched += f" and {printable.counted(found.values, 'value')} of working memory"
+    yield f"{'Forgotten' if found.is_clean else 'Removed'}. Searched {searched}: " + (
+        "nothing contains it." if found.is_clean else "not everything is clean."
+    )
+    yield from (f"Still contains it: {printable.line(place)}" for place in found.holding)
+    yield from (f"Cannot be read, and may contain it: {printable.line(place)}" for place in found.unread)
+    if home.settings.memory_api_url:
+        yield "The memory server is told to delete its copies of the facts with the next exchange."
+    if found.client:
+        yield "Claude Code's own files contain it; memoria does not change them and keeps nothing of it from them:"
+        yield from (f"- {printable.line(path)}" for path in found.client)
+
+
+def _facts(plan: Plan, found: Proof, *, done: bool) -> dict[str, object]:
     return {
         "kind": plan.kind,
         "done": done,
@@ -293,5 +326,8 @@ def _facts(plan: Plan, *, done: bool, still_in: Sequence[str]) -> dict[str, obje
         "articles": {slug: ("all" if count < 0 else count) for slug, count in sorted(plan.articles.items())},
         "archived_turns": sum(plan.archives.values()),
         "jobs": len(plan.jobs),
-        "still_in": list(still_in),
+        "searched": {"files": found.files, "bytes": found.bytes, "values": found.values},
+        "still_in": found.holding,
+        "unread": found.unread,
+        "client_files": found.client,
     }

@@ -147,7 +147,7 @@ def survey(home: Home, ledger: Ledger, source: Path, args: argparse.Namespace) -
 
 def _item(receipt: Receipt, found: Found, head: Head, owner: project.Project, plan: Plan) -> Item | None:
     """Return the unrecorded rest of a transcript; None, with a reason in the plan, when it is to be skipped."""
-    reason = receipt.left_alone(head)
+    reason = receipt.left_alone(found, head)
     if reason and reason != BY_PROGRAM:
         plan.passed[reason] += 1
     elif receipt.is_open(found):

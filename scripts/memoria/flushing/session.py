@@ -12,7 +12,6 @@ import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from memoria.base import exclude
 from memoria.base.settings import Settings
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
@@ -32,15 +31,11 @@ MISSING_S = 24 * 3600  # a transcript that has not appeared by then never will
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """What is written now: the ``stretches``, one model call each, and the ``intake`` with their jobs.
-
-    ``excluded``: the reason why nothing of the session is kept, if it has been excluded since the hook ran.
-    """
+    """What is written now: the ``stretches``, one model call each, and the ``intake`` with their jobs."""
 
     session: Session
     intake: Intake
     stretches: Iterable[Stretch] = ()
-    excluded: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +63,13 @@ class SessionFlush:
         Raise TranscriptMissingError when the transcript of no job exists yet.
         """
         settings = self.home.settings
-        session = Session.of(intake, settings)
-        excluded = exclude.reason(intake.cwd, settings, self.home.paths)
-        if excluded:
-            return Ready(session, intake, excluded=excluded)
         age = abs(now - intake.newest)  # a job from the future was written before the clock was set back
         over = insist or intake.ended or age >= settings.flush_idle_min * 60
         intake = _with_transcripts(intake, age, settings)
         turns = intake.turns(lambda key: self.ledger.entry_of(key) is not None, settle=over)
         cut = stretches(turns, settings.call_chars, self.home.zone)
         ahead = _look_ahead(cut, settings)
+        session = Session.of(intake, settings)  # after a look at the turns, whose folders may be all that is known
         enough = _is_enough(sum(stretch.spoken for stretch in ahead), intake, settings, over=over)
         if not over:  # flagged exchanges are judged by themselves, the rest in a batch or by the flush
             self.learner.judge_due(session, intake, rest=not enough)
@@ -87,7 +79,7 @@ class SessionFlush:
         """Write an entry for every stretch that the model answers well, and yield the entries' ids.
 
         When a part of a long turn fails, its later parts wait with it, because the last one records the turn as
-        written. Raise the first BadAnswerError after everything else is written. Of an excluded session only the turns'
+        written. Raise the first BadAnswerError after everything else is written. Of excluded or forgotten turns only the
         keys are recorded.
         """
         fault: BadAnswerError | None = None
@@ -101,11 +93,12 @@ class SessionFlush:
                     fault = fault or error
                     broken = True
             broken = broken and stretch.continued
-        if ready.excluded:
-            self.ledger.record_nothing(ready.intake.keys(), ready.session.id, ready.excluded)
-        else:
-            for gap in ready.intake.missing:
-                self.ledger.note("missing", ready.session.id, gap)
+        dropped = ready.intake.dropped
+        for reason in dict.fromkeys(dropped.values()):
+            keys = [key for key, why in dropped.items() if why == reason]
+            self.ledger.record_nothing(keys, ready.session.id, reason)
+        for gap in ready.intake.missing:
+            self.ledger.note("missing", ready.session.id, gap)
         if fault:
             raise fault
 

@@ -148,7 +148,7 @@ class Worker:
         """Read the jobs' headers; set aside a job that cannot be read and continue with the others."""
         while jobs:
             try:
-                return Intake(self.spool, jobs, self.home.settings.keep_sidechains)
+                return Intake.of(self.home, self.spool, jobs)
             except UnreadableJobError as error:
                 self.spool.claim(error.job)
                 self.spool.fail(error.job, str(error))

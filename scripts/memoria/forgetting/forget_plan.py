@@ -21,19 +21,21 @@ from memoria.facts.fact import Fact
 from memoria.facts.keeper import Keeper
 from memoria.ground.errors import ArchiveError, ExpectedError
 from memoria.ground.home import Home
+from memoria.language.folding import folded, holds
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.intake import regular
+from memoria.transcripts.tombstones import MIN_TEXT
 from memoria.transcripts.turn import Reader, Turn
 from memoria.wiki import index_page
 from memoria.wiki.article import Article
 from memoria.wiki.article_cache import Row
 from memoria.wiki.folder import INDEX, LOG, Wiki
 from memoria.wiki.links import LinkTargets
-from memoria.wiki.retract import folded, holds, retract, unlink
+from memoria.wiki.retract import retract, unlink
 from memoria.wiki.transaction import digest
 
 KINDS = ("entry", "session", "project", "article", "text")
-MIN_TEXT = 4  # characters; a shorter text would match half of the memory
+MIN_PROOF = 12  # characters of a title or context that is taken for proof that its entry is gone
 _ENTRY = re.compile(r"(?:\[\[)?(?:daily/\d{4}-\d{2}-\d{2})?#?\^?e-([0-9a-z]+)(?:\|[^\]]*)?(?:\]\])?")
 
 
@@ -51,6 +53,7 @@ class Plan:
     jobs: dict[str, list[str]] = field(default_factory=dict)  # path of a job -> keys of the turns to remove
     archives: dict[str, int] = field(default_factory=dict)  # entry id -> turns to remove
     keys: list[str] = field(default_factory=list)  # turns that are in no entry and must never be
+    sessions: set[str] = field(default_factory=set)  # safe names of those whose transcripts hold it, or that go whole
     pages: dict[str, bytes | None] = field(default_factory=dict)
     read: dict[str, str] = field(default_factory=dict)
 
@@ -74,6 +77,14 @@ class Plan:
         texts += [entry.id for entry in self.entries] + [fact.content for fact in self.facts]
         texts += [self.target] if self.kind in ("session", "project") else []
         return [text for text in dict.fromkeys(text.strip(" .") for text in texts) if len(text) >= MIN_TEXT]
+
+    @property
+    def proving(self) -> list[str]:
+        """The texts to search everything for afterwards."""
+        if self.needle:
+            return [self.needle]
+        texts = (text for entry in self.entries for text in (entry.context, entry.title))
+        return [text for text in texts if len(text) >= MIN_PROOF]
 
     @property
     def is_empty(self) -> bool:
@@ -118,6 +129,7 @@ class _Planner:
         self._jobs(plan)
         self._transcripts(plan)
         plan.archives |= {entry.id: len(self._turns(entry.id)) for entry in plan.entries}
+        self._orphans(plan)
         self._wiki(plan)
         return plan
 
@@ -158,13 +170,23 @@ class _Planner:
         for day in self.daily.days():
             before, after = self.daily.text(day), without_lines(self.daily.text(day), plan.needle)
             if before != after:
-                remaining = set(after.splitlines())
-                plan.rows += [(day, row) for row in before.splitlines() if row not in remaining]
+                remaining = set(DayText(after).rows)
+                plan.rows += [(day, row) for row in DayText(before).rows if row not in remaining]
                 plan.entries += [entry for entry in DayText(after).entries(day) if _is_empty(entry)]
-        for entry in self.entries:
-            count = sum(holds(text, plan.needle) for _, text in self._turns(entry.id))
+        for archived in self.archive.listed():
+            count = sum(holds(text, plan.needle) for _, text in self._turns(archived.entry))
             if count:
-                plan.archives[entry.id] = count
+                plan.archives[archived.entry] = count
+
+    def _orphans(self, plan: Plan) -> None:
+        """Find the archives of a worker that died before it wrote the entry, by their turns."""
+        gone = {*plan.keys, *(key for keys in plan.jobs.values() for key in keys)}
+        gone |= {key for entry in plan.entries for key in entry.turns}
+        known = {entry.id for entry in self.entries}
+        for archived in self.archive.listed() if gone and not plan.needle else ():
+            turns = self._turns(archived.entry)
+            if archived.entry not in known and any(key in gone for key, _ in turns):
+                plan.archives[archived.entry] = len(turns)
 
     def _facts(self, plan: Plan) -> None:
         sessions = {entry.session for entry in plan.entries}
@@ -203,9 +225,16 @@ class _Planner:
         names = self._sessions(plan)
         for path in sorted(Path(self.home.paths.cursors).glob("*")) if names or plan.needle else ():
             reader = Reader(keep_sidechains=True)
-            for line in _transcript(path):
-                turns = reader.read([line])
-                keys += [turn.key for turn in turns if path.name in names or holds(words(turn), plan.needle)]
+            found = [
+                turn.key
+                for line in _transcript(path)
+                for turn in reader.read([line])
+                if path.name in names or holds(words(turn), plan.needle)
+            ]
+            found += [turn.key for turn in reader.settle() if path.name in names or holds(words(turn), plan.needle)]
+            keys += found
+            if found and "." not in path.name:
+                plan.sessions.add(path.name)
         plan.keys = [key for key in dict.fromkeys(keys) if key not in known]
 
     def _wiki(self, plan: Plan) -> None:

@@ -25,6 +25,7 @@ from memoria.indexing import documents
 from memoria.indexing.documents import Document
 from memoria.redaction.redact import Redactor
 from memoria.transcripts import client_files
+from memoria.transcripts.tombstones import Tombstones
 
 log = logging.getLogger(__name__)
 
@@ -51,6 +52,7 @@ class ClientMemory:
         self.settings = settings
         self.places = Path(paths.client_memory)  # the client's folder -> working folder, once known
         self.redactor = Redactor(settings.redact_extra)
+        self.tombstones = Tombstones.of(paths)
 
     @classmethod
     def of(cls, paths: Paths) -> ClientMemory:
@@ -74,9 +76,10 @@ class ClientMemory:
         return found
 
     def text(self, memory: Memory) -> str:
-        """Return the file's text, redacted; raise OSError when it cannot be read."""
+        """Return the file's text, redacted and without forgotten texts; raise OSError when it cannot be read."""
         with Path(memory.path).open("rb") as file:
-            return self.redactor.redact(file.read(MAX_FILE_BYTES).decode("utf-8", "replace"))
+            text = file.read(MAX_FILE_BYTES).decode("utf-8", "replace")
+        return self.redactor.redact(self.tombstones.without(text))
 
     def project(self, memory: Memory) -> str:
         """Return the key of the project that the file is about."""

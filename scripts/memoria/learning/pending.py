@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from memoria.base import exclude
 from memoria.daily.ledger import JUDGING, Ledger
 from memoria.facts import local_judge
 from memoria.facts.fact import MAX_FACTS
@@ -144,9 +143,6 @@ class Pending:
             return "learn_at_once is off"
         if intake.is_echo:
             return "a Stop hook made the client go on"
-        excluded = exclude.reason(intake.cwd, self.home.settings, self.home.paths)
-        if excluded:
-            return excluded
         jobs = (job.name for job in intake.jobs)  # a session whose flush has just failed waits as well
         for name in (JUDGING, f"{JUDGING} {intake.session}", *jobs):
             _, not_before, reason = self.ledger.tries(name)

@@ -47,11 +47,11 @@ class DueCheck:
         paths, settings = self.home.paths, self.home.settings
         with closing(Ledger.of(paths)) as ledger, Facts.of(paths) as facts:
             waiting = Pending(self.home, ledger, facts, Redactor(settings.redact_extra))
-            return any(_has_due(waiting, spool, jobs) for jobs in sessions)
+            return any(self._has_due(waiting, spool, jobs) for jobs in sessions)
 
-
-def _has_due(waiting: Pending, spool: Spool, jobs: list[Job]) -> bool:
-    try:
-        return bool(waiting.due(Intake(spool, jobs)))
-    except (FileNotFoundError, UnreadableJobError):  # a worker has taken the job
-        return False
+    def _has_due(self, waiting: Pending, spool: Spool, jobs: list[Job]) -> bool:
+        try:
+            return bool(waiting.due(Intake.of(self.home, spool, jobs)))
+        except (OSError, UnreadableJobError) as error:  # a worker is at it, or it cannot know what was forgotten
+            log.debug("what is due of %s is not known now: %s", jobs[0].session, error)
+            return False

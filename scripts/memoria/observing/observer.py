@@ -15,13 +15,13 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from memoria.base import exclude
 from memoria.capture import cursor, paused, transcript
 from memoria.capture.open_sessions import BLOCK, COMPACTING, MAX_CHARS, OpenSessions
 from memoria.ground import files
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.redaction.redact import Redactor
+from memoria.transcripts.screen import Screen
 from memoria.working import WorkingMemory
 from memoria.working.store import Store
 from memoria.working.task_reading import observe, where_you_were
@@ -29,6 +29,7 @@ from memoria.working.task_reading import observe, where_you_were
 log = logging.getLogger(__name__)
 
 News = tuple[str, int, bool]  # session, its cursor's time, whether it asks for a checkpoint (``OpenSessions.news``)
+EXCLUDED = "excluded"  # key in the observed state: whether the last line that was read is of an excluded folder
 READ = "read"  # key of the position up to which the transcript was read, stored together with the observed state
 
 
@@ -59,10 +60,6 @@ class Observer:
         memory = await WorkingMemory.for_session(session, store=self.store)
         before = await memory.get_observed()
         observed = self._grown(session, before)
-        excluded = exclude.reason(str(observed.get("cwd", "")), self.home.settings, self.home.paths)
-        if excluded:
-            log.info("session %s was not observed: %s", session, excluded)
-            return
         if observed != before:
             await memory.set_observed(observed)
         request = Path(self.places.path(session, COMPACTING))
@@ -90,9 +87,23 @@ class Observer:
         if piece is None or not piece.data:
             return dict(before)
         lines = _spoken(piece.data.splitlines(keepends=True), piece.copied_from, quiet)
+        lines, is_out = Screen.of(self.home).passing(lines, is_out=bool(before.get(EXCLUDED)))
         state = _clean(observe(lines, before), self.redactor)
         read = {"transcript": place.transcript, "end": piece.end, "mark": piece.mark.hex()}
-        return {**state, READ: read}
+        return {**state, READ: read, EXCLUDED: is_out}
+
+
+async def pass_over(session: str, cursors: str, store: Store) -> None:
+    """Let the next look at a session, whose name is a safe one, begin after what its transcript says now."""
+    memory = await WorkingMemory.for_session(session, store=store)
+    place = cursor.latest(cursors, session)
+    try:
+        piece = transcript.read_after(place.transcript, 0, b"") if place else None
+    except OSError:
+        piece = None
+    if place and piece and not (await memory.get_observed()).get(READ):
+        read = {"transcript": place.transcript, "end": piece.end, "mark": piece.mark.hex()}
+        await memory.set_observed({READ: read})
 
 
 def _spoken(lines: list[bytes], position: int, quiet: paused.PausedSpans | None) -> list[bytes]:

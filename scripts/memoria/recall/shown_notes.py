@@ -27,7 +27,7 @@ class ShownNotes:
         """Return the recorded objects in order; ``[]`` when there is no file."""
         try:
             with open(self.path, "rb") as file:
-                rows = file.read(MAX_BYTES).decode("utf-8", "replace").splitlines()
+                rows = file.read(MAX_BYTES).decode("utf-8", "replace").split("\n")
         except FileNotFoundError:
             return []
         found = []

@@ -172,7 +172,7 @@ def _row(turn: Turn) -> dict[str, Any]:
 def _read(path: Path) -> Iterator[Turn]:
     try:
         text = gzip.decompress(path.read_bytes()).decode("utf-8")
-        for line in text.splitlines():
+        for line in filter(None, text.split("\n")):  # JSON leaves the other line separators of Unicode as they are
             yield _turn(json.loads(line))
     except FileNotFoundError:
         raise

@@ -17,6 +17,7 @@ from datetime import date, datetime, time, timedelta
 from pathlib import Path
 from typing import BinaryIO
 
+from memoria.capture import transcript
 from memoria.ground import clock
 from memoria.transcripts.json_lines import objects
 
@@ -133,6 +134,13 @@ def head(path: Path) -> Head:
                 cwd = cwd or _text(value.get("cwd"))
                 entrypoint = entrypoint or _text(value.get("entrypoint"))
     return Head(session or path.stem, cwd, entrypoint)
+
+
+def cwds(path: Path) -> Iterator[str]:
+    """Yield the working folders that a transcript's lines name; OSError when it cannot be read."""
+    with opened(path) as file:
+        for line in file:
+            yield from transcript.folders(line)
 
 
 def opened(path: Path) -> BinaryIO:

@@ -18,6 +18,8 @@ from typing import Any, BinaryIO
 
 from memoria.capture.spool import Job, Spool
 from memoria.ground import clock
+from memoria.ground.home import Home
+from memoria.transcripts.screen import Screen
 from memoria.transcripts.turn import Exchange, Reader, Turn, exchanges, split
 
 log = logging.getLogger(__name__)
@@ -28,15 +30,22 @@ MAX_LINE = 32 * 1024 * 1024  # bytes; a longer line is passed over, so that memo
 
 @dataclass(slots=True)
 class Intake:
-    """One session's waiting jobs, oldest first. ``headers`` are read once; ``missing`` names ranges that are gone."""
+    """One session's waiting jobs, oldest first. ``headers`` are read once; ``missing`` names ranges that are gone.
+
+    Without a ``screen`` every turn is read. ``dropped`` holds the keys of the turns that it did not let pass, with the
+    reasons.
+    """
 
     spool: Spool
     jobs: list[Job]
     keep_sidechains: bool = False
+    screen: Screen | None = None
     headers: list[dict[str, object]] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     unresolved: set[str] = field(default_factory=set)
-    _reader: Reader | None = None
+    dropped: dict[str, str] = field(default_factory=dict)
+    _folder: str = ""  # of the last line that named one
+    _first_folder: str = ""  # of the first turn that was let pass
 
     def __post_init__(self) -> None:
         """Read the headers; a job whose header cannot be read raises ValueError naming it."""
@@ -46,6 +55,11 @@ class Intake:
             except ValueError as error:
                 raise UnreadableJobError(job, str(error)) from error
 
+    @classmethod
+    def of(cls, home: Home, spool: Spool, jobs: list[Job]) -> Intake:
+        """Return the intake of these jobs without what is excluded or forgotten."""
+        return cls(spool, jobs, home.settings.keep_sidechains, Screen.of(home))
+
     @property
     def session(self) -> str:
         """The session id as the client gave it."""
@@ -53,8 +67,9 @@ class Intake:
 
     @property
     def cwd(self) -> str:
-        """The folder the session worked in, as the first hook was told."""
-        return next((str(header["cwd"]) for header in self.headers if header.get("cwd")), "")
+        """Return the first folder that a hook was told and that is not excluded; else that of the first turn read."""
+        named = (str(header["cwd"]) for header in self.headers if header.get("cwd"))
+        return next((cwd for cwd in named if not (self.screen and self.screen.excluded(cwd))), self._first_folder)
 
     @property
     def ended(self) -> bool:
@@ -87,11 +102,12 @@ class Intake:
 
     def without(self, jobs: Collection[Job]) -> Intake:
         """Return the intake of the other jobs."""
-        return Intake(self.spool, [job for job in self.jobs if job not in jobs], self.keep_sidechains)
+        rest = [job for job in self.jobs if job not in jobs]
+        return Intake(self.spool, rest, self.keep_sidechains, self.screen)
 
     def keys(self) -> list[str]:
         """Return the keys of all turns, whether they are recorded or not."""
-        return [turn.key for turn in self.turns(lambda _: False, settle=True)]
+        return [*(turn.key for turn in self.turns(lambda _: False, settle=True)), *self.dropped]
 
     def turns(self, known: Callable[[str], bool], *, settle: bool) -> Iterator[Turn]:
         """New turns in the order they were written, each once; ``known`` says which keys are recorded already.
@@ -104,10 +120,12 @@ class Intake:
         pending_since: dict[str, str] = {}
         unreadable = 0
         for job, header in zip(self.jobs, self.headers, strict=True):
+            self._folder = self._folder or str(header.get("cwd", ""))
             for turn in reader.read(self._lines(job, header)):
                 if turn.key not in seen and not known(turn.key):
                     seen.add(turn.key)
-                    yield turn
+                    if self._passes(turn):
+                        yield turn
             if reader.unreadable > unreadable:
                 self.missing.append(
                     f"{reader.unreadable - unreadable} lines of job {job.name}: no JSON that can be read"
@@ -116,9 +134,19 @@ class Intake:
             for turn in reader.pending:
                 pending_since.setdefault(turn.key, job.name)
         if settle:
-            yield from (turn for turn in reader.settle() if turn.key not in seen and not known(turn.key))
+            rest = (turn for turn in reader.settle() if turn.key not in seen and not known(turn.key))
+            yield from filter(self._passes, rest)
         else:
             self.unresolved = {pending_since[turn.key] for turn in reader.pending}
+
+    def _passes(self, turn: Turn) -> bool:
+        """Return whether the screen lets a turn pass; it is judged by its own line's folder, else the one before."""
+        self._folder = turn.cwd or self._folder
+        if self.screen and (reason := self.screen.reason(turn, self._folder)):
+            self.dropped[turn.key] = reason
+            return False
+        self._first_folder = self._first_folder or self._folder
+        return True
 
     def _lines(self, job: Job, header: dict[str, object]) -> Iterator[bytes]:
         transcript = str(header.get("transcript", ""))

@@ -125,14 +125,14 @@ def filed_block(when: datetime, slug: str) -> str:
 
 def compiled_entries(log: str) -> set[str]:
     """Return the ids of the entries that a log records as taken in."""
-    took = (row for row in log.splitlines() if row.startswith("- Took in: "))
+    took = (row for row in log.split("\n") if row.startswith("- Took in: "))
     return {match[1] for row in took for match in _ENTRY.finditer(row)}
 
 
 def fingerprints(log: str) -> dict[str, str]:
     """Return the entries that a log records as taken in, with their fingerprints then (``""`` if not recorded)."""
     found = dict.fromkeys(compiled_entries(log), "")
-    for row in log.splitlines():
+    for row in log.split("\n"):
         if row.startswith("<!-- memoria took="):
             found.update((match[1], match[2]) for match in _TOOK.finditer(row))
     return found
@@ -142,7 +142,7 @@ def touched(log: str, entries: Mapping[str, object]) -> dict[str, set[str]]:
     """Return, for each of these entries, the slugs of the pages written by the compiles that took it in."""
     found: dict[str, set[str]] = {}
     for block in log.split("\n## "):
-        wrote = {m[1] for row in block.splitlines() if row.startswith(("- Created: ", "- Updated: "))
+        wrote = {m[1] for row in block.split("\n") if row.startswith(("- Created: ", "- Updated: "))
                  for m in _PAGE.finditer(row)}  # fmt: skip
         for entry in compiled_entries(block) & set(entries):
             found.setdefault(entry, set()).update(wrote)

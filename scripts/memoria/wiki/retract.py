@@ -10,19 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
+from memoria.language.folding import holds
 from memoria.wiki.article import HISTORY, KEY_POINTS, RELATED, Article, Claim, Section
 
 _DAY = re.compile(r"\[\[(daily/\d{4}-\d{2}-\d{2})")
-
-
-def holds(text: str, needle: str) -> bool:
-    """Return whether ``text`` contains ``needle``, ignoring case and differences in white space."""
-    return bool(needle) and folded(needle) in folded(text)
-
-
-def folded(text: str) -> str:
-    """Return ``text`` normalised for comparison."""
-    return " ".join(text.casefold().split())
 
 
 def retract(article: Article, sources: Collection[str], needle: str = "") -> int:
