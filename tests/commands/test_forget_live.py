@@ -137,7 +137,12 @@ class Live:
                 file.write(line(self.number, "assistant" if self.number % 2 == 0 else "user", text))
 
     def hook(self, name: str, **more: str) -> None:
-        fields = {"hook_event_name": name, "session_id": "s1", "transcript_path": str(self.path), "cwd": "/shop"}
+        fields: dict[str, object] = {
+            "hook_event_name": name,
+            "session_id": "s1",
+            "transcript_path": str(self.path),
+            "cwd": "/shop",
+        }
         capture(Event(fields | more), self.home.settings, self.home.paths)
 
     def looks(self) -> None:

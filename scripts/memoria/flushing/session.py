@@ -79,8 +79,8 @@ class SessionFlush:
         """Write an entry for every stretch that the model answers well, and yield the entries' ids.
 
         When a part of a long turn fails, its later parts wait with it, because the last one records the turn as
-        written. Raise the first BadAnswerError after everything else is written. Of excluded or forgotten turns only the
-        keys are recorded.
+        written. Raise the first BadAnswerError after everything else is written. Of excluded or forgotten turns only
+        the keys are recorded.
         """
         fault: BadAnswerError | None = None
         broken = False

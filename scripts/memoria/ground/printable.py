@@ -67,7 +67,7 @@ class _Printable:
 def streams() -> Iterator[None]:
     """Let everything that is printed to stdout and stderr in this block be printable."""
     before = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = _Printable(sys.stdout), _Printable(sys.stderr)  # type: ignore[assignment]
+    sys.stdout, sys.stderr = _Printable(sys.stdout), _Printable(sys.stderr)
     try:
         yield
     finally:
