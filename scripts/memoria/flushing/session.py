@@ -68,7 +68,7 @@ class SessionFlush:
         Raise TranscriptMissingError when the transcript of no job exists yet.
         """
         settings = self.home.settings
-        session = Session.of(intake, settings)
+        session = Session.of(intake, settings, self.home.paths)
         excluded = exclude.reason(intake.cwd, settings, self.home.paths)
         if excluded:
             return Ready(session, intake, excluded=excluded)
