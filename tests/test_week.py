@@ -90,7 +90,7 @@ class Person:
             hook.Event({**given, "cwd": "/nowhere"}), self.home.settings, self.home.paths
         )
         hinted = re.findall(r"- \[fact[^]]*\] (?:[^(\n]*: )?([^(\n]*?) \(daily", _context(told))
-        asked = asyncio.run(IndexSearch(self.home, Project("/x"))("npm yarn packages", 5, ("fact",)))
+        asked = asyncio.run(IndexSearch(self.home, Project("/x", "x-000000"))("npm yarn packages", 5, ("fact",)))
         return [{hit.passages[0] for hit in hits}, set(hinted), {one.passages[0] for one in asked}]
 
     def everywhere(self, project: str = SHOP) -> bool:

@@ -127,23 +127,32 @@ def test_a_page_keeps_its_limit_by_dropping_whole_items(
     assert text.count("\n- [") == len(rows), "no item is cut"
 
 
-def test_a_project_with_facts_and_no_entry_yet_has_a_page(home: Home) -> None:
+def test_a_project_with_facts_and_no_entry_yet_has_a_page(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     learn(home, a_fact("Write short functions."))
     entry(home, "bb22", "Elsewhere", project_key=BLOG)
     assert leads(home) == ["- [preference] Write short functions. (2026-11-16)"]
+    assert "Elsewhere" not in page(home)
+    monkeypatch.setenv("MEMORIA_SHARE_PROJECTS", "1")
+    home = Home.open()
     assert "Elsewhere" in page(home)
     entry(home, "aa11", "Rounding", project_key=SHOP)
     assert "Elsewhere" not in page(home)
 
 
-def test_where_there_is_no_page_what_holds_everywhere_comes_first_and_the_rest_says_where(home: Home) -> None:
+def test_where_there_is_no_page_what_holds_everywhere_comes_first_and_the_rest_says_where(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
     learn(
         home,
         a_fact("Never use float for money.", "correction", importance=1.0),
         a_fact("Answer in British English.", importance=0.3, project=GLOBAL),
     )
+    everywhere = "- [preference] Answer in British English. (2026-11-16)"
+    assert leads(home, "global") == [everywhere], "a folder that nothing is known of is told nothing of other projects"
+    monkeypatch.setenv("MEMORIA_SHARE_PROJECTS", "1")
+    home = Home.open()
     assert leads(home, "global") == [
-        "- [preference] Answer in British English. (2026-11-16)",
+        everywhere,
         "- [correction] Never use float for money. (2026-11-16, in shop)",
     ]
 

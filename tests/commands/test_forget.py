@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from home_of import DAY, article, catalogued, entry, run, scripted
+from memoria.base.settings import Settings
 from memoria.briefing.page import Pages
 from memoria.capture import cursor
 from memoria.capture.spool import Spool
@@ -130,7 +131,7 @@ def _caches(home: Home) -> None:
     with Index(home.paths.index) as index:
         sources.refresh(index, home.paths)
         with Keeper.at(home) as keeper:
-            Pages.of(home.paths).prepare(9_500, ledger, DailyLog.of(home.paths), index, keeper)
+            Pages.of(home.paths).prepare(Settings.load(), ledger, DailyLog.of(home.paths), index, keeper)
     ledger.close()
 
 

@@ -56,7 +56,7 @@ def test_facts_are_filtered(home: Home, capsys: pytest.CaptureFixture[str]) -> N
     assert [one["kind"] for one in told(home, capsys, "list", "--since", "2026-11-17")] == ["correction"]
     assert [one["kind"] for one in told(home, capsys, "list", "tuesdays")] == ["operational"]
     assert told(home, capsys, "top", "--project", SHOP)[0]["kind"] == "correction"
-    with pytest.raises(ExpectedError, match="Nothing was learned in a project"):
+    with pytest.raises(ExpectedError, match="no project is called"):
         run(home, "list", "--project", "nowhere")
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from memoria.base import state
 from memoria.base.paths import Paths
-from memoria.base.project import of
+from memoria.base.project import key_of_path
 from memoria.base.settings import Settings
 from memoria.capture.capture import capture
 from memoria.capture.hook import Event
@@ -93,7 +93,7 @@ def test_a_cleared_session_is_told_to_the_client_that_cleared_it(
 
 
 def test_the_latest_session_that_broke_off_is_told_once_and_only_in_its_project(work: Path, paths: Paths) -> None:
-    places, project = OpenSessions(paths.where), of(str(work)).key
+    places, project = OpenSessions(paths.where), key_of_path(str(work))
     for session, age in (("old", 60), ("new", 5)):
         stands(paths, session, f"{session} was here", age)
         places.begin(session, project, GONE)
@@ -108,7 +108,7 @@ def test_the_latest_session_that_broke_off_is_told_once_and_only_in_its_project(
 
 
 def test_a_session_that_ended_or_is_long_gone_is_not_told(work: Path, paths: Paths) -> None:
-    project = of(str(work)).key
+    project = key_of_path(str(work))
     stands(paths, "ended", "ended was here")
     start(work, paths, "ended", "startup")
     hooked(work, paths, "ended", "SessionEnd", reason="other")
@@ -118,7 +118,7 @@ def test_a_session_that_ended_or_is_long_gone_is_not_told(work: Path, paths: Pat
 
 
 def test_page_and_block_stay_within_the_limit_by_taking_the_short_page(work: Path, paths: Paths) -> None:
-    key, block = of(str(work)).key, "b" * MAX_CHARS
+    key, block = key_of_path(str(work)), "b" * MAX_CHARS
     Path(paths.page, "short").mkdir()
     Path(paths.page, f"{key}.md").write_text("p" * 9_400)
     Path(paths.page, "short", f"{key}.md").write_text("short")

@@ -79,7 +79,7 @@ def test_the_clients_memory_is_found_with_its_path_and_project(
     assert run(search, home, "wombat", "gate", "--json") == 0
     (hit,) = json.loads(capsys.readouterr().out)["results"]
     assert (hit["kind"], hit["path"], hit["title"]) == ("memory", str(path), "deploy-order")
-    assert hit["project"] == project.of(str(client.work)).key
+    assert hit["project"] == project.key_of_path(str(client.work))
     assert len(found(home, "pytest tests")) == 1
 
 
@@ -146,7 +146,7 @@ def test_a_fact_that_the_client_has_in_another_project_is_offered_as_global(clie
             housekeeping.compare_with_client(home, keeper)
         offered = keeper.offered()
     assert [(event.content, event.also) for event in offered] == [
-        ("Never use float for money.", (project.of(str(client.work)).key,))
+        ("Never use float for money.", (project.key_of_path(str(client.work)),))
     ]
     assert offered[0].seen == 1, "nobody said it again"
     assert path.read_bytes() == before
@@ -205,7 +205,7 @@ def test_a_model_finds_it_and_is_told_where_it_lies(client: Client, home: Home) 
 
 
 async def asked(client: Client, home: Home, given: dict[str, object]) -> str:
-    own = project.of(str(client.work))
+    own = project.of(str(client.work), home.settings, home.paths)
     async with await WorkingMemory.for_session("s2", store=open_store(home.settings, home.paths)) as memory:
         toolbox = Toolbox(memory, Library(home.paths), IndexSearch(home, own))
         return await next(tool for tool in toolbox.tools() if tool.name == "search").run(given)

@@ -318,7 +318,7 @@ def test_a_locked_index_is_left_as_it_is(home: Path, path: Path, monkeypatch: py
 
 
 def test_without_an_index_the_files_themselves_are_searched(home: Path) -> None:
-    with scanned(home, "zebra stripe") as index:
+    with scanned(home, "zebra stripe", {}) as index:
         assert keys(index, "zebra stripe")[0] == "knowledge/concepts/flush-lock.md"
 
 

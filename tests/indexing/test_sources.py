@@ -9,6 +9,7 @@ import pytest
 
 from memoria.base import state
 from memoria.base.paths import Paths
+from memoria.base.settings import Settings
 from memoria.briefing.page import Pages
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
@@ -127,7 +128,7 @@ def page_of(paths: Paths, name: str) -> str:
     with Index(paths.index) as index:
         sources.refresh(index, paths)
         with Keeper.of(paths, Zone("UTC")) as keeper:
-            Pages.of(paths).prepare(9_500, ledger, daily, index, keeper)
+            Pages.of(paths).prepare(Settings.load(), ledger, daily, index, keeper)
     ledger.close()
     return Path(paths.page, f"{name}.md").read_text("utf-8")
 

@@ -143,7 +143,7 @@ def test_a_name_that_recurs_becomes_an_article_with_every_claim_sourced() -> Non
 
 
 def test_no_article_stands_alone_when_there_are_others() -> None:
-    other = entry(3, project="garden", decisions=["We chose `drip-hose` because of the wind."])
+    other = entry(3, decisions=["We chose `drip-hose` because of the wind."])
     articles = compiled(entry(1, lessons=["The cause was a missing index."]), other)
     assert len(articles) > 2
     assert all(len(article["related"]) >= 2 for article in articles.values())

@@ -179,12 +179,12 @@ def test_the_setting_switches_it_off(world: Paths) -> None:
 
 
 def test_the_notes_own_project_comes_first(world: Paths) -> None:
-    own = project.of("/nowhere/shop").key
-    remember(world, note("theirs", project="other-000000"), note("ours", project=own))
+    own = project.key_of_path("/nowhere/shop")
+    remember(world, note("theirs", project="other-000000"), note("all"), note("ours", project=own))
     first, second = rows(ask(world))
     assert "concepts/ours.md" in first
     assert "[article, 2026-11-20, shop]" in first
-    assert "concepts/theirs.md" in second
+    assert "concepts/all.md" in second
 
 
 def test_what_is_said_stays_within_its_size_and_its_notes_are_whole(world: Paths) -> None:

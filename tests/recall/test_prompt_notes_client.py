@@ -14,6 +14,7 @@ import pytest
 from client_session import Session, transcripts
 from memoria.base import state
 from memoria.base.paths import Paths
+from memoria.base.settings import Settings
 from memoria.briefing.page import Pages
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
@@ -99,7 +100,7 @@ class World:
         with Index(self.paths.index) as index:
             sources.refresh(index, self.paths)
             with Keeper.of(self.paths, Zone("UTC")) as keeper:
-                Pages.of(self.paths).prepare(9_500, ledger, daily, index, keeper)
+                Pages.of(self.paths).prepare(Settings.load(), ledger, daily, index, keeper)
         ledger.close()
 
     def session(self, *prompts: str) -> Session:

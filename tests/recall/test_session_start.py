@@ -28,7 +28,7 @@ def test_the_welcome_is_said_once(client: Client) -> None:
 
 @pytest.mark.parametrize("source", ["startup", "resume", "clear", "compact"])
 def test_a_session_starts_with_its_projects_page_byte_for_byte(client: Client, source: str) -> None:
-    own = project.of(str(client.cwd)).key
+    own = project.key_of_path(str(client.cwd))
     page(client, own, "Läuft ✓\n")
     page(client, "global", "elsewhere")
     said = [client.fire("SessionStart", source=source) for _ in range(2)]

@@ -10,6 +10,7 @@ from memoria.daily.entry import Entry
 from memoria.ground.errors import DropRefusedError
 from memoria.wiki.draft import MAX_RELATED, Draft
 from memoria.wiki.folder import Wiki
+from memoria.wiki.owners import Owners
 from memoria.wiki.transaction import digest
 from wiki_home import claim, entry, page
 
@@ -21,7 +22,8 @@ def wiki(tmp_path: Path) -> Wiki:
 
 def take(wiki: Wiki, entries: list[Entry], *pages: dict, near: tuple[str, ...] = (), **given: object) -> Draft:  # type: ignore[type-arg]
     names = {article.slug: (article.title, *article.aliases) for article in wiki.articles()}
-    draft = Draft(wiki, entries, names=names, **given)  # type: ignore[arg-type]
+    owners = Owners({article.slug: article.project for article in wiki.articles()}, {})
+    draft = Draft(wiki, entries, names=names, owners=owners, **given)  # type: ignore[arg-type]
     draft.take({"articles": list(pages)}, list(near))
     return draft
 

@@ -125,7 +125,7 @@ class Receipt:
         OSError when the transcript cannot be read.
         """
         head = client_files.head(found.path)
-        owner = project.of(head.cwd, self.home.settings.split_worktrees)
+        owner = project.of(head.cwd, self.home.settings, self.home.paths)
         stamp, fates = self._checked.get(str(found.path), ("", {}))
         left_alone = self.left_alone(found, head)
         settled = stamp == self.stamp(found) and not _UNSETTLED.intersection(fates)

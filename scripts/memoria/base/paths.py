@@ -53,6 +53,7 @@ class Paths:
         self.undo = join(state, "undo")
         self.replaced = join(state, "replaced")
         self.client_memory = join(state, "client-memory.json")
+        self.projects = join(state, "projects.json")
         self.facts_outbox = join(state, "outbox", "learned")
         self.server_outbox = join(state, "outbox", "server")
         # processes

@@ -1,60 +1,311 @@
 """Project: which project a folder belongs to, found without running git.
 
-The git common directory identifies a project, so that all worktrees of a repository are one project. A folder outside
-any repository is a project of its own.
+A repository is identified by its remote, so that all clones and worktrees of it are one project wherever they lie. One
+without a remote is identified by its root commit, which the worker looks up (``ground/projects.py``) and stores in a
+small map of folders. What remains is identified by its path. Project keys that were written before a folder's identity
+was known, or before its remote changed, are aliases of the present key in the same map: whoever reads a stored key
+resolves it with ``aliases``. docs/decisions/0050-project-identity.md gives the reasons.
+
+Everything that is read lies in the repository's own git folder, in regular files of this user, and only their first
+64 KiB are read.
 """
 
 from __future__ import annotations
 
 import binascii
 import os
+import stat
+
+from memoria.base import quickjson
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from memoria.base.paths import Paths
+    from memoria.base.settings import Settings
+
+MAX_BYTES = 65_536  # read of one file; a longer configuration is read as far as that
+MAX_NAME = 50  # characters of a repository's name in its key, which also names a file
+MAX_ALIASES = 8  # longest chain that is followed
+
+NO_ALIASES: Mapping[str, str] = {}
+
+_SCHEMES = ("ssh", "git", "http", "https", "git+ssh", "ssh+git")
+_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 class Project:
-    """A project: its ``name`` for people, and its ``key`` (``<name>-<6 hex digits of a checksum of the path>``)."""
+    """A project: its ``key`` (``<name>-<6 hex digits>``), its ``name`` for people, and the folder it was found in."""
 
     __slots__ = ("key", "name", "root")
 
-    def __init__(self, root: str) -> None:
-        """Describe the project that the folder ``root`` identifies."""
+    def __init__(self, root: str, key: str) -> None:
+        """Describe the project ``key``, found in the folder ``root``."""
         self.root = root
-        base = os.path.basename(root.rstrip("/\\").replace("\\", "/")) or "home"
-        self.name = (
-            "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in base).strip(".-") or "home"
-        )
-        self.key = f"{self.name}-{binascii.crc32(root.encode('utf-8', 'replace')) & 0xFFFFFF:06x}"
+        self.key = key
+        self.name = name_of(key)
 
 
-def of(cwd: str, split_worktrees: bool = False) -> Project:
+class Place:
+    """A working folder's ``root`` (the main checkout, or the folder itself) and its repository's ``remote``.
+
+    ``git`` is the repository's git folder, empty when there is none that may be trusted. ``remote`` is ``host/path``,
+    empty when the repository has no remote on a server.
+    """
+
+    __slots__ = ("git", "remote", "root")
+
+    def __init__(self, root: str, git: str = "") -> None:
+        """Read the remote of the repository at ``root``, whose git folder is ``git``."""
+        self.root = root
+        self.git = git
+        self.remote = _remote(git) if git else ""
+
+
+class Known:
+    """The map in the state folder: what is known of each folder (by its root), and the aliases of project keys."""
+
+    __slots__ = ("aliases", "folders")
+
+    def __init__(self, folders: Mapping[str, Mapping[str, str]], aliases: Mapping[str, str]) -> None:
+        self.folders = folders
+        self.aliases = aliases
+
+    def current(self, key: str) -> str:
+        """Return the present key of the project that ``key`` was written for."""
+        for _ in range(MAX_ALIASES):
+            if key not in self.aliases:
+                break
+            key = self.aliases[key]
+        return key
+
+
+def of(cwd: str, settings: Settings, paths: Paths) -> Project:
     """Return the project of a working folder, which need not exist any more."""
+    found = place(cwd, settings.split_worktrees)
+    map_ = known(paths.projects)
+    key = key_of_remote(found.remote) if found.remote else map_.folders.get(found.root, {}).get("key", "")
+    return Project(found.root, map_.current(key or key_of_path(found.root)))
+
+
+def place(cwd: str, split_worktrees: bool = False) -> Place:
+    """Return the place of a working folder, by looking for ``.git`` in it and the folders above it."""
     folder = os.path.abspath(cwd) if cwd and not _is_windows_path(cwd) else cwd
-    place = folder
-    while place:
-        marker = os.path.join(place, ".git")
-        if os.path.isdir(marker):
-            return Project(place)
-        if os.path.isfile(marker):
-            return Project(place if split_worktrees else _main_checkout(place, marker))
-        parent = os.path.dirname(place)
-        if parent == place:
+    root = folder
+    while root:
+        marker = os.path.join(root, ".git")
+        mode = _mode(marker)
+        if stat.S_ISDIR(mode):
+            return Place(root, marker if _is_own(marker) else "")
+        if stat.S_ISREG(mode):
+            return _linked(root, marker, split_worktrees)
+        if stat.S_ISLNK(mode) and os.path.isdir(marker):
+            return Place(root)  # its git folder lies elsewhere, and anybody may have put the link there
+        parent = os.path.dirname(root)
+        if parent == root:
             break
-        place = parent
-    return Project(folder)
+        root = parent
+    return Place(folder)
 
 
-def _main_checkout(place: str, marker: str) -> str:
-    """Return the main checkout that a worktree's ``.git`` file points to, or the worktree when that is unclear."""
+def known(path: str) -> Known:
+    """Return the map in the file ``path``, as it is now; an empty one when it cannot be read."""
     try:
-        with open(marker, encoding="utf-8") as file:
-            text = file.read(4096)
-        if not text.startswith("gitdir:"):
-            return place
-        git_dir = os.path.join(place, text[len("gitdir:") :].strip())
-        with open(os.path.join(git_dir, "commondir"), encoding="utf-8") as file:
-            common = os.path.abspath(os.path.join(git_dir, file.read(4096).strip()))
-    except (OSError, UnicodeDecodeError):
-        return place  # a submodule has no commondir: it is a project of its own
-    return os.path.dirname(common) if os.path.basename(common) == ".git" else common
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return Known({}, {})
+    stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
+    found = _cache.get(path)
+    if found is None or found[0] != stamp:
+        found = _cache[path] = (stamp, _load(path))
+    return found[1]
+
+
+_cache: dict[str, tuple[object, Known]] = {}
+
+
+def aliases(path: str) -> Mapping[str, str]:
+    """Return each key that may be stored and is no longer used, with the present key of its project."""
+    found = known(path)
+    return {key: found.current(key) for key in found.aliases}
+
+
+def digest_of(aliases: Mapping[str, str]) -> str:
+    """Return a text that differs for other aliases, ``""`` for none."""
+    return f"{binascii.crc32(repr(sorted(aliases.items())).encode('utf-8', 'replace')):08x}" if aliases else ""
+
+
+def key_of_path(root: str) -> str:
+    """Return the key of a folder that nothing but its path identifies."""
+    return _key(_name(root), root)
+
+
+def key_of_remote(remote: str) -> str:
+    """Return the key of the repository at ``host/path``."""
+    return _key(_name(remote)[:MAX_NAME], "remote " + remote)
+
+
+def key_of_commit(root: str, commit: str) -> str:
+    """Return the key of a repository without a remote, found at ``root`` when its root commit was first looked up."""
+    return _key(_name(root)[:MAX_NAME], "commit " + commit)
+
+
+def name_of(key: str) -> str:
+    """Return the name in a project's key."""
+    return key.rpartition("-")[0] or key
+
+
+def key_in(text: str) -> str:
+    """Return the key in an article's ``project`` (``name · key``); ``""``, for all projects, when it holds none."""
+    key = text.rpartition(" · ")[2].strip()
+    digits = key.rpartition("-")[2]
+    return key if len(digits) == 6 and not digits.strip("0123456789abcdef") else ""
+
+
+def remote_identity(url: str) -> str:
+    """Return ``host/path`` for a remote's URL, the same for every protocol, user and port; ``""`` for a local path."""
+    if "://" in url:
+        scheme, _, rest = url.partition("://")
+        host, _, path = rest.partition("/")
+        if scheme.lower() not in _SCHEMES:
+            return ""
+    else:
+        host, _, path = url.partition(":")
+        if "/" in host or "\\" in host or len(host) < 2 or path.startswith(":"):  # a path, a drive, a helper
+            return ""
+    host = host.rpartition("@")[2].lower()
+    host = host.partition("]")[0].lstrip("[") if host.startswith("[") else host.partition(":")[0]
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    if parts and parts[-1].endswith(".git"):
+        parts[-1] = parts[-1][: -len(".git")]
+    if not host or not parts or not parts[-1] or ".." in parts:
+        return ""
+    return "/".join([host, *parts])
+
+
+def _key(name: str, identity: str) -> str:
+    return f"{name}-{binascii.crc32(identity.encode('utf-8', 'replace')) & 0xFFFFFF:06x}"
+
+
+def _name(path: str) -> str:
+    base = os.path.basename(path.rstrip("/\\").replace("\\", "/")) or "home"
+    return "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in base).strip(".-") or "home"
+
+
+def _load(path: str) -> Known:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            stored = quickjson.loads(file.read())
+    except (OSError, ValueError):
+        return Known({}, {})
+    if not isinstance(stored, dict):
+        return Known({}, {})
+    folders, names = stored.get("folders"), stored.get("aliases")
+    return Known(
+        {root: _texts(about) for root, about in folders.items()} if isinstance(folders, dict) else {}, _texts(names)
+    )
+
+
+def _texts(found: object) -> dict[str, str]:
+    return {name: value for name, value in found.items() if isinstance(value, str)} if isinstance(found, dict) else {}
+
+
+def _linked(root: str, marker: str, split_worktrees: bool) -> Place:
+    """Return the place of a folder with a ``.git`` file: a worktree's main checkout, or a submodule.
+
+    The file is only believed when the git folder that it names points back, or lies in the repository around it:
+    otherwise a folder that was unpacked from somewhere could pass for any project.
+    """
+    text = _read(marker)
+    if not text.startswith("gitdir:"):
+        return Place(root)
+    git = os.path.realpath(os.path.join(root, text[len("gitdir:") :].strip().split("\0")[0]))
+    common = _read(os.path.join(git, "commondir")).strip()
+    if not common:
+        return Place(root, git if _is_submodule(root, git) else "")
+    back = _read(os.path.join(git, "gitdir")).strip()
+    if split_worktrees or not back or os.path.realpath(os.path.join(git, back)) != os.path.realpath(marker):
+        return Place(root)
+    common = os.path.realpath(os.path.join(git, common))
+    if os.path.dirname(os.path.dirname(git)) != common or not _is_own(common):
+        return Place(root)
+    return Place(os.path.dirname(common) if os.path.basename(common) == ".git" else common, common)
+
+
+def _is_submodule(root: str, git: str) -> bool:
+    """Return whether ``git`` is this user's and lies in the git folder of a repository around ``root``."""
+    outer = os.path.dirname(os.path.realpath(root))
+    while True:
+        if git.startswith(os.path.join(outer, ".git", "modules") + os.sep):
+            return _is_own(git)
+        parent = os.path.dirname(outer)
+        if parent == outer:
+            return False
+        outer = parent
+
+
+def _remote(git: str) -> str:
+    """Return the identity of the remote ``origin``, or of the only remote."""
+    found: dict[str, str] = {}
+    section = ""
+    for row in _read(os.path.join(git, "config")).splitlines():
+        line = row.strip()
+        if line.startswith("["):
+            title, _, line = line[1:].partition("]")
+            kind, _, name = title.partition(" ")
+            section = name.strip().strip('"') if kind.lower() == "remote" else ""
+        name, _, value = line.partition("=")
+        if section and name.strip().lower() == "url":
+            found.setdefault(section, remote_identity(_value(value)))
+    if "origin" in found:
+        return found["origin"]
+    return next(iter(found.values())) if len(found) == 1 else ""
+
+
+def _value(text: str) -> str:
+    text = text.strip()
+    if text.startswith('"'):
+        return text[1:].partition('"')[0]
+    return text.partition(" #")[0].partition(" ;")[0].rstrip()
+
+
+def _read(path: str) -> str:
+    """Return the first ``MAX_BYTES`` of a regular file of this user, ``""`` for anything else; waits for nothing."""
+    try:
+        if not stat.S_ISREG(_mode(path)):
+            return ""
+        descriptor = os.open(path, _FLAGS)
+    except (OSError, ValueError):
+        return ""
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or not _is_mine(status):
+            return ""
+        return os.read(descriptor, MAX_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return ""
+    finally:
+        os.close(descriptor)
+
+
+def _mode(path: str) -> int:
+    try:
+        return os.lstat(path).st_mode
+    except (OSError, ValueError):
+        return 0
+
+
+def _is_own(folder: str) -> bool:
+    try:
+        status = os.lstat(folder)
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISDIR(status.st_mode) and _is_mine(status)
+
+
+def _is_mine(status: os.stat_result) -> bool:
+    return not hasattr(os, "geteuid") or status.st_uid == os.geteuid()
 
 
 def _is_windows_path(path: str) -> bool:

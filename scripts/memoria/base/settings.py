@@ -188,6 +188,9 @@ class Settings:
     transcript_wait_s = setting(10.0, "Seconds the worker waits for a transcript that the client has not written yet.")
     keep_sidechains = setting(False, "Also keep the turns of sub-agents.")
     split_worktrees = setting(False, "Treat each git worktree as a project of its own.")
+    share_projects = setting(
+        False, "Show sessions the notes of other projects too. false: only the project's own and those of all projects."
+    )
 
     learn_at_once = setting(
         True, "Judge turns while a session is open. false: only with its summary, in the same call."

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from memoria.base import fence
 from memoria.base.paths import Paths
+from memoria.base.settings import Settings
 from memoria.capture.open_sessions import MAX_CHARS
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
@@ -31,7 +32,7 @@ from memoria.indexing.index import Index
 from memoria.transcripts.archive import Archive, Kept
 from memoria.wiki.article import link_text
 from memoria.wiki.article_cache import ArticleCache, Row
-from memoria.wiki.folder import Wiki, slugify
+from memoria.wiki.folder import Wiki
 
 log = logging.getLogger(__name__)
 
@@ -64,35 +65,45 @@ class Pages:
 
     def prepare(
         self,
-        limit: int,
+        settings: Settings,
         ledger: Ledger,
         daily: DailyLog,
         index: Index,
         keeper: Keeper,
         touched: Collection[str] | None = None,
     ) -> None:
-        """Write the pages of the projects that have changed; ``limit`` is in characters.
+        """Write the pages of the projects that have changed; ``settings`` say how long they may be.
 
         ``index`` must be up to date; it ranks the articles by what a project did last. ``keeper`` provides the learned
         facts. ``touched``: prepare only the pages of these projects (by key) and pages that do not exist yet. All pages
         are prepared by default, and when ``touched`` contains ``GLOBAL``.
+
+        A page shows its own project and what is for all projects, the page for unknown folders only the latter; with
+        ``share_projects`` both show everything.
         """
+        limit, shared = settings.page_chars, settings.share_projects
         booked = ledger.entries()
         projects = sorted({*(entry.project for entry in booked), *keeper.store.projects()})
         articles = self._articles(index)
         archived = {kept.entry: kept for kept in self.archive.listed()}
-        everywhere = daily.find(booked[-RECENT_ENTRIES:])
+        everywhere = daily.find(booked[-RECENT_ENTRIES:]) if shared else []
         for key in projects:
             concerned = touched is None or {key, GLOBAL}.intersection(touched)
             if not concerned and Path(self.paths.page_of(key)).exists():
                 continue
             recent = daily.find([entry for entry in booked if entry.project == key][-RECENT_ENTRIES:])
             near = _nearest(index, [key, *self._at_work(recent, archived), *_titles(recent)], key)
+            mine = [row for row in articles if shared or row.project in ("", key)]
             facts = [_fact(fact, key, keeper.zone) for fact in leading(keeper.store, key)]
-            # A project that has only facts shows the last sessions of other projects, each with its project.
-            self._write_both(key, facts, recent or everywhere, _ordered(_own_first(articles, key), near), limit)
-        facts = [_fact(fact, GLOBAL, keeper.zone) for fact in leading(keeper.store, GLOBAL)]
-        self._write_both("global", facts, everywhere, articles, limit)
+            # With projects shared, a project that has only facts shows the last sessions of others.
+            last = recent or everywhere
+            self._write_both(key, facts, last, _ordered(_own_first(mine, key), near), limit)
+        facts = [
+            _fact(fact, GLOBAL, keeper.zone)
+            for fact in leading(keeper.store, GLOBAL)
+            if shared or fact.project == GLOBAL
+        ]
+        self._write_both("global", facts, everywhere, [row for row in articles if shared or not row.project], limit)
         self._clear({*projects, "global"})
 
     def _clear(self, known: set[str]) -> None:
@@ -161,7 +172,7 @@ def _nearest(index: Index, words: Iterable[str], project: str) -> list[str]:
 
     How often a note was used does not count here: the page must stay the same, byte for byte, while nothing is learned.
     """
-    hits = index.search(" ".join(words), limit=NEAREST, prefer=project, kinds=("article",))
+    hits = index.search(" ".join(words), limit=NEAREST, asker=project, prefer=project, kinds=("article",))
     return [hit.path.removeprefix("knowledge/").removesuffix(".md") for hit in hits]
 
 
@@ -172,9 +183,8 @@ def _ordered(articles: list[Row], first: list[str]) -> list[Row]:
 
 
 def _own_first(articles: list[Row], key: str) -> list[Row]:
-    """Return the articles, those with the project's name as a tag or a prefix before the others."""
-    name = slugify(key.rsplit("-", 1)[0])
-    return sorted(articles, key=lambda row: not (name in row.tags or row.slug.split("/")[-1].startswith(name)))
+    """Return the articles with the project's own in front of the others."""
+    return sorted(articles, key=lambda row: row.project != key)
 
 
 def _article(row: Row) -> str:

@@ -39,7 +39,7 @@ def renew(home: Home, keeper: Keeper, touched: Collection[str] | None = None) ->
 def _renew(home: Home, keeper: Keeper, touched: Collection[str] | None) -> None:
     with closing(Ledger.of(home.paths)) as ledger, Index(home.paths.index) as index:
         sources.refresh(index, home.paths)
-        Pages.of(home.paths).prepare(home.settings.page_chars, ledger, DailyLog.of(home.paths), index, keeper, touched)
+        Pages.of(home.paths).prepare(home.settings, ledger, DailyLog.of(home.paths), index, keeper, touched)
         if touched is None:
             ledger.put(housekeeping.PAGES_DUE, value=False)
             keeper.store.set_meta("unshown", "")

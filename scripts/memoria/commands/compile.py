@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import date
 from pathlib import Path
 
 from memoria.base import failpoints
 from memoria.briefing.page import Pages
 from memoria.compiling.compiler import Compile, Report, take_all
+from memoria.compiling.ownership import give_owners
 from memoria.daily import gate
 from memoria.daily.entry import Entry
 from memoria.daily.ledger import Ledger
@@ -55,11 +56,12 @@ def _locked(args: argparse.Namespace, home: Home) -> None:
         compile_.prepare()
         if args.due and not _is_due(compile_.ledger, home):
             return
+        given = 0 if args.dry_run else give_owners(compile_)
         entries = compile_.waiting(everything=args.all or (args.force and bool(args.file)), day=_day(args.file))
         if args.dry_run:
             _preview(compile_, entries)
         else:
-            _run(compile_, entries, quiet=args.due)
+            _run(compile_, entries, None if given else {entry.project_key for entry in entries}, quiet=args.due)
     finally:
         compile_.index.close()
         compile_.ledger.close()
@@ -98,16 +100,15 @@ def _preview(compile_: Compile, entries: Sequence[Entry]) -> None:
         print(f"- {batch[0].day} to {batch[-1].day}: {held}, a prompt of {printable.counted(size, 'character')}")
 
 
-def _run(compile_: Compile, entries: Sequence[Entry], *, quiet: bool) -> None:
+def _run(compile_: Compile, entries: Sequence[Entry], touched: Collection[str] | None, *, quiet: bool) -> None:
+    """Compile the entries, and prepare the pages of the ``touched`` projects, None for all."""
     # Booked before the calls, so that a failing compile is retried after the interval and not by every worker.
     compile_.ledger.put("last_compile", clock.now().isoformat())
     report = Report()
     failure = take_all(compile_, entries, report, quiet=quiet)
-    settings = compile_.home.settings
-    touched = {entry.project_key for entry in entries}
     pages = Pages.of(compile_.home.paths)
     with Keeper.at(compile_.home) as keeper:
-        pages.prepare(settings.page_chars, compile_.ledger, compile_.daily, compile_.index, keeper, touched)
+        pages.prepare(compile_.home.settings, compile_.ledger, compile_.daily, compile_.index, keeper, touched)
     _say(compile_, report, len(entries), quiet=quiet)
     if failure:
         waiting = len(entries) - report.entries

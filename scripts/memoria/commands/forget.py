@@ -254,7 +254,7 @@ def _caches(home: Home, ledger: Ledger) -> None:
                 if path.is_file():
                     path.unlink()
         with Keeper.at(home) as keeper:
-            Pages.of(home.paths).prepare(home.settings.page_chars, ledger, DailyLog.of(home.paths), index, keeper)
+            Pages.of(home.paths).prepare(home.settings, ledger, DailyLog.of(home.paths), index, keeper)
 
 
 def _logs(home: Home, plan: Plan) -> None:

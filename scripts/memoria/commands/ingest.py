@@ -15,6 +15,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -28,7 +29,7 @@ from memoria.base import project
 from memoria.capture import detach
 from memoria.capture.spool import Spool
 from memoria.daily.ledger import Ledger
-from memoria.ground import clock, files, printable
+from memoria.ground import clock, files, printable, projects
 from memoria.ground.errors import ExpectedError, UsageError
 from memoria.ground.home import Home
 from memoria.models import budget, chain, prices, tasks
@@ -121,6 +122,7 @@ def survey(home: Home, ledger: Ledger, source: Path, args: argparse.Namespace) -
     except ValueError:
         raise UsageError(f"--since takes a day such as 2026-11-01, or 14d; not {args.since!r}.") from None
     plan, started = Plan(), time.perf_counter()
+    wanted = _wanted(home, source, args.project)
     receipt = Receipt(home, ledger, Spool(home.paths.spool))
     for found in client_files.transcripts(source, sides=home.settings.keep_sidechains):
         if found.changed < since:
@@ -129,8 +131,8 @@ def survey(home: Home, ledger: Ledger, source: Path, args: argparse.Namespace) -
             break
         try:
             head = client_files.head(found.path)
-            owner = project.of(head.cwd, home.settings.split_worktrees)
-            if args.project not in ("", owner.name, owner.key):
+            owner = project.of(head.cwd, home.settings, home.paths)
+            if wanted not in ("", owner.key):
                 continue
             plan.bytes += found.size
             item = _item(receipt, found, head, owner, plan)
@@ -143,6 +145,17 @@ def survey(home: Home, ledger: Ledger, source: Path, args: argparse.Namespace) -
             plan.passed["nothing was said"] += 1
     plan.seconds = time.perf_counter() - started
     return plan
+
+
+def _wanted(home: Home, source: Path, name: str) -> str:
+    """Return the key of the project that is meant, ``""`` when none is; UsageError when no transcript is of it."""
+    if not name:
+        return ""
+    keys = set()
+    for found in client_files.transcripts(source, sides=home.settings.keep_sidechains):
+        with suppress(OSError):
+            keys.add(project.of(client_files.head(found.path).cwd, home.settings, home.paths).key)
+    return projects.meant(name, keys, home)
 
 
 def _item(receipt: Receipt, found: Found, head: Head, owner: project.Project, plan: Plan) -> Item | None:

@@ -8,21 +8,21 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from memoria.base import project
 from memoria.briefing.refresh import renew
+from memoria.daily.ledger import Ledger
 from memoria.facts.fact import GLOBAL, KINDS, MAX_CONTENT, Fact
 from memoria.facts.keeper import Keeper
 from memoria.facts.memory_server import Server
 from memoria.facts.store import leading, made_again
 from memoria.facts.sync import Sync, state_of
-from memoria.ground import clock, printable
+from memoria.ground import clock, printable, projects
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.redaction.redact import Redactor
@@ -37,7 +37,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     show = actions.add_parser("list", help="the facts, newest last (the default)")
     show.add_argument("words", nargs="*", help="only facts that share a word with these, best first")
     show.add_argument("--kind", choices=KINDS, default="", help="only this kind")
-    show.add_argument("--project", default="", help="only this project (name, key or folder) and global facts")
+    show.add_argument("--project", default="", help="only this project (its name, key or folder) and global facts")
     show.add_argument("--since", default="", metavar="DAY", help="only facts learned or repeated since YYYY-MM-DD")
     show.add_argument("--ended", action="store_true", help="also replaced facts")
     top = actions.add_parser("top", help="what a session starts with, most important first")
@@ -64,7 +64,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
 
 
 def _list(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
-    key = _project_key(args.project, keeper)
+    key = _project_key(args.project, home, keeper)
     if args.words:
         found = keeper.store.matching(" ".join(args.words), key, limit=50)
     else:
@@ -75,7 +75,7 @@ def _list(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
 
 
 def _top(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
-    return _print(args, home, leading(keeper.store, _project_key(args.project, keeper) or GLOBAL)[:TOP])
+    return _print(args, home, leading(keeper.store, _project_key(args.project, home, keeper) or GLOBAL)[:TOP])
 
 
 def _edit(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
@@ -172,19 +172,14 @@ def _publish(home: Home, keeper: Keeper, changed: Iterable[Fact]) -> None:
         sys.stderr.write("The next worker will update the memory server; `memoria learned sync` does it now.\n")
 
 
-def _project_key(given: str, keeper: Keeper) -> str:
-    """Return the project's key from a key or name that facts have, or from a folder."""
+def _project_key(given: str, home: Home, keeper: Keeper) -> str:
+    """Return the key of the project that is meant, ``""`` when none is."""
     if not given:
         return ""
     known = {place for fact in keeper.store.facts(live=False) for place in fact.projects}
-    named = sorted(place for place in known if place == given or place.rsplit("-", 1)[0] == given)
-    if named:
-        return named[0]
-    if given == "." or os.sep in given:
-        return project.of(given).key
-    raise ExpectedError(
-        f"Nothing was learned in a project {given!r}; known projects are {', '.join(sorted(known)) or 'none'}."
-    )
+    with closing(Ledger.of(home.paths)) as ledger:
+        known |= {entry.project for entry in ledger.entries()}
+    return projects.meant(given, known - {GLOBAL}, home)
 
 
 def _day(text: str, home: Home) -> datetime:

@@ -14,8 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from memoria.base import project
 from memoria.capture import detach
-from memoria.ground import printable
+from memoria.ground import printable, projects
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.indexing import meaning, sources
@@ -31,7 +32,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("words", nargs="*", help="what to look for")
     parser.add_argument("-k", type=_at_least_one, default=10, metavar="N", help="maximum number of results (10)")
-    parser.add_argument("--project", default="", help="only this project (its key)")
+    parser.add_argument(
+        "--project", nargs="?", const=".", default="", metavar="NAME",
+        help="only this project (its name, key or folder; default: the folder you are in)",
+    )  # fmt: skip
     parser.add_argument("--kind", choices=reader.KINDS, action="append", help="only this kind; may be repeated")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--rebuild", action="store_true", help="rebuild the index from the files first")
@@ -59,6 +63,13 @@ def command(args: argparse.Namespace, home: Home) -> int:
     return 0
 
 
+def _key(given: str, home: Home, index: Index) -> str:
+    """Return the key of the project that is meant, ``""`` when none is."""
+    if not given:
+        return ""
+    return projects.meant(given, index.projects(), home)
+
+
 def _at_least_one(text: str) -> int:
     try:
         number = int(text)
@@ -69,7 +80,7 @@ def _at_least_one(text: str) -> int:
     return number
 
 
-def _found(home: Home, query: str, limit: int, project: str, kinds: tuple[str, ...]) -> list[Hit]:
+def _found(home: Home, query: str, limit: int, given: str, kinds: tuple[str, ...]) -> list[Hit]:
     path = home.paths.index
     try:
         with Finder(path):
@@ -77,27 +88,28 @@ def _found(home: Home, query: str, limit: int, project: str, kinds: tuple[str, .
     except reader.UnreadableError:
         if Path(path).exists():  # another version or corrupt: answer now, rebuild in the background
             detach.start([[*detach.own_command("search.py"), "--rebuild"]], home.paths)
-            with scanned(home.paths.home, query) as index:
-                return index.search(query, limit=limit, project=project, kinds=kinds)
+            with scanned(home.paths.home, query, project.aliases(home.paths.projects)) as index:
+                return index.search(query, limit=limit, project=_key(given, home, index), kinds=kinds)
     with Index(path) as index:
         sources.refresh(index, home.paths)
-        return meaning.search(index, query, limit=limit, project=project, kinds=kinds)
+        return meaning.search(index, query, limit=limit, project=_key(given, home, index), kinds=kinds)
 
 
 def _batch(args: argparse.Namespace, home: Home) -> int:
     """Answer a file of queries; an invalid line is answered with an error."""
     with Index(home.paths.index) as index:
         sources.refresh(index, home.paths)
+        key = _key(args.project, home, index)
         with Path(args.batch).open(encoding="utf-8", errors="replace") as file:
             for line in file:
-                print(json.dumps(_answer(index, line, args), ensure_ascii=False))
+                print(json.dumps(_answer(index, line, args, key), ensure_ascii=False))
     return 0
 
 
-def _answer(index: Index, line: str, args: argparse.Namespace) -> dict[str, Any]:
+def _answer(index: Index, line: str, args: argparse.Namespace, project_key: str = "") -> dict[str, Any]:
     try:
         asked = json.loads(line)
-        query, collection = str(asked["query"]), str(asked.get("collection") or args.project)
+        query, collection = str(asked["query"]), str(asked.get("collection") or project_key)
     except (ValueError, TypeError, KeyError, AttributeError):
         return {"results": [], "error": 'expected {"query": ..., "collection": ...}'}
     collection = collection.encode("utf-8", "replace").decode()  # SQLite cannot store half a surrogate pair

@@ -32,7 +32,7 @@ from memoria.capture import detach
 from memoria.capture.spool import Spool
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
-from memoria.ground import clock, printable
+from memoria.ground import clock, printable, projects
 from memoria.ground.errors import UsageError
 from memoria.ground.home import Home
 from memoria.transcripts import client_files
@@ -111,6 +111,7 @@ def _since(text: str, home: Home) -> float:
 def compare(receipt: Receipt, since: float, name: str, *, forced: bool = False) -> Findings:
     """Account for every transcript of the client that has changed ``since`` (seconds since the epoch)."""
     findings = Findings()
+    accounts: list[Account] = []
     for found in client_files.transcripts(client_files.folder(os.environ), sides=receipt.home.settings.keep_sidechains):
         if found.changed < since:
             continue
@@ -121,8 +122,9 @@ def compare(receipt: Receipt, since: float, name: str, *, forced: bool = False) 
         except OSError as error:
             findings.unreadable.append(f"{found.path}: {error.strerror or error}")
             continue
-        if name in ("", account.project, account.project_key):
-            findings.accounts.append(account)
+        accounts.append(account)
+    key = projects.meant(name, {account.project_key for account in accounts}, receipt.home) if name else ""
+    findings.accounts = [account for account in accounts if key in ("", account.project_key)]
     return findings
 
 

@@ -15,7 +15,7 @@ from datetime import date
 
 from tqdm import tqdm
 
-from memoria.base import failpoints
+from memoria.base import failpoints, project
 from memoria.base.settings import env_of
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import render
@@ -24,6 +24,7 @@ from memoria.daily.ledger import Ledger
 from memoria.ground import clock, printable
 from memoria.ground.errors import BadAnswerError, DropRefusedError, ExpectedError, ModelError
 from memoria.ground.home import Home
+from memoria.ground.projects import labels
 from memoria.indexing import sources
 from memoria.indexing.index import Index
 from memoria.models import tasks
@@ -33,6 +34,7 @@ from memoria.wiki import index_page
 from memoria.wiki.article_cache import ArticleCache, Row
 from memoria.wiki.draft import Draft
 from memoria.wiki.folder import LOG, Wiki
+from memoria.wiki.owners import Owners
 from memoria.wiki.transaction import ChangedError, Transactions, digest
 
 log = logging.getLogger(__name__)
@@ -133,9 +135,10 @@ class Compile:
         """Compile one batch: ask, check, write and book. On ModelError the entries stay uncompiled."""
         names = self.article_cache.rows()
         near = self._near(entries, names)
+        owners = self.owners(names)
         projects = {entry.project_key for entry in entries}
         completion = self.model.complete(
-            tasks.compile_(self._material(entries, near, names)), projects.pop() if len(projects) == 1 else ""
+            tasks.compile_(self._material(entries, near, names, owners)), projects.pop() if len(projects) == 1 else ""
         )
         failpoints.reached("compile.answered")
         for _ in range(REDRAFTS):
@@ -163,19 +166,27 @@ class Compile:
     def prompt(self, entries: Sequence[Entry]) -> Prompt:
         """Return the prompt that a model would be asked about these entries."""
         names = self.article_cache.rows()
-        return tasks.compile_(self._material(entries, self._near(entries, names), names))
+        return tasks.compile_(self._material(entries, self._near(entries, names), names, self.owners(names)))
 
     def _draft(self, entries: Sequence[Entry]) -> Draft:
         """Return a draft on the wiki as it is now."""
         known = index_page.fingerprints(log_text := self._text(LOG))
         unchanged = {entry.id: entry for entry in entries if known.get(entry.id) in ("", index_page.fingerprint(entry))}
+        rows = self.article_cache.rows()
         return Draft(
             self.wiki,
             entries,
-            names={slug: (row.title, *row.aliases) for slug, row in self.article_cache.rows().items()},
+            names={slug: (row.title, *row.aliases) for slug, row in rows.items()},
             entry_at=self._entry_at,
             touched=index_page.touched(log_text, unchanged) if unchanged else {},
+            owners=self.owners(rows),
         )
+
+    def owners(self, rows: Mapping[str, Row]) -> Owners:
+        """Return to which project each page belongs, and what to call the projects."""
+        projects = self.home.paths.projects
+        keys = {entry.project for entry in self.ledger.entries()}
+        return Owners({slug: row.project for slug, row in rows.items()}, labels(keys, project.known(projects)))
 
     def _entry_at(self, source: str) -> Entry | None:
         day, _, name = source.removeprefix("daily/").partition("#^e-")
@@ -189,28 +200,35 @@ class Compile:
             raise
 
     def _near(self, entries: Sequence[Entry], names: Mapping[str, Row]) -> list[str]:
-        """Return the slugs of the articles that the index finds closest to these entries, best first."""
+        """Return the slugs of the articles that the index finds closest to these entries, best first.
+
+        For each entry these are articles of its own project and of all projects.
+        """
         scores: dict[str, float] = {}
         for entry in entries:
             words = " ".join((entry.title, entry.context, *entry.decisions, *entry.lessons))
-            hits = self.index.search(words, limit=NEAR_ROWS, prefer=entry.project_key, kinds=("article",))
+            key = entry.project_key
+            hits = self.index.search(words, limit=NEAR_ROWS, asker=key, prefer=key, kinds=("article",))
             for hit in hits:
                 slug = hit.path.removeprefix("knowledge/").removesuffix(".md")
                 scores[slug] = scores.get(slug, 0.0) + hit.score
         ranked = sorted((slug for slug in scores if slug in names), key=lambda slug: (-scores[slug], slug))
         return ranked[: NEAR_ARTICLES + NEAR_ROWS]
 
-    def _material(self, entries: Sequence[Entry], near: Sequence[str], names: Mapping[str, Row]) -> JsonObject:
+    def _material(
+        self, entries: Sequence[Entry], near: Sequence[str], names: Mapping[str, Row], owners: Owners
+    ) -> JsonObject:
         readable = [slug for slug in near if names[slug].readable]
         full = [article for slug in readable[:NEAR_ARTICLES] if (article := self.wiki.get(slug))]
         return {
             "today": max(entry.day for entry in entries).isoformat(),
-            "entries": [_entry_material(entry) for entry in entries],
+            "entries": [_entry_material(entry, owners.label(entry.project_key)) for entry in entries],
             "articles": [
                 {
                     "slug": article.name,
                     "kind": article.slug.split("/")[0].removesuffix("s"),
                     "title": article.title,
+                    "project": _owner(owners, article.slug),
                     "aliases": article.aliases,
                     "tags": article.tags,
                     "summary": article.summary,
@@ -221,7 +239,12 @@ class Compile:
                 for article in full
             ],
             "index": [
-                {"slug": slug.rsplit("/", 1)[-1], "title": names[slug].title, "summary": names[slug].summary}
+                {
+                    "slug": slug.rsplit("/", 1)[-1],
+                    "title": names[slug].title,
+                    "project": _owner(owners, slug),
+                    "summary": names[slug].summary,
+                }
                 for slug in readable[NEAR_ARTICLES:]
             ],
         }
@@ -251,11 +274,17 @@ class Compile:
         return path.read_bytes() if path.exists() else None
 
 
-def _entry_material(entry: Entry) -> JsonObject:
+def _owner(owners: Owners, slug: str) -> str:
+    """Return what a page's project is called, ``""`` for all projects."""
+    key = owners.pages.get(slug, "")
+    return owners.label(key) if key else ""
+
+
+def _entry_material(entry: Entry, project: str) -> JsonObject:
     return {
         "id": entry.id,
         "day": entry.day.isoformat(),
-        "project": entry.project,
+        "project": project,
         "title": entry.title,
         "context": entry.context,
         "key_exchanges": list(entry.key_exchanges),

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from pathlib import Path
 
-from memoria.base import failpoints
+from memoria.base import failpoints, project
 from memoria.base.paths import Paths
 from memoria.daily.day_text import DayText, render
 from memoria.daily.entry import Entry
@@ -28,19 +28,21 @@ _NAME = re.compile(r"\d{4}-\d{2}-\d{2}\.md")
 class DailyLog:
     """The folder of daily files."""
 
-    def __init__(self, folder: Path, lock: Path, replaced: Path) -> None:
+    def __init__(self, folder: Path, lock: Path, replaced: Path, projects: str = "") -> None:
         """Use the files in ``folder``; every writer of daily logs holds the lock of the file ``lock``.
 
-        What they replace is kept in ``replaced`` for a while.
+        What they replace is kept in ``replaced`` for a while. ``projects`` is the map of projects; without it, project
+        keys are returned as they were written.
         """
         self.folder = folder
         self.lock = lock
         self.exchange = Exchange(replaced)
+        self.projects = projects
 
     @classmethod
     def of(cls, paths: Paths) -> DailyLog:
         """Return the daily logs of these paths."""
-        return cls(Path(paths.daily), Path(paths.daily_lock), Path(paths.replaced))
+        return cls(Path(paths.daily), Path(paths.daily_lock), Path(paths.replaced), paths.projects)
 
     def path(self, day: date) -> Path:
         """Return the file of a day."""
@@ -53,7 +55,15 @@ class DailyLog:
 
     def entries(self, day: date) -> list[Entry]:
         """Return the entries of a day; ``[]`` when it has no file."""
-        return list(DayText(self.text(day)).entries(day))
+        return list(self.read(day).entries(day))
+
+    def read(self, day: date) -> DayText:
+        """Return a day's text with the present keys of its projects."""
+        return DayText(self.text(day), self.aliases())
+
+    def aliases(self) -> Mapping[str, str]:
+        """Return the former project keys that the files may hold, with the present ones."""
+        return project.aliases(self.projects) if self.projects else {}
 
     def forgotten(self, day: date) -> list[tuple[str, tuple[str, ...]]]:
         """Return the tombstones of a day, as ``DayText.tombstones`` does."""
@@ -67,12 +77,16 @@ class DailyLog:
             return ""
 
     def stamp(self, day: date) -> str:
-        """Return a text that changes whenever the day's file is written, ``""`` when there is no file."""
+        """Return a text that changes whenever ``entries`` may, ``""`` when there is no file.
+
+        That is when the file is written, and when one of the projects has another key.
+        """
         try:
             status = self.path(day).stat()
         except FileNotFoundError:
             return ""
-        return f"{status.st_mtime_ns}-{status.st_size}-{status.st_ino}"
+        renamed = project.digest_of(self.aliases())
+        return f"{status.st_mtime_ns}-{status.st_size}-{status.st_ino}" + (f"-{renamed}" if renamed else "")
 
     def append(self, entry: Entry, change: Callable[[str], str] = str) -> bool:
         """Append the entry to its day in one step, synced to disk; return False when the day already has its id.

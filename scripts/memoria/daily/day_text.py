@@ -27,7 +27,7 @@ from __future__ import annotations
 import io
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -75,7 +75,7 @@ def render(entry: Entry, line: Callable[[str], str] = markdown.line) -> str:
     rows += [f"^e-{entry.id}", ""]
     rows.append(
         f"<!-- memoria entry={entry.id} session={_word(entry.session)} turns={'.'.join(entry.turns)} "
-        f"project={_word(entry.project_key)} model={_word(entry.model)} -->"
+        f"project={_word(entry.written_key or entry.project_key)} model={_word(entry.model)} -->"
     )
     return "\n".join(rows) + "\n"
 
@@ -154,8 +154,12 @@ class _Span:
 class DayText:
     """The rows of a day's file, each with its line ending."""
 
-    def __init__(self, text: str) -> None:
-        """Split ``text``, which must have the line endings of the file."""
+    def __init__(self, text: str, aliases: Mapping[str, str] | None = None) -> None:
+        """Split ``text``, which must have the line endings of the file.
+
+        ``aliases`` maps former project keys, which may stand in the text, to the present ones, which are returned.
+        """
+        self.aliases = aliases or {}
         self._mark = "\ufeff" if text.startswith("\ufeff") else ""  # some editors put one at the start of a file
         lines = list(io.StringIO(text.removeprefix(self._mark), newline=""))
         self.rows = [line.rstrip("\r\n") for line in lines]
@@ -206,7 +210,8 @@ class DayText:
                 end += 1
             learned = Learned(match["kind"], match["text"], match["id"], tuple(self.rows[number + 1 : end]))
             inside = span is not None and number >= span.first
-            yield LearnedLine(learned, number, end, *((span.marker[2], span.marker[4]) if span and inside else ()))
+            place = (span.marker[2], self._key(span.marker[4])) if span and inside else ()
+            yield LearnedLine(learned, number, end, *place)
 
     def parts(self, day: date) -> Iterator[Part]:
         """Yield all parts of the text: its beginning, each entry, and each part under a heading of an entry's level.
@@ -240,7 +245,8 @@ class DayText:
             time=heading[1] if heading else "00:00",
             session=marker[2],
             project=heading[2] if heading else marker[4],
-            project_key=marker[4],
+            project_key=self._key(marker[4]),
+            written_key=marker[4] if marker[4] in self.aliases else "",
             title=heading[3] if heading else "",
             context=sections.get("Context", ""),
             learned=tuple(_listed_facts(sections.get("Learned", ""))),
@@ -248,6 +254,10 @@ class DayText:
             model=marker[5],
             **{field: tuple(_items(sections.get(label, ""))) for label, field in LISTS},
         )
+
+    def _key(self, written: str) -> str:
+        """Return the present key of the project whose key is ``written`` in the text."""
+        return self.aliases.get(written, written)
 
     def _spans(self) -> list[_Span]:
         """Return the entries. One whose heading a person changed begins at the last heading before its marker."""

@@ -29,7 +29,8 @@ class Entry:
     """The summary of one part of a session.
 
     ``day`` and ``time`` (``HH:MM``) say when the conversation began, in the user's time zone. ``turns`` holds the keys
-    of the turns that it covers. ``project`` is the name for people, ``project_key`` the identity.
+    of the turns that it covers. ``project`` is the name for people, ``project_key`` the identity;
+    ``written_key`` is the key in the entry's marker where the project has another one by now.
     """
 
     id: str
@@ -47,6 +48,7 @@ class Entry:
     learned: tuple[Learned, ...] = ()
     turns: tuple[str, ...] = ()
     model: str = ""
+    written_key: str = ""
 
     @property
     def source(self) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -179,7 +179,7 @@ class Ledger:
     def _record(self, entry: Booked) -> None:
         self.db.execute(
             "INSERT INTO entries (id, day, session, project, title) VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO "
-            "UPDATE SET day = excluded.day, title = excluded.title",
+            "UPDATE SET day = excluded.day, project = excluded.project, title = excluded.title",
             (entry.id, entry.day, entry.session, entry.project, entry.title),
         )
         self.db.executemany("INSERT OR REPLACE INTO turns VALUES (?, ?, '')", [(key, entry.id) for key in entry.turns])
@@ -207,6 +207,17 @@ class Ledger:
         """Delete the counts of transcripts that must be compared again or are gone."""
         with self.transaction():
             self.db.executemany("DELETE FROM checked WHERE path = ?", [(path,) for path in paths])
+
+    def rename_projects(self, aliases: Mapping[str, str], digest: str) -> bool:
+        """Replace former project keys by the present ones; return False when that was done for this ``digest``."""
+        if (self.get("aliases") or "") == digest:
+            return False
+        pairs = [(new, old) for old, new in aliases.items()]
+        with self.transaction():
+            for table in ("entries", "calls"):
+                self.db.executemany(f"UPDATE {table} SET project = ? WHERE project = ?", pairs)  # noqa: S608 (constant)
+        self.put("aliases", digest)
+        return True
 
     # compiled or not
 

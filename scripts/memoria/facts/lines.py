@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Container, Mapping
+from dataclasses import replace
 from datetime import UTC, date, datetime, time
 from typing import Any
 
@@ -40,7 +41,12 @@ def _comment_json(particulars: Mapping[str, Any]) -> str:
 
 def parse(text: str, day: date) -> list[Fact]:
     """Return the facts in a day's text, in order; only the first of each id counts."""
-    return [_fact(line, day) for line in _facts(DayText(text))]
+    return of_day(DayText(text), day)
+
+
+def of_day(text: DayText, day: date) -> list[Fact]:
+    """Return the facts in a day's text with the present keys of their projects, as ``parse`` does."""
+    return [_fact(line, day, text.aliases) for line in _facts(text)]
 
 
 def without(text: str, idents: Container[str]) -> str:
@@ -61,7 +67,7 @@ def _facts(day: DayText) -> list[LearnedLine]:
     return list(found.values())
 
 
-def _fact(line: LearnedLine, day: date) -> Fact:
+def _fact(line: LearnedLine, day: date, aliases: Mapping[str, str]) -> Fact:
     stated: dict[str, Any] = {"quote": line.quote}
     for particulars in line.particulars:
         stated.update(_object(particulars))
@@ -70,9 +76,16 @@ def _fact(line: LearnedLine, day: date) -> Fact:
     shown = {"kind": line.learned.kind, "content": line.learned.text, "id": line.learned.id}
     stored = {"time": noon, **place, **stated, **shown}
     try:
-        return Fact.from_dict(stored)
+        fact = Fact.from_dict(stored)
     except ValueError:  # a person made the time unreadable
-        return Fact.from_dict({**stored, "time": noon})
+        fact = Fact.from_dict({**stored, "time": noon})
+    return _under_present_keys(fact, aliases) if aliases else fact
+
+
+def _under_present_keys(fact: Fact, aliases: Mapping[str, str]) -> Fact:
+    """Return the fact with the present keys of its projects, each once."""
+    own, *others = dict.fromkeys(aliases.get(key, key) for key in fact.projects)
+    return fact if (own, *others) == fact.projects else replace(fact, project=own, also=tuple(others))
 
 
 def _object(text: str) -> dict[str, Any]:
@@ -94,11 +107,12 @@ class Lines:
 
     def read(self, day: date) -> list[Fact]:
         """Return the facts of a day; an empty list when it has no file."""
-        return parse(self.daily.text(day), day)
+        return of_day(self.daily.read(day), day)
 
     def loose(self, day: date) -> list[Fact]:
         """Return the facts of a day that are in no entry, because they were learned while their session was open."""
-        return [_fact(line, day) for line in _facts(DayText(self.daily.text(day))) if not line.session]
+        text = self.daily.read(day)
+        return [_fact(line, day, text.aliases) for line in _facts(text) if not line.session]
 
     def add(self, fact: Fact, day: date, clock_time: str, project: str) -> bool:
         """Append a fact to a day; return False when the day has its id already.

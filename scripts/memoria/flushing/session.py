@@ -69,7 +69,9 @@ class SessionFlush:
         turns = intake.turns(lambda key: self.ledger.entry_of(key) is not None, settle=over)
         cut = stretches(turns, settings.call_chars, self.home.zone)
         ahead = _look_ahead(cut, settings)
-        session = Session.of(intake, settings)  # after a look at the turns, whose folders may be all that is known
+        session = Session.of(
+            intake, settings, self.home.paths
+        )  # after a look at the turns, whose folders may be all that is known
         enough = _is_enough(sum(stretch.spoken for stretch in ahead), intake, settings, over=over)
         if not over:  # flagged exchanges are judged by themselves, the rest in a batch or by the flush
             self.learner.judge_due(session, intake, rest=not enough)

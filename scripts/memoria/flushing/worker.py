@@ -25,6 +25,7 @@ from memoria.daily import gate
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
 from memoria.facts.keeper import Keeper
+from memoria.flushing import folders
 from memoria.ground import backoff, clock, locks, owner_only
 from memoria.ground.errors import (
     ExpectedError,
@@ -106,6 +107,9 @@ class Worker:
         owner_only.tighten(self.home.paths, is_shared=self.home.settings.shared_home)
         self.daily.sweep()
         self.daily.refresh(self.ledger)
+        folders.learn(self.home, self.ledger, self.spool)
+        self.daily.refresh(self.ledger)
+        self.keeper.refresh()
         for job in self.spool.jobs(self.spool.cur):  # left by a worker that died, since this one holds the lock
             self.spool.release(job)
         self._pick_up()

@@ -19,6 +19,7 @@ from memoria.daily.day_text import FORGOTTEN, DayText
 from memoria.daily.entry import Entry
 from memoria.facts.fact import Fact
 from memoria.facts.keeper import Keeper
+from memoria.ground import projects
 from memoria.ground.errors import ArchiveError, ExpectedError
 from memoria.ground.home import Home
 from memoria.language.folding import folded, holds
@@ -122,7 +123,8 @@ class _Planner:
         elif plan.kind == "session":
             plan.entries = [entry for entry in self.entries if entry.session == target]
         elif plan.kind == "project":
-            plan.entries = [entry for entry in self.entries if target in (entry.project, entry.project_key)]
+            key = self._project(target)
+            plan.entries = [entry for entry in self.entries if entry.project_key == key]
         elif plan.kind == "text":
             self._text(plan)
         self._facts(plan)
@@ -143,6 +145,10 @@ class _Planner:
         if any(target in (entry.project, entry.project_key) for entry in self.entries):
             return "project"
         return "article" if self._slug(target) else "text"
+
+    def _project(self, target: str) -> str:
+        """Return the key of the project that is meant; UsageError when none is, or when several are."""
+        return projects.meant(target, {entry.project_key for entry in self.entries}, self.home)
 
     def _tombstone_ids(self) -> set[str]:
         return {ident for day in self.daily.days() for ident, _ in self.daily.forgotten(day)}

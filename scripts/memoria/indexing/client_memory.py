@@ -83,7 +83,7 @@ class ClientMemory:
 
     def project(self, memory: Memory) -> str:
         """Return the key of the project that the file is about."""
-        return project.of(memory.cwd, self.settings.split_worktrees).key
+        return project.of(memory.cwd, self.settings, self.paths).key
 
     def document(self, memory: Memory) -> list[Document]:
         """Return the file as a document; raise OSError when it cannot be read."""

@@ -9,11 +9,13 @@ index nor the ranking.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from hashlib import blake2b
 
+from memoria.base import project
+from memoria.base.project import NO_ALIASES
 from memoria.daily.day_text import DayText
 from memoria.facts import lines
 from memoria.facts.fact import GLOBAL
@@ -74,14 +76,17 @@ class Document:
         return blake2b(whole.encode("utf-8", "replace"), digest_size=12).hexdigest()
 
 
-def of_file(path: str, text: str) -> list[Document]:
-    """Return the documents of one Markdown file of the home, depending on its path."""
+def of_file(path: str, text: str, aliases: Mapping[str, str] = NO_ALIASES) -> list[Document]:
+    """Return the documents of one Markdown file of the home, depending on its path.
+
+    ``aliases`` maps former project keys, which may stand in the text, to the present ones.
+    """
     if path.startswith("daily/"):
-        return list(entries(path, text))
-    return [article(path, text)]
+        return list(entries(path, text, aliases))
+    return [article(path, text, aliases)]
 
 
-def article(path: str, text: str) -> Document:
+def article(path: str, text: str, aliases: Mapping[str, str] = NO_ALIASES) -> Document:
     """Return the article in a file of ``knowledge/``; broken frontmatter is read as text."""
     front, body = markdown.read_page(text)
     title = front.text("title") or markdown.first_heading(body.split("\n")) or _name(path)
@@ -92,13 +97,13 @@ def article(path: str, text: str) -> Document:
         aliases=tuple(front.texts("aliases")),
         tags=tuple(front.texts("tags")),
         keywords=tuple(front.texts("keywords")),
-        project=front.text("project"),
+        project=aliases.get(key := project.key_in(front.text("project")), key),
         passages=tuple(_sections(body, title)),
         date=_day(front.text("updated") or front.text("created")),
     )
 
 
-def memory(path: str, text: str, project: str, day: str) -> Document:
+def memory(path: str, text: str, owner: str, day: str) -> Document:
     """Return a file of the client's memory, titled by its frontmatter, its first heading or its file name."""
     front, body = markdown.read_page(text)
     headings = (markdown.heading(row)[1] for row, in_code in markdown.code_rows(body.split("\n")) if not in_code)
@@ -107,7 +112,7 @@ def memory(path: str, text: str, project: str, day: str) -> Document:
     return Document(
         path=path,
         kind="memory",
-        project=project,
+        project=owner,
         title=title,
         tags=tuple(front.texts("type")),
         passages=(*cut(description, ""), *_sections(body, title)),
@@ -123,11 +128,12 @@ def day_of(stamp_ns: int) -> str:
         return ""
 
 
-def entries(path: str, text: str) -> Iterator[Document]:
+def entries(path: str, text: str, aliases: Mapping[str, str] = NO_ALIASES) -> Iterator[Document]:
     """Yield the entries of a daily log, its other parts (also that before the first heading) and its facts."""
     day = _day(path)
     when = _date(day)
-    for part in DayText(text).parts(when or date.min):
+    day_text = DayText(text, aliases)
+    for part in day_text.parts(when or date.min):
         passages = tuple(_sections(part.text, ""))
         session = part.entry.session if part.entry else ""
         if not part.heading and not part.entry:
@@ -141,7 +147,7 @@ def entries(path: str, text: str) -> Iterator[Document]:
             yield Document(path=path, kind="entry", anchor=anchor, session=session, project=part.project,
                            title=title, passages=passages, date=day)  # fmt: skip
     if when:  # otherwise the file only looks like a daily log
-        yield from _facts(path, when, text)
+        yield from _facts(path, when, day_text)
 
 
 def _date(day: str) -> date | None:
@@ -151,9 +157,9 @@ def _date(day: str) -> date | None:
         return None
 
 
-def _facts(path: str, day: date, text: str) -> Iterator[Document]:
+def _facts(path: str, day: date, text: DayText) -> Iterator[Document]:
     """Yield the learned facts of a day; a replaced one leads to its successor, one without a successor is left out."""
-    for event in lines.parse(text, day):
+    for event in lines.of_day(text, day):
         if event.ended and not event.successor:
             continue
         yield Document(

@@ -24,6 +24,7 @@ from itertools import accumulate, chain
 from pathlib import Path
 from typing import NamedTuple
 
+from memoria.base.project import digest_of
 from memoria.ground import database
 from memoria.indexing import documents
 from memoria.indexing.documents import Document, Passage
@@ -87,6 +88,7 @@ class Index:
         self.was_empty = False  # True when nothing in the file could be used
         self._vocabulary: defaultdict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
         self._totals: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self.aliases: Mapping[str, str] = {}  # former keys of projects and the present ones
         self._db = self._open()
 
     def __enter__(self) -> Index:
@@ -116,6 +118,27 @@ class Index:
             "SELECT anchor, session, project, title, date FROM documents WHERE kind = 'entry' AND anchor LIKE 'e-%'"
         )
         return {anchor.removeprefix("e-"): About(*about) for anchor, *about in rows}
+
+    def projects(self) -> set[str]:
+        """Return the keys of the projects that documents belong to."""
+        rows = self._db.execute("SELECT project FROM totals WHERE documents > 0 AND project <> ''")
+        return {key for (key,) in rows}
+
+    def resolve(self, aliases: Mapping[str, str]) -> None:
+        """Use these present keys of projects; when they have changed, the next ``sync`` reads every file again."""
+        self.aliases = aliases
+
+        def work() -> int:
+            digest = digest_of(aliases)
+            row = self._db.execute("SELECT value FROM facts WHERE name = 'aliases'").fetchone()
+            if (row[0] if row else "") == digest:
+                return 0
+            with self._transaction():
+                self._db.execute("UPDATE sources SET mtime_ns = -1")
+                self._db.execute("INSERT OR REPLACE INTO facts VALUES ('aliases', ?)", (digest,))
+            return 1
+
+        self._guarded(work, 0)
 
     def add(self, new: Iterable[Document], source: str = "") -> int:
         """Add or update documents; unchanged ones cost one query. Return how many were written."""
@@ -152,12 +175,13 @@ class Index:
         *,
         limit: int = 10,
         project: str = "",
+        asker: str = "",
         prefer: str = "",
         kinds: Collection[str] = (),
     ) -> list[Hit]:
         """Return what ``Finder.search`` finds; log a warning and return nothing when the file cannot be read."""
         try:
-            return self.finder.search(query, limit=limit, project=project, prefer=prefer, kinds=kinds)
+            return self.finder.search(query, limit=limit, project=project, asker=asker, prefer=prefer, kinds=kinds)
         except reader.UnreadableError as error:
             log.warning("search: nothing was found, because %s", error)
             return []
@@ -222,12 +246,17 @@ class Index:
 
         return self._guarded(work, 0)
 
-    def vectors(self, model: str, project: str = "", kinds: Collection[str] = ()) -> Iterator[tuple[int, bytes]]:
+    def vectors(
+        self, model: str, project: str = "", asker: str = "", kinds: Collection[str] = ()
+    ) -> Iterator[tuple[int, bytes]]:
         """Yield each document's number and its stored vectors."""
         conditions, values = ["model = ?"], [model]
         if project:
             conditions.append("project = ?")
             values.append(project)
+        if asker:
+            conditions.append("project IN (?, '')")
+            values.append(asker)
         if kinds:
             conditions.append(f"kind IN ({', '.join('?' * len(kinds))})")
             values += kinds
@@ -252,7 +281,7 @@ class Index:
         for start in range(0, len(stale), _BATCH):
             with self._transaction():
                 for name in stale[start : start + _BATCH]:
-                    source = further[name][1] if name in further else partial(_of_file, home, name)
+                    source = further[name][1] if name in further else partial(_of_file, home, name, self.aliases)
                     changed += self._take(name, found[name], source)
         gone = [name for name in known if name not in found and (more is not None or _is_markdown(name))]
         if gone:
@@ -410,6 +439,7 @@ class Index:
         for statement in database.statements(_SCHEMA):
             self._db.execute(statement)
         self._db.execute("INSERT INTO facts VALUES ('unicode', ?)", (unicodedata.unidata_version,))
+        self._db.execute("INSERT INTO facts VALUES ('aliases', ?)", (digest_of(self.aliases),))
         self._db.execute(f"PRAGMA user_version = {reader.VERSION}")
 
     @contextmanager
@@ -427,8 +457,8 @@ class Index:
             self._totals.clear()
 
 
-def _of_file(home: Path, name: str) -> Iterable[Document]:
-    return documents.of_file(name, (home / name).read_text("utf-8", "replace"))
+def _of_file(home: Path, name: str, aliases: Mapping[str, str]) -> Iterable[Document]:
+    return documents.of_file(name, (home / name).read_text("utf-8", "replace"), aliases)
 
 
 def _is_markdown(name: str) -> bool:
@@ -494,7 +524,7 @@ def _markdown(home: Path) -> Iterator[tuple[str, tuple[int, int]]]:
                     yield path.relative_to(home).as_posix(), (stat.st_mtime_ns, stat.st_size)
 
 
-def scanned(home: Path | str, query: str) -> Index:
+def scanned(home: Path | str, query: str, aliases: Mapping[str, str]) -> Index:
     """Return a temporary index, in memory, of the files that seem to contain the query's words.
 
     It replaces an index that cannot be used. It is slower and less complete: a word counts as found when a file
@@ -513,5 +543,5 @@ def scanned(home: Path | str, query: str) -> Index:
     held.sort(key=lambda item: -item[0])
     index = Index(database.IN_MEMORY)
     for _, name, text in held[:_SCANNED]:
-        index.add(documents.of_file(name, text), source=name)
+        index.add(documents.of_file(name, text, aliases), source=name)
     return index

@@ -8,8 +8,8 @@ of the index; without it nothing more is imported. ``vectors`` knows the model, 
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
-from functools import cache
+from collections.abc import Callable, Collection, Iterator
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -25,15 +25,24 @@ _NEEDED = ("numpy", "tokenizers")
 _WEIGHTS = Path("weights", "l2_supercat_256.safetensors")
 _TOKENIZER = Path("tokenizers", "l2_supercat_tokenizer_config.json")
 
+Stored = Callable[[str], Iterator[tuple[int, bytes]]]  # the vectors of a model, as ``Index.vectors`` yields them
+
 
 def search(
-    index: Index, query: str, *, limit: int = 10, project: str = "", prefer: str = "", kinds: Collection[str] = ()
+    index: Index,
+    query: str,
+    *,
+    limit: int = 10,
+    project: str = "",
+    asker: str = "",
+    prefer: str = "",
+    kinds: Collection[str] = (),
 ) -> list[Hit]:
     """Search as ``Index.search`` does; with the extra, results ``by`` meaning follow the first five."""
-    hits = index.search(query, limit=limit, project=project, prefer=prefer, kinds=kinds)
+    hits = index.search(query, limit=limit, project=project, asker=asker, prefer=prefer, kinds=kinds)
     if limit <= FIRST and len(hits) == limit:
         return hits
-    near = _near(index, query, limit, project, kinds)
+    near = _near(index, query, limit, partial(index.vectors, project=project, asker=asker, kinds=kinds))
     return _joined(hits, near, limit) if near else hits
 
 
@@ -48,7 +57,7 @@ def files() -> tuple[Path, Path] | None:
     return found if all(path.is_file() for path in found) else None
 
 
-def _near(index: Index, query: str, limit: int, project: str, kinds: Collection[str]) -> list[Hit]:
+def _near(index: Index, query: str, limit: int, stored: Stored) -> list[Hit]:
     found = files()
     if found is None:
         return []
@@ -60,9 +69,7 @@ def _near(index: Index, query: str, limit: int, project: str, kinds: Collection[
         log.warning("search: by words only, because the extra memoria[semantic] is damaged: %s", error)
         return []
     vectors.refresh(index, model)
-    nearest = [
-        item for item in vectors.nearest(index, model, query, 2 * limit, project, kinds) if item[0] >= MIN_COSINE
-    ]
+    nearest = [item for item in vectors.nearest(stored, model, query, 2 * limit) if item[0] >= MIN_COSINE]
     hits = index.shown(nearest, limit)
     for hit in hits:
         hit.by = "meaning"

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Iterable, Iterator
 from functools import partial
 
+from memoria.base import project
 from memoria.base.paths import Paths
 from memoria.ground.errors import ArchiveError
 from memoria.indexing import documents
@@ -24,6 +25,7 @@ log = logging.getLogger(__name__)
 
 def refresh(index: Index, paths: Paths, *, anew: bool = False) -> int:
     """Bring the index up to date, or fill it ``anew``; return how many documents changed. No file's error is raised."""
+    index.resolve(project.aliases(paths.projects))
     more = {**_archived(index, Archive.of(paths)), **ClientMemory.of(paths).sources()}
     return index.rebuild(paths.home, more=more) if anew else index.sync(paths.home, more=more)
 

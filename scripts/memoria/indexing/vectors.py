@@ -8,7 +8,7 @@ vectors, so that only new texts are computed. Requires the extra ``memoria[seman
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -80,14 +80,12 @@ def refresh(index: Index, model: Model) -> int:
     return done
 
 
-def nearest(
-    index: Index, model: Model, query: str, most: int, project: str = "", kinds: Collection[str] = ()
-) -> list[Nearest]:
+def nearest(stored: Callable[[str], Iterator[tuple[int, bytes]]], model: Model, query: str, most: int) -> list[Nearest]:
     """Return the documents with the passage nearest to the query, best first, and their best passages by ordinal."""
     asked = model.embed([query])[0].astype(np.float32)
     asked /= max(float(np.linalg.norm(asked)), 1.0)
     found: list[Nearest] = []
-    rows = iter(index.vectors(NAME, project, kinds))
+    rows = stored(NAME)
     while chunk := list(islice(rows, CHUNK)):
         found = sorted([*found, *_compared(chunk, asked, most)], key=lambda item: (-item[0], item[1]))[:most]
     return found

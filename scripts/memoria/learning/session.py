@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memoria.base import project
+from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.facts.fact import Stamp
 from memoria.ground import clock
@@ -23,9 +24,9 @@ class Session:
     cwd: str = ""
 
     @classmethod
-    def of(cls, intake: Intake, settings: Settings) -> Session:
+    def of(cls, intake: Intake, settings: Settings, paths: Paths) -> Session:
         """Return the session of these jobs."""
-        owner = project.of(intake.cwd, settings.split_worktrees)
+        owner = project.of(intake.cwd, settings, paths)
         return cls(intake.session, owner.key, owner.name, intake.cwd)
 
     def stamp(self, exchanges: Sequence[Exchange]) -> Stamp:

@@ -24,7 +24,7 @@ from memoria.redaction.redact import redact
 
 
 class IndexSearch:
-    """Searches the index after bringing it up to date; this project's pages rank a little higher."""
+    """Searches the index after bringing it up to date, for what belongs to this project or to all."""
 
     def __init__(self, home: Home, project: Project) -> None:
         self.home = home
@@ -38,7 +38,9 @@ class IndexSearch:
         try:
             with Index(self.home.paths.index) as index:
                 sources.refresh(index, self.home.paths)
-                hits = meaning.search(index, query, limit=limit, prefer=self.project.key, kinds=kinds)
+                own = self.project.key
+                asker = "" if self.home.settings.share_projects else own
+                hits = meaning.search(index, query, limit=limit, asker=asker, prefer=own, kinds=kinds)
         except (sqlite3.Error, OSError) as error:
             raise ExpectedError(f"the search index cannot be used now ({error}); read pages by path instead") from error
         return [Found(_place(hit.path, hit.anchor), hit.kind, hit.title, hit.date, hit.passages) for hit in hits]

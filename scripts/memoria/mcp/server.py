@@ -38,7 +38,7 @@ INSTRUCTIONS = (
 async def serve(home: Home, session: str = "") -> None:
     """Serve one client on stdin and stdout."""
     folder = os.environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()  # noqa: PTH109 (project takes text)
-    here = project.of(folder, home.settings.split_worktrees)
+    here = project.of(folder, home.settings, home.paths)
     session = session or os.environ.get("CLAUDE_CODE_SESSION_ID", "") or f"client of {here.key}"
     store = open_store(home.settings, home.paths)
     async with await WorkingMemory.for_session(session, here.key, store=store) as memory:

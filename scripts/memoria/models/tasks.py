@@ -240,7 +240,8 @@ def _entry(entry: JsonObject) -> str:
 
 
 def _article(article: JsonObject) -> str:
-    lines = [f"article {article['slug']} · {article['kind']} · {_cut(article['title'], NAME_CHARS)}"]
+    owner = _owner(article)
+    lines = [f"article {article['slug']} · {article['kind']} · {owner} · {_cut(article['title'], NAME_CHARS)}"]
     lines += [f"{label}: {_names(article[label])}" for label in ("aliases", "tags") if article.get(label)]
     if article.get("summary"):
         lines.append(f"summary: {_cut(article['summary'], LINE_CHARS)}")
@@ -253,5 +254,9 @@ def _names(names: Iterable[str]) -> str:
     return _cut(", ".join(_cut(name, NAME_CHARS) for name in names), LINE_CHARS)
 
 
+def _owner(article: JsonObject) -> str:
+    return f"project {article['project']}" if article.get("project") else "all projects"
+
+
 def _row(row: JsonObject) -> str:
-    return f"{row['slug']} · {_cut(row['title'], NAME_CHARS)} · {_cut(row['summary'], LINE_CHARS)}"
+    return f"{row['slug']} · {_owner(row)} · {_cut(row['title'], NAME_CHARS)} · {_cut(row['summary'], LINE_CHARS)}"

@@ -73,15 +73,18 @@ def _asks(prompt: str) -> bool:
 
 
 def _found(parts: list[str], event: hook.Event, settings: Settings, paths: Paths) -> list[Hit]:
-    own = project.of(event.cwd, settings.split_worktrees).key
+    own = project.of(event.cwd, settings, paths).key
     with reader.Finder(paths.index, candidates=CANDIDATES) as finder:
-        return searched(finder, parts, prefer=own)
+        return searched(finder, parts, prefer=own, asker="" if settings.share_projects else own)
 
 
-def searched(finder: reader.Finder, parts: list[str], prefer: str = "") -> list[Hit]:
-    """Return the documents that fit a prompt, or one of its ``parts``, best first; very short parts are ignored."""
+def searched(finder: reader.Finder, parts: list[str], prefer: str = "", asker: str = "") -> list[Hit]:
+    """Return the documents that fit a prompt, or one of its ``parts``, best first; very short parts are ignored.
+
+    With ``asker``, a project, documents of other projects are not found.
+    """
     several = [part for part in parts if len(tokens.of_query(part)) >= WORDS] if len(parts) > 1 else []
-    return finder.search(" ".join(parts), limit=4 * NOTES, prefer=prefer, kinds=KINDS, parts=several)
+    return finder.search(" ".join(parts), limit=4 * NOTES, asker=asker, prefer=prefer, kinds=KINDS, parts=several)
 
 
 def parts_of(prompt: str) -> list[str]:

@@ -40,7 +40,7 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
     refusal = Spool(paths.spool).refusal()
     if event.text("source") == "compact" and not refusal:
         shown_notes.ShownNotes(paths.hints, event.session).compacted()
-    own = project.of(event.cwd, settings.split_worktrees).key
+    own = project.of(event.cwd, settings, paths).key
     block = _position_block(event, own, paths) if settings.where_you_were and event.session else ""
     page = _text(own, block, settings, paths)
     message = CANNOT_KEEP.format(paths.state, refusal) if refusal else _take_notice(paths.notice)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Boost = Callable[[Sequence[Any], float], float]  # returns the factor of a document's score
 
-VERSION = 5  # of the tables and of how files become documents and terms; an index of another version is rebuilt
+VERSION = 6  # of the tables and of how files become documents and terms; an index of another version is rebuilt
 SHIFT = 12  # a passage's row is (document << SHIFT) + its ordinal; ordinals 0 and 1 are the title and the names
 KINDS = ("article", "entry", "fact", "turn", "memory")
 
@@ -92,6 +92,7 @@ class Finder:
         *,
         limit: int = 10,
         project: str = "",
+        asker: str = "",
         prefer: str = "",
         kinds: Collection[str] = (),
         parts: Sequence[str] = (),
@@ -102,7 +103,8 @@ class Finder:
         by the part that they fit best, or by the whole where that is better. A hit's ``fit`` is its score normalised to
         a query of the usual length, so that one threshold suits long and short queries.
 
-        ``project`` and ``kinds`` exclude everything else, while documents of the project ``prefer`` only rank higher.
+        ``project`` and ``kinds`` exclude everything else; ``asker`` is the project that asks, and excludes what belongs
+        to another project but not what belongs to all. Documents of the project ``prefer`` only rank higher.
         Any text is a valid query. Raises UnreadableError when the file cannot be read.
         """
         words = tokens.of_query(query[:_QUERY_CHARS])[:QUERY_WORDS]
@@ -115,7 +117,7 @@ class Finder:
                 views,
                 limit,
                 project,
-                kinds,
+                _scope_terms(project, asker, kinds),
                 lambda about, newest: _boost(about, prefer, newest),
             )
         except sqlite.module().Error as error:
@@ -127,14 +129,14 @@ class Finder:
         views: Sequence[list[str]],
         limit: int,
         project: str,
-        kinds: Collection[str],
+        scope: str,
         boost: Boost,
     ) -> list[Hit]:
         total = self._words(project)
         known = {word: self._holding(word, project) for word in words}
         rated = {word: ranking.Word(tokens.code(word), passages, total) for word, (_, passages) in known.items()}
         matching = {word: documents for word, (documents, _) in known.items() if documents}
-        candidates = self._candidates(matching, _scope_terms(project, kinds), max(self._most, 2 * limit))
+        candidates = self._candidates(matching, scope, max(self._most, 2 * limit))
         ranked = self._promising(list(rated.values()), candidates, max(self._most // 2, limit), boost)
         for candidate in ranked:
             candidate.look(list(rated.values()))
@@ -286,8 +288,10 @@ def scope_terms(project: str, kind: str) -> tuple[str, str]:
     return f"p{tokens.code(project):08x}", "k" + kind
 
 
-def _scope_terms(project: str, kinds: Collection[str]) -> str:
+def _scope_terms(project: str, asker: str, kinds: Collection[str]) -> str:
     expression = ""
+    if asker:
+        expression += f" AND scope : ({scope_terms(asker, '')[0]} OR {scope_terms('', '')[0]})"
     if project:
         expression += f" AND scope : {scope_terms(project, '')[0]}"
     if kinds:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import date
 
+from memoria.base import project
 from memoria.ground import markdown
 from memoria.language.words import words
 
@@ -155,6 +156,15 @@ class Article:
     def tags(self) -> list[str]:
         """The page's tags, without #."""
         return self.front.texts("tags")
+
+    @property
+    def project(self) -> str:
+        """The key of the project that the page belongs to, as it was written; empty when it is for all projects."""
+        return project.key_in(self.front.text("project"))
+
+    def give_to(self, key: str) -> None:
+        """Let the page belong to a project."""
+        self.front.set("project", f"{project.name_of(key)} · {key}")
 
     @property
     def updated(self) -> str:

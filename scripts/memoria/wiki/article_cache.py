@@ -6,21 +6,22 @@ A row is computed again when its file's time or size has changed. This module do
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from memoria.indexing.index import Index
 from memoria.wiki.article import Article
 from memoria.wiki.folder import Wiki
 
-_KIND = "article 1"  # change the number when the meaning of a row changes
+_KIND = "article 2"  # change the number when the meaning of a row changes
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """The fields of an article that lists show.
 
-    ``updated`` is an ISO day; ``readable`` is False when the frontmatter is broken.
+    ``updated`` is an ISO day; ``readable`` is False when the frontmatter is broken; ``project`` is the key of the
+    project that it belongs to, empty for all projects.
     """
 
     slug: str
@@ -30,12 +31,14 @@ class Row:
     aliases: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     readable: bool = True
+    project: str = ""
 
     @classmethod
     def of(cls, article: Article) -> Row:
         """Return the row of an article."""
         names = tuple(map(_clean, article.aliases)), tuple(map(_clean, article.tags))
-        return cls(article.slug, _clean(article.title), _clean(article.summary), _clean(article.updated), *names)
+        return cls(article.slug, _clean(article.title), _clean(article.summary), _clean(article.updated), *names,
+                   project=_clean(article.project))  # fmt: skip
 
 
 class ArticleCache:
@@ -49,7 +52,10 @@ class ArticleCache:
     def rows(self) -> dict[str, Row]:
         """Return every article's row by slug, for the files as they are now."""
         cached = self.index.cached(_KIND, dict(self.wiki.files()), lambda slug: json.dumps(asdict(self._read(slug))))
-        return {slug: _row(json.loads(text)) for slug, text in cached.items()}
+        rows = {slug: _row(json.loads(text)) for slug, text in cached.items()}
+        known = self.index.aliases
+        return {slug: replace(row, project=known[row.project]) if row.project in known else row
+                for slug, row in rows.items()}  # fmt: skip
 
     def _read(self, slug: str) -> Row:
         try:

@@ -9,7 +9,7 @@ not accepted is listed in ``refused``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any
 
@@ -22,6 +22,7 @@ from memoria.language.words import stems, words, words_and_numbers
 from memoria.wiki import evidence
 from memoria.wiki.article import FOLDERS, RELATED, SIMILAR, Article, Claim
 from memoria.wiki.folder import Wiki, find_slug, slugify
+from memoria.wiki.owners import Owners
 from memoria.wiki.transaction import digest
 
 JsonObject = dict[str, Any]
@@ -44,12 +45,13 @@ class Draft:
         names: Mapping[str, Sequence[str]] | None = None,
         entry_at: Callable[[str], Entry | None] = lambda _: None,
         touched: Mapping[str, set[str]] | None = None,
+        owners: Owners | None = None,
     ) -> None:
         """Start a draft from ``entries``.
 
         ``names`` maps every page's slug to its title and aliases. ``entry_at`` reads the entry behind a source.
         ``touched`` maps each entry that an earlier compile took in, and that has not changed since, to the slugs that
-        the compile wrote.
+        the compile wrote. ``owners`` says to which project each page belongs, by default all pages to all projects.
         """
         self.wiki = wiki
         self.entries = {entry.id: entry for entry in entries}
@@ -57,23 +59,29 @@ class Draft:
         self.slugs = set(self.names)
         self.entry_at = entry_at
         self.touched = touched or {}
+        self.owners = owners or Owners(dict.fromkeys(self.slugs, ""), {})
         self.articles: dict[str, Article] = {}
         self.read: dict[str, str] = {}
         self.before: dict[str, Article] = {}
         self.created: list[str] = []
         self.refused: list[str] = []
-        self._by_name = {name.casefold(): slug for slug, known in self.names.items() for name in known}
+        self._by_name: dict[str, list[str]] = {}
+        for slug, known in self.names.items():
+            for name in known:
+                self._by_name.setdefault(name.casefold(), []).append(slug)
 
     def take(self, answer: JsonObject, near: Sequence[str]) -> None:
         """Apply the answer; ``near`` lists slugs of existing pages about the same things, best first."""
         taken: list[tuple[Article, JsonObject]] = []
-        for proposal in answer["articles"]:
-            article = self._article(proposal, near, answer["articles"])
-            if article:
-                taken.append((article, proposal))
+        for whole in answer["articles"]:
+            for key, proposal in self._by_project(whole):
+                article = self._article(proposal, key, near, answer["articles"])
+                if article:
+                    taken.append((article, proposal))
         for article, proposal in taken:
+            visible = self.owners.visible(self.owners.pages[article.slug])
             for related in proposal["related"]:
-                self._link(article, find_slug(related["slug"], self.slugs), related.get("why", ""))
+                self._link(article, find_slug(related["slug"], visible), related.get("why", ""))
         for article, _ in taken:
             self._link_enough(article, [*(other.slug for other, _ in taken), *near])
 
@@ -100,8 +108,26 @@ class Draft:
 
     # one page
 
-    def _article(self, proposal: JsonObject, near: Sequence[str], all_: Sequence[JsonObject]) -> Article | None:
-        slug = self._slug(proposal, near, all_)
+    def _by_project(self, proposal: JsonObject) -> Iterator[tuple[str, JsonObject]]:
+        """Yield the proposal once for each project whose entries its claims cite, with that project's claims."""
+        ids = [self._ids(row) for row in proposal["claims"]]
+        keys = list(dict.fromkeys(self.entries[name].project_key for names in ids for name in names))
+        if not keys:
+            known = self.owners.pages.get(find_slug(proposal["slug"], self.slugs), "")
+            yield known or next((entry.project_key for entry in self.entries.values()), ""), proposal
+        for number, key in enumerate(keys):
+            own = [[name for name in names if self.entries[name].project_key == key] for names in ids]
+            claims = [
+                {**row, "sources": mine or row["sources"]}
+                for row, names, mine in zip(proposal["claims"], ids, own, strict=True)
+                if mine or (not names and not number)  # a claim without a known source is refused, once
+            ]
+            yield key, {**proposal, "claims": claims}
+
+    def _article(
+        self, proposal: JsonObject, key: str, near: Sequence[str], all_: Sequence[JsonObject]
+    ) -> Article | None:
+        slug = self._slug(proposal, key, near, all_)
         claims = [claim for row in proposal["claims"] if (claim := self._checked(row, proposal["title"], slug))]
         article = self._open(slug) if slug in self.slugs else None
         if article is None and slug in self.slugs:  # it exists but cannot be read: a person must repair it first
@@ -113,37 +139,46 @@ class Draft:
             return None
         if article is None:
             day = min(date.fromisoformat(claim.day) for claim in claims)
-            article = Article.new(slug, proposal["title"], self._summary(proposal, claims), day)
+            title = self.owners.distinct_title(proposal["title"], key, self._by_name)
+            article = Article.new(slug, title, self._summary(proposal, claims, key), day)
+            article.give_to(key)
             self.articles[slug] = article
-            self._enter(slug, proposal["title"])
+            self._enter(slug, title, key)
             self.created.append(slug)
-        self._add(article, claims, proposal, near)
+        self._add(article, claims, proposal, [other for other in near if self.owners.is_visible(other, key)])
         return article
 
-    def _summary(self, proposal: JsonObject, claims: list[Claim]) -> str:
-        """Return the proposal's summary if some entry of the batch contains its precise parts, else the first claim."""
-        every = "\n".join(map(_text, self.entries.values()))
+    def _summary(self, proposal: JsonObject, claims: list[Claim], key: str) -> str:
+        """Return the proposal's summary if some entry of the project has its precise parts, else the first claim."""
+        every = "\n".join(_text(entry) for entry in self.entries.values() if entry.project_key == key)
         if proposal["summary"] and not evidence.unsupported(proposal["summary"], every):
             return str(proposal["summary"])
         return claims[0].text
 
-    def _enter(self, slug: str, title: str) -> None:
+    def _enter(self, slug: str, title: str, key: str) -> None:
         self.slugs.add(slug)
         self.names[slug] = (title,)
-        self._by_name.setdefault(title.casefold(), slug)
+        self._by_name.setdefault(title.casefold(), []).append(slug)
+        self.owners.enter(slug, key)
 
-    def _slug(self, proposal: JsonObject, near: Sequence[str], all_: Sequence[JsonObject]) -> str:
-        """Return the slug of the page that the proposal means: an existing one with a matching name, else a new one."""
-        title = proposal["title"]
-        known = find_slug(proposal["slug"], self.slugs) or self._by_name.get(title.casefold(), "")
-        known = known or find_slug(title, self.slugs) or self._alike([title, *proposal["aliases"]], near)
+    def _slug(self, proposal: JsonObject, key: str, near: Sequence[str], all_: Sequence[JsonObject]) -> str:
+        """Return the slug of the page that the proposal means: an existing one with a matching name, else a new one.
+
+        Pages of other projects do not count.
+        """
+        title, visible = proposal["title"], self.owners.visible(key)
+        named = (slug for slug in self._by_name.get(title.casefold(), ()) if slug in visible)
+        known = find_slug(proposal["slug"], visible) or next(named, "") or find_slug(title, visible)
+        former = self.owners.former_name(slugify(proposal["slug"].rsplit("/", 1)[-1]), key)
+        known = known or (find_slug(former, visible) if former else "")
+        known = known or self._alike([title, *proposal["aliases"]], [slug for slug in near if slug in visible], key)
         if known:
             return known
         name = slugify(proposal["slug"].rsplit("/", 1)[-1]) or slugify(title) or "untitled"
         kind = proposal["kind"]
         if kind == "connection" and len(self._ends(proposal, all_)) < MIN_RELATED:
             kind = "concept"  # a page that connects fewer than two others is a concept
-        return f"{FOLDERS[kind]}/{name}"
+        return self.owners.free_slug(FOLDERS[kind], name, key)
 
     def _ends(self, proposal: JsonObject, all_: Sequence[JsonObject]) -> set[str]:
         coming = {other["slug"].rsplit("/", 1)[-1] for other in all_ if other is not proposal and other["claims"]}
@@ -152,10 +187,10 @@ class Draft:
             end.rsplit("/", 1)[-1] for end in ends if find_slug(end, self.slugs) or end.rsplit("/", 1)[-1] in coming
         }
 
-    def _alike(self, titles: Sequence[str], near: Sequence[str]) -> str:
+    def _alike(self, titles: Sequence[str], near: Sequence[str], key: str) -> str:
         """Return the near or new page whose title or alias has the same words, ignoring endings and stop words."""
         wanted = [found for found in map(stems, titles) if found]
-        for slug in [*near, *self.created]:
+        for slug in [*near, *(slug for slug in self.created if self.owners.is_visible(slug, key))]:
             for name in (*self.names.get(slug, ()), slug.rsplit("/", 1)[-1].replace("-", " ")):
                 if stems(name) in wanted:
                     return slug
@@ -260,12 +295,16 @@ class Draft:
     # links
 
     def _link(self, article: Article, slug: str, why: str = "") -> bool:
-        """Link two pages in both directions; return False when the other page does not exist or is full."""
-        other = self._open(slug) if slug else None
+        """Link two pages in both directions; return False when the other page does not exist or is full.
+
+        A page for all projects names no page of one project, and a project's page none of another project.
+        """
+        mine, theirs = self.owners.pages.get(article.slug, ""), self.owners.pages.get(slug, "")
+        other = self._open(slug) if slug and theirs in ("", mine) else None
         if other is None or _related_count(article) >= MAX_RELATED:
             return False
         linked = article.relate(other.slug, other.title, why)
-        if _related_count(other) < MAX_RELATED:
+        if _related_count(other) < MAX_RELATED and mine == theirs:
             other.relate(article.slug, article.title)
         return linked
 

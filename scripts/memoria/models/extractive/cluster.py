@@ -81,7 +81,19 @@ def _sources(article: JsonObject) -> frozenset[str]:
 
 
 def articles(material: JsonObject) -> JsonObject:
-    """Return the answer to ``compile``."""
+    """Return the answer to ``compile``; each project is answered for alone, as if there were no other."""
+    found: list[JsonObject] = []
+    for project in dict.fromkeys(entry["project"] for entry in material["entries"]):
+        own = {
+            name: [row for row in material[name] if row.get("project", "") in ("", project)]
+            for name in ("articles", "index")
+        }
+        entries = [entry for entry in material["entries"] if entry["project"] == project]
+        found += _of_project({**material, **own, "entries": entries})
+    return {"articles": found}
+
+
+def _of_project(material: JsonObject) -> list[JsonObject]:
     wiki = Wiki(material)
     items = [item for entry in material["entries"] for item in _items(entry)]
     drafts: dict[str, Draft] = {}
@@ -98,7 +110,7 @@ def articles(material: JsonObject) -> JsonObject:
     _reunite(drafts, wiki)
     _connect(drafts)
     written = [_write(draft, drafts, wiki) for draft in drafts.values()]
-    return {"articles": [article for article in written if article["claims"]]}
+    return [article for article in written if article["claims"]]
 
 
 class Wiki:

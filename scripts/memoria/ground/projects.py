@@ -1,0 +1,253 @@
+"""Projects: what only the worker can find out about the folders that people work in, stored for the hooks.
+
+Looks up the root commit of a repository, decides its project's key and writes the map that ``base/project.py`` reads.
+The caller holds the worker lock. docs/decisions/0050-project-identity.md gives the rules and their reasons.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import logging
+import os
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from memoria.base import project
+from memoria.ground import files
+from memoria.ground.errors import UsageError
+from memoria.ground.home import Home
+
+log = logging.getLogger(__name__)
+
+GIT_SECONDS = 20.0  # for one question; a repository that takes longer is identified without its root commit
+# Nothing of the project's configuration may start a program or reach a network.
+_GIT = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-replace-objects")
+_ENVIRONMENT = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_TERMINAL_PROMPT": "0",
+    "LC_ALL": "C",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """What is known of a repository's folder; ``key`` is its project's, ``remote`` and ``commit`` may be empty."""
+
+    key: str
+    remote: str = ""
+    commit: str = ""
+
+
+@dataclass(slots=True)
+class Projects:
+    """The map of one home, being brought up to date."""
+
+    path: Path
+    folders: dict[str, Folder] = field(default_factory=dict)
+    aliases: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, path: str) -> Projects:
+        """Return the map in the file ``path``."""
+        known = project.known(path)
+        folders = {
+            root: Folder(about.get("key", ""), about.get("remote", ""), about.get("commit", ""))
+            for root, about in known.folders.items()
+        }
+        return cls(Path(path), folders, dict(known.aliases))
+
+    def learn(self, cwds: Iterable[str], *, split_worktrees: bool = False) -> bool:
+        """Take in what these working folders are; return whether the keys of stored texts have changed by it.
+
+        A map that cannot be written is logged: the folders are looked at again by the next worker.
+        """
+        aliases, folders = dict(self.aliases), dict(self.folders)
+        places = [project.place(cwd, split_worktrees) for cwd in dict.fromkeys(cwds) if cwd]
+        for place in {place.root: place for place in places if place.git}.values():
+            self._learn(place)
+        if (self.aliases, self.folders) == (aliases, folders):
+            return False
+        try:
+            self._write()
+        except OSError as error:
+            log.warning("%s cannot be written: %s", self.path, error)
+            return False
+        return self.aliases != aliases
+
+    def merge(self, old: str, new: str) -> None:
+        """Let everything that was stored under ``old`` belong to ``new``, and write the map."""
+        self._alias(old, self._current(new))
+        self._write()
+
+    def _learn(self, place: project.Place) -> None:
+        before = self.folders.get(place.root)
+        commit = _root_commit(place.git, before.commit if before else "")
+        if not place.remote and not commit:
+            return  # nothing but its path identifies it, or git cannot answer now
+        known = before if before and _is_same(before, place, commit) else None
+        key = self._current(self._key(place, commit, known))
+        if known and known.key != key and self._is_renamed(place, known):
+            self._alias(known.key, key)
+        self.folders[place.root] = Folder(key, place.remote, commit or (known.commit if known else ""))
+        path_key = project.key_of_path(place.root)
+        if path_key != key:  # what another repository left under this path has its alias already
+            self.aliases.setdefault(path_key, key)
+        self._gather(commit)
+
+    def _key(self, place: project.Place, commit: str, before: Folder | None) -> str:
+        if place.remote:
+            return project.key_of_remote(place.remote)
+        if before:
+            return before.key
+        keys = {self._current(folder.key) for folder in self.folders.values() if folder.commit == commit}
+        return keys.pop() if len(keys) == 1 else project.key_of_commit(place.root, commit)
+
+    def _is_renamed(self, place: project.Place, before: Folder) -> bool:
+        """Return whether the repository itself has moved to another remote: no other folder still uses the old one."""
+        if not before.remote:
+            return True
+        others = (root for root, known in self.folders.items() if known.remote == before.remote and root != place.root)
+        return not any(os.path.isdir(root) for root in others)  # noqa: PTH112 (roots are text)
+
+    def _gather(self, commit: str) -> None:
+        """Give folders without a remote to the only project with a remote that has their root commit."""
+        same = [folder for folder in self.folders.values() if commit and folder.commit == commit]
+        keys = {self._current(folder.key) for folder in same if folder.remote}
+        if len(keys) == 1:
+            key = keys.pop()
+            for folder in same:
+                if not folder.remote:
+                    self._alias(folder.key, key)
+
+    def _alias(self, old: str, new: str) -> None:
+        if self._current(old) != new:
+            self.aliases[self._current(old)] = new
+
+    def _current(self, key: str) -> str:
+        return project.Known({}, self.aliases).current(key)
+
+    def _write(self) -> None:
+        stored = {
+            "folders": {
+                root: {"key": known.key, "remote": known.remote, "commit": known.commit}
+                for root, known in sorted(self.folders.items())
+            },
+            "aliases": dict(sorted(self.aliases.items())),
+        }
+        files.replace(self.path, json.dumps(stored, ensure_ascii=False, indent=1), mode=0o600)
+
+
+def _is_same(before: Folder, place: project.Place, commit: str) -> bool:
+    """Return whether the repository that was seen in a folder is the one that lies there now."""
+    return before.commit == commit if before.commit and commit else before.remote == place.remote
+
+
+def labels(keys: Iterable[str], known: project.Known) -> dict[str, str]:
+    """Return what to call each project: its name, with what tells it apart where two projects share the name.
+
+    That is the owner of its remote or else the folder above its own (``client1-api``); the key when that is not known
+    or also the same.
+    """
+    named: dict[str, list[str]] = {}
+    for key in sorted(set(keys)):
+        named.setdefault(project.name_of(key).casefold(), []).append(key)
+    return {key: label for group in named.values() for key, label in _told_apart(group, known).items()}
+
+
+def _told_apart(group: list[str], known: project.Known) -> dict[str, str]:
+    if len(group) == 1:
+        return {group[0]: project.name_of(group[0])}
+    longer = {key: f"{above}-{project.name_of(key)}" if (above := _above(key, known)) else key for key in group}
+    taken = [label.casefold() for label in longer.values()]
+    return {key: label if taken.count(label.casefold()) == 1 else key for key, label in longer.items()}
+
+
+def _above(key: str, known: project.Known) -> str:
+    """Return the owner of the project's remote, or the name of the folder that holds the project's."""
+    for root, about in sorted(known.folders.items()):
+        if known.current(about.get("key", "")) == key:
+            remote = about.get("remote", "").split("/")
+            above = remote[-2] if len(remote) > 2 else Path(root).parent.name
+            return "".join(letter if letter.isalnum() else "-" for letter in above).strip("-")
+    return ""
+
+
+def find(given: str, keys: Iterable[str], known: project.Known) -> str:
+    """Return the key of the project that a person calls ``given``: a key, a name, or a repository or folder's name.
+
+    Raise UsageError when none of ``keys`` is meant, with those that come near, or when several are, with all of them.
+    """
+    keys = set(keys)
+    if (current := known.current(given)) in keys:
+        return current
+    called = _names(keys, known)
+    found = sorted(key for key in keys if given.casefold() in called[key])
+    if len(found) == 1:
+        return found[0]
+    if found:
+        rows = "".join(f"\n  {key}  {_where(key, known)}".rstrip() for key in found)
+        raise UsageError(f"{given!r} is the name of {len(found)} projects; give one of their keys:{rows}")
+    every = {name: key for key in sorted(keys) for name in called[key]}
+    near = {every[name] for name in difflib.get_close_matches(given.casefold(), every, n=3, cutoff=0.5)}
+    there = f"Did you mean {', '.join(sorted(near))}?" if near else f"There are: {_listed(keys)}."
+    raise UsageError(f"no project is called {given!r}. {there}")
+
+
+def meant(given: str, keys: Iterable[str], home: Home) -> str:
+    """Return the key of the project that a person calls ``given``, as ``find`` does; also for a folder or ``.``."""
+    if given in (".", "..") or os.sep in given or given.startswith("~"):
+        folder = Path(given).expanduser().absolute()
+        if folder.is_dir():
+            return project.of(str(folder), home.settings, home.paths).key
+    return find(given, keys, project.known(home.paths.projects))
+
+
+def _names(keys: set[str], known: project.Known) -> dict[str, set[str]]:
+    """Return what each project may be called, in lower case."""
+    called = {key: {key, project.name_of(key), label} for key, label in labels(keys, known).items()}
+    for root, about in known.folders.items():
+        key = known.current(about.get("key", ""))
+        if key in called:
+            parts = about.get("remote", "").split("/")
+            called[key] |= {root, Path(root).name, *("/".join(parts[start:]) for start in range(len(parts)))}
+    return {key: {name.casefold() for name in names if name} for key, names in called.items()}
+
+
+def _where(key: str, known: project.Known) -> str:
+    folders = [root for root, about in sorted(known.folders.items()) if known.current(about.get("key", "")) == key]
+    return ", ".join(folders)
+
+
+def _listed(keys: set[str]) -> str:
+    return ", ".join(sorted(keys)) or "none yet"
+
+
+def _root_commit(git: str, known: str) -> str:
+    """Return the repository's root commit, the oldest of several; ``""`` when it has none, or git cannot say."""
+    if known and _ask(git, "cat-file", "-e", f"{known}^{{commit}}") is not None:
+        return known
+    if Path(git, "shallow").exists():  # its oldest commit is where the clone was cut off
+        return ""
+    found = (_ask(git, "rev-list", "--max-parents=0", "HEAD", "--") or "").split()
+    return found[-1] if found else ""
+
+
+def _ask(git: str, *question: str) -> str | None:
+    """Return git's answer, None when it fails or takes too long."""
+    environment = {"PATH": os.environ.get("PATH", os.defpath), **_ENVIRONMENT}
+    try:
+        done = subprocess.run(
+            [*_GIT, "--git-dir", git, *question],
+            cwd=git, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            errors="replace", timeout=GIT_SECONDS, check=False,
+        )  # fmt: skip
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout if done.returncode == 0 else None

@@ -1,0 +1,199 @@
+"""What the worker learns of folders: a repository keeps its project through moves, and forks stay apart."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from memoria.base import project
+from memoria.base.paths import Paths
+from memoria.base.settings import Settings
+from memoria.ground.errors import UsageError
+from memoria.ground.projects import Projects, find, labels
+
+UPSTREAM, FORK = "https://git.example.com/up/api", "https://git.example.com/me/api"
+
+
+def git(folder: Path, *words: str) -> None:
+    who = {"GIT_AUTHOR_NAME": "m", "GIT_AUTHOR_EMAIL": "m@example.com"}
+    who |= {name.replace("AUTHOR", "COMMITTER"): value for name, value in who.items()}
+    env = {"PATH": os.environ["PATH"], "HOME": str(folder.parent), "GIT_CONFIG_NOSYSTEM": "1", **who}
+    subprocess.run(["git", *words], cwd=folder, env=env, check=True, capture_output=True)
+
+
+def repository(folder: Path, remote: str = "", said: str = "") -> Path:
+    folder.mkdir(parents=True)
+    git(folder, "init", "-q")
+    git(folder, "commit", "-q", "--allow-empty", "-m", f"first of {folder} {said}")
+    if remote:
+        git(folder, "remote", "add", "origin", remote)
+    return folder
+
+
+def clone(source: Path, folder: Path, remote: str = "") -> Path:
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copytree(source, folder)
+    if remote:
+        git(folder, "config", "remote.origin.url", remote)
+    return folder
+
+
+def learn(paths: Paths, *folders: Path) -> bool:
+    Path(paths.state).mkdir(parents=True, exist_ok=True)
+    return Projects.read(paths.projects).learn(map(str, folders))
+
+
+def key(paths: Paths, folder: Path) -> str:
+    return project.of(str(folder), Settings.load({}), paths).key
+
+
+def stored(paths: Paths, old: str) -> str:
+    return project.aliases(paths.projects).get(old, old)
+
+
+def test_a_renamed_folder_without_a_remote_keeps_its_key(tmp_path: Path, paths: Paths) -> None:
+    folder = repository(tmp_path / "api")
+    by_path = key(paths, folder)
+    assert learn(paths, folder)
+    before = key(paths, folder)
+    assert stored(paths, by_path) == before, "what was written before git was asked is the same project's"
+    moved = folder.rename(tmp_path / "service")
+    new_path = key(paths, moved)
+    learn(paths, moved)
+    assert key(paths, moved) == before
+    assert stored(paths, new_path) == before
+    assert not learn(paths, moved), "nothing is new the second time"
+
+
+def test_what_two_clones_wrote_by_their_paths_becomes_one_project(tmp_path: Path, paths: Paths) -> None:
+    one = repository(tmp_path / "a" / "api", UPSTREAM)
+    two = clone(one, tmp_path / "b" / "api2")
+    old = [project.key_of_path(str(folder)) for folder in (one, two)]
+    learn(paths, one, two)
+    assert {stored(paths, each) for each in old} == {key(paths, one)} == {key(paths, two)}
+
+
+def test_forks_are_apart_and_a_local_clone_belongs_to_the_only_remote(tmp_path: Path, paths: Paths) -> None:
+    local = repository(tmp_path / "local")
+    learn(paths, local)
+    before = key(paths, local)
+    upstream = clone(local, tmp_path / "up", UPSTREAM)
+    git(upstream, "config", "remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*")
+    learn(paths, upstream)
+    assert key(paths, local) == key(paths, upstream) == stored(paths, before)
+    fork = clone(local, tmp_path / "fork", FORK)
+    learn(paths, fork, upstream, local)
+    assert key(paths, fork) != key(paths, upstream) == key(paths, local)
+
+
+def test_a_repository_that_gets_a_remote_or_another_one_stays_the_same_project(tmp_path: Path, paths: Paths) -> None:
+    folder = repository(tmp_path / "api")
+    learn(paths, folder)
+    alone = key(paths, folder)
+    git(folder, "remote", "add", "origin", UPSTREAM)
+    learn(paths, folder)
+    first = key(paths, folder)
+    assert stored(paths, alone) == first != alone
+    git(folder, "remote", "set-url", "origin", FORK)
+    learn(paths, folder)
+    assert stored(paths, first) == key(paths, folder) != first
+    git(folder, "remote", "set-url", "origin", UPSTREAM)
+    learn(paths, folder)
+    assert stored(paths, alone) == stored(paths, first) == key(paths, folder)
+
+
+def test_another_clone_keeps_the_old_remotes_project_its_own(tmp_path: Path, paths: Paths) -> None:
+    one = repository(tmp_path / "one", UPSTREAM)
+    two = clone(one, tmp_path / "two")
+    learn(paths, one, two)
+    before = key(paths, one)
+    git(two, "remote", "set-url", "origin", FORK)
+    learn(paths, two)
+    assert (key(paths, one), stored(paths, before)) == (before, before)
+    assert key(paths, two) != before
+
+
+def test_another_repository_in_the_same_place_is_another_project(tmp_path: Path, paths: Paths) -> None:
+    folder = repository(tmp_path / "api", UPSTREAM)
+    by_path = project.key_of_path(str(folder))
+    learn(paths, folder)
+    before = key(paths, folder)
+    shutil.rmtree(folder)
+    repository(folder, said="another time")
+    learn(paths, folder)
+    assert key(paths, folder) != before
+    assert stored(paths, by_path) == before, "what was written then is still the other's"
+
+
+def test_a_repository_cannot_have_the_worker_run_anything(tmp_path: Path, paths: Paths) -> None:
+    folder, ran = repository(tmp_path / "api"), tmp_path / "ran"
+    script = tmp_path / "evil"
+    script.write_text(f"#!/bin/sh\ntouch {ran}\n")
+    script.chmod(0o755)
+    for name in ("core.fsmonitor", "core.pager", "core.sshCommand", "core.alternateRefsCommand", "gpg.program"):
+        git(folder, "config", name, str(script))
+    git(folder, "config", "core.hooksPath", str(tmp_path))
+    git(folder, "config", "log.showSignature", "true")
+    learn(paths, folder)
+    assert key(paths, folder) != project.key_of_path(str(folder))
+    assert not ran.exists()
+
+
+def test_a_repository_git_cannot_read_is_known_by_its_path_or_remote(
+    tmp_path: Path, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, empty = repository(tmp_path / "api", UPSTREAM), tmp_path / "empty"
+    (empty / ".git").mkdir(parents=True)
+    monkeypatch.setenv("PATH", str(tmp_path))  # no git here
+    learn(paths, folder, empty, tmp_path / "gone", tmp_path)
+    assert key(paths, folder) == project.key_of_remote("git.example.com/up/api")
+    assert key(paths, empty) == project.key_of_path(str(empty))
+
+
+def known(**keys: tuple[str, str]) -> project.Known:
+    """Projects by key (``_`` for ``-``), with root and remote."""
+    named = {key.replace("_", "-"): about for key, about in keys.items()}
+    return project.Known({root: {"key": key, "remote": remote} for key, (root, remote) in named.items()}, {})
+
+
+KNOWN = known(
+    api_111111=("/w/client1/api", "git.example.com/client1/api"),
+    api_222222=("/w/client2/api", ""),
+    shop_333333=("/w/webshop", "git.example.com/me/shop"),
+)
+KEYS = ("api-111111", "api-222222", "shop-333333")
+
+
+def test_projects_of_one_name_are_told_apart_by_owner_or_folder_and_others_are_not_renamed() -> None:
+    assert labels(KEYS, KNOWN) == {"api-111111": "client1-api", "api-222222": "client2-api", "shop-333333": "shop"}
+    assert labels(["api-1a2b3c", "api-4d5e6f"], project.Known({}, {})) == {
+        "api-1a2b3c": "api-1a2b3c", "api-4d5e6f": "api-4d5e6f"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [("shop", "shop-333333"), ("SHOP", "shop-333333"), ("webshop", "shop-333333"), ("me/shop", "shop-333333"),
+     ("client2-api", "api-222222"), ("api-111111", "api-111111"), ("/w/client1/api", "api-111111")],
+)  # fmt: skip
+def test_a_person_may_name_a_project_as_they_know_it(given: str, meant: str) -> None:
+    assert find(given, KEYS, KNOWN) == meant
+
+
+@pytest.mark.parametrize(
+    ("given", "parts"),
+    [("api", ("2 projects", "api-111111  /w/client1/api", "api-222222  /w/client2/api")),
+     ("shpo", ("Did you mean", "shop-333333")), ("zzzzzz", ("There are: ", *KEYS))],
+)  # fmt: skip
+def test_an_unknown_name_is_an_error_with_suggestions_and_an_ambiguous_one_lists_the_keys(
+    given: str, parts: Iterable[str]
+) -> None:
+    with pytest.raises(UsageError) as error:
+        find(given, KEYS, KNOWN)
+    for part in parts:
+        assert part in str(error.value)

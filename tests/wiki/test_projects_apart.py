@@ -1,0 +1,153 @@
+"""Two projects' claims never share a page, not even when their folders have one name."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memoria.base.settings import Settings
+from memoria.capture.hook import Event
+from memoria.commands import undo
+from memoria.compiling.ownership import DONE
+from memoria.daily.ledger import Ledger
+from memoria.indexing import meaning, sources
+from memoria.indexing.index import Index
+from memoria.recall import session_start
+from memoria.wiki.article import Article, Claim
+from wiki_home import WikiHome, claim, entry, page
+
+ONE, TWO = "api-111111", "api-222222"
+TABS, SPACES = "Indent with tabs in client code", "Indent with two spaces in client code"
+
+
+@pytest.fixture
+def home() -> WikiHome:
+    home = WikiHome()
+    known = {
+        "/w/client1/api": {"key": ONE, "remote": "git.example.com/client1/api", "commit": ""},
+        "/w/client2/api": {"key": TWO, "remote": "git.example.com/client2/api", "commit": ""},
+    }
+    Path(home.home.paths.projects).write_text(json.dumps({"folders": known, "aliases": {}}))
+    return home
+
+
+def both(home: WikiHome) -> None:
+    home.log(
+        entry("a1", project="api", project_key=ONE, learned=[("preference", TABS)]),
+        entry("b1", 17, project="api", project_key=TWO, learned=[("preference", SPACES)]),
+    )
+
+
+def pages(home: WikiHome) -> dict[str, str]:
+    return {path.stem: path.read_text() for path in Path(home.home.paths.knowledge, "concepts").glob("*.md")}
+
+
+def test_an_answer_that_mixes_two_projects_is_divided_and_names_tell_them_apart(home: WikiHome) -> None:
+    both(home)
+    slug = "api-preferences-and-conventions"
+    home.compile([page(slug, claim(TABS, "a1"), claim(SPACES, "b1"), title="api: preferences and conventions")])
+    found = pages(home)
+    assert set(found) == {slug, f"client2-{slug}"}
+    one, two = found[slug], found[f"client2-{slug}"]
+    assert TABS in one
+    assert SPACES not in one
+    assert SPACES in two
+    assert TABS not in two
+    assert f"project: api · {ONE}" in one
+    assert "# client2-api: preferences and conventions" in two
+
+
+def test_the_offline_model_keeps_two_projects_of_one_name_apart(
+    home: WikiHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMORIA_MODEL", "offline")
+    home.home = type(home.home).open()
+    both(home)
+    from memoria.commands import compile as compiling  # noqa: PLC0415 (beside the scripted ones)
+
+    assert home.run(compiling) == 0
+    found = pages(home)
+    assert {"client1-api-preferences-and-conventions", "client2-api-preferences-and-conventions"} <= set(found)
+    for text in found.values():
+        assert not (TABS in text and SPACES in text)
+        assert not ("client1" in text and "client2" in text), "nor does a page link the other project's"
+
+
+def test_the_model_is_told_the_projects_and_offered_no_article_of_another(home: WikiHome) -> None:
+    home.log(entry("a1", project="api", project_key=ONE, title="Indent client code", learned=[("preference", TABS)]))
+    home.compile([page("indentation", claim(TABS, "a1"))])
+    home.log(entry("b1", 17, project="api", project_key=TWO, title="Indent client code", context=SPACES))
+    home.compile([page("indentation", claim(SPACES, "b1", supersedes=TABS))], "--force")
+    prompt: Any = home.prompts[-1]
+    assert "project client2-api" in prompt.text
+    assert TABS not in prompt.text
+    found = pages(home)
+    assert TABS in found["indentation"]
+    assert "History" not in found["indentation"], "another project's word replaces nothing"
+    assert SPACES in found["indentation-client2-api"]
+
+
+def old_page(home: WikiHome) -> Path:
+    """A page as memoria 0.1.0 wrote it: both clients' rules, no owner."""
+    both(home)
+    article = Article.new(
+        "concepts/api-conventions", "api: conventions", "How things are done in api.", entry("a1").day
+    )
+    article.add_claim(Claim(TABS, ("daily/2026-11-16#^e-a1",)))
+    article.add_claim(Claim(SPACES, ("daily/2026-11-17#^e-b1",)))
+    article.add_claim(Claim("Reviews are on Tuesdays", ("daily/2026-11-16#^e-a1",)))
+    article.add_claim(Claim("Both run on Debian", ("daily/2026-11-16#^e-a1", "daily/2026-11-17#^e-b1")))
+    article.supersede(article.claims[1], "2026-11-18")
+    article.section("Key Points").add("- a person's own line")
+    path = home.wiki.path(article.slug)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(article.render())
+    return path
+
+
+def test_a_mixed_page_of_an_older_wiki_is_divided_once_and_undo_takes_it_back(home: WikiHome) -> None:
+    path = old_page(home)
+    before = path.read_bytes()
+    home.compile([])
+    found = pages(home)
+    one, two = found["api-conventions"], found["client2-api-conventions"]
+    assert f"project: api · {ONE}" in one
+    assert f"project: api · {TWO}" in two
+    assert all(text in one for text in (TABS, "Reviews are on Tuesdays", "Both run on Debian", "a person's own line"))
+    assert all(text in two for text in (SPACES, "Both run on Debian", "## History", "Until 2026-11-18"))
+    assert SPACES not in one
+    assert TABS not in two
+    assert "e-b1" not in one
+    assert "e-a1" not in two
+    assert "client2-api-conventions" in Path(home.home.paths.knowledge, "index.md").read_text()
+    home.run(undo)  # the compile's
+    while path.read_bytes() != before:
+        assert home.run(undo) == 0
+    assert set(pages(home)) == {"api-conventions"}
+    home.compile([])
+    assert path.read_bytes() == before, "what a person took back is not done again"
+    assert Ledger.of(home.home.paths).get(DONE)
+
+
+def test_a_session_sees_its_own_project_and_what_is_for_all(home: WikiHome, monkeypatch: pytest.MonkeyPatch) -> None:
+    both(home)
+    home.compile([page("tabs", claim(TABS, "a1")), page("spaces", claim(SPACES, "b1"))])
+    by_hand = Path(home.home.paths.knowledge, "concepts", "licences.md")
+    by_hand.write_text("---\ntitle: Licences\n---\n\n# Licences\n\nClient code is under the MIT licence.\n")
+    home.log(entry("a2", 18, project="api", project_key=ONE), entry("b2", 18, project="api", project_key=TWO))
+    home.compile([])
+    own, other = (Path(home.home.paths.page_of(key)).read_text() for key in (ONE, TWO))
+    assert ("concepts/tabs" in own, "concepts/spaces" in own, "Licences" in own) == (True, False, True)
+    assert ("concepts/tabs" in other, "concepts/spaces" in other, "Licences" in other) == (False, True, True)
+    start = Event({"hook_event_name": "SessionStart", "session_id": "s9", "source": "startup", "cwd": "/elsewhere"})
+    told = json.dumps(session_start.session_start(start, Settings.load(), home.home.paths))
+    assert "Licences" in told
+    assert TABS not in told
+    with Index(home.home.paths.index) as index:
+        sources.refresh(index, home.home.paths)
+        found = {hit.path for hit in meaning.search(index, "indent client code", asker=TWO)}
+    assert {"knowledge/concepts/spaces.md", "knowledge/concepts/licences.md"} <= found
+    assert "knowledge/concepts/tabs.md" not in found
