@@ -13,6 +13,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from unittest.mock import patch
 
@@ -30,6 +31,7 @@ from person import Person, answer, booked, of_memoria  # noqa: E402
 from real_client import DUMMY_KEY, users_env  # noqa: E402
 
 CALLS = 5
+AT_ONCE = 4  # sessions, which mostly wait
 
 
 def leaves() -> bool:
@@ -58,7 +60,8 @@ def _requests() -> bool:
 def _environments() -> bool:
     with tempfile.TemporaryDirectory() as folder, MessagesApi(answer) as api:
         names = list(Person(Path(folder), api, api).foreign())
-    changed = [name for name in names if _changes(name)]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        changed = [name for name, has_changed in zip(names, pool.map(_changes, names), strict=True) if has_changed]
     print(f"{len(names)} variables of a project's settings: {len(changed)} changed something {' '.join(changed)}")
     return not changed
 
