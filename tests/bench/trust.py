@@ -3,8 +3,8 @@
 ``leaves``: requests for each model call and connections to other hosts (1 and 0), tokens booked against tokens that
 the service counted, and which variables of a project's settings changed something (none). With the real client and
 scripted services on loopback. ``races``: how many saves of a person were lost while memoria wrote the same file (none),
-in the ways of four kinds of editor, on this disk and on a slow one. Each part is a function in ``PARTS`` that prints its
-figures and returns whether they are as promised.
+in the ways of four kinds of editor, on this disk and on a slow one. Each part is a function in ``PARTS`` that prints
+its figures and returns whether they are as promised.
 """
 
 from __future__ import annotations
