@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from bench import races
 from editors import EDITORS, RacingPerson, Save
 from facts import MONDAY, a_fact
 from home_of import DAY, run
@@ -288,3 +289,10 @@ def test_what_is_forgotten_is_in_no_replaced_file(home: Home) -> None:
     assert run(forget, home, "--yes", SECRET) == 0
     assert race.holds(everywhere(home))
     assert not Path(home.paths.replaced).exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "saves", "slow_ms"), [("append", 60, 0), ("append", 20, 10), ("compile", 5, 10)])
+def test_no_save_is_lost_that_races_a_real_process(tmp_path: Path, kind: str, saves: int, slow_ms: float) -> None:
+    tally = races.race(kind, saves, tmp_path, slow_ms)
+    assert (tally.saves.total(), tally.lost, tally.refused) == (saves, 0, 0)

@@ -273,6 +273,16 @@ def test_a_file_keeps_its_owner(work: Exchange, day: Path) -> None:
     assert (day.stat().st_uid, day.stat().st_gid) == (12345, 12346)
 
 
+@pytest.mark.parametrize(("folder", "file"), [(0o700, 0o600), (0o755, 0o644)])
+def test_a_new_file_and_a_new_folder_are_open_to_those_that_the_folder_above_is_open_to(
+    work: Exchange, day: Path, folder: int, file: int
+) -> None:
+    day.parent.chmod(folder)
+    new = day.parent / "below" / "new.md"
+    work.replace(new, NEW, None)
+    assert (new.parent.stat().st_mode & 0o777, new.stat().st_mode & 0o777) == (folder, file)
+
+
 def test_a_file_that_an_editor_has_moved_away_to_write_it_anew_is_waited_for(
     day: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,11 +19,10 @@ from pathlib import Path
 
 from memoria.base import atomic, failpoints
 from memoria.base.paths import Paths
-from memoria.ground import renames
+from memoria.ground import files, renames
 from memoria.ground.errors import SavedMeanwhileError
 from memoria.ground.replaced import Replaced, digest, read, write_conflict_copy
 
-NEW_FILE = 0o644
 WRITING_S = 1.0  # how long an editor that is writing the file is waited for
 MISSING_S = 0.25  # how long an editor that has moved the file away, to write it anew, is waited for
 PUT_BACKS = 20
@@ -71,7 +70,7 @@ class Exchange:
 
     def _create(self, path: Path, target: Path, data: bytes) -> None:
         if not path.is_symlink():
-            target.parent.mkdir(parents=True, exist_ok=True)
+            files.make_folder(target.parent)
         staged = _stage(target, data, None)
         try:
             failpoints.reached("files.compared")
@@ -238,7 +237,9 @@ def _staged(target: Path, old: bytes | None, new: bytes | None) -> Path:
 def _stage(target: Path, data: bytes, expected: bytes | None) -> Path:
     """Write and sync the new file beside the target, with its mode, owner and extended attributes."""
     staged = _staged(target, expected, data)
-    descriptor = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), NEW_FILE)
+    descriptor = os.open(
+        staged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), files.new_mode(target.parent)
+    )
     try:
         try:
             if expected is not None:

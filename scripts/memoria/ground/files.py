@@ -26,20 +26,26 @@ def replace(path: Path, data: str | bytes, *, mode: int | None = None) -> None:
     An existing file keeps its mode. A new file, like a missing folder, is open to those that its folder is open to.
     Raises OSError (disk full, read-only) and leaves the old file as it was.
     """
-    _make_folder(path.parent)
+    make_folder(path.parent)
     payload = data.encode() if isinstance(data, str) else data
     if mode is None:
         try:
             mode = path.stat().st_mode & 0o777
         except FileNotFoundError:
-            mode = path.parent.stat().st_mode & 0o666
+            mode = new_mode(path.parent)
     atomic.replace(str(path), payload, mode=mode, is_durable=True, step="files")
 
 
-def _make_folder(folder: Path) -> None:
+def make_folder(folder: Path) -> None:
+    """Make a folder, and missing ones above it, open to those that the folder above is open to."""
     if not folder.is_dir():
-        _make_folder(folder.parent)
+        make_folder(folder.parent)
         folder.mkdir(mode=folder.parent.stat().st_mode & 0o777, exist_ok=True)
+
+
+def new_mode(folder: Path) -> int:
+    """Return the mode of a new file in ``folder``, open to those that the folder is open to."""
+    return folder.stat().st_mode & 0o666
 
 
 def sweep(folder: Path) -> None:
