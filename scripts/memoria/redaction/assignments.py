@@ -64,7 +64,7 @@ _ABOUT = re.compile(
     r"|endpoint|limit|usage|budget|manager|provider|expir|ttl|timeout|header|prefix|suffix|ref|regex|pattern|error|label"
     r"|placeholder|arn|hash|algo|format|valid|strength|require|enabled|disabled|version|status|scope|schema|store|rule"
     r"|config|option|param|callback|handler|function|class|service|client_?id|method|mode|state|reset|rotat|scan|detect"
-    r"|index|column|env|var|holder|tracker|used|per|cost|price|max|min|total|word|ize|izing"
+    r"|encryption|index|column|env|var|holder|tracker|used|per|cost|price|max|min|total|word|ize|izing"
 )
 _PLACEHOLDER = re.compile(
     r"\[redacted:|[$%#<{(]|\*{3}|\.{3}|…|x{4,}|y{4,}|0{6,}$|your|my[_-]|our[_-]|insert|replace|change[_-]?(?:me|it|this)"
@@ -252,8 +252,8 @@ class _Judged:
         if not (self.digit and self.letter) or _TYPE.match(value):
             return False
         if self.explicit or self.quoted:
-            return len(value) >= 8 and not _is_slug(value)
-        return len(value) >= 12 and not _is_slug(value)
+            return len(value) >= 8 and not is_slug(value)
+        return len(value) >= 12 and not is_slug(value)
 
     def looks_random(self) -> bool:
         """Return whether the value alone looks like a secret; a stricter check, for words that prove little."""
@@ -261,9 +261,9 @@ class _Judged:
         if not self.digit or not self.letter or _PLACEHOLDER.match(value) or re.search(r"\s", value):
             return False
         if self.password and self.form == "beside":
-            mixed = len(value) >= 8 and is_mixed(value, 0.4) and not _is_slug(value)
+            mixed = len(value) >= 8 and is_mixed(value, 0.4) and not is_slug(value)
             return len(value) >= 6 and (self.symbol or mixed) and not _is_code(value, quoted=self.quoted)
-        return len(value) >= 16 and is_mixed(value) and not _is_slug(value)
+        return len(value) >= 16 and is_mixed(value) and not is_slug(value)
 
 
 def _is_code(value: str, *, quoted: bool) -> bool:
@@ -288,7 +288,12 @@ def _is_base64(value: str) -> bool:
     return len(value) >= 16 and value.count("/") <= 3 and "." not in value and is_mixed(value.replace("/", ""), 0.45)
 
 
-def _is_slug(value: str) -> bool:
+def is_placeholder(value: str) -> bool:
+    """Return whether the value stands for a secret: a variable, a mark, "changeme"."""
+    return _PLACEHOLDER.match(value) is not None
+
+
+def is_slug(value: str) -> bool:
     """Return whether the value consists of words and numbers, as in ``test-token-1``, and is not random."""
     parts = re.split(r"[-_.:/]", value)
     return all(
@@ -374,7 +379,7 @@ def calls(text: str, lowered: str) -> Iterator[Span]:
     """Yield secrets that are arguments of a call that signs, verifies or logs in."""
     if "(" not in text:
         return
-    for match in _matches(lowered, _CALL, "hmac.new(", "jwt.", "createhmac(", "basicauth("):
+    for match in matches(lowered, _CALL, "hmac.new(", "jwt.", "createhmac(", "basicauth("):
         end = text.find(match.group(1), match.end(), match.end() + 300)
         value = text[match.end() : max(end, match.end())]
         if len(value) >= 6 and not re.search(r"\s", value) and not _PLACEHOLDER.match(value):
@@ -392,11 +397,11 @@ def phrases(_text: str, lowered: str) -> Iterator[Span]:
     """Yield the 12 to 24 words of a labelled wallet recovery phrase (BIP 39; words of three to eight letters)."""
     if len(lowered) < 50:  # shorter than twelve words
         return
-    for match in _matches(lowered, _PHRASE, "mnemonic", "phrase", "word"):
+    for match in matches(lowered, _PHRASE, "mnemonic", "phrase", "word"):
         yield match.start(1), match.end(1), "seed-phrase"
 
 
-def _matches(lowered: str, pattern: re.Pattern[str], *beginnings: str) -> Iterator[re.Match[str]]:
+def matches(lowered: str, pattern: re.Pattern[str], *beginnings: str) -> Iterator[re.Match[str]]:
     """Yield matches at one of the pattern's literal beginnings; searching for these is many times faster."""
     for beginning in beginnings:
         place = lowered.find(beginning)
@@ -407,7 +412,7 @@ def _matches(lowered: str, pattern: re.Pattern[str], *beginnings: str) -> Iterat
 
 
 def _is_random(value: str) -> bool:
-    return any(map(str.isdigit, value)) and not _PLACEHOLDER.match(value) and not _is_slug(value)
+    return any(map(str.isdigit, value)) and not _PLACEHOLDER.match(value) and not is_slug(value)
 
 
 def _is_basic(value: str) -> bool:

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from memoria.redaction import assignments, key_patterns
+from memoria.redaction import announced, assignments, key_patterns
 from memoria.redaction.assignments import Span
 
 
@@ -99,7 +99,7 @@ def _spans(text: str) -> Iterator[Span]:
     yield from key_patterns.keys_around(text)
     runs = [run.span() for run in _RUN.finditer(text)]
     yield from _keys(text, runs)
-    for finder in assignments.FINDERS:
+    for finder in (*assignments.FINDERS, announced.announced):
         for start, end, kind in finder(text, lowered):
             yield start, _continued(text, start, end), kind
     yield from _random(text, runs)
