@@ -70,6 +70,20 @@ HOSTILE = [
     "token\n  value: ",
     'env("token", ',
     "/IncomingWebhook/",
+    "login a -p",
+    "7z a ",
+    "ldapsearch -",
+    'variable "token" {',
+    "define('key', ",
+    "mot de passe a ",
+    "passwort ",
+    "la clave es ",
+    "password for ",
+    "密码是",
+    "aB3! as my ",
+    '.login("", ',
+    "jdbc:a:",
+    "user-secrets set ",
 ]
 
 

@@ -24,6 +24,7 @@ from memoria.mcp.backends import IndexSearch
 from memoria.mcp.pages import Library
 from memoria.mcp.tools import Toolbox
 from memoria.recall import prompt_notes
+from memoria.redaction.redact import Redactor
 from memoria.working import WorkingMemory
 from memoria.working.factory import open_store
 
@@ -207,5 +208,5 @@ def test_a_model_finds_it_and_is_told_where_it_lies(client: Client, home: Home) 
 async def asked(client: Client, home: Home, given: dict[str, object]) -> str:
     own = project.of(str(client.work), home.settings, home.paths)
     async with await WorkingMemory.for_session("s2", store=open_store(home.settings, home.paths)) as memory:
-        toolbox = Toolbox(memory, Library(home.paths), IndexSearch(home, own))
+        toolbox = Toolbox(memory, Library(home.paths), Redactor(), IndexSearch(home, own))
         return await next(tool for tool in toolbox.tools() if tool.name == "search").run(given)

@@ -286,6 +286,29 @@ def test_a_secret_and_a_preference_are_not_remembered_as_the_assistant_has_them(
     drive(tmp_path, scenario)
 
 
+def test_no_secret_reaches_working_memory_or_the_facts(tmp_path: Path) -> None:
+    home(tmp_path)
+    password, own = "W1nter$un9x", "ACME-123456"
+
+    async def scenario(client: Client) -> None:
+        await call(client, "task", description=f"Log in: password={password}", details={"db_password": password})
+        await call(client, "set", key="db_password", value=password)
+        await call(client, "set", key="login", value={"user": "ana", "password": password, "order": [own]})
+        await call(client, "note", text=f"the password for staging is {password}, order {own}")
+        await call(client, "checkpoint", description=f"before {own}, password={password}")
+        await call(client, "remember", content=f"The order {own} is the one whose delivery failed.", tags=[own])
+        overview = await call(client, "get")
+        assert "[redacted:password]" in overview
+        assert "[redacted:own]" in overview
+        assert '"user": "ana"' in overview
+        assert "[redacted:password]" in await call(client, "get", key="db_password")
+
+    drive(tmp_path, scenario, MEMORIA_REDACT_EXTRA="ACME-[0-9]{6}")
+    held = [path for path in (tmp_path / "memoria").rglob("*") if path.is_file()]
+    assert any(path.suffix == ".db" for path in held)
+    assert [path for path in held if password.encode() in path.read_bytes() or own.encode() in path.read_bytes()] == []
+
+
 def test_search_finds_articles_and_says_where_to_read_them(tmp_path: Path) -> None:
     home(tmp_path)
 

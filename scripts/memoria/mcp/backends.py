@@ -20,7 +20,7 @@ from memoria.ground.home import Home
 from memoria.indexing import meaning, sources
 from memoria.indexing.index import Index
 from memoria.mcp.tools import Found
-from memoria.redaction.redact import redact
+from memoria.redaction.redact import Redactor
 
 
 class IndexSearch:
@@ -56,6 +56,7 @@ class SessionFacts:
 
     async def remember(self, content: str, kind: str, importance: float, tags: Sequence[str]) -> str:
         """See ``tools.Facts``."""
+        redact = Redactor(self.home.settings.redact_extra).redact
         return await asyncio.to_thread(self._remember, redact(content), kind, importance, [redact(tag) for tag in tags])
 
     async def forget(self, ident: str) -> str:

@@ -24,6 +24,7 @@ from memoria.ground.home import Home
 from memoria.mcp.backends import IndexSearch, SessionFacts
 from memoria.mcp.pages import Library
 from memoria.mcp.tools import Tool, Toolbox
+from memoria.redaction.redact import Redactor
 from memoria.working import WorkingMemory
 from memoria.working.factory import open_store
 
@@ -43,7 +44,8 @@ async def serve(home: Home, session: str = "") -> None:
     store = open_store(home.settings, home.paths)
     async with await WorkingMemory.for_session(session, here.key, store=store) as memory:
         backends = IndexSearch(home, here), SessionFacts(home, here, session)
-        server = build(Toolbox(memory, Library(home.paths), *backends).tools())
+        redactor = Redactor(home.settings.redact_extra)
+        server = build(Toolbox(memory, Library(home.paths), redactor, *backends).tools())
         async with stdio_server() as (reading, writing):
             await server.run(reading, writing, server.create_initialization_options())
 

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from memoria.base.fence import fenced, neutral
 from memoria.ground.errors import CheckpointNotFoundError
 from memoria.mcp.pages import Library
+from memoria.redaction.redact import Redactor
 from memoria.working import Limits, TaskState, WorkingMemory
 from memoria.working.memory import STATUSES
 
@@ -89,11 +90,17 @@ class Toolbox:
     """The tools over one session's memory and one home."""
 
     def __init__(
-        self, memory: WorkingMemory, library: Library, search: Search | None = None, facts: Facts | None = None
+        self,
+        memory: WorkingMemory,
+        library: Library,
+        redactor: Redactor,
+        search: Search | None = None,
+        facts: Facts | None = None,
     ) -> None:
-        """Leave out ``search`` or ``facts`` to leave out their tools."""
+        """Leave out ``search`` or ``facts`` to leave out their tools; ``redactor`` sees all that is stored."""
         self.memory = memory
         self.library = library
+        self._redactor = redactor
         self._search = search
         self._facts = facts
 
@@ -238,11 +245,12 @@ class Toolbox:
         if "key" not in given:
             return await self._overview(given.get("first_character", 1))
         missing = object()
-        value = await self.memory.get(given["key"], missing, outwards=given.get("outwards", False))
+        key = self._redactor.redact(given["key"])  # as ``set`` stored it
+        value = await self.memory.get(key, missing, outwards=given.get("outwards", False))
         if value is missing:
             keys = (await self.memory.list_keys())[:50]
             return f"There is no such key. The keys are:\n{_shown(keys)}"
-        return _shown({given["key"]: value}, given.get("first_character", 1))
+        return _shown({key: value}, given.get("first_character", 1))
 
     async def _overview(self, first: int) -> str:
         task = await self.memory.get_task_state()
@@ -262,11 +270,14 @@ class Toolbox:
 
     async def set(self, given: Json) -> str:
         """Store a value."""
-        await self.memory.set(given["key"], given["value"], given.get("ttl_seconds"))
-        return "Stored."
+        key = given["key"]
+        value = self._redactor.redact_json(given["value"], key)
+        await self.memory.set(self._redactor.redact(key), value, given.get("ttl_seconds"))
+        return "Stored." if value == given["value"] else "Stored, with a mark in place of what looks like a secret."
 
     async def task(self, given: Json) -> str:
         """Set a new task, or report progress on the current one."""
+        given = self._redactor.redact_json(given)
         if "description" in given:
             state = await self.memory.set_task_state(TaskState(**given))
         else:
@@ -275,12 +286,13 @@ class Toolbox:
 
     async def note(self, given: Json) -> str:
         """Add a scratchpad entry."""
-        await self.memory.append_scratchpad(given["text"])
+        await self.memory.append_scratchpad(self._redactor.redact(given["text"]))
         return "Noted."
 
     async def checkpoint(self, given: Json) -> str:
         """Create a checkpoint and return its id."""
-        return f"Checkpoint {await self.memory.create_checkpoint(given.get('description', ''))}"
+        description = self._redactor.redact(given.get("description", ""))
+        return f"Checkpoint {await self.memory.create_checkpoint(description)}"
 
     async def restore(self, given: Json) -> str:
         """Restore a checkpoint; the error for an unknown id lists the existing checkpoints."""

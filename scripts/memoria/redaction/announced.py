@@ -4,6 +4,7 @@ Each rule begins with a literal, which is searched first, and reads a limited st
 also look like a secret: words, variables and placeholders stay.
 """
 
+# ruff: noqa: E501, RUF001 (one rule a line, and colons as Chinese and Japanese write them)
 from __future__ import annotations
 
 import re
@@ -70,6 +71,9 @@ _RULES = (
     _rule("パスワード|暗証番号", r"(?:パスワード|暗証番号)[ \t]?[はが：:][ \t、]?(?P<said>[!-~]{6,100})"),
 )  # fmt: skip
 
+_BY_BEGINNING = [(beginning, rule) for rule in _RULES for beginning in rule.beginnings]
+_DIGIT = re.compile(r"[0-9]")
+
 _CALLS = (
     ".login(", "plainauth(", "networkcredential(", "basic_auth(", "basicauth(", "getconnection(", "mysqli_connect(",
     "new pdo(", "auth=(", "auth = (",
@@ -84,15 +88,18 @@ _AROUND = "\"'`*.,;:)]}>"
 
 def announced(text: str, lowered: str) -> Iterator[Span]:
     """Yield secrets that a phrase, call, option or declaration announces."""
-    for rule in _RULES:
-        for match in assignments.matches(lowered, rule.pattern, *rule.beginnings):
+    if not _DIGIT.search(text):  # such a value has hardly ever none, and most short texts are done with here
+        return
+    for beginning, rule in [pair for pair in _BY_BEGINNING if pair[0] in lowered]:
+        for match in assignments.matches(lowered, rule.pattern, beginning):
             is_said = "said" in rule.pattern.groupindex
             start, end = match.span("said" if is_said else "value")
             if is_said:
                 start, end = _bare(text, start, end)
             if _is_strong(text[start:end]) if is_said else _is_literal(text[start:end]):
                 yield start, end, rule.kind
-    yield from _arguments(text, lowered)
+    if "(" in text:
+        yield from _arguments(text, lowered)
     if " as " in lowered and ("pass" in lowered or "pw" in lowered):
         for match in _TAKEN_AS.finditer(lowered):
             start, end = _bare(text, *match.span(1))
@@ -102,7 +109,7 @@ def announced(text: str, lowered: str) -> Iterator[Span]:
 
 def _arguments(text: str, lowered: str) -> Iterator[Span]:
     """Yield the literal passwords among the arguments of a call that logs in."""
-    for call in _CALLS:
+    for call in [call for call in _CALLS if call in lowered]:
         place = lowered.find(call)
         while place >= 0:
             begin = place + len(call)

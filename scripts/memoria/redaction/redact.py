@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from memoria.redaction import announced, assignments, key_patterns
 from memoria.redaction.assignments import Span
@@ -62,6 +62,19 @@ class Redactor:
             self.counts.update(finding.kind for finding in found)
             text = _marked(text, found)
         return text
+
+    def redact_json(self, value: Any, name: str = "") -> Any:
+        """Return a JSON value with a mark in place of each secret; ``name``, the key that holds it, may tell of one."""
+        if isinstance(value, dict):
+            return {self.redact(key): self.redact_json(each, key) for key, each in value.items()}
+        if isinstance(value, list):
+            return [self.redact_json(each, name) for each in value]
+        if not isinstance(value, str):
+            return value
+        text = self.redact(value)
+        before = f'{name}: "'
+        whole = self.redact(f'{before}{text}"') if name else ""
+        return whole[len(before) : -1] if whole.startswith(before) and whole.endswith('"') else text
 
     def find(self, text: str) -> list[Finding]:
         """Return the secrets found in one pass over the text, in order and without overlaps."""
