@@ -132,7 +132,10 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 
 @pytest.mark.parametrize("way", ["article", "entry", "fact"])
-def test_hostile_notes_reach_the_model_only_as_fenced_data(world: World, way: str) -> None:
+def test_hostile_notes_reach_the_model_only_as_fenced_data(
+    world: World, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMORIA_SHARE_PROJECTS", "1")  # the entry and the fact are another project's
     if way == "article":
         world.remember("knowledge/concepts/worker-lock.md", ARTICLE)
     else:  # with what the other way holds made harmless
