@@ -108,6 +108,7 @@ def _context(told: dict[str, object] | None) -> str:
 @pytest.fixture
 def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Person]:
     with running() as server, keeper(tmp_path / "other", server=True) as other:
+        monkeypatch.setenv("MEMORIA_SHARE_PROJECTS", "1")  # it looks for them from elsewhere
         monkeypatch.setenv("MEMORY_API_URL", server.url)
         monkeypatch.setenv("MEMORY_API_KEY", KEY)
         yield Person(server, other)

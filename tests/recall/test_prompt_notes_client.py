@@ -72,6 +72,7 @@ ENTRY = f"""# 2026-11-18
 
 <!-- memoria entry=abcdefgh session=5e551014-0000-4000-8000-00000000000f turns=t1 project=shop-000001 model=scripted -->
 """
+SHARED = {"MEMORIA_SHARE_PROJECTS": "1"}  # the notes are other projects'
 FENCED = re.compile(r"<memoria-notes-([0-9a-f]{6})>\n(.*?)\n</memoria-notes-\1>", re.DOTALL)
 
 
@@ -84,7 +85,7 @@ class World:
         self.work.mkdir()
         self.api = api
         nobody = shutil.which("true") or "true"  # a worker that does nothing: this is about the hooks alone
-        self.env = clean_env(base / "user", api.url, MEMORIA_HOME=self.paths.home, MEMORIA_PYTHON=nobody)
+        self.env = clean_env(base / "user", api.url, MEMORIA_HOME=self.paths.home, MEMORIA_PYTHON=nobody, **SHARED)
         state.open_state(self.paths)
 
     def remember(self, name: str, text: str) -> None:
@@ -100,7 +101,7 @@ class World:
         with Index(self.paths.index) as index:
             sources.refresh(index, self.paths)
             with Keeper.of(self.paths, Zone("UTC")) as keeper:
-                Pages.of(self.paths).prepare(Settings.load(), ledger, daily, index, keeper)
+                Pages.of(self.paths).prepare(Settings.load(SHARED), ledger, daily, index, keeper)
         ledger.close()
 
     def session(self, *prompts: str) -> Session:

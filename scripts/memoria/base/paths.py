@@ -68,10 +68,13 @@ class Paths:
         self.client_cwd = join(state, "claude")
         self.venv = join(state, "venv")
         self.self_test = join(state, "rehearsal")
-        self.log = join(state, "log")
-        self.hook_log = join(self.log, "hook.log")
-        self.worker_output = join(self.log, "worker.out")
-        self.memoria_log = join(self.log, "memoria.log")
+        self._name_logs()
+
+    def _name_logs(self) -> None:
+        self.log = os.path.join(self.state, "log")
+        self.hook_log = os.path.join(self.log, "hook.log")
+        self.worker_output = os.path.join(self.log, "worker.out")
+        self.memoria_log = os.path.join(self.log, "memoria.log")
 
     def outdated(self) -> list[str]:
         """Return the databases of 0.1.0, which are no longer used and are deleted."""
