@@ -3,7 +3,6 @@
 It was written before the rules were looked at. The notation is that of ``redaction_held_out``.
 """
 
-# ruff: noqa: RUF001 (the examples are as people write them)
 from __future__ import annotations
 
 from redaction import Example
