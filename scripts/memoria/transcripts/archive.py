@@ -60,7 +60,7 @@ class Archive:
         Keeping the same turns again changes nothing. OSError (disk full) leaves what was there. ValueError: no id.
         """
         if not _ID.fullmatch(entry_id):
-            raise ValueError(f"{entry_id!r} is no entry id")
+            raise ValueError(f"{entry_id!r} is not an entry id")
         if not self.cap_bytes:
             return
         path = self._path(entry_id) or self.folder / f"{day.isoformat()}-{entry_id}.jsonl.gz"
