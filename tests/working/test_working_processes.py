@@ -26,11 +26,12 @@ import asyncio, sys
 from pathlib import Path
 from memoria.working import Limits, WorkingMemory
 name, file, url, times, entries = sys.argv[1], Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]), int(sys.argv[5])
+from memoria.working.sqlite_store import SqliteStore
 if url:
+    from memoria.working.failover_store import FailoverStore
     from memoria.working.redis_store import RedisStore
-    store = RedisStore(url)
+    store = FailoverStore(lambda: RedisStore(url), SqliteStore(file, journal=True))
 else:
-    from memoria.working.sqlite_store import SqliteStore
     store = SqliteStore(file)
 async def main():
     async with await WorkingMemory.for_session("s", store=store, limits=Limits(scratchpad_entries=entries)) as memory:

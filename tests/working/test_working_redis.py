@@ -177,7 +177,7 @@ def test_replaying_the_journal_twice_is_the_same_as_once(server: RedisServer, tm
 def test_a_hung_server_is_left_and_taken_up_again(
     server: RedisServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memoria.working.redis_store.CALL_S", 0.2)
+    monkeypatch.setattr(failover_store, "CALL_S", 0.2)
 
     async def scenario() -> None:
         async with machine(server, tmp_path / "a.db") as memory:

@@ -17,7 +17,7 @@ import json
 import random
 import sqlite3
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeVar
@@ -53,6 +53,15 @@ MIGRATIONS = (
     CREATE TABLE journal (id INTEGER PRIMARY KEY AUTOINCREMENT, operation TEXT NOT NULL);
     CREATE TABLE notes (name TEXT PRIMARY KEY, value REAL NOT NULL) WITHOUT ROWID;
     """,
+    # run, taken: the server process that accepted the entry, and when; NULL while the entry waits
+    """
+    ALTER TABLE journal ADD COLUMN scope TEXT GENERATED ALWAYS AS (json_extract(operation, '$.scope')) VIRTUAL;
+    ALTER TABLE journal ADD COLUMN key TEXT GENERATED ALWAYS AS (json_extract(operation, '$.key')) VIRTUAL;
+    ALTER TABLE journal ADD COLUMN run TEXT;
+    ALTER TABLE journal ADD COLUMN taken REAL;
+    CREATE INDEX journal_scope ON journal (scope, key);
+    CREATE INDEX journal_waiting ON journal (id) WHERE run IS NULL;
+    """,
 )  # the n-th brings a file from user_version n to n + 1
 
 _UPSERT = """
@@ -61,11 +70,12 @@ ON CONFLICT (scope, key) DO UPDATE
 SET value = excluded.value, version = excluded.version, expires = excluded.expires, used = excluded.used
 """
 _SETTLE = """
-DELETE FROM records WHERE scope = ? AND key = ? AND version <= ? AND NOT EXISTS (
-    SELECT 1 FROM journal
-    WHERE json_extract(operation, '$.scope') = ? AND json_extract(operation, '$.key') = ?
-)
+DELETE FROM records WHERE scope = ? AND key = ? AND version <= ?
+AND NOT EXISTS (SELECT 1 FROM journal WHERE scope = ? AND key = ?)
 """
+_FORGET_REGISTER = (
+    "DELETE FROM journal WHERE scope = ? AND key IS NULL AND json_extract(operation, '$.op') = 'register'"
+)
 _LIVE = "(expires IS NULL OR expires > ?)"
 
 
@@ -113,7 +123,7 @@ class SqliteStore:
         def work(db: sqlite3.Connection) -> str:
             old = _select(db, scope, key)
             record = _upsert(db, scope, key, Put(changes.apply(change, old.value if old else None), ttl))
-            noted = {"change": change.name, "argument": change.argument, "expires": record.expires}
+            noted = {"change": change.name, "argument": change.argument, "id": change.id, "expires": record.expires}
             self._note(db, scope, record.version, op="change", key=key, **noted)
             return record.value
 
@@ -158,6 +168,9 @@ class SqliteStore:
         def work(db: sqlite3.Connection) -> None:
             db.execute("DELETE FROM scopes WHERE expires <= ?", (now,))
             db.execute("INSERT OR REPLACE INTO scopes VALUES (?, ?, ?)", (scope, now, deadline(ttl, now)))
+            if self.journal:
+                db.execute(_FORGET_REGISTER, (scope,))
+                self._note(db, scope, next_version(0), op="register", seen=now, expires=deadline(ttl, now))
 
         await self._write(work)
 
@@ -184,27 +197,54 @@ class SqliteStore:
             self._drop_connection()
 
     async def waiting(self) -> int:
-        """How many journalled writes have not been replayed."""
-        row = await self._run(lambda db: db.execute("SELECT count(*) FROM journal").fetchone())
+        """Return how many journalled writes the other store has not accepted."""
+        row = await self._run(lambda db: db.execute("SELECT count(*) FROM journal WHERE run IS NULL").fetchone())
         return int(row[0])
 
+    async def journaled(self) -> dict[str, bool]:
+        """Return the scopes that have journal entries, and whether any of these waits."""
+        query = "SELECT scope, max(run IS NULL) FROM journal GROUP BY scope"
+        return {scope: bool(waits) for scope, waits in await self._run(lambda db: db.execute(query).fetchall())}
+
     async def noted(self, after: int, at_most: int) -> list[tuple[int, dict[str, Any]]]:
-        """The journal's next entries after an id, oldest first."""
-        query = "SELECT id, operation FROM journal WHERE id > ? ORDER BY id LIMIT ?"
+        """Return the next waiting entries after an id, oldest first."""
+        query = "SELECT id, operation FROM journal WHERE run IS NULL AND id > ? ORDER BY id LIMIT ?"
         rows = await self._run(lambda db: db.execute(query, (after, at_most)).fetchall())
         return [(number, json.loads(operation)) for number, operation in rows]
 
-    async def settle(self, number: int, operation: Mapping[str, Any]) -> None:
-        """Strike one replayed entry; the value it wrote goes too, unless a later entry concerns the same key.
+    async def operations(self, scope: str) -> list[dict[str, Any]]:
+        """Return the waiting entries of one scope, oldest first."""
+        query = "SELECT operation FROM journal WHERE run IS NULL AND scope = ? ORDER BY id"
+        return [json.loads(row[0]) for row in await self._run(lambda db: db.execute(query, (scope,)).fetchall())]
 
-        The other store holds it now, and a copy left here would be read as news at the next outage.
+    async def take(self, entries: Sequence[tuple[int, Mapping[str, Any]]], run: str, now: float) -> None:
+        """Note that the server process ``run`` has accepted these entries; they stay until ``settle``.
+
+        An accepted put or delete replaces the accepted entries before it that concern the same key.
         """
-        scope, version = operation["scope"], operation["version"]
-        keys = [operation["key"]] if operation["op"] in ("put", "change") else list(operation.get("puts", ()))
+        whole = [(op["scope"], op["key"], number) for number, op in entries if op["op"] in ("put", "delete")]
 
         def work(db: sqlite3.Connection) -> None:
-            db.execute("DELETE FROM journal WHERE id = ?", (number,))
-            db.executemany(_SETTLE, [(scope, key, version, scope, key) for key in keys])
+            db.executemany("UPDATE journal SET run = ?, taken = ? WHERE id = ?", [(run, now, n) for n, _ in entries])
+            db.executemany("DELETE FROM journal WHERE scope = ? AND key = ? AND id < ? AND run IS NOT NULL", whole)
+
+        await self._write(work)
+
+    async def settle(self, run: str, before: float) -> None:
+        """Delete the entries that the server process ``run`` accepted before a moment; those of another wait again.
+
+        The values they wrote go too unless another entry concerns them: the other store holds them safely, and a copy
+        left here would be read as news at the next outage.
+        """
+
+        def work(db: sqlite3.Connection) -> None:
+            db.execute("UPDATE journal SET run = NULL WHERE run != ?", (run,))
+            rows = db.execute("DELETE FROM journal WHERE run = ? AND taken < ? RETURNING operation", (run, before))
+            for row in rows.fetchall():
+                operation = json.loads(row[0])
+                scope, version = operation["scope"], operation["version"]
+                keys = [operation["key"]] if operation["op"] in ("put", "change") else list(operation.get("puts", ()))
+                db.executemany(_SETTLE, [(scope, key, version, scope, key) for key in keys])
 
         await self._write(work)
 
