@@ -392,7 +392,7 @@ class RedisStore:
         """Return what the server has on its disk, as far as it lets this user ask."""
         server: dict[str, Any] = await self._asked(self._client.info("server"), {})
         stored: dict[str, Any] = await self._asked(self._client.info("persistence"), {})
-        save: dict[str, str] = await self._asked(self._client.config_get("save"), {"save": "unknown"})
+        save: dict[Any, Any] = await self._asked(self._client.config_get("save"), {"save": "unknown"})
         now, safe = int(server.get("server_time_usec", time.time() * 1e6)) / 1e6, 0.0
         if stored.get("rdb_last_bgsave_status") == "ok":  # the snapshot is of the moment when saving began
             safe = stored.get("rdb_last_save_time", 0) - max(0, stored.get("rdb_last_bgsave_time_sec", 0)) - 1
