@@ -19,7 +19,6 @@ from memoria.working.store import Put
 from redis_server import RedisServer, require_redis
 from shared_memory import machine, shared, until, until_back
 
-
 pytestmark = pytest.mark.usefixtures("impatient")
 
 

@@ -392,8 +392,6 @@ async def _reach(shared: SharedStore) -> None:
     """Return when the shared store answers. Raises ``StoreUnreachableError`` when it cannot be used at all."""
     try:
         await shared.ping()
-    except StoreReadOnlyError:  # this user may not ask, and was answered
-        return
     except StoreUnreachableError:
         raise
     except WorkingStoreError as error:  # there is no such database

@@ -385,8 +385,9 @@ class RedisStore:
             await self._client.aclose()
 
     async def ping(self) -> None:
-        """Return when the server takes commands; ``StoreUnreachableError`` when it does not."""
-        await self._run(cast("Awaitable[Any]", self._client.ping()))
+        """Return when the server answers commands; ``StoreUnreachableError`` when it does not."""
+        with contextlib.suppress(StoreReadOnlyError):  # so it answers a user who may not ask, or when its disk fails
+            await self._run(cast("Awaitable[Any]", self._client.ping()))
 
     async def disk(self) -> Disk:
         """Return what the server has on its disk, as far as it lets this user ask."""
