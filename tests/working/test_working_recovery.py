@@ -417,8 +417,7 @@ def test_a_change_whose_answer_was_lost_counts_once_however_busy_the_others_are(
         await embedded.change("session:s", "_task", lost, ttl=None)
         for number in range(40):
             await memory.update_task_progress(percent=number)
-        for _, operation in await embedded.noted(0, 10):
-            await store.replay(operation)
+        await store.replay([operation for _, operation in await embedded.noted(0, 10)])
         assert (await memory.get_task_state() or TaskState()).revision == 41
         await embedded.close()
         await memory.close()

@@ -111,8 +111,7 @@ def test_replaying_the_journal_twice_is_the_same_as_once(server: RedisServer, tm
         await memory.delete("k")
         store = shared(server.url)
         for _ in range(2):
-            for _, operation in await embedded.noted(0, 100):
-                await store.replay(operation)
+            await store.replay([operation for _, operation in await embedded.noted(0, 100)])
         there = await WorkingMemory.for_session("s", store=store)
         assert await there.get_scratchpad() == ["note"]
         assert len(await there.list_checkpoints()) == 1
@@ -163,7 +162,7 @@ def test_versions_grow_even_past_a_machine_whose_clock_is_ahead(server: RedisSer
         store: Any = shared(server.url)
         ahead = (int(time.time()) + 3600) * 1_000_000
         written = {"op": "put", "scope": "session:s", "key": "k", "value": "1", "expires": None, "limit": None}
-        await store.replay({**written, "version": ahead})
+        await store.replay([{**written, "version": ahead}])
         assert await store.put("session:s", "k", Put("2", 60)) == ahead + 1
         record = await store.get("session:s", "k")
         assert (record.value, record.version) == ("2", ahead + 1)

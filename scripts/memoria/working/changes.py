@@ -7,7 +7,7 @@ another's entry, a progress report never undoes a newer one. Applying a change t
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from memoria.working.store import Change
@@ -15,8 +15,15 @@ from memoria.working.store import Change
 
 def apply(change: Change, old: str | None) -> str:
     """The new JSON text of a value, given the old one (None: there is none)."""
+    return apply_all([change], old)
+
+
+def apply_all(changes: Sequence[Change], old: str | None) -> str:
+    """Return the JSON text of a value after several changes; it is parsed once, however many there are."""
     value = None if old is None else json.loads(old)
-    return json.dumps(CHANGES[change.name](value, change.argument))
+    for change in changes:
+        value = CHANGES[change.name](value, change.argument)
+    return json.dumps(value)
 
 
 def _append(value: Any, argument: dict[str, Any]) -> list[Any]:

@@ -20,7 +20,7 @@ import contextlib
 import logging
 import random
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
 from typing import Any, Literal, Protocol, TypeVar
@@ -42,7 +42,7 @@ GLANCE_S = 0.05  # how long another process's journal entries may go unnoticed b
 CALL_S = 1.2  # the longest that one call waits for the shared store
 SLICE_S = 0.3  # the longest that one call replays
 KEEP_S = 24 * 3600.0  # how long an accepted entry stays when the shared store never writes it to a disk
-BATCH = 50
+BATCH = 100
 _AWAY = "unreachable_until"
 
 
@@ -64,8 +64,8 @@ class SharedStore(Store, Protocol):
     async def disk(self) -> Disk:
         """Return what the store has on its disk."""
 
-    async def replay(self, operation: Mapping[str, Any]) -> None:
-        """Apply a journalled write where nothing newer stands, once."""
+    async def replay(self, operations: Sequence[Mapping[str, Any]]) -> None:
+        """Apply journalled writes of one scope in their order where nothing newer stands, each once."""
 
 
 class FailoverStore:
@@ -277,7 +277,8 @@ class FailoverStore:
             was_up, self._fresh = self._up, False
             if not was_up:
                 await _reach(self._shared)
-                await self._embedded.remember(_AWAY, 0)
+                if await self._embedded.remembered(_AWAY):
+                    await self._embedded.remember(_AWAY, 0)
             try:
                 await self._replay(self._shared, again=not was_up and bool(self._reason))
             except StoreReadOnlyError as error:
@@ -325,15 +326,16 @@ class FailoverStore:
     async def _replay(self, shared: SharedStore, *, again: bool) -> None:
         """Replay a slice of the journal; ``again``: after an outage, in which an unknown server may have restarted."""
         self._journaled = await self._embedded.journaled()
-        mine, stop, held = not self._journaled, time.monotonic() + SLICE_S, self._held
+        mine, stop = not self._journaled, time.monotonic() + SLICE_S
         while self._journaled and not mine and time.monotonic() < stop:
             with locks.held(self._embedded.path.with_name(f"{self._embedded.path.name}.replay.lock")) as mine:
                 if mine:
-                    held = await self._replay_slice(shared, stop, again=again)
+                    await self._replay_slice(shared, stop, again=again)
             if not mine:  # another process replays
                 await asyncio.sleep(random.uniform(0.001, 0.010))  # noqa: S311 (jitter, not a secret)
             self._journaled = await self._embedded.journaled()
-        self._held = held
+        if not self._journaled:
+            self._held = set()
         if mine:
             self._refuses, self._delay = False, FIRST_RETRY_S
         if self._has_waiting() and not self._refuses:
@@ -341,40 +343,38 @@ class FailoverStore:
         else:
             self._next = time.monotonic() + (COPIES_LOOK_S if self._journaled or self._held else LOOK_S)
 
-    async def _replay_slice(self, shared: SharedStore, stop: float, *, again: bool) -> set[str]:
-        """Replay entries, oldest first, until ``stop``; return the scopes for which one was refused.
+    async def _replay_slice(self, shared: SharedStore, stop: float, *, again: bool) -> None:
+        """Replay entries, oldest first, until ``stop``; a scope's entries wait behind a refused one.
 
-        A scope's entries wait behind a refused one. Accepted entries stay until the shared store has them on its disk;
-        those that another process of the server accepted wait once more.
+        Accepted entries stay until the shared store has them on its disk; those that another process of the server
+        accepted wait once more.
         """
+        self._held = set()
         asked, disk = time.monotonic(), await shared.disk()
         run = disk.run or ("" if again else "unknown")
         await self._embedded.settle(run, max(disk.safe, disk.now - KEEP_S))
-        after, held = 0, set[str]()
+        after, skipped = 0, set[str]()
         while time.monotonic() < stop and (entries := await self._embedded.noted(after, BATCH)):
-            after, accepted = entries[-1][0], list[tuple[int, Mapping[str, Any]]]()
-            try:
-                for number, operation in entries:
-                    if operation["scope"] in held:
-                        continue
-                    if time.monotonic() > stop:
-                        return held
-                    if await self._is_accepted(shared, operation):
-                        accepted.append((number, operation))
-                    else:
-                        held.add(operation["scope"])
-            finally:
-                await self._embedded.take(accepted, run or "unknown", disk.now + time.monotonic() - asked + 1)
-        return held
+            after, groups = entries[-1][0], dict[str, list[tuple[int, dict[str, Any]]]]()
+            for number, operation in entries:
+                groups.setdefault(operation["scope"], []).append((number, operation))
+            for scope, group in groups.items():
+                if scope in skipped or not await self._is_accepted(shared, scope, [each for _, each in group]):
+                    skipped.add(scope)
+                else:
+                    accepted = disk.now + time.monotonic() - asked + 1
+                    await self._embedded.take(group, run or "unknown", accepted)
 
-    async def _is_accepted(self, shared: SharedStore, operation: Mapping[str, Any]) -> bool:
-        """Replay an entry; return whether the shared store took it. Raises ``StoreUnreachableError``."""
+    async def _is_accepted(self, shared: SharedStore, scope: str, operations: Sequence[Mapping[str, Any]]) -> bool:
+        """Replay entries of one scope; return whether the shared store took them. Raises ``StoreUnreachableError``."""
         try:
-            await shared.replay(operation)
+            await shared.replay(operations)
         except StoreUnreachableError:
             raise
+        except StoreBusyError:
+            return False
         except WorkingStoreError as error:
-            self._hold(operation["scope"], error)
+            self._hold(scope, error)
             return False
         return True
 

@@ -27,7 +27,7 @@ import math
 import random
 import sys
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeVar, cast
 
@@ -124,14 +124,16 @@ return bumped
 """
 
 # key, value, us to live (0: for ever), then the version it must have (0: there is nothing), or the version it brings
-# along and that must be newer, and which of the two ('same' or 'newer'), and the id of a change (empty: none). Returns
-# the version; 'applied' when the change was applied before; with another version there the text ('same') or false.
+# along and that must be newer, which of the two ('same' or 'newer'), and the ids of the changes made. Returns the new
+# version; 'applied' when a change was applied before; where another version stands its text ('same') or false.
 _PUT = (
     _COMMON
     + f"""
-local key, ttl, expected, id = ARGV[1], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[6]
+local key, ttl, expected = ARGV[1], tonumber(ARGV[3]), tonumber(ARGV[4])
 local t = now()
-if id ~= '' and redis.call('ZSCORE', p .. 'a', id) then return 'applied' end
+for n = 6, #ARGV do
+  if redis.call('ZSCORE', p .. 'a', ARGV[n]) then return 'applied' end
+end
 local had, alive = head(key)
 local version = math.max(had + 1, t)
 if ARGV[5] == 'newer' then
@@ -141,8 +143,8 @@ elseif expected ~= (alive and had or 0) then
   return redis.call('GET', p .. 'v:' .. key) or ''
 end
 write(key, ARGV[2], ttl > 0 and t + ttl or 0, version, t)
-if id ~= '' then
-  redis.call('ZADD', p .. 'a', t, id)
+for n = 6, #ARGV do redis.call('ZADD', p .. 'a', t, ARGV[n]) end
+if #ARGV > 5 then
   redis.call('ZREMRANGEBYSCORE', p .. 'a', '-inf', t - {TOMBSTONE_MS} * 1000)
   redis.call('ZREMRANGEBYRANK', p .. 'a', 0, -1 - {MAX_APPLIED})
 end
@@ -313,22 +315,8 @@ class RedisStore:
         return int(bumped.lstrip("-") or now)
 
     async def change(self, scope: str, key: str, change: Change, *, ttl: float | None) -> str:
-        """See ``Store.change``; compare and set, again when another was faster, for ``CONTENTION_S``."""
-        name, give_up = f"{self._prefix(scope)}v:{key}", time.monotonic() + CONTENTION_S
-        text = await self._run(self._command("GET", name))
-        while time.monotonic() < give_up:
-            there = _record(text or None)
-            old = there.value if there and _is_live(there) else None
-            value = changes.apply(change, old)
-            arguments = (key, value, _microseconds(ttl), str(there.version if there else 0), "same", change.id)
-            written = await self._script(_PUT, self._prefix(scope), arguments)
-            if written == "applied":
-                return value if old is None else old
-            if written.isdecimal():
-                return value
-            text = written
-            await asyncio.sleep(random.uniform(0, 0.005))  # noqa: S311 (jitter, not a secret)
-        raise StoreBusyError(f"redis at {self.where}: others kept changing {key!r} for {CONTENTION_S:g} s")
+        """See ``Store.change``."""
+        return await self._change(scope, key, [change], ttl)
 
     async def delete(self, scope: str, key: str) -> bool:
         """See ``Store.delete``."""
@@ -413,30 +401,61 @@ class RedisStore:
         except WorkingStoreError:
             return unknown
 
-    async def replay(self, operation: Mapping[str, Any]) -> None:
-        """Apply a write that another store took in our place, where nothing newer stands. Twice is the same as once.
+    async def replay(self, operations: Sequence[Mapping[str, Any]]) -> None:
+        """Apply writes of one scope that another store took in our place. Twice is the same as once.
 
-        ``operation`` is an entry of ``SqliteStore``'s journal. What has expired since is left out.
+        They are entries of ``SqliteStore``'s journal in their order. What has expired since is left out, and what is
+        newer here stays. Writes that follow each other are combined: a server that writes each command to its
+        disk may need 10 ms for one.
         """
+        puts: dict[str, Mapping[str, Any]] = {}
+        changed: dict[str, list[Mapping[str, Any]]] = {}
+        for operation in operations:
+            key = operation.get("key", "")
+            if operation["op"] == "put" and key not in changed:
+                puts[key] = operation
+            elif operation["op"] == "change" and key not in puts:
+                changed.setdefault(key, []).append(operation)
+            else:
+                await self._replay_combined(operation["scope"], puts, changed)
+                puts, changed = {}, {}
+                await self._replay_one(operation)
+        if operations:
+            await self._replay_combined(operations[0]["scope"], puts, changed)
+
+    async def _replay_combined(
+        self, scope: str, puts: Mapping[str, Mapping[str, Any]], changed: Mapping[str, list[Mapping[str, Any]]]
+    ) -> None:
+        """Replay puts in one round trip, and the changes of each key as one write."""
+        now = time.time()
+        live = [put for put in puts.values() if (left := _left(put["expires"], now)) is None or left > 0]
+        if live:
+            async with self._client.pipeline(transaction=False) as pipe:
+                pipe.script_load(_PUT)
+                for put in live:
+                    ttl = _microseconds(_left(put["expires"], now))
+                    arguments = (put["key"], put["value"], str(ttl), str(put["version"]), "newer")
+                    pipe.evalsha(_digest(_PUT), 1, self._prefix(scope), *arguments)
+                await self._run(pipe.execute())
+            if limit := live[-1]["limit"]:
+                await self._evict(scope, limit)
+        for key, operations in changed.items():
+            left = _left(operations[-1]["expires"], now)
+            if left is None or left > 0:
+                made = [Change(each["change"], each["argument"], each.get("id", "")) for each in operations]
+                await self._change(scope, key, made, left)
+
+    async def _replay_one(self, operation: Mapping[str, Any]) -> None:
         scope, version, now = operation["scope"], str(operation["version"]), time.time()
-        prefix = self._prefix(scope)
         match operation["op"]:
             case "put":
-                left = _left(operation["expires"], now)
-                if left is None or left > 0:
-                    arguments = (operation["key"], operation["value"], _microseconds(left), version, "newer", "")
-                    await self._script(_PUT, prefix, arguments)
-                    if operation["limit"]:
-                        await self._evict(scope, operation["limit"])
+                await self._replay_combined(scope, {operation["key"]: operation}, {})
             case "change":
-                left = _left(operation["expires"], now)
-                if left is None or left > 0:
-                    change = Change(operation["change"], operation["argument"], operation.get("id", ""))
-                    await self.change(scope, operation["key"], change, ttl=left)
+                await self._replay_combined(scope, {}, {operation["key"]: [operation]})
             case "delete":
-                await self._script(_DELETE, prefix, (version, operation["key"]))
+                await self._script(_DELETE, self._prefix(scope), (version, operation["key"]))
             case "clear":
-                await self._script(_DELETE, prefix, (version,))
+                await self._script(_DELETE, self._prefix(scope), (version,))
             case "restore":
                 lefts = {key: (value, _left(end, now)) for key, (value, end) in operation["puts"].items()}
                 puts = {key: Put(value, left) for key, (value, left) in lefts.items() if left is None or left > 0}
@@ -445,6 +464,30 @@ class RedisStore:
                 left = _left(operation["expires"], now)
                 if left is None or left > 0:
                     await self.register(scope, left)
+
+    async def _change(self, scope: str, key: str, made: Sequence[Change], ttl: float | None) -> str:
+        """Apply changes that were not applied before; compare and set, for ``CONTENTION_S`` while others are faster."""
+        prefix, give_up = self._prefix(scope), time.monotonic() + CONTENTION_S
+        text: Any = await self._run(self._command("GET", f"{prefix}v:{key}"))
+        while time.monotonic() < give_up:
+            there = _record(text or None)
+            old = there.value if there and _is_live(there) else None
+            if not made:
+                return old or "null"
+            value = changes.apply_all(made, old)
+            ids = [change.id for change in made if change.id]
+            expected = str(there.version if there else 0)
+            written = await self._script(_PUT, prefix, (key, value, _microseconds(ttl), expected, "same", *ids))
+            if written == "applied":
+                scores = await self._run(self._client.zmscore(f"{prefix}a", ids))
+                applied = {name for name, score in zip(ids, scores, strict=True) if score is not None}
+                made = [change for change in made if change.id not in applied]
+                written = await self._run(self._command("GET", f"{prefix}v:{key}"))
+            elif written.isdecimal():
+                return value
+            text = written
+            await asyncio.sleep(random.uniform(0, 0.005))  # noqa: S311 (jitter, not a secret)
+        raise StoreBusyError(f"redis at {self.where}: others kept changing {key!r} for {CONTENTION_S:g} s")
 
     async def _restore(self, scope: str, puts: Mapping[str, Put], internal: tuple[str, ...], version: str) -> None:
         arguments: list[str | int] = [version, len(internal), *internal]

@@ -61,6 +61,7 @@ MIGRATIONS = (
     ALTER TABLE journal ADD COLUMN taken REAL;
     CREATE INDEX journal_scope ON journal (scope, key);
     CREATE INDEX journal_waiting ON journal (id) WHERE run IS NULL;
+    CREATE INDEX journal_accepted ON journal (run, taken) WHERE run IS NOT NULL;
     """,
 )  # the n-th brings a file from user_version n to n + 1
 
@@ -246,7 +247,9 @@ class SqliteStore:
                 keys = [operation["key"]] if operation["op"] in ("put", "change") else list(operation.get("puts", ()))
                 db.executemany(_SETTLE, [(scope, key, version, scope, key) for key in keys])
 
-        await self._write(work)
+        accepted = "SELECT 1 FROM journal WHERE run IS NOT NULL LIMIT 1"
+        if await self._run(lambda db: db.execute(accepted).fetchone()):
+            await self._write(work)
 
     async def remember(self, name: str, value: float) -> None:
         """Keep a number for the other processes."""
