@@ -19,6 +19,7 @@ from redis_server import RedisServer, require_redis
 
 PROCESSES = 16
 TIMES = 10
+LIMIT_S = 2.0  # the longest that a call may take while sixteen processes recover
 LIMITS = Limits(scratchpad_entries=PROCESSES * TIMES)
 
 WORKER = """
@@ -26,11 +27,12 @@ import asyncio, sys
 from pathlib import Path
 from memoria.working import Limits, WorkingMemory
 name, file, url, times, entries = sys.argv[1], Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]), int(sys.argv[5])
+from memoria.working.sqlite_store import SqliteStore
 if url:
+    from memoria.working.failover_store import FailoverStore
     from memoria.working.redis_store import RedisStore
-    store = RedisStore(url)
+    store = FailoverStore(lambda: RedisStore(url), SqliteStore(file, journal=True))
 else:
-    from memoria.working.sqlite_store import SqliteStore
     store = SqliteStore(file)
 async def main():
     async with await WorkingMemory.for_session("s", store=store, limits=Limits(scratchpad_entries=entries)) as memory:
@@ -82,6 +84,100 @@ def test_sixteen_processes_on_one_session_lose_no_update(shared: tuple[Callable[
             assert len(await memory.list_keys()) == PROCESSES * TIMES
 
     asyncio.run(after())
+
+
+STEADY_WORKER = """
+import asyncio, sys, time
+from pathlib import Path
+from memoria.working import Limits, WorkingMemory
+from memoria.working.failover_store import FailoverStore
+from memoria.working.redis_store import RedisStore
+from memoria.working.sqlite_store import SqliteStore
+name, file, url, stop, entries = sys.argv[1], Path(sys.argv[2]), sys.argv[3], Path(sys.argv[4]), int(sys.argv[5])
+async def main():
+    longest, late, turn = 0.0, 0.0, 0
+    async def timed(call):
+        nonlocal longest
+        start = time.monotonic()
+        await call
+        longest = max(longest, time.monotonic() - start)
+    store = FailoverStore(lambda: RedisStore(url), SqliteStore(file, journal=True))
+    async with await WorkingMemory.for_session("s", store=store, limits=Limits(scratchpad_entries=entries)) as memory:
+        while not stop.exists():
+            await timed(memory.append_scratchpad(f"{name} {turn}"))
+            await timed(memory.update_task_progress(percent=turn % 100))
+            await timed(memory.set(name, turn))
+            turn += 1
+            (file.parent / f"{name}.turn").write_text(str(turn))
+            start = time.monotonic()
+            await asyncio.sleep(0.02)
+            late = max(late, time.monotonic() - start)
+        while (stats := await store.stats()).degraded or stats.waiting:
+            await asyncio.sleep(0.05)
+    print(turn, longest, late)
+asyncio.run(main())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("machines", [1, 2])
+def test_sixteen_writers_whose_server_is_killed_and_restarted_count_each_change_once(
+    tmp_path: Path, machines: int
+) -> None:
+    require_redis()
+    server = RedisServer(tmp_path).start()
+    stop = tmp_path / "stop"
+    workers = []
+    for number in range(PROCESSES):
+        folder = tmp_path / f"machine {number % machines}"
+        folder.mkdir(exist_ok=True)
+        command = [sys.executable, "-c", STEADY_WORKER, f"w{number}", str(folder / "working.db"), server.url, str(stop)]
+        workers.append(subprocess.Popen([*command, "100000"], stdout=subprocess.PIPE, text=True))
+
+    def until_turns(more: int) -> None:
+        """Return when every writer has gone ``more`` turns further."""
+        goals = {name: turn + more for name, turn in turns().items()}
+        deadline = time.monotonic() + 120
+        while any(turns()[name] < goal for name, goal in goals.items()):
+            assert time.monotonic() < deadline
+            assert all(worker.poll() is None for worker in workers)
+            time.sleep(0.02)
+
+    def turns() -> dict[str, int]:
+        found = {path.stem: int(path.read_text() or 0) for path in tmp_path.glob("machine */*.turn")}
+        return {f"w{number}": found.get(f"w{number}", 0) for number in range(PROCESSES)}
+
+    try:
+        until_turns(2)
+        server.kill()
+        until_turns(3)
+        server.start()
+        until_turns(3)
+        server.kill()
+        server.start()
+        until_turns(3)
+        stop.touch()
+        said = [worker.communicate(timeout=120)[0].split() for worker in workers]
+        assert [worker.returncode for worker in workers] == [0] * PROCESSES
+    finally:
+        for worker in workers:
+            worker.kill()
+            worker.wait(20)
+
+    async def after() -> None:
+        store = FailoverStore(nowhere(server.url), SqliteStore(tmp_path / "machine 0" / "working.db", journal=True))
+        async with await WorkingMemory.for_session("s", store=store) as memory:
+            expected = [f"w{number} {turn}" for number in range(PROCESSES) for turn in range(int(said[number][0]))]
+            assert sorted(await memory.get_scratchpad()) == sorted(expected)
+            state = await memory.get_task_state()
+            assert state is not None
+            assert state.revision == len(expected)
+            assert await memory.get_all() == {f"w{number}": int(said[number][0]) - 1 for number in range(PROCESSES)}
+
+    asyncio.run(after())
+    server.stop()
+    for _, longest, late in said:  # where there is too little processor time, nothing comes back in time
+        assert float(longest) < LIMIT_S + float(late), "a call took long"
 
 
 def test_a_killed_writer_leaves_whole_records_and_no_lock(tmp_path: Path) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,63 +14,17 @@ from memoria.base.settings import Settings
 from memoria.ground.errors import StoreUnreachableError
 from memoria.working import Scope, TaskState, WorkingMemory, failover_store
 from memoria.working.factory import open_store
-from memoria.working.failover_store import FailoverStore, SharedStore
 from memoria.working.sqlite_store import SqliteStore
 from memoria.working.store import Put
 from redis_server import RedisServer, require_redis
+from shared_memory import machine, shared, until, until_back
 
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[RedisServer]:
-    require_redis()
-    server = RedisServer(tmp_path).start()
-    yield server
-    if server.process is not None:
-        server.process.send_signal(signal.SIGCONT)
-    server.stop()
-
-
-@pytest.fixture(autouse=True)
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(failover_store, "FIRST_RETRY_S", 0.02)
-    monkeypatch.setattr(failover_store, "LAST_RETRY_S", 0.1)
-
-
-def shared(url: str) -> SharedStore:
-    from memoria.working.redis_store import RedisStore  # noqa: PLC0415 (an extra)
-
-    return RedisStore(url)
-
-
-@asynccontextmanager
-async def machine(server: RedisServer, file: Path, session: str = "s") -> AsyncIterator[WorkingMemory]:
-    """One machine: its own embedded store behind the shared one."""
-    store = FailoverStore(lambda: shared(server.url), SqliteStore(file, journal=True))
-    memory = await WorkingMemory.for_session(session, store=store)
-    try:
-        yield memory
-    finally:
-        await memory.close()
-
-
-async def until(holds: Callable[[], Awaitable[bool]]) -> None:
-    deadline = time.monotonic() + 20
-    while not await holds():
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.02)
-
-
-async def until_back(memory: WorkingMemory) -> None:
-    async def back() -> bool:
-        stats = await memory.get_stats()
-        return stats["store"] == "redis" and not stats["waiting"]
-
-    await until(back)
+pytestmark = pytest.mark.usefixtures("impatient")
 
 
 def test_nothing_written_before_during_or_after_an_outage_is_lost(server: RedisServer, tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with machine(server, tmp_path / "a.db") as memory:
+        async with machine(server.url, tmp_path / "a.db") as memory:
             await memory.set_task_state(TaskState("the goal"))
             await memory.append_scratchpad("before")
             await memory.set("before", 1)
@@ -104,7 +56,7 @@ def test_nothing_written_before_during_or_after_an_outage_is_lost(server: RedisS
 
 def test_what_another_machine_wrote_later_wins_over_the_journal(server: RedisServer, tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with machine(server, tmp_path / "a.db") as here:
+        async with machine(server.url, tmp_path / "a.db") as here:
             await here.set_task_state(TaskState("goal"))
             await here.set("gone", "old")
             server.kill()
@@ -113,7 +65,7 @@ def test_what_another_machine_wrote_later_wins_over_the_journal(server: RedisSer
             await here.update_task_progress(step="old step", percent=10)
             await here.append_scratchpad("here")
             server.start()
-            async with machine(server, tmp_path / "b.db") as there:
+            async with machine(server.url, tmp_path / "b.db") as there:
                 await there.set("contested", "written later")
                 await there.delete("gone")
                 await there.update_task_progress(step="new step")
@@ -130,7 +82,7 @@ def test_what_another_machine_wrote_later_wins_over_the_journal(server: RedisSer
 
 def test_clearing_and_restoring_during_an_outage_reach_the_server(server: RedisServer, tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with machine(server, tmp_path / "a.db") as memory:
+        async with machine(server.url, tmp_path / "a.db") as memory:
             await memory.set("before", 1)
             server.kill()
             await memory.clear()
@@ -159,8 +111,7 @@ def test_replaying_the_journal_twice_is_the_same_as_once(server: RedisServer, tm
         await memory.delete("k")
         store = shared(server.url)
         for _ in range(2):
-            for _, operation in await embedded.noted(0, 100):
-                await store.replay(operation)
+            await store.replay([operation for _, operation in await embedded.noted(0, 100)])
         there = await WorkingMemory.for_session("s", store=store)
         assert await there.get_scratchpad() == ["note"]
         assert len(await there.list_checkpoints()) == 1
@@ -177,10 +128,10 @@ def test_replaying_the_journal_twice_is_the_same_as_once(server: RedisServer, tm
 def test_a_hung_server_is_left_and_taken_up_again(
     server: RedisServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memoria.working.redis_store.CALL_S", 0.2)
+    monkeypatch.setattr(failover_store, "CALL_S", 0.2)
 
     async def scenario() -> None:
-        async with machine(server, tmp_path / "a.db") as memory:
+        async with machine(server.url, tmp_path / "a.db") as memory:
             await memory.set("k", 1)
             assert server.process is not None
             server.process.send_signal(signal.SIGSTOP)
@@ -195,7 +146,7 @@ def test_a_hung_server_is_left_and_taken_up_again(
 
 def test_a_server_that_restarts_between_two_calls_is_not_noticed(server: RedisServer, tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with machine(server, tmp_path / "a.db") as memory:
+        async with machine(server.url, tmp_path / "a.db") as memory:
             await memory.set("k", 1)
             server.kill()
             server.start()  # knows no scripts and none of our connections
@@ -211,7 +162,7 @@ def test_versions_grow_even_past_a_machine_whose_clock_is_ahead(server: RedisSer
         store: Any = shared(server.url)
         ahead = (int(time.time()) + 3600) * 1_000_000
         written = {"op": "put", "scope": "session:s", "key": "k", "value": "1", "expires": None, "limit": None}
-        await store.replay({**written, "version": ahead})
+        await store.replay([{**written, "version": ahead}])
         assert await store.put("session:s", "k", Put("2", 60)) == ahead + 1
         record = await store.get("session:s", "k")
         assert (record.value, record.version) == ("2", ahead + 1)
@@ -276,7 +227,7 @@ def test_a_full_server_that_evicts_nothing_hands_over_to_the_embedded_store(
     server: RedisServer, tmp_path: Path
 ) -> None:
     async def scenario() -> None:
-        async with machine(server, tmp_path / "a.db") as memory:
+        async with machine(server.url, tmp_path / "a.db") as memory:
             client = (store := shared(server.url))._client  # type: ignore[attr-defined]
             await client.config_set("maxmemory-policy", "noeviction")
             await client.config_set("maxmemory", "1")
@@ -294,7 +245,7 @@ def test_a_full_server_that_evicts_nothing_hands_over_to_the_embedded_store(
 
 def test_one_prefix_a_scope_and_nothing_is_searched_for(server: RedisServer, tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with machine(server, tmp_path / "a.db") as memory:
+        async with machine(server.url, tmp_path / "a.db") as memory:
             for number in range(30):
                 await memory.set(f"k{number}", number)
             await memory.list_keys("k1*")

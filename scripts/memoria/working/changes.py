@@ -1,45 +1,52 @@
-"""Changes: writes that depend on the stored value, as pure functions of the old value and a JSON argument.
+"""Changes: writes that build on what stands there, as pure functions of the old value and a JSON argument.
 
-Because a change is data, it can wait in a journal and be applied later to a store whose value has changed meanwhile. An
-append never drops another process's entry, and a progress report never undoes a newer one. Changes are idempotent.
+Being data, a change can wait in a journal and be applied later to a store that has moved on: an append never drops
+another's entry, a progress report never undoes a newer one. Applying a change twice is the same as once.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from memoria.working.store import Change
 
 
 def apply(change: Change, old: str | None) -> str:
-    """Return the new JSON text of a value, given the old one (None if there is none)."""
+    """The new JSON text of a value, given the old one (None: there is none)."""
+    return apply_all([change], old)
+
+
+def apply_all(changes: Sequence[Change], old: str | None) -> str:
+    """Return the JSON text of a value after several changes; it is parsed once, however many there are."""
     value = None if old is None else json.loads(old)
-    return json.dumps(CHANGES[change.name](value, change.argument))
+    for change in changes:
+        value = CHANGES[change.name](value, change.argument)
+    return json.dumps(value)
 
 
 def _append(value: Any, argument: dict[str, Any]) -> list[Any]:
-    """Return the list with ``argument["entry"]`` inserted by its ``time``, cut to the latest ``cap`` entries."""
+    """Add ``argument["entry"]`` (with ``id`` and ``time``) in the order of time; the oldest over ``cap`` go."""
     entries: list[Any] = value if isinstance(value, list) else []
     entry = argument["entry"]
     if all(known["id"] != entry["id"] for known in entries):
         entries.append(entry)
-        if len(entries) > 1 and entry["time"] < entries[-2]["time"]:  # a late entry from a journal
+        if len(entries) > 1 and entry["time"] < entries[-2]["time"]:  # late from a journal
             entries.sort(key=lambda known: str(known["time"]))
     return entries[-int(argument["cap"]) :]
 
 
 def _remove(value: Any, argument: dict[str, Any]) -> list[Any]:
-    """Return the list without the entry that has ``argument["id"]``."""
+    """Drop the entry with ``argument["id"]``."""
     entries: list[Any] = value if isinstance(value, list) else []
     return [entry for entry in entries if entry["id"] != argument["id"]]
 
 
 def _progress(value: Any, argument: dict[str, Any]) -> dict[str, Any]:
-    """Return the state with the fields of ``argument["fields"]`` that were not set later than ``argument["at"]``.
+    """Set the fields of ``argument["fields"]`` that nobody has set later than ``argument["at"]``.
 
-    ``set_at`` records when each field was set, and ``seen`` the latest reports, so that none is applied twice.
+    ``set_at`` remembers when each field was set; ``seen`` the latest reports, so that none counts twice.
     """
     state: dict[str, Any] = value if isinstance(value, dict) else {"started": argument["at"]}
     seen: list[str] = state.get("seen", [])

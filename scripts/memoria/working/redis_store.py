@@ -1,16 +1,21 @@
-"""Redis store: working memory shared by agents on several machines.
+"""Redis store: working memory that agents on several machines share.
 
-All keys of a scope have the prefix ``memoria:{<scope>}:``. A value is a string
-``<version>:<expires in us or 0>:<json>`` under ``v:<key>``, with Redis's own time to live. In addition, a scope has
-two sorted sets, ``u`` (keys by last use) and ``i`` (the internal keys), so that KEYS and SCAN are never needed. A value
-that the server has expired or evicted is a miss, and its entry in the set is removed when it is found.
+A scope's keys have one prefix, ``memoria:{<scope>}:``. A value is a string ``<version>:<expires in us or 0>:<json>``
+under ``v:<key>``, with Redis's own time to live. Internal keys (task state, notes, checkpoints) have none, because a
+full server with a ``volatile-*`` policy evicts the keys that have one. ``register`` deletes those whose deadline in the
+value has passed. Beside the values a scope has three sorted sets: ``u`` (keys by last use), ``i`` (the internal keys)
+and ``a`` (ids of the changes applied lately); nothing is searched with KEYS or SCAN. What the server expires or evicts
+itself is a miss, and its entry in the set goes when it is met.
 
-A read is one GET. The keys that were read are collected in the process and sent before an eviction, or after
-``TOUCHES`` reads. A write is one script, so that it is atomic and a version always exceeds the previous one, however
-much the machines' clocks differ; over the limit, a second call evicts. A deleted key leaves an empty value
-(``<version>:0:``) for a day, so that a late replay of an older write does not restore it.
+A read is one GET. Which keys were read is kept in the process and sent before anything is evicted, or after ``TOUCHES``
+reads. A write is one script, so that it happens whole or not at all, and a version always exceeds the one before,
+however the machines' clocks differ; at the limit a second call evicts. A deleted key leaves an empty value
+(``<version>:0:``) for a day: a late replay of an older write does not bring it back. The id of a change is stored in
+the step that applies it, so that a change whose answer was lost is not applied again.
 
-A cluster is not supported, because the set of scopes is outside the scopes' prefixes.
+A call may take as long as the server takes: ``FailoverStore`` limits the time.
+
+One server is meant, not a cluster: the set of scopes lies outside their prefixes.
 """
 
 from __future__ import annotations
@@ -22,7 +27,7 @@ import math
 import random
 import sys
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeVar, cast
 
@@ -31,25 +36,27 @@ from redis import exceptions
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
-from memoria.ground.errors import StoreUnreachableError, WorkingStoreError
+from memoria.ground.errors import StoreBusyError, StoreReadOnlyError, StoreUnreachableError, WorkingStoreError
 from memoria.working import changes
-from memoria.working.store import Change, Put, Record, ScopeSeen, StoreStats, is_internal
+from memoria.working.store import Change, Disk, Put, Record, ScopeSeen, StoreStats, is_internal
 
 T = TypeVar("T")
 
 PREFIX = "memoria:"
-SCOPES = PREFIX + "scopes"  # scope names by the time when they were last opened
-ENDS = PREFIX + "ends"  # scope names by the time when they expire
-CONNECT_S = 1.0
-CALL_S = 2.0
+SCOPES = PREFIX + "scopes"  # scope names by when they were opened last
+ENDS = PREFIX + "ends"  # scope names by when they are forgotten
+CONTENTION_S = 0.8  # then a change that others keep overtaking fails
 TOMBSTONE_MS = 24 * 3600 * 1000
+MAX_APPLIED = 10_000  # ids of changes that a scope remembers, for as long as a tombstone stays
+FSYNC_S = 2.0  # ``appendfsync everysec`` writes at the latest after this time
 TOUCHES = 64
 BATCH = 200  # values in one round trip
 
 _ALLKEYS = (
-    "the server's maxmemory-policy is {}: when memory is full, it also evicts the lists of keys, so that list_keys, "
-    "get_all and clear miss some keys; volatile-lru does not evict them"
+    "the server's maxmemory-policy is {}: when it is full it also evicts task state, notes, checkpoints and the lists "
+    "of keys; volatile-lru and noeviction keep them"
 )
+_VOLATILE = "the server stores nothing on disk: what is written to it is gone when it restarts"
 
 _COMMON = f"""
 local p, u = KEYS[1], KEYS[1] .. 'u'
@@ -57,11 +64,11 @@ local function now()
   local t = redis.call('TIME')
   return t[1] * 1000000 + t[2]
 end
-local function head(key)  -- the stored version (0 for none) and whether the value is alive
+local function head(key)  -- version of what stands there (0: nothing), whether it is a value, its deadline (0: none)
   local s = redis.call('GETRANGE', p .. 'v:' .. key, 0, 40)
-  if s == '' then return 0, false end
-  local version, rest = string.match(s, '^(%d+):%d+:(.?)')
-  return tonumber(version or 0), rest ~= nil and rest ~= ''
+  if s == '' then return 0, false, 0 end
+  local version, expires, rest = string.match(s, '^(%d+):(%d+):(.?)')
+  return tonumber(version or 0), rest ~= nil and rest ~= '', tonumber(expires or 0)
 end
 local function drop(key, version)
   redis.call('SET', p .. 'v:' .. key, string.format('%.0f:0:', version), 'PX', {TOMBSTONE_MS})
@@ -69,7 +76,7 @@ local function drop(key, version)
 end
 local function write(key, value, expires, version, t)
   local name, text = p .. 'v:' .. key, string.format('%.0f:%.0f:%s', version, expires, value)
-  if expires > 0 then
+  if expires > 0 and string.byte(key) ~= 95 then
     redis.call('SET', name, text, 'PX', math.max(1, math.ceil((expires - t) / 1000)))
   else
     redis.call('SET', name, text)
@@ -78,7 +85,7 @@ local function write(key, value, expires, version, t)
 end
 """
 
-# Removes keys from the sets whose values the server has expired or evicted.
+# Takes keys out of the sets whose values the server has expired or evicted.
 _FORGET = """
 for _, key in ipairs(ARGV) do
   if redis.call('EXISTS', KEYS[1] .. 'v:' .. key) == 0 then
@@ -89,9 +96,9 @@ end
 return true
 """
 
-# The common write, kept short because its time is the overhead over a bare SET. Arguments: key, the text to store, ms
-# to live (empty: for ever), limit (empty: none). Versions have 16 digits until the year 2286 and so compare as text.
-# Returns nothing, or the version if it differs from the text's (clocks differ), after '-' if there are too many keys.
+# The common write, kept short: its time is what a set costs more than a bare SET. Key, the text as it is stored, ms to
+# live (empty: for ever), limit (empty: none). Versions have 16 digits until the year 2286 and so compare as text.
+# Returns nothing, or a version that is not the text's (clocks differ), with '-' first when the keys exceed the limit.
 _SET = """
 local key, text, ttl = ARGV[1], ARGV[2], ARGV[3]
 local name, old, bumped = KEYS[1] .. 'v:' .. key, nil, nil
@@ -116,28 +123,36 @@ end
 return bumped
 """
 
-# Arguments: key, value, us to live (0: for ever), a version, and 'same' or 'newer'. With 'same', the stored value must
-# have that version (0: no value); with 'newer', the version is the new value's and must exceed the stored one. Returns
-# the version as text, or false.
+# key, value, us to live (0: for ever), then the version it must have (0: there is nothing), or the version it brings
+# along and that must be newer, which of the two ('same' or 'newer'), and the ids of the changes made. Returns the new
+# version; 'applied' when a change was applied before; where another version stands its text ('same') or false.
 _PUT = (
     _COMMON
-    + """
+    + f"""
 local key, ttl, expected = ARGV[1], tonumber(ARGV[3]), tonumber(ARGV[4])
 local t = now()
+for n = 6, #ARGV do
+  if redis.call('ZSCORE', p .. 'a', ARGV[n]) then return 'applied' end
+end
 local had, alive = head(key)
 local version = math.max(had + 1, t)
 if ARGV[5] == 'newer' then
   version = expected
   if version <= had then return false end
 elseif expected ~= (alive and had or 0) then
-  return false
+  return redis.call('GET', p .. 'v:' .. key) or ''
 end
 write(key, ARGV[2], ttl > 0 and t + ttl or 0, version, t)
+for n = 6, #ARGV do redis.call('ZADD', p .. 'a', t, ARGV[n]) end
+if #ARGV > 5 then
+  redis.call('ZREMRANGEBYSCORE', p .. 'a', '-inf', t - {TOMBSTONE_MS} * 1000)
+  redis.call('ZREMRANGEBYRANK', p .. 'a', 0, -1 - {MAX_APPLIED})
+end
 return string.format('%.0f', version)
 """
 )
 
-# Arguments: limit, then key and time of use of each key that was read. Among the oldest few, missing values go first.
+# limit, then key and time of use of what was read lately. Of the oldest few those that are dead go first.
 _EVICT = """
 local u, v, limit = KEYS[1] .. 'u', KEYS[1] .. 'v:', tonumber(ARGV[1])
 for n = 2, #ARGV, 2 do redis.call('ZADD', u, 'XX', 'GT', ARGV[n + 1], ARGV[n]) end
@@ -153,7 +168,7 @@ end
 return over
 """
 
-# Arguments: the version of the deletion (empty: now), then keys. Deletes older writes; returns how many were alive.
+# keys; ARGV[1] is the version of the deletion (empty: now), older writes than which go. Returns how many were alive.
 _DELETE = (
     _COMMON
     + """
@@ -166,10 +181,10 @@ else
 end
 local gone = 0
 for _, key in ipairs(keys) do
-  local had, alive = head(key)
+  local had, alive, expires = head(key)
   local version = t or math.max(had + 1, now())
   if version > had then
-    if alive then gone = gone + 1 end
+    if alive and (expires == 0 or expires > now()) then gone = gone + 1 end
     drop(key, version)
   end
 end
@@ -177,8 +192,7 @@ return gone
 """
 )
 
-# Arguments: version or empty; number of internal keys; these keys; then key, value and us to live (0: for ever) of each
-# new record.
+# version or empty; how many internal keys; these; then key, value, us to live (0: for ever) of each new record.
 _RESTORE = (
     _COMMON
     + """
@@ -204,19 +218,50 @@ return true
 )
 
 
+# Deletes what has expired of a scope whose end has passed; KEYS: its prefix, SCOPES, ENDS. ARGV: its name. When a value
+# is still alive (it was written long after the scope was opened), the end moves to that value's deadline.
+_SWEEP = (
+    _COMMON
+    + """
+local t, last = now(), 0
+local ends = tonumber(redis.call('ZSCORE', KEYS[3], ARGV[1]) or 'inf')
+if ends > t / 1000000 then return false end
+for _, index in ipairs({'u', 'i'}) do
+  for _, key in ipairs(redis.call('ZRANGE', p .. index, 0, -1)) do
+    local _, alive, expires = head(key)
+    if alive and (expires == 0 or expires > t) then
+      last = math.max(last, expires == 0 and math.huge or expires)
+    else
+      redis.call('UNLINK', p .. 'v:' .. key)
+      redis.call('ZREM', p .. index, key)
+    end
+  end
+end
+if last > 0 then
+  redis.call('ZADD', KEYS[3], last == math.huge and 'inf' or string.format('%.0f', last / 1000000 + 1), ARGV[1])
+else
+  redis.call('UNLINK', p .. 'u', p .. 'i', p .. 'a')
+  redis.call('ZREM', KEYS[2], ARGV[1])
+  redis.call('ZREM', KEYS[3], ARGV[1])
+end
+return true
+"""
+)
+
+
 class RedisStore:
     """A store on a Redis server, version 6.2 or later."""
 
     def __init__(self, url: str) -> None:
-        """``url``: ``redis://[:password@]host[:port][/database]``; the connection is opened by the first call."""
+        """``url`` as in ``redis://[:password@]host[:port][/database]``; nothing is connected yet."""
         self._client = redis.Redis.from_url(
             url,
             decode_responses=True,
-            socket_connect_timeout=CONNECT_S,
-            socket_timeout=CALL_S,
-            retry=Retry(NoBackoff(), 1),  # once, for a connection cut by a restart; the caller decides how long to wait
+            socket_connect_timeout=None,
+            socket_timeout=None,
+            retry=Retry(NoBackoff(), 1),  # a connection that a restart has cut; waiting longer is the caller's affair
         )
-        self._command: Callable[..., Awaitable[Any]] = self._client.execute_command  # untyped in the package
+        self._command: Callable[..., Awaitable[Any]] = self._client.execute_command  # the package leaves it untyped
         self.where = _without_password(url)
         self._touched: dict[str, dict[str, int]] = {}
         self._prefixes: dict[str, str] = {}
@@ -228,7 +273,9 @@ class RedisStore:
         except exceptions.RedisError as error:
             raise self._failure(error) from error
         record = _record(text)
-        if record is not None and not is_internal(key):
+        if record is not None:
+            if is_internal(key):
+                return record if _is_live(record) else None
             touched = self._touched.setdefault(scope, {})
             touched[key] = time.time_ns() // 1000
             if len(touched) >= TOUCHES:
@@ -244,10 +291,11 @@ class RedisStore:
         for start in range(0, len(keys), BATCH):
             batch = keys[start : start + BATCH]
             texts = cast("list[str | None]", await self._run(self._client.mget([f"{prefix}v:{key}" for key in batch])))
-            live = {key: record for key, text in zip(batch, texts, strict=True) if (record := _record(text))}
-            found |= live
+            read = {key: record for key, text in zip(batch, texts, strict=True) if (record := _record(text))}
+            found |= {key: record for key, record in read.items() if not internal or _is_live(record)}
             if gone := [key for key, text in zip(batch, texts, strict=True) if text is None]:
-                await self._script(_FORGET, prefix, tuple(gone))
+                with contextlib.suppress(StoreReadOnlyError):  # reading goes on when the server accepts no writes
+                    await self._script(_FORGET, prefix, tuple(gone))
         return found
 
     async def put(self, scope: str, key: str, put: Put, *, limit: int | None = None) -> int:
@@ -256,7 +304,8 @@ class RedisStore:
         if put.ttl is None:
             end, left = 0, ""
         else:
-            end, left = now + int(put.ttl * 1e6), str(max(1, math.ceil(put.ttl * 1000)))
+            end = now + int(put.ttl * 1e6)
+            left = "" if is_internal(key) else str(max(1, math.ceil(put.ttl * 1000)))
         arguments = (key, f"{now}:{end}:{put.value}", left, "" if limit is None else limit)
         bumped: str | None = await self._script(_SET, self._prefix(scope), arguments)
         if bumped is None:
@@ -266,15 +315,8 @@ class RedisStore:
         return int(bumped.lstrip("-") or now)
 
     async def change(self, scope: str, key: str, change: Change, *, ttl: float | None) -> str:
-        """See ``Store.change``; compare and set, repeated when another write came first."""
-        while True:
-            old = await self.get(scope, key)
-            value = changes.apply(change, old.value if old else None)
-            expected = str(old.version if old else 0)
-            arguments = (key, value, _microseconds(ttl), expected, "same")
-            if await self._script(_PUT, self._prefix(scope), arguments) is not None:
-                return value
-            await asyncio.sleep(random.uniform(0, 0.005))  # noqa: S311 (jitter, not a secret)
+        """See ``Store.change``."""
+        return await self._change(scope, key, [change], ttl)
 
     async def delete(self, scope: str, key: str) -> bool:
         """See ``Store.delete``."""
@@ -289,19 +331,15 @@ class RedisStore:
         await self._restore(scope, puts, internal, "")
 
     async def register(self, scope: str, ttl: float | None) -> None:
-        """See ``Store.register``; also delete the sets of a few expired scopes."""
+        """See ``Store.register``; also clears away the sets of a few scopes that have been forgotten."""
         now = time.time()
         async with self._client.pipeline(transaction=False) as pipe:
             pipe.zadd(SCOPES, {scope: now})
             pipe.zadd(ENDS, {scope: "inf" if ttl is None else now + ttl})
             pipe.zrange(ENDS, "-inf", cast("int", now), byscore=True, offset=0, num=20)
             *_, dead = await self._run(pipe.execute())
-        if dead:
-            async with self._client.pipeline(transaction=False) as pipe:
-                pipe.unlink(*(self._prefix(name) + index for name in dead for index in "ui"))
-                pipe.zrem(SCOPES, *dead)
-                pipe.zrem(ENDS, *dead)
-                await self._run(pipe.execute())
+        for name in dead:
+            await self._script(_SWEEP, self._prefix(name), (name,), SCOPES, ENDS)
 
     async def scopes(self) -> list[ScopeSeen]:
         """See ``Store.scopes``."""
@@ -314,53 +352,142 @@ class RedisStore:
     async def stats(self) -> StoreStats:
         """See ``Store.stats``."""
         try:
-            memory: dict[str, Any] = await self._run(self._client.info("memory"))
+            await self.ping()
+            memory: dict[str, Any] = await self._asked(self._client.info("memory"), {})
+            disk = await self.disk()
         except WorkingStoreError as error:
             return StoreStats("redis", healthy=False, reason=str(error), extra={"where": self.where})
         policy = str(memory.get("maxmemory_policy", ""))
-        reason = _ALLKEYS.format(policy) if policy.startswith("allkeys-") and memory.get("maxmemory") else ""
-        return StoreStats("redis", healthy=True, reason=reason, extra={"where": self.where, "policy": policy})
+        reasons = [_ALLKEYS.format(policy)] if policy.startswith("allkeys-") and memory.get("maxmemory") else []
+        reasons += [] if disk.stores else [_VOLATILE]
+        extra = {"where": self.where, "policy": policy}
+        return StoreStats("redis", healthy=True, reason="; ".join(reasons), extra=extra)
 
     async def close(self) -> None:
         """See ``Store.close``."""
-        with contextlib.suppress(WorkingStoreError):  # times of use are not worth failing to close
-            for scope in list(self._touched):
-                await self._evict(scope, 0)
-        await self._client.aclose()
+        try:
+            with contextlib.suppress(WorkingStoreError):  # when it was read matters less than closing
+                for scope in list(self._touched):
+                    await self._evict(scope, 0)
+        finally:
+            await self._client.aclose()
 
     async def ping(self) -> None:
-        """Return when the server accepts commands; raise ``StoreUnreachableError`` if it does not."""
-        await self._run(cast("Awaitable[Any]", self._client.ping()))
+        """Return when the server answers commands; ``StoreUnreachableError`` when it does not."""
+        with contextlib.suppress(StoreReadOnlyError):  # so it answers a user who may not ask, or when its disk fails
+            await self._run(cast("Awaitable[Any]", self._client.ping()))
 
-    async def replay(self, operation: Mapping[str, Any]) -> None:
-        """Apply a write that the embedded store took during an outage unless the server holds a newer value.
+    async def disk(self) -> Disk:
+        """Return what the server has on its disk, as far as it lets this user ask."""
+        server: dict[str, Any] = await self._asked(self._client.info("server"), {})
+        stored: dict[str, Any] = await self._asked(self._client.info("persistence"), {})
+        save: dict[Any, Any] = await self._asked(self._client.config_get("save"), {"save": "unknown"})
+        now, safe = int(server.get("server_time_usec", time.time() * 1e6)) / 1e6, 0.0
+        if stored.get("rdb_last_bgsave_status") == "ok":  # the snapshot is of the moment when saving began
+            safe = stored.get("rdb_last_save_time", 0) - max(0, stored.get("rdb_last_bgsave_time_sec", 0)) - 1
+        appends = bool(stored.get("aof_enabled"))
+        if appends and stored.get("aof_last_write_status") == "ok" and not stored.get("aof_pending_bio_fsync"):
+            safe = max(safe, now - FSYNC_S)
+        return Disk(str(server.get("run_id", "")), now, safe, stores=appends or bool(save.get("save")))
 
-        ``operation`` is an entry of ``SqliteStore``'s journal. Values that have expired since are left out. Replaying
-        an entry twice has no further effect.
+    async def _asked(self, call: Awaitable[T], unknown: T) -> T:
+        """Return the server's answer, or ``unknown`` when this user may not ask."""
+        try:
+            return await self._run(call)
+        except StoreReadOnlyError:
+            return unknown
+        except StoreUnreachableError:
+            raise
+        except WorkingStoreError:
+            return unknown
+
+    async def replay(self, operations: Sequence[Mapping[str, Any]]) -> None:
+        """Apply writes of one scope that another store took in our place. Twice is the same as once.
+
+        They are entries of ``SqliteStore``'s journal in their order. What has expired since is left out, and what is
+        newer here stays. Writes that follow each other are combined: a server that writes each command to its
+        disk may need 10 ms for one.
         """
+        puts: dict[str, Mapping[str, Any]] = {}
+        changed: dict[str, list[Mapping[str, Any]]] = {}
+        for operation in operations:
+            key = operation.get("key", "")
+            if operation["op"] == "put" and key not in changed:
+                puts[key] = operation
+            elif operation["op"] == "change" and key not in puts:
+                changed.setdefault(key, []).append(operation)
+            else:
+                await self._replay_combined(operation["scope"], puts, changed)
+                puts, changed = {}, {}
+                await self._replay_one(operation)
+        if operations:
+            await self._replay_combined(operations[0]["scope"], puts, changed)
+
+    async def _replay_combined(
+        self, scope: str, puts: Mapping[str, Mapping[str, Any]], changed: Mapping[str, list[Mapping[str, Any]]]
+    ) -> None:
+        """Replay puts in one round trip, and the changes of each key as one write."""
+        now = time.time()
+        live = [put for put in puts.values() if (left := _left(put["expires"], now)) is None or left > 0]
+        if live:
+            async with self._client.pipeline(transaction=False) as pipe:
+                pipe.script_load(_PUT)
+                for put in live:
+                    ttl = _microseconds(_left(put["expires"], now))
+                    arguments = (put["key"], put["value"], str(ttl), str(put["version"]), "newer")
+                    pipe.evalsha(_digest(_PUT), 1, self._prefix(scope), *arguments)
+                await self._run(pipe.execute())
+            if limit := live[-1]["limit"]:
+                await self._evict(scope, limit)
+        for key, operations in changed.items():
+            left = _left(operations[-1]["expires"], now)
+            if left is None or left > 0:
+                made = [Change(each["change"], each["argument"], each.get("id", "")) for each in operations]
+                await self._change(scope, key, made, left)
+
+    async def _replay_one(self, operation: Mapping[str, Any]) -> None:
         scope, version, now = operation["scope"], str(operation["version"]), time.time()
-        prefix = self._prefix(scope)
         match operation["op"]:
             case "put":
-                left = _left(operation["expires"], now)
-                if left is None or left > 0:
-                    arguments = (operation["key"], operation["value"], _microseconds(left), version, "newer")
-                    await self._script(_PUT, prefix, arguments)
-                    if operation["limit"]:
-                        await self._evict(scope, operation["limit"])
+                await self._replay_combined(scope, {operation["key"]: operation}, {})
             case "change":
-                left = _left(operation["expires"], now)
-                if left is None or left > 0:
-                    change = Change(operation["change"], operation["argument"])
-                    await self.change(scope, operation["key"], change, ttl=left)
+                await self._replay_combined(scope, {}, {operation["key"]: [operation]})
             case "delete":
-                await self._script(_DELETE, prefix, (version, operation["key"]))
+                await self._script(_DELETE, self._prefix(scope), (version, operation["key"]))
             case "clear":
-                await self._script(_DELETE, prefix, (version,))
+                await self._script(_DELETE, self._prefix(scope), (version,))
             case "restore":
                 lefts = {key: (value, _left(end, now)) for key, (value, end) in operation["puts"].items()}
                 puts = {key: Put(value, left) for key, (value, left) in lefts.items() if left is None or left > 0}
                 await self._restore(scope, puts, tuple(operation["internal"]), version)
+            case "register":
+                left = _left(operation["expires"], now)
+                if left is None or left > 0:
+                    await self.register(scope, left)
+
+    async def _change(self, scope: str, key: str, made: Sequence[Change], ttl: float | None) -> str:
+        """Apply changes that were not applied before; compare and set, for ``CONTENTION_S`` while others are faster."""
+        prefix, give_up = self._prefix(scope), time.monotonic() + CONTENTION_S
+        text: Any = await self._run(self._command("GET", f"{prefix}v:{key}"))
+        while time.monotonic() < give_up:
+            there = _record(text or None)
+            old = there.value if there and _is_live(there) else None
+            if not made:
+                return old or "null"
+            value = changes.apply_all(made, old)
+            ids = [change.id for change in made if change.id]
+            expected = str(there.version if there else 0)
+            written = await self._script(_PUT, prefix, (key, value, _microseconds(ttl), expected, "same", *ids))
+            if written == "applied":
+                scores = await self._run(self._client.zmscore(f"{prefix}a", ids))
+                applied = {name for name, score in zip(ids, scores, strict=True) if score is not None}
+                made = [change for change in made if change.id not in applied]
+                written = await self._run(self._command("GET", f"{prefix}v:{key}"))
+            elif written.isdecimal():
+                return value
+            text = written
+            await asyncio.sleep(random.uniform(0, 0.005))  # noqa: S311 (jitter, not a secret)
+        raise StoreBusyError(f"redis at {self.where}: others kept changing {key!r} for {CONTENTION_S:g} s")
 
     async def _restore(self, scope: str, puts: Mapping[str, Put], internal: tuple[str, ...], version: str) -> None:
         arguments: list[str | int] = [version, len(internal), *internal]
@@ -375,19 +502,20 @@ class RedisStore:
         return prefix
 
     async def _evict(self, scope: str, limit: int) -> None:
-        """Send the times of use to the server; with a limit, keep only the most recently used keys."""
+        """Tell the server what was read lately; with a limit, keep the most recently used keys only."""
         read = [part for pair in self._touched.pop(scope, {}).items() for part in pair]
-        await self._script(_EVICT, self._prefix(scope), (limit or sys.maxsize, *read))
+        with contextlib.suppress(StoreReadOnlyError):  # what was read is read, and what was written is written
+            await self._script(_EVICT, self._prefix(scope), (limit or sys.maxsize, *read))
 
-    async def _script(self, source: str, prefix: str, arguments: tuple[str | int, ...]) -> Any:
-        """Run a script by its hash; load it first when the server does not know it (new, restarted or flushed)."""
+    async def _script(self, source: str, prefix: str, arguments: tuple[str | int, ...], *keys: str) -> Any:
+        """Run a script by its hash; loads it first when the server does not know it (new, restarted, flushed)."""
         digest = _digest(source)
         try:
             try:
-                return await self._command("EVALSHA", digest, 1, prefix, *arguments)
+                return await self._command("EVALSHA", digest, 1 + len(keys), prefix, *keys, *arguments)
             except exceptions.NoScriptError:
                 await self._client.script_load(source)
-                return await self._command("EVALSHA", digest, 1, prefix, *arguments)
+                return await self._command("EVALSHA", digest, 1 + len(keys), prefix, *keys, *arguments)
         except exceptions.RedisError as error:
             raise self._failure(error) from error
 
@@ -398,38 +526,49 @@ class RedisStore:
             raise self._failure(error) from error
 
     def _failure(self, error: exceptions.RedisError) -> WorkingStoreError:
-        """Return the exception for an error of the client; MISCONF means that the server cannot save to disk."""
-        if isinstance(error, _UNREACHABLE) or str(error).startswith("MISCONF"):
+        """Return the client's error as ours: no answer, no writes now, or this one command is refused."""
+        if isinstance(error, _UNREACHABLE):
             return StoreUnreachableError(f"redis at {self.where} cannot be used now: {error}")
+        if isinstance(error, _READ_ONLY) or any(code in str(error) for code in _READ_ONLY_CODES):
+            return StoreReadOnlyError(f"redis at {self.where} accepts no writes now: {error}")
         return WorkingStoreError(f"redis at {self.where}: {error}")
 
 
 @cache
 def _digest(source: str) -> str:
-    """Return the hash by which the server identifies a script."""
+    """How the server names a script."""
     return hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest()
 
 
 _UNREACHABLE = (
-    exceptions.ConnectionError,  # includes a wrong password and a server that is still loading
+    exceptions.ConnectionError,  # also: wrong password, still loading
     exceptions.TimeoutError,
-    exceptions.OutOfMemoryError,
-    exceptions.ReadOnlyError,
 )
+_READ_ONLY = (exceptions.OutOfMemoryError, exceptions.ReadOnlyError, exceptions.NoPermissionError)
+# An error inside a script arrives as a plain one on older servers. MISCONF: the server cannot save to its disk.
+_READ_ONLY_CODES = ("OOM ", "READONLY ", "NOPERM ", "MISCONF ", "NOREPLICAS ", "MASTERDOWN ", "can't run this command")
 
 
 def _record(text: str | None) -> Record | None:
-    """Return a stored text as a record; None for a missing or deleted value."""
+    """A stored text as a record; None for nothing and for what a deletion left behind."""
     if text is None:
         return None
-    version, expires, value = text.split(":", 2)
-    if not value:
-        return None
-    return Record(value, int(version), int(expires) / 1e6 if expires != "0" else None)
+    try:
+        version, expires, value = text.split(":", 2)
+        if not value:
+            return None
+        return Record(value, int(version), int(expires) / 1e6 if expires != "0" else None)
+    except ValueError:
+        raise WorkingStoreError(f"redis: a value under {PREFIX} is not memoria's: {text[:40]!r}") from None
+
+
+def _is_live(record: Record) -> bool:
+    """Return whether a record that the server does not expire itself has time left."""
+    return record.expires is None or record.expires > time.time()
 
 
 def _microseconds(ttl: float | None) -> int:
-    """Return seconds to live as whole microseconds, at least one; 0 for ever."""
+    """Seconds to live as whole microseconds, at least one; 0 for ever."""
     return 0 if ttl is None else max(1, int(ttl * 1e6))
 
 
@@ -438,6 +577,6 @@ def _left(expires: float | None, now: float) -> float | None:
 
 
 def _without_password(url: str) -> str:
-    """Return the URL without user name and password."""
+    """The URL as it may be shown."""
     scheme, _, rest = url.partition("://")
     return f"{scheme}://{rest.rpartition('@')[2]}"

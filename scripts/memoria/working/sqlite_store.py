@@ -1,13 +1,13 @@
-"""SQLite store: the default store, one file in the state folder that hooks, MCP server and commands share.
+"""SQLite store: working memory in one file of the state folder, shared by hooks, server and verbs. The default.
 
-Calls run inline, not in a thread, because a get takes less time than a switch to a thread and back (for figures and
-drawbacks see docs/decisions/0030-working-memory.md). A call does not block for long on another process's write: after
-``STEP_WAIT_S`` it yields to the event loop and tries again.
+Calls run inline, not in a thread: a get takes less time than the hop to a thread and back (figures and the price in
+docs/decisions/0030-working-memory.md). What could last, waiting for another process's write, is not done inside SQLite:
+after ``STEP_WAIT_S`` the call gives the event loop back and tries again.
 
-A read writes nothing. The keys that were read are collected in the process and written with its next write, or after
-``TOUCHES`` reads, so that least-recently-used eviction takes them into account. Eviction follows an index.
+Reads write nothing. Which keys were read is kept in the process and written with its next write, or after
+``TOUCHES`` reads, so that least-recently-used eviction sees them. Evicting is one step down an index.
 
-With ``journal=True`` each write is also journalled in the same transaction, for a store that is unreachable.
+With ``journal=True`` each write is also noted in the same transaction, for a store that could not be reached.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import json
 import random
 import sqlite3
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeVar
@@ -30,7 +30,7 @@ from memoria.working.store import Change, Put, Record, ScopeSeen, StoreStats, de
 
 T = TypeVar("T")
 
-MAX_WAIT_S = 10.0  # how long a call waits for a locked file before it fails
+PATIENCE_S = 10.0  # then the call fails
 TOUCHES = 64
 
 MIGRATIONS = (
@@ -53,7 +53,17 @@ MIGRATIONS = (
     CREATE TABLE journal (id INTEGER PRIMARY KEY AUTOINCREMENT, operation TEXT NOT NULL);
     CREATE TABLE notes (name TEXT PRIMARY KEY, value REAL NOT NULL) WITHOUT ROWID;
     """,
-)  # the n-th migrates a file from user_version n to n + 1
+    # run, taken: the server process that accepted the entry, and when; NULL while the entry waits
+    """
+    ALTER TABLE journal ADD COLUMN scope TEXT GENERATED ALWAYS AS (json_extract(operation, '$.scope')) VIRTUAL;
+    ALTER TABLE journal ADD COLUMN key TEXT GENERATED ALWAYS AS (json_extract(operation, '$.key')) VIRTUAL;
+    ALTER TABLE journal ADD COLUMN run TEXT;
+    ALTER TABLE journal ADD COLUMN taken REAL;
+    CREATE INDEX journal_scope ON journal (scope, key);
+    CREATE INDEX journal_waiting ON journal (id) WHERE run IS NULL;
+    CREATE INDEX journal_accepted ON journal (run, taken) WHERE run IS NOT NULL;
+    """,
+)  # the n-th brings a file from user_version n to n + 1
 
 _UPSERT = """
 INSERT INTO records (scope, key, internal, value, version, expires, used) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -61,19 +71,20 @@ ON CONFLICT (scope, key) DO UPDATE
 SET value = excluded.value, version = excluded.version, expires = excluded.expires, used = excluded.used
 """
 _SETTLE = """
-DELETE FROM records WHERE scope = ? AND key = ? AND version <= ? AND NOT EXISTS (
-    SELECT 1 FROM journal
-    WHERE json_extract(operation, '$.scope') = ? AND json_extract(operation, '$.key') = ?
-)
+DELETE FROM records WHERE scope = ? AND key = ? AND version <= ?
+AND NOT EXISTS (SELECT 1 FROM journal WHERE scope = ? AND key = ?)
 """
+_FORGET_REGISTER = (
+    "DELETE FROM journal WHERE scope = ? AND key IS NULL AND json_extract(operation, '$.op') = 'register'"
+)
 _LIVE = "(expires IS NULL OR expires > ?)"
 
 
 class SqliteStore:
-    """A store in one SQLite file (WAL mode) that any number of processes may share."""
+    """A store in one SQLite file (WAL); any number of processes may share it."""
 
     def __init__(self, path: Path, *, journal: bool = False) -> None:
-        """The file and its folder are created by the first call that needs them."""
+        """The file and its folder are made by the first call that needs them."""
         self.path = path
         self.journal = journal
         self._connection: sqlite3.Connection | None = None
@@ -113,7 +124,7 @@ class SqliteStore:
         def work(db: sqlite3.Connection) -> str:
             old = _select(db, scope, key)
             record = _upsert(db, scope, key, Put(changes.apply(change, old.value if old else None), ttl))
-            noted = {"change": change.name, "argument": change.argument, "expires": record.expires}
+            noted = {"change": change.name, "argument": change.argument, "id": change.id, "expires": record.expires}
             self._note(db, scope, record.version, op="change", key=key, **noted)
             return record.value
 
@@ -158,6 +169,9 @@ class SqliteStore:
         def work(db: sqlite3.Connection) -> None:
             db.execute("DELETE FROM scopes WHERE expires <= ?", (now,))
             db.execute("INSERT OR REPLACE INTO scopes VALUES (?, ?, ?)", (scope, now, deadline(ttl, now)))
+            if self.journal:
+                db.execute(_FORGET_REGISTER, (scope,))
+                self._note(db, scope, next_version(0), op="register", seen=now, expires=deadline(ttl, now))
 
         await self._write(work)
 
@@ -184,36 +198,65 @@ class SqliteStore:
             self._drop_connection()
 
     async def waiting(self) -> int:
-        """Return how many journalled writes have not been replayed."""
-        row = await self._run(lambda db: db.execute("SELECT count(*) FROM journal").fetchone())
+        """Return how many journalled writes the other store has not accepted."""
+        row = await self._run(lambda db: db.execute("SELECT count(*) FROM journal WHERE run IS NULL").fetchone())
         return int(row[0])
 
+    async def journaled(self) -> dict[str, bool]:
+        """Return the scopes that have journal entries, and whether any of these waits."""
+        query = "SELECT scope, max(run IS NULL) FROM journal GROUP BY scope"
+        return {scope: bool(waits) for scope, waits in await self._run(lambda db: db.execute(query).fetchall())}
+
     async def noted(self, after: int, at_most: int) -> list[tuple[int, dict[str, Any]]]:
-        """Return at most ``at_most`` entries of the journal after the id ``after``, oldest first."""
-        query = "SELECT id, operation FROM journal WHERE id > ? ORDER BY id LIMIT ?"
+        """Return the next waiting entries after an id, oldest first."""
+        query = "SELECT id, operation FROM journal WHERE run IS NULL AND id > ? ORDER BY id LIMIT ?"
         rows = await self._run(lambda db: db.execute(query, (after, at_most)).fetchall())
         return [(number, json.loads(operation)) for number, operation in rows]
 
-    async def settle(self, number: int, operation: Mapping[str, Any]) -> None:
-        """Delete one replayed entry, and the value it wrote unless a later entry concerns the same key.
+    async def operations(self, scope: str) -> list[dict[str, Any]]:
+        """Return the waiting entries of one scope, oldest first."""
+        query = "SELECT operation FROM journal WHERE run IS NULL AND scope = ? ORDER BY id"
+        return [json.loads(row[0]) for row in await self._run(lambda db: db.execute(query, (scope,)).fetchall())]
 
-        The other store holds the value now, and a copy left here would be read as current in the next outage.
+    async def take(self, entries: Sequence[tuple[int, Mapping[str, Any]]], run: str, now: float) -> None:
+        """Note that the server process ``run`` has accepted these entries; they stay until ``settle``.
+
+        An accepted put or delete replaces the accepted entries before it that concern the same key.
         """
-        scope, version = operation["scope"], operation["version"]
-        keys = [operation["key"]] if operation["op"] in ("put", "change") else list(operation.get("puts", ()))
+        whole = [(op["scope"], op["key"], number) for number, op in entries if op["op"] in ("put", "delete")]
 
         def work(db: sqlite3.Connection) -> None:
-            db.execute("DELETE FROM journal WHERE id = ?", (number,))
-            db.executemany(_SETTLE, [(scope, key, version, scope, key) for key in keys])
+            db.executemany("UPDATE journal SET run = ?, taken = ? WHERE id = ?", [(run, now, n) for n, _ in entries])
+            db.executemany("DELETE FROM journal WHERE scope = ? AND key = ? AND id < ? AND run IS NOT NULL", whole)
 
         await self._write(work)
 
+    async def settle(self, run: str, before: float) -> None:
+        """Delete the entries that the server process ``run`` accepted before a moment; those of another wait again.
+
+        The values they wrote go too unless another entry concerns them: the other store holds them safely, and a copy
+        left here would be read as news at the next outage.
+        """
+
+        def work(db: sqlite3.Connection) -> None:
+            db.execute("UPDATE journal SET run = NULL WHERE run != ?", (run,))
+            rows = db.execute("DELETE FROM journal WHERE run = ? AND taken < ? RETURNING operation", (run, before))
+            for row in rows.fetchall():
+                operation = json.loads(row[0])
+                scope, version = operation["scope"], operation["version"]
+                keys = [operation["key"]] if operation["op"] in ("put", "change") else list(operation.get("puts", ()))
+                db.executemany(_SETTLE, [(scope, key, version, scope, key) for key in keys])
+
+        accepted = "SELECT 1 FROM journal WHERE run IS NOT NULL LIMIT 1"
+        if await self._run(lambda db: db.execute(accepted).fetchone()):
+            await self._write(work)
+
     async def remember(self, name: str, value: float) -> None:
-        """Store a number for the other processes."""
+        """Keep a number for the other processes."""
         await self._write(lambda db: db.execute("INSERT OR REPLACE INTO notes VALUES (?, ?)", (name, value)))
 
     async def remembered(self, name: str) -> float:
-        """Return a number that a process stored; 0 when there is none."""
+        """A number that a process kept; 0 when none did."""
         row = await self._run(lambda db: db.execute("SELECT value FROM notes WHERE name = ?", (name,)).fetchone())
         return float(row[0]) if row else 0.0
 
@@ -223,7 +266,7 @@ class SqliteStore:
             db.execute("INSERT INTO journal (operation) VALUES (?)", (whole,))
 
     async def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run ``work`` in its own transaction, after deleting expired records and recording which keys were read."""
+        """Run ``work`` in one transaction of its own, after what has expired is gone and what was read is noted."""
 
         def transaction(db: sqlite3.Connection) -> T:
             db.execute("BEGIN IMMEDIATE")
@@ -238,27 +281,27 @@ class SqliteStore:
         return await self._run(transaction)
 
     async def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run ``work`` on the connection; wait for locks without blocking the event loop; replace a damaged file."""
-        give_up = time.monotonic() + MAX_WAIT_S
-        replaced = False
+        """Run ``work`` on the connection; waits its turn without holding the event loop, mends a broken file once."""
+        give_up = time.monotonic() + PATIENCE_S
+        mended = False
         while True:
             try:
                 return work(self._connected())
             except sqlite3.Error as error:
-                if database.is_damaged(error) and not replaced:
+                if database.is_damaged(error) and not mended:
                     self._set_aside()
-                    replaced = True
+                    mended = True
                     continue
                 if not database.is_busy(error):
                     raise WorkingStoreError(f"working memory: {self.path}: {error}") from error
                 if time.monotonic() > give_up:
-                    raise StoreBusyError(f"working memory: {self.path} stayed locked for {MAX_WAIT_S:g} s") from error
+                    raise StoreBusyError(f"working memory: {self.path} stayed locked for {PATIENCE_S:g} s") from error
             except OSError as error:
                 raise WorkingStoreError(f"working memory: {self.path}: {error}") from error
             await asyncio.sleep(random.uniform(0.001, 0.010))  # noqa: S311 (jitter, not a secret)
 
     def _connected(self) -> sqlite3.Connection:
-        """Return the connection; reopen it when the file was deleted or replaced."""
+        """The connection; opened anew when the file was deleted or moved under it."""
         if self._connection is not None:
             try:
                 status = self.path.stat()
@@ -279,7 +322,7 @@ class SqliteStore:
             self._connection = None
 
     def _set_aside(self) -> None:
-        """Set a damaged file aside, under a lock so that another process's new file is not set aside as well."""
+        """Move a file that is no database out of the way; under a lock, lest a good new one be moved after it."""
         self._drop_connection()
         with locks.waiting(self.path.with_name(f"{self.path.name}.lock")):
             if not _is_sound(self.path):
@@ -287,7 +330,7 @@ class SqliteStore:
 
 
 def _nothing(_: sqlite3.Connection) -> None:
-    """Do nothing; for a transaction that only deletes expired records and records which keys were read."""
+    """For the sake of what each transaction does beside its work."""
 
 
 def _open(path: Path) -> sqlite3.Connection:
@@ -295,7 +338,7 @@ def _open(path: Path) -> sqlite3.Connection:
 
 
 def _is_sound(path: Path) -> bool:
-    """Return whether the file passes SQLite's check; a busy or missing file counts as sound."""
+    """Whether SQLite reads the whole file; a file that is busy or gone is not to blame."""
     try:
         with closing(_open(path)) as db:
             database.check(db)
@@ -319,7 +362,7 @@ def _upsert(db: sqlite3.Connection, scope: str, key: str, put: Put) -> Record:
 
 
 def _evict(db: sqlite3.Connection, scope: str, limit: int | None) -> None:
-    """Evict the least recently used keys until ``limit`` stay; the index ``records_used`` yields them in order."""
+    """Drop the least recently used until ``limit`` stay: each is the first entry of an index, none is searched for."""
     if limit is None:
         return
     row = db.execute("SELECT others FROM counts WHERE scope = ?", (scope,)).fetchone()

@@ -8,6 +8,7 @@ evicted, and kept by ``clear``. They also use changes, which are pure functions 
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -43,6 +44,7 @@ class Change:
 
     name: str
     argument: dict[str, Any]
+    id: str = field(default_factory=lambda: uuid.uuid4().hex)  # a store that knows it does not apply the change again
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,20 @@ class StoreStats:
     reason: str = ""
     waiting: int = 0  # writes that were not replayed to another store yet
     extra: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """What a server has on its disk. Moments are in seconds since 1970 of the server's clock.
+
+    ``run`` names the server process (empty: unknown). What it accepted before ``safe`` is on the disk. ``stores`` is
+    whether it stores anything there at all.
+    """
+
+    run: str
+    now: float
+    safe: float
+    stores: bool = True
 
 
 class Store(Protocol):

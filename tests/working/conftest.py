@@ -1,0 +1,29 @@
+"""A Redis server of the test's own, and a failover store that does not wait long before it tries again."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memoria.working import failover_store
+from redis_server import RedisServer, require_redis
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[RedisServer]:
+    require_redis()
+    server = RedisServer(tmp_path).start()
+    yield server
+    if server.process is not None:
+        server.process.send_signal(signal.SIGCONT)
+    server.stop()
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(failover_store, "FIRST_RETRY_S", 0.02)
+    monkeypatch.setattr(failover_store, "LAST_RETRY_S", 0.1)
+    monkeypatch.setattr(failover_store, "COPIES_LOOK_S", 0.02, raising=False)
