@@ -12,7 +12,7 @@ import pytest
 from bench import races
 from editors import EDITORS, RacingPerson, Save
 from facts import MONDAY, a_fact
-from home_of import DAY, run
+from home_of import DAY, catalogued, run
 from home_of import article as add_article
 from home_of import entry as add_entry
 from memoria.briefing import housekeeping
@@ -23,6 +23,7 @@ from memoria.daily.ledger import Ledger
 from memoria.facts.lines import Lines
 from memoria.ground.errors import FileBusyError
 from memoria.ground.home import Home
+from memoria.wiki import index_page
 from memoria.wiki.transaction import Transactions
 from wiki_home import WikiHome, claim, entry, page
 
@@ -200,6 +201,29 @@ class LatePerson(RacingPerson):
         elif step == "files.replaced" and self.file:
             self.file.close()
             self.file = None
+
+
+@pytest.mark.parametrize("writer", [forget_from_a_page, file_back, compile_])
+def test_a_save_after_the_page_was_read_and_before_it_was_planned_stands(
+    home: Home, writer: Callable[[Home], Race], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    race = writer(home)
+    catalogued(home)
+    pages = index_page.pages
+    saves: list[str] = []
+
+    def planning(*given: Any) -> Any:
+        if not saves:
+            saves.append("Saved while memoria planned.")
+            race.path.write_text(f"{race.path.read_text('utf-8')}\n{saves[0]}\n", "utf-8")
+        return pages(*given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(index_page, "pages", planning)
+        race.write()
+    text = race.path.read_text("utf-8")
+    assert saves[0] in text
+    assert race.holds(text)
 
 
 def test_a_day_that_is_saved_again_and_again_is_refused_and_neither_save_nor_entry_is_lost(
