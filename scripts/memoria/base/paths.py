@@ -56,7 +56,11 @@ class Paths:
         self.projects = join(state, "projects.json")
         self.facts_outbox = join(state, "outbox", "learned")
         self.server_outbox = join(state, "outbox", "server")
-        # processes
+        self._place_processes(state)
+
+    def _place_processes(self, state: str) -> None:
+        """Work out the paths of locks, marks and logs."""
+        join = os.path.join
         self.worker_lock = join(state, "worker.lock")
         self.observer_lock = join(state, "observer.lock")
         self.compile_lock = join(state, "compile.lock")
