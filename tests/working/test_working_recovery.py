@@ -315,6 +315,28 @@ def test_a_journal_entry_goes_when_the_server_has_it_on_disk(
     asyncio.run(scenario())
 
 
+def test_what_was_deleted_is_not_kept_in_the_journal(forgetful: RedisServer, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        forgetful.kill()
+        async with machine(forgetful.url, tmp_path / "a.db") as memory:
+            await memory.set("secret", "a private word")
+            await memory.restore_checkpoint(await memory.create_checkpoint())
+            forgetful.start()
+            await until_back(memory)
+            await memory.delete("secret")
+            for checkpoint in await memory.list_checkpoints():
+                await memory.delete_checkpoint(checkpoint.id)
+        embedded = SqliteStore(tmp_path / "a.db", journal=True)
+        await embedded.waiting()
+        assert embedded._connection is not None
+        rows = embedded._connection.execute("SELECT operation FROM journal").fetchall()
+        assert rows
+        assert "a private word" not in str(rows)
+        await embedded.close()
+
+    asyncio.run(scenario())
+
+
 @pytest.mark.parametrize("policy", ["volatile-lru", "volatile-ttl", "volatile-random", "noeviction"])
 def test_a_full_server_keeps_task_state_notes_and_checkpoints(server: RedisServer, tmp_path: Path, policy: str) -> None:
     async def scenario() -> None:

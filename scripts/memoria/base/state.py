@@ -78,6 +78,7 @@ Caches: made anew when deleted.
 
 Locks and counters of running processes; they say nothing once no memoria runs.
   compile.lock  daily.lock  model.lock  observer.lock  sync.lock  told.lock  worker.lock
+  working.db.replay.lock
   observer.starting  worker.starting  worker.late  spawns  spawns.observer
 
 SQLite keeps a -wal and a -shm file beside a database that is open: never delete these alone. A file that could not be

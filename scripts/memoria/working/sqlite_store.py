@@ -228,6 +228,9 @@ class SqliteStore:
         def work(db: sqlite3.Connection) -> None:
             db.executemany("UPDATE journal SET run = ?, taken = ? WHERE id = ?", [(run, now, n) for n, _ in entries])
             db.executemany("DELETE FROM journal WHERE scope = ? AND key = ? AND id < ? AND run IS NOT NULL", whole)
+            for number, op in entries:
+                if op["op"] == "delete":
+                    _drop_from_restores(db, op["scope"], op["key"], number)
 
         await self._write(work)
 
@@ -359,6 +362,15 @@ def _upsert(db: sqlite3.Connection, scope: str, key: str, put: Put) -> Record:
     used = time.time_ns()
     db.execute(_UPSERT, (scope, key, is_internal(key), record.value, record.version, record.expires, used))
     return record
+
+
+def _drop_from_restores(db: sqlite3.Connection, scope: str, key: str, before: int) -> None:
+    """Take a deleted key out of the accepted restores before an entry: what was deleted is not kept there either."""
+    query = "SELECT id, operation FROM journal WHERE scope = ? AND key IS NULL AND id < ? AND run IS NOT NULL"
+    for number, operation in db.execute(query, (scope, before)).fetchall():
+        whole = json.loads(operation)
+        if whole.get("puts", {}).pop(key, None) is not None:
+            db.execute("UPDATE journal SET operation = ? WHERE id = ?", (json.dumps(whole), number))
 
 
 def _evict(db: sqlite3.Connection, scope: str, limit: int | None) -> None:
