@@ -43,7 +43,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
         before = _taken(home)
         for _ in range(args.steps):
             _say(*transactions.undo())
-        _settle(home, before - _taken(home))
+        _settle(home, before, _taken(home))
     return 0
 
 
@@ -58,19 +58,21 @@ def _say(label: str, restored: list[str], left_alone: list[str]) -> None:
         print(f"  left alone, changed by hand since then: {path}")
 
 
-def _taken(home: Home) -> set[str]:
+def _taken(home: Home) -> dict[str, str]:
     try:
         text = Path(home.paths.knowledge, LOG).read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
-        return set()
-    return index_page.compiled_entries(text)
+        return {}
+    return index_page.fingerprints(text)
 
 
-def _settle(home: Home, waiting: set[str]) -> None:
+def _settle(home: Home, before: dict[str, str], after: dict[str, str]) -> None:
     """Mark the entries as waiting, for one interval at least, and bring index and pages up to date."""
+    waiting = {ident for ident, took in before.items() if after.get(ident) != took}
     ledger = Ledger.of(home.paths)
     try:
-        ledger.mark_waiting(waiting)
+        ledger.mark_waiting(waiting - after.keys())
+        ledger.mark_compiled({ident: after[ident] for ident in waiting & after.keys()})
         ledger.put("last_compile", clock.now().isoformat())
     finally:
         ledger.close()

@@ -6,14 +6,13 @@ all. ``log.md`` records which entries each compile took in; a lost ledger is reb
 
 from __future__ import annotations
 
-import hashlib
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from memoria.daily.day_text import render
+from memoria.daily.day_text import fingerprint
 from memoria.daily.entry import Entry
 from memoria.ground import markdown
 from memoria.wiki.article import link_text
@@ -98,11 +97,6 @@ def _line(row: Row) -> str:
     if len(summary) > SUMMARY_CHARS:
         summary = markdown.cut(summary, SUMMARY_CHARS) + " …"
     return f"- [[{row.slug}|{link_text(row.title)}]]" + (f": {summary}\n" if summary else "\n")
-
-
-def fingerprint(entry: Entry) -> str:
-    """Return eight hexadecimal digits that change whenever the entry's text does, but not with what is escaped."""
-    return hashlib.sha256(render(entry, str).encode("utf-8", "replace")).hexdigest()[:8]
 
 
 def log_block(when: datetime, entries: Sequence[Entry], created: Sequence[str], updated: Sequence[str]) -> str:
