@@ -59,7 +59,7 @@ May be deleted, at a small price.
   notice               what the next session's start tells the user
   welcomed             says that the first greeting was given
   hints/               which notes each session was given; without it they may come twice
-  where/               which sessions are open, and where each stands
+  where/               which sessions are open, where each stands, and its last prompt
   log/                 what hooks and worker did
   log/hook.log         one line for each hook
   log/memoria.log      what the worker and the commands did
