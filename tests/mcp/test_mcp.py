@@ -8,6 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Awaitable, Callable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from loopback import Json
 from memoria.base.paths import Paths
 from memoria.ground.errors import PageNotFoundError
 from memoria.mcp.pages import Library
+from memoria.transcripts.archive import Archive
+from memoria.transcripts.turn import Turn
 from messages_api import MessagesApi
 from real_client import clean_env, run_claude
 
@@ -318,6 +321,37 @@ def test_search_finds_articles_and_says_where_to_read_them(tmp_path: Path) -> No
         assert path == "knowledge/concepts/spool.md"
         assert "a rename is the claim" in await call(client, "read", path=path)
         assert "Nothing found" in await call(client, "search", query="zyzzyva")
+
+    drive(tmp_path, scenario)
+
+
+def test_read_opens_every_kind_of_result_that_search_names(tmp_path: Path) -> None:
+    top = home(tmp_path)
+    entry = "### Session (09:00) · shop · Quoll\n\n**Context:** The quoll was counted.\n\n"
+    fact = "**Learned:**\n\n- [fact] A quoll eats at night. ^l-7f3a91kc\n\n"
+    marker = "^e-01aa\n\n<!-- memoria entry=01aa session=s1 turns=k1 project=shop-1 model=m -->\n"
+    (top / "daily" / "2026-11-20.md").write_text("# Daily Log\n" + "\nfiller\n" * 600 + f"\n{entry}{fact}{marker}")
+    (top / "knowledge" / "concepts" / "quoll.md").write_text("# Quoll\n\nThe quoll is spotted.\n")
+    turns = [Turn("k1", "user", "Please count the quoll twice.")]
+    Archive(Path(Paths(str(top)).archive), 1_000_000).keep("01aa", date(2026, 11, 20), turns)
+    remembered = tmp_path / "user" / ".claude" / "projects" / "-p" / "memory"
+    remembered.mkdir(parents=True)
+    (remembered / "MEMORY.md").write_text("The quoll lives in the wood pile.\n")
+    (remembered.parent / "x.jsonl").write_text(json.dumps({"type": "user", "cwd": str(tmp_path)}) + "\n")
+    said = {
+        "article": "spotted", "entry": "was counted", "fact": "eats at night", "turn": "count the quoll twice",
+        "memory": "wood pile",
+    }  # fmt: skip
+
+    async def scenario(client: Client) -> None:
+        for kind, words in said.items():
+            found = fenced(await call(client, "search", query="quoll", kinds=[kind]))
+            path = next(row for row in found.splitlines() if f" · {kind}" in row).split(" · ")[0]
+            assert words in fenced(await call(client, "read", path=path, lines=12)), kind
+        for ident in ("e-01aa", "^l-7f3a91kc"):
+            assert "quoll" in fenced(await call(client, "read", path=ident, lines=12))
+        assert "no page" in await refused(client, "read", path=str(tmp_path / "secret.md"))
+        assert "no page" in await refused(client, "read", path="archive/../../secret")
 
     drive(tmp_path, scenario)
 

@@ -258,7 +258,7 @@ class DayText:
             day=day,
             time=heading[1] if heading else "00:00",
             session=marker[2],
-            project=heading[2] if heading else marker[4],
+            project=heading[2] if heading else "by hand" if marker[5] == HAND else marker[4],
             project_key="" if marker[4] == EVERYWHERE else self._key(marker[4]),
             written_key=marker[4] if marker[4] in self.aliases else "",
             title=title or (context.split("\n")[0][:TITLE_CHARS] if marker[5] == HAND else ""),

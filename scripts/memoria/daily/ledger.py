@@ -65,7 +65,6 @@ MIGRATIONS = (
     """,
 )
 _WAITS = "(compiled = '' OR (took <> '' AND text <> '' AND took <> text))"  # new, or edited since a compile took it in
-_AND_WAITS = {False: "", True: f"AND {_WAITS}"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,8 +242,9 @@ class Ledger:
 
     def entries(self, *, waiting: bool = False, day: str = "") -> list[Booked]:
         """Return entries without their turns, oldest day first; optionally only those of a day, or that wait."""
-        query = f"SELECT id, day, session, project, title FROM entries WHERE (? = '' OR day = ?) {_AND_WAITS[waiting]}"
-        return [Booked(*row) for row in self.db.execute(query + " ORDER BY day, id", (day, day))]
+        query = "SELECT id, day, session, project, title FROM entries WHERE (? = '' OR day = ?) "
+        query += (f"AND {_WAITS} " if waiting else "") + "ORDER BY day, id"
+        return [Booked(*row) for row in self.db.execute(query, (day, day))]
 
     def mark_compiled(self, took: Mapping[str, str], when: datetime | None = None) -> None:
         """Record that a compile included these entries, given with their fingerprints then (``""`` if unknown)."""

@@ -9,7 +9,6 @@ spool nor the lock; the worker decides what happens to the jobs.
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -67,9 +66,12 @@ class SessionFlush:
         settings = self.home.settings
         age = abs(now - intake.newest)  # a job from the future was written before the clock was set back
         over = insist or intake.ended or age >= settings.flush_idle_min * 60
-        if self._was_left(intake):
-            return Ready(session, intake)
-        intake = _with_transcripts(intake, age, settings)
+        try:
+            intake = _with_transcripts(intake, age, settings)
+        except TranscriptMissingError:
+            if self._was_left(intake):
+                return Ready(Session.of(intake, settings, self.home.paths), intake)
+            raise
         turns = intake.turns(lambda key: self.ledger.entry_of(key) is not None, settle=over)
         cut = stretches(turns, settings.call_chars, self.home.zone)
         ahead = _look_ahead(cut, settings)
@@ -84,8 +86,6 @@ class SessionFlush:
     def _was_left(self, intake: Intake) -> bool:
         """Return whether the session ended without a prompt; if it has a transcript after all, that is picked up."""
         if any(job.event != "SessionEnd" or job.end for job in intake.jobs):
-            return False
-        if any(os.path.exists(str(header["transcript"])) for header in intake.headers):  # noqa: PTH110 (any name)
             return False
         return not OpenSessions(self.home.paths.where).was_prompted(intake.jobs[0].session)
 

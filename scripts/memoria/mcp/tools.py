@@ -177,8 +177,8 @@ class Toolbox:
     def _wiki_tools(self) -> list[Tool]:
         read = Tool(
             "read",
-            "Read a page of the memory: an article in knowledge/ or a day in daily/, by the path that search shows "
-            "or a wikilink's target.",
+            "Read what search named, by the path that it shows: an article, an entry, a fact, archived turns, a memory "
+            "file. Also takes a wikilink's target or an id (e-…, l-…).",
             _object(
                 ["path"],
                 path={"type": "string", "minLength": 1, "maxLength": 300},
@@ -192,8 +192,9 @@ class Toolbox:
             return [read]
         search = Tool(
             "search",
-            "Search everything that earlier sessions recorded: articles, daily entries, learned facts, turns, and "
-            "Claude Code's own memory files (kind memory; open these by path with the Read tool).",
+            "Search everything that earlier sessions recorded: articles, daily entries, learned facts, turns, and the "
+            "memory files that Claude Code keeps itself. read opens each result by the path shown; an id (e-…, l-…) finds "
+            "what it names.",
             _object(
                 ["query"],
                 query={"type": "string", "minLength": 1, "maxLength": 1000},
