@@ -21,7 +21,8 @@ from memoria.ground.errors import ExpectedError, HomeRefusedError
 from memoria.ground.home import Home
 
 # Verb -> one line of help. Its module, ``memoria.commands.<verb>``, has ``arguments(parser)`` and
-# ``command(args, home)``; one with ``refused(args, error)`` also runs when the home cannot be opened.
+# ``command(args, home)``, or ``without_home(args)`` when it leaves the user's home alone; one with
+# ``refused(args, error)`` also runs when the home cannot be opened.
 VERBS = {
     "status": "show whether memoria works: what waits, what failed, what it cost",
     "verify": "account for every turn in Claude Code's transcripts: what became of it",
@@ -75,12 +76,9 @@ def _main(argv: Sequence[str] | None) -> int:
 def run(name: str, args: argparse.Namespace) -> int:
     """Run a verb's command and return its exit status; report an error in one line."""
     verb = _module(name)
+    status: int
     try:
-        home = Home.open()
-        _log_to(home)
-        for problem in home.settings.problems:
-            print(f"memoria: {problem}", file=sys.stderr)
-        status: int = verb.command(args, home)
+        status = _run_in_home(verb, args) if hasattr(verb, "command") else verb.without_home(args)
         sys.stdout.flush()
     except ExpectedError as error:
         if isinstance(error, HomeRefusedError) and hasattr(verb, "refused"):
@@ -111,6 +109,15 @@ def run(name: str, args: argparse.Namespace) -> int:
         print(f"memoria: a bug: {type(error).__name__}: {error}. The traceback is in the log; please report it.",
               file=sys.stderr)  # fmt: skip
         return 3
+    return status
+
+
+def _run_in_home(verb: ModuleType, args: argparse.Namespace) -> int:
+    home = Home.open()
+    _log_to(home)
+    for problem in home.settings.problems:
+        print(f"memoria: {problem}", file=sys.stderr)
+    status: int = verb.command(args, home)
     return status
 
 

@@ -128,6 +128,11 @@ class Ledger:
         row = self.db.execute("SELECT entry FROM turns WHERE key = ?", (key,)).fetchone()
         return None if row is None else str(row[0])
 
+    def turns_of(self, entry: str) -> tuple[str, ...]:
+        """Return the keys of an entry's turns, in the order in which they were recorded as far as that is known."""
+        rows = self.db.execute("SELECT key FROM turns WHERE entry = ? ORDER BY key", (entry,))
+        return tuple(key for (key,) in rows)
+
     def reason_of(self, key: str) -> str | None:
         """Return why a turn has no entry, ``""`` when it has one, None when the turn is not recorded."""
         row = self.db.execute("SELECT entry, reason FROM turns WHERE key = ?", (key,)).fetchone()

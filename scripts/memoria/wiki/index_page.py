@@ -112,6 +112,12 @@ def log_block(when: datetime, entries: Sequence[Entry], created: Sequence[str], 
     return "\n".join(rows) + "\n"
 
 
+def restored_block(when: datetime, entries: Sequence[Entry]) -> str:
+    """Return the lines of ``log.md`` for entries whose daily log was restored; ``when`` is in the user's zone."""
+    took = " ".join(f"{entry.id}:{fingerprint(entry)}" for entry in entries)
+    return f"\n## {when:%Y-%m-%d %H:%M} restore\n\n<!-- memoria took={took} -->\n"
+
+
 def filed_block(when: datetime, slug: str) -> str:
     """Return the lines of ``log.md`` for an answer that was filed; ``when`` is in the user's zone."""
     return f"\n## {when:%Y-%m-%d %H:%M} query\n- Filed: [[{slug}]]\n"
