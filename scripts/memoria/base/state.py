@@ -57,6 +57,8 @@ May be deleted, at a small price.
                        an editor still wrote into one of them is lost
   told.json            what the user was told already, so that it is not said twice
   notice               what the next session's start tells the user
+  saved/               how many conversations of a project were saved since its last session
+  doubled              says that you were told that the hooks run twice
   welcomed             says that the first greeting was given
   hints/               which notes each session was given; without it they may come twice
   where/               which sessions are open, where each stands, and its last prompt

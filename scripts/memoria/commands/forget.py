@@ -251,7 +251,12 @@ def _caches(home: Home, ledger: Ledger) -> None:
     with Index(home.paths.index) as index:
         sources.refresh(index, home.paths)
         # Prepared pages, shown notes (one may be repeated), positions of sessions (written again after a turn).
-        for folder, pattern in ((home.paths.page, "**/*"), (home.paths.hints, "*"), (home.paths.where, "*.[mp]*")):
+        for folder, pattern in (
+            (home.paths.page, "**/*"),
+            (home.paths.hints, "*"),
+            (home.paths.where, "*.[mp]*"),
+            (home.paths.saved, "*"),
+        ):
             for path in Path(folder).glob(pattern):
                 if path.is_file():
                     path.unlink()

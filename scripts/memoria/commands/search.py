@@ -16,6 +16,7 @@ from typing import Any
 from memoria.base import project
 from memoria.capture import detach
 from memoria.ground import printable, projects
+from memoria.ground.argument_types import positive
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.indexing import meaning, sources
@@ -29,7 +30,7 @@ from memoria.search.reader import Finder
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("words", nargs="*", help="what to look for")
-    parser.add_argument("-k", type=_at_least_one, default=10, metavar="N", help="maximum number of results (10)")
+    parser.add_argument("-k", type=positive, default=10, metavar="N", help="maximum number of results (10)")
     parser.add_argument(
         "--project", nargs="?", const=".", default="", metavar="NAME",
         help="only this project (its name, key or folder; default: the folder you are in)",
@@ -66,16 +67,6 @@ def _key(given: str, home: Home, index: Index) -> str:
     if not given:
         return ""
     return projects.meant(given, index.projects(), home)
-
-
-def _at_least_one(text: str) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    return number
 
 
 def _found(home: Home, query: str, limit: int, given: str, kinds: tuple[str, ...]) -> list[Hit]:

@@ -13,6 +13,7 @@ from memoria.briefing.refresh import renew
 from memoria.daily.ledger import Ledger
 from memoria.facts.keeper import Keeper
 from memoria.ground import clock, locks, printable
+from memoria.ground.argument_types import positive
 from memoria.ground.errors import ExpectedError, NothingToUndoError
 from memoria.ground.home import Home
 from memoria.wiki import index_page
@@ -22,7 +23,7 @@ from memoria.wiki.transaction import Transactions
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("--steps", type=int, default=1, metavar="N", help="how many changes of the wiki to undo")
+    parser.add_argument("--steps", type=positive, default=1, metavar="N", help="how many changes of the wiki to undo")
     parser.add_argument("--list", action="store_true", help="list what can be undone, newest first, and stop")
 
 

@@ -50,8 +50,8 @@ WORDS = {
     BEFORE: "from before memoria was installed (memoria ingest records them)",
 }
 CANNOT_RESTORE = (
-    "Restored entries hold their title, turns, prompts and the wiki's claims about them. The rest of the summaries, the "
-    "learned facts and what a person wrote there were only in the deleted files: restore these from a backup if you can."
+    "Restored entries hold their title, turns, prompts and the wiki's claims about them. The rest of the summaries, "
+    "the learned facts and what a person wrote there were only in the deleted files; a backup may have them."
 )
 SHOWN = 20  # transcripts listed with something missing
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from memoria.base import exclude, fence, project
-from memoria.capture import hook
+from memoria.capture import hook, once
 from memoria.capture.open_sessions import OpenSessions
 from memoria.capture.spool import safe_name
 from memoria.recall.shown_notes import ShownNotes
@@ -61,7 +61,7 @@ def user_prompt_submit(event: hook.Event, settings: Settings, paths: Paths) -> d
         return None
     chosen = _chosen([hit for hit in hits if hit.fit >= THRESHOLD], shown, event.session)
     keys, text = _rendered(chosen)
-    if not keys:
+    if not keys or not once.is_first(paths.where, safe_name(event.session), "prompt"):
         return None
     shown.add(keys)
     hook.log(paths, f"{event.name} {event.session} notes shown: {len(keys)}, characters: {len(text)}")

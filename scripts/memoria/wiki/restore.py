@@ -114,7 +114,7 @@ def _claims(home: Home) -> dict[str, list[str]]:
 
 
 def _record(home: Home, ledger: Ledger, restored: list[Entry]) -> None:
-    """Record in ledger and wiki's log that compiled entries have another text now, so that they are not compiled again."""
+    """Record that compiled entries have another text now, so that they are not compiled again."""
     log = Path(home.paths.knowledge, LOG)
     if not log.is_file():
         return

@@ -333,6 +333,8 @@ class WorkingMemory:
         shown: dict[str, Any] = {"scope": self._name, **asdict(stats)}
         if stats.healthy:
             shown["keys"] = len(await self._store.records(self._name))
+            shown["total_keys"] = shown["keys"] + len(await self._store.records(self._name, internal=True))
+            shown["has_task_state"] = await self._store.get(self._name, _TASK) is not None
             shown["checkpoints"] = len(await self._internal(_CHECKPOINTS) or [])
             shown["scratchpad_entries"] = len(await self._internal(_SCRATCHPAD) or [])
             shown["created"] = (await self._internal(_META) or {}).get("created")
