@@ -68,10 +68,7 @@ def test_a_number_below_one_is_refused_with_what_was_expected(
     assert "is not a whole number of at least 1" in capsys.readouterr().err
 
 
-def test_an_empty_settings_file_is_one_without_settings(capsys: pytest.CaptureFixture[str]) -> None:
-    path = Path(os.environ["XDG_CONFIG_HOME"], "memoria", "config.json")
-    path.parent.mkdir(parents=True)
-    path.write_text("")
+def test_an_empty_settings_file_of_the_client_is_one_without_settings(capsys: pytest.CaptureFixture[str]) -> None:
     client = Path(os.environ["CLAUDE_CONFIG_DIR"], "settings.json")
     client.parent.mkdir(parents=True)
     client.write_text("\n")

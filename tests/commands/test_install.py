@@ -222,7 +222,6 @@ def test_a_live_folder_that_is_no_memoria_is_not_ours_even_when_started_alike(fi
 @pytest.mark.parametrize(
     "text",
     [
-        "",
         "{",
         '{"a": 1} x',
         "[]",

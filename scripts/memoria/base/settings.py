@@ -304,8 +304,6 @@ def _read_config(path: str) -> dict[str, object]:
             text = file.read().decode("utf-8", "replace")
     except FileNotFoundError:
         return {}
-    if not text.strip():
-        return {}
     stored = quickjson.loads(text)
     if not isinstance(stored, dict):
         raise ValueError("it must hold one JSON object")

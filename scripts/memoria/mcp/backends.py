@@ -73,9 +73,10 @@ class SessionFacts:
         return await asyncio.to_thread(self._update, ident, redact(content))
 
     def _listed(self, kind: str, limit: int, everywhere: bool) -> list[dict[str, Any]]:
+        key = "" if everywhere and self.home.settings.share_projects else self.project.key
         try:
             with Keeper.at(self.home) as keeper:
-                found = keeper.store.facts(live=True, project="" if everywhere else self.project.key)
+                found = keeper.store.facts(live=True, project=key)
         except (sqlite3.Error, OSError) as error:
             raise ExpectedError(f"the learned facts cannot be read now ({error}); try again later") from error
         latest = sorted((fact for fact in found if kind in ("", fact.kind)), key=lambda fact: fact.last or fact.time)

@@ -30,8 +30,8 @@ from memoria.mcp.backends import IndexSearch, SessionFacts
 from memoria.mcp.pages import Library
 from memoria.mcp.tools import Tool, Toolbox
 from memoria.redaction.redact import Redactor
-from memoria.working import WorkingMemory
-from memoria.working.factory import limits_of, open_store
+from memoria.working import Limits, WorkingMemory
+from memoria.working.factory import open_store
 
 ERROR_CHARS = 2_000
 UNREADABLE = (
@@ -50,7 +50,7 @@ async def serve(home: Home, session: str = "") -> None:
     folder = os.environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()  # noqa: PTH109 (project takes text)
     here = project.of(folder, home.settings, home.paths)
     session = session or os.environ.get("CLAUDE_CODE_SESSION_ID", "") or f"client of {here.key}"
-    store, limits = open_store(home.settings, home.paths), limits_of(home.settings)
+    store, limits = open_store(home.settings, home.paths), Limits.of(home.settings)
     async with await WorkingMemory.for_session(session, here.key, store=store, limits=limits) as memory:
         backends = IndexSearch(home, here), SessionFacts(home, here, session)
         redactor = Redactor(home.settings.redact_extra)

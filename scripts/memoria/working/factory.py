@@ -8,7 +8,6 @@ from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.ground.errors import StoreUnreachableError
 from memoria.working.failover_store import FailoverStore, SharedStore
-from memoria.working.memory import Limits
 from memoria.working.sqlite_store import SqliteStore
 from memoria.working.store import Store
 
@@ -20,17 +19,6 @@ def open_store(settings: Settings | None = None, paths: Paths | None = None) -> 
     file = Path(paths.working)
     url = settings.redis_url
     return FailoverStore(lambda: _redis(url), SqliteStore(file, journal=True)) if url else SqliteStore(file)
-
-
-def limits_of(settings: Settings) -> Limits:
-    """Return how much working memory may hold, and for how long, as the settings say."""
-    return Limits(
-        keys=settings.working_keys,
-        value_chars=settings.working_value_chars,
-        scratchpad_entries=settings.working_notes,
-        checkpoints=settings.working_checkpoints,
-        session_seconds=settings.working_days * 86_400.0,
-    )
 
 
 def _redis(url: str) -> SharedStore:
