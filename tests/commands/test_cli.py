@@ -65,7 +65,7 @@ def test_a_number_below_one_is_refused_with_what_was_expected(
     with pytest.raises(SystemExit) as stopped:
         cli.main(words)
     assert stopped.value.code == 2
-    assert "is not a whole number of at least 1" in capsys.readouterr().err
+    assert "must be at least 1" in capsys.readouterr().err
 
 
 def test_an_empty_settings_file_of_the_client_is_one_without_settings(capsys: pytest.CaptureFixture[str]) -> None:
@@ -91,7 +91,7 @@ def test_an_unknown_model_is_named_with_what_is_possible(
 
 
 @pytest.mark.parametrize(
-    ("verb", "said"), [("flush", "0 entries written; 0 jobs wait."), ("observe", "No session has news.")]
+    ("verb", "said"), [("flush", "Wrote 0 entries; 0 jobs waiting."), ("observe", "No session has news.")]
 )
 def test_what_is_run_by_hand_says_that_it_succeeded(
     verb: str, said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -261,7 +261,7 @@ def _lines(home: Home, claimed: Claimed, traces: Sequence[Trace]) -> Iterator[st
         entry = trace.entry
         yield f"  from [[{trace.source}]] · {entry.time} · {entry.project} · {printable.line(entry.title)}"
         if trace.origins and all(origin.turn is None for origin in trace.origins):
-            yield f"    {printable.counted(len(trace.origins), 'turn')}: neither in the transcript nor in the archive"
+            yield f"    {printable.counted(len(trace.origins), 'turn')}: no longer in the transcript or in the archive"
         for origin in trace.matching:
             yield from _origin(home, origin, wanted)
         if any(origin.archived for origin in trace.origins):
