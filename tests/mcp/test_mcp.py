@@ -356,7 +356,7 @@ def test_read_opens_every_kind_of_result_that_search_names(tmp_path: Path) -> No
         assert "no page" in await refused(client, "read", path=str(tmp_path / "secret.md"))
         assert "no page" in await refused(client, "read", path="archive/../../secret")
 
-    drive(tmp_path, scenario)
+    drive(tmp_path, scenario, MEMORIA_SHARE_PROJECTS="true")
 
 
 def test_every_tool_says_honestly_what_it_may_do(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ class SessionFacts:
 
     async def update(self, ident: str, content: str) -> str:
         """See ``mcp_tools.Facts``."""
-        return await asyncio.to_thread(self._update, ident, redact(content))
+        return await asyncio.to_thread(self._update, ident, Redactor(self.home.settings.redact_extra).redact(content))
 
     def _listed(self, kind: str, limit: int, everywhere: bool) -> list[dict[str, Any]]:
         key = "" if everywhere and self.home.settings.share_projects else self.project.key
