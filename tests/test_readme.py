@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.cli import VERBS
 from places import ROOT
@@ -47,14 +49,22 @@ def comparable(text: str) -> str:
     return re.sub(r"\^l-\w+", "^l-", shown_rows)
 
 
+def files_below(folder: Path) -> set[Path]:
+    return set(folder.rglob("*"))
+
+
 @pytest.mark.slow
 def test_the_entry_and_the_article_shown_are_what_the_demo_makes(tmp_path: Path) -> None:
     """In a folder with spaces and non-ASCII letters, as a process of its own."""
     home = tmp_path / "my dëmo"
+    before = files_below(tmp_path)
     run = subprocess.run(
-        [sys.executable, "-m", "memoria", "demo", "--home", str(home)], capture_output=True, text=True, check=False
-    )
+        [sys.executable, "-m", "memoria", "demo", "--home", str(home)], capture_output=True, text=True, check=False,
+        env={**os.environ, "MEMORY_API_URL": "http://127.0.0.1:9", "MEMORIA_HOME": str(tmp_path / "memoria")},
+    )  # fmt: skip
     assert run.returncode == 0, run.stderr
+    assert {path for path in files_below(tmp_path) - before if not path.is_relative_to(home)} == set(), "no other home"
+    assert not any(Path(Paths(str(home)).server_outbox).glob("*")), "nothing is on its way to a server"
     days = [comparable(path.read_text(encoding="utf-8")) for path in (home / "daily").glob("*.md")]
     assert any(comparable(shown("daily")) in day for day in days)
     articles = [path.read_text(encoding="utf-8").rstrip() for path in (home / "knowledge").rglob("*.md")]

@@ -8,15 +8,18 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from client_screen import READY, Screen
 from client_session import Session, wait_until
 from memoria.base.paths import Paths
 from memoria.capture.open_sessions import OpenSessions
+from memoria.capture.spool import Spool
 from memoria.working import Checkpoint, WorkingMemory
 from memoria.working.sqlite_store import SqliteStore
 from messages_api import MessagesApi
@@ -27,6 +30,7 @@ pytestmark = pytest.mark.slow
 
 GOAL = "calibrate the harbour gauge before the spring tide"
 TASK = "Compare the gauge with the pole at Mole 3"
+UNANSWERED = "draw the tide table of Mole 3"
 FAILING = "echo 'no such datum: LAT' >&2; exit 3"
 
 
@@ -41,8 +45,11 @@ class World:
         self.base = base
         self.env: dict[str, str] = {}
         self.steps: list[str] = []
+        self.killed = threading.Event()
 
     def answer(self, request: dict[str, Any]) -> str | list[dict[str, Any]]:
+        if UNANSWERED in json.dumps(request["messages"][-1:]):
+            self.killed.wait(60)
         tools = {tool.get("name") for tool in request.get("tools", [])}
         if "Bash" not in tools or not self.steps:
             return "scripted answer"
@@ -60,6 +67,12 @@ class World:
     def session(self, *options: str) -> Session:
         allowed = ("--allowedTools", "Bash,TaskCreate,TodoWrite")
         return Session(self.env, self.work, "--plugin-dir", str(ROOT), *allowed, *options)
+
+    def screen(self) -> Screen:
+        return Screen(self.env, self.work, self.base / "tmux", "--plugin-dir", str(ROOT))
+
+    def hook_log(self) -> str:
+        return Path(self.paths.hook_log).read_text(encoding="utf-8")
 
     def begun(self, session: Session) -> str:
         """Have the session do its work, and wait until it is known where it stands; returns the block."""
@@ -134,6 +147,51 @@ def test_a_session_that_is_killed_tells_the_next_one_where_it_was_once(world: tu
         later.ask("hello again")
         later.end()
     assert "where-you-were" not in told(api, before)
+
+
+def test_a_session_that_is_killed_in_mid_turn_tells_the_next_one_its_last_prompt(
+    world: tuple[World, MessagesApi],
+) -> None:
+    person, api = world
+    asked = f"now {UNANSWERED} instead, the token is ab12cd34ef56gh78"
+    with person.session() as session:
+        person.begun(session)
+        session.settle()
+        session.begin(asked)
+        wait_until(lambda: UNANSWERED in person.places.block(session.id), "the hook has seen it", 60)
+        session.kill()
+    person.killed.set()
+    before = len(api.requests)
+    with person.session() as following:
+        following.ask("hello")
+        following.end()
+    sent = told(api, before)
+    assert f"now {UNANSWERED} instead" in sent
+    assert GOAL in sent
+    assert "ab12cd34ef56gh78" not in sent
+
+
+def test_sessions_that_are_left_without_a_prompt_leave_nothing_that_waits_or_failed(
+    world: tuple[World, MessagesApi],
+) -> None:
+    person, _ = world
+    with person.screen() as screen:
+        screen.ask(GOAL, "scripted answer")
+        screen.leave()
+    spool = Spool(person.paths.spool)
+    wait_until(lambda: not spool.jobs(), "the worker has summarised the session", 60)
+    with person.screen() as screen:  # opened and left
+        screen.see(READY)
+        screen.leave()
+    with person.screen() as screen:  # another is resumed right after the start
+        screen.ask("/resume", GOAL[:20])
+        screen.press("Enter")
+        screen.see("scripted answer")
+        screen.leave()
+    wait_until(lambda: person.hook_log().count(" SessionEnd ") >= 4, "four sessions have ended", 60)
+    wait_until(lambda: not spool.jobs(), "nothing waits", 60)
+    assert spool.jobs(spool.failed) == []
+    assert sum("left without a prompt" in line for line in person.hook_log().splitlines()) == 2
 
 
 def test_a_session_that_ends_leaves_nothing_to_the_next_but_to_the_one_that_resumes_it(

@@ -21,7 +21,8 @@ from memoria.ground.errors import ExpectedError, HomeRefusedError
 from memoria.ground.home import Home
 
 # Verb -> one line of help. Its module, ``memoria.commands.<verb>``, has ``arguments(parser)`` and
-# ``command(args, home)``; one with ``refused(args, error)`` also runs when the home cannot be opened.
+# ``command(args, home)``, or ``without_home(args)`` when it leaves the user's home alone; one with
+# ``refused(args, error)`` also runs when the home cannot be opened.
 VERBS = {
     "status": "show whether memoria works: what waits, what failed, what it cost",
     "verify": "account for every turn in Claude Code's transcripts: what became of it",
@@ -47,21 +48,36 @@ VERBS = {
     "forget": "remove a text, entry, session, project or article everywhere",
 }
 
+GROUPS = {
+    "Use": ("search", "query", "why", "show", "learned", "working"),
+    "Check": ("status", "verify", "doctor", "lint", "diff"),
+    "Set up": ("demo", "install", "uninstall", "move", "ingest"),
+    "Change": ("forget", "undo", "compile", "flush"),
+    "Run by programs": ("observe", "mcp"),
+}
+LAST_STREAM = 2  # the descriptor of standard error
+
 log = logging.getLogger(__name__)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb and return its exit status; no text that it prints controls the terminal."""
     user_environment.restore()
+    _open_streams()
     with printable.streams():
         return _main(argv)
 
 
 def _main(argv: Sequence[str] | None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
+    if not words:
+        print(_overview())
+        return 0
     parser = argparse.ArgumentParser(prog="memoria", description="A memory for Claude Code that compiles itself.")
     parser.add_argument("--version", action="version", version=f"memoria {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    if not words[0].startswith("-") and words[0] not in VERBS:
+        parser.error(_unknown(words[0]))
     chosen = VERBS.keys() & words[:1]
     for verb in chosen or VERBS:  # the help needs all verbs
         line = VERBS[verb]
@@ -72,15 +88,37 @@ def _main(argv: Sequence[str] | None) -> int:
     return run(args.verb, args)
 
 
+def _overview() -> str:
+    rows = ["usage: memoria VERB [options]", "", "A memory for Claude Code that compiles itself.", ""]
+    for label, verbs in GROUPS.items():
+        rows += [f"{label}:", *(f"  {verb:<10} {VERBS[verb]}" for verb in verbs), ""]
+    return "\n".join([*rows, "`memoria VERB --help` says what a verb takes."])
+
+
+def _unknown(word: str) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415 (only for a typing error)
+
+    near = get_close_matches(word, VERBS, n=1, cutoff=0.5)
+    meant = f"; did you mean `memoria {near[0]}`?" if near else "; `memoria` lists the verbs"
+    return f"there is no verb {word!r}{meant}"
+
+
+def _open_streams() -> None:
+    """Open the standard streams that the caller closed, so that no file is opened in their place."""
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= LAST_STREAM:
+        pass
+    os.close(descriptor)
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w", encoding="utf-8"))  # noqa: SIM115, PTH123
+
+
 def run(name: str, args: argparse.Namespace) -> int:
     """Run a verb's command and return its exit status; report an error in one line."""
     verb = _module(name)
+    status: int
     try:
-        home = Home.open()
-        _log_to(home)
-        for problem in home.settings.problems:
-            print(f"memoria: {problem}", file=sys.stderr)
-        status: int = verb.command(args, home)
+        status = _run_in_home(verb, args) if hasattr(verb, "command") else verb.without_home(args)
         sys.stdout.flush()
     except ExpectedError as error:
         if isinstance(error, HomeRefusedError) and hasattr(verb, "refused"):
@@ -93,9 +131,11 @@ def run(name: str, args: argparse.Namespace) -> int:
         print("memoria: interrupted; finished work is kept", file=sys.stderr)
         return 130
     except BrokenPipeError:  # the reader (head, less) has closed the pipe
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at exit
+        _discard_output()
         return 0
     except OSError as error:
+        if not _is_writable():
+            _discard_output()
         log.exception("the operating system refused an operation")
         print(f"memoria: {error.strerror or error}: {error.filename or ''}".rstrip(": "), file=sys.stderr)
         return 1
@@ -111,6 +151,28 @@ def run(name: str, args: argparse.Namespace) -> int:
         print(f"memoria: a bug: {type(error).__name__}: {error}. The traceback is in the log; please report it.",
               file=sys.stderr)  # fmt: skip
         return 3
+    return status
+
+
+def _is_writable() -> bool:
+    try:
+        sys.stdout.flush()
+    except OSError:  # a full disk, or a descriptor that is not open for writing
+        return False
+    return True
+
+
+def _discard_output() -> None:
+    """Let the flush at exit write to nowhere: it would fail again, and change the exit status."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _run_in_home(verb: ModuleType, args: argparse.Namespace) -> int:
+    home = Home.open()
+    _log_to(home)
+    for problem in home.settings.problems:
+        print(f"memoria: {problem}", file=sys.stderr)
+    status: int = verb.command(args, home)
     return status
 
 

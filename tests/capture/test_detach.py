@@ -65,6 +65,7 @@ def test_a_started_process_outlives_the_end_of_its_parents_whole_group(paths: Pa
     assert found["cwd"] == paths.state
     assert found["sid"] not in (parent.pid, found["pid"])  # of a session without a terminal, and not its leader
     assert found["env"]["CLAUDE_INVOKED_BY"] == "memoria"
+    assert found["env"].pop("MEMORIA_DETACHED") == "1"
     assert found["env"] == {
         "AWS_PROFILE": "work", "CLAUDE_INVOKED_BY": "memoria", "LC_ALL": "C.UTF-8", "PATH": os.defpath
     }  # fmt: skip

@@ -7,14 +7,18 @@ import json
 import os
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from memoria.base.failpoints import COMPILE
+from memoria.commands import lint
 from memoria.compiling.compiler import Compile
 from memoria.daily.ledger import Ledger
+from memoria.flushing import worker
+from memoria.ground import clock
 from memoria.ground.errors import DropRefusedError, ExpectedError, NothingToUndoError
 from memoria.models.extractive import cluster
 from places import ROOT
@@ -75,12 +79,81 @@ def test_a_second_compile_of_unchanged_logs_changes_no_article(wiki: WikiHome, w
     assert after == before
 
 
-def test_all_takes_in_an_entry_that_a_person_mended(wiki: WikiHome) -> None:
+def day_file(wiki: WikiHome) -> Path:
+    return Path(wiki.home.paths.daily, "2026-11-16.md")
+
+
+def is_due(wiki: WikiHome, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether a worker's run, long after the last compile, starts one."""
+    started: list[list[str]] = []
+    later = clock.now() + timedelta(days=1)
+    monkeypatch.setattr(clock, "now", lambda: later)
+    monkeypatch.setattr("memoria.capture.detach.start", lambda ways, _: started.extend(ways))
+    worker.work(wiki.home)
+    monkeypatch.undo()
+    return any("compile.py" in str(way) for way in started)
+
+
+def test_an_entry_that_a_person_edited_makes_a_compile_due_and_the_wiki_follows(
+    wiki: WikiHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
     wiki.compile([PORT_PAGE])
-    path = Path(wiki.home.paths.daily, "2026-11-16.md")
-    path.write_text(path.read_text().replace("8080", "8443"))
-    wiki.compile([page("port", claim("The port of the listener is 8443", "a1"))], "--all")
-    assert "8443" in wiki.text("concepts/port")
+    assert not is_due(wiki, monkeypatch)
+    day_file(wiki).write_text(day_file(wiki).read_text().replace("8080", "8443"))
+    assert is_due(wiki, monkeypatch)
+    wiki.compile([page("port", claim("The port of the listener is 8443", "a1"))])
+    current, _, history = wiki.text("concepts/port").partition("## History")
+    assert "8443" in current
+    assert "8080" not in current
+    assert "8080" in history
+    assert not is_due(wiki, monkeypatch)
+
+
+def test_a_paragraph_that_a_person_added_to_an_entry_is_compiled(
+    wiki: WikiHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wiki.compile([PORT_PAGE])
+    text = day_file(wiki).read_text()
+    day_file(wiki).write_text(text.replace("\n^e-a1", "\n**Mine:** the proxy listens on 9443.\n\n^e-a1"))
+    assert is_due(wiki, monkeypatch)
+    wiki.compile([page("port", claim("The proxy listens on 9443", "a1"))])
+    assert "9443" in wiki.text("concepts/port")
+    assert not is_due(wiki, monkeypatch)
+
+
+@pytest.mark.parametrize("heading", ["", "### Afternoon\n\n", "## By hand\n\n#### Hosts\n\n"])
+def test_a_part_that_a_person_wrote_is_compiled_once_and_again_when_edited(
+    wiki: WikiHome, monkeypatch: pytest.MonkeyPatch, heading: str
+) -> None:
+    wiki.compile([PORT_PAGE])
+    with day_file(wiki).open("a") as file:
+        file.write(f"\n{heading}The staging host is `quoll.example`.\n")
+    written = day_file(wiki).read_text()
+    assert is_due(wiki, monkeypatch)
+
+    def answer(prompt: Any) -> Any:
+        (material,) = prompt.material["entries"]
+        stated = [part for part in material["context"].splitlines() if "quoll" in part or "wallaby" in part]
+        return {"articles": [page("staging", *(claim(part, material["id"]) for part in stated))]}
+
+    wiki.compile(answer)
+    assert "quoll.example" in wiki.text("concepts/staging")
+    assert wiki.run(lint) == 0  # the source resolves
+    assert day_file(wiki).read_text().startswith(written)  # only lines below it were added
+    assert not is_due(wiki, monkeypatch)
+    day_file(wiki).write_text(day_file(wiki).read_text().replace("quoll", "wallaby"))
+    assert is_due(wiki, monkeypatch)
+    wiki.compile(answer)
+    assert "wallaby" in wiki.text("concepts/staging").partition("## History")[0]
+    assert not is_due(wiki, monkeypatch)
+
+
+def test_an_edit_whose_compile_was_undone_waits_again(wiki: WikiHome, monkeypatch: pytest.MonkeyPatch) -> None:
+    wiki.compile([PORT_PAGE])
+    day_file(wiki).write_text(day_file(wiki).read_text().replace("8080", "8443"))
+    wiki.compile([page("port", claim("The port of the listener is 8443", "a1"))])
+    wiki.undo()
+    assert is_due(wiki, monkeypatch)
 
 
 def test_a_superseded_claim_does_not_come_back_when_all_is_forced(wiki: WikiHome) -> None:

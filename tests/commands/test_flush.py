@@ -22,6 +22,7 @@ from hooks import SESSION, exchange, line
 from memoria import cli
 from memoria.briefing import housekeeping
 from memoria.capture import detach
+from memoria.capture.open_sessions import OpenSessions
 from memoria.capture.spool import Job, Spool
 from memoria.commands import flush
 from memoria.daily.daily_log import DailyLog
@@ -329,7 +330,17 @@ def test_a_person_who_asks_does_not_wait_for_the_next_try(bench: Bench) -> None:
     assert set(kept(bench)) == keys(exchange(1))
 
 
-def test_a_session_left_without_a_word_troubles_nobody_and_goes_in_the_end(bench: Bench) -> None:
+def test_a_session_left_without_a_prompt_troubles_nobody_and_does_not_wait(bench: Bench) -> None:
+    bench.job(b"")
+    bench.transcript.unlink()
+    _, report = bench.flush()
+    assert report.failures == []
+    assert bench.waiting() == []
+    assert bench.model.prompts == []
+
+
+def test_a_session_with_a_prompt_and_no_transcript_yet_waits_for_it(bench: Bench) -> None:
+    OpenSessions(bench.home.paths.where).prompted(SESSION, "/init")
     bench.job(b"")
     bench.transcript.unlink()
     _, report = bench.flush()
@@ -337,7 +348,6 @@ def test_a_session_left_without_a_word_troubles_nobody_and_goes_in_the_end(bench
     assert len(bench.waiting()) == 1
     bench.flush(now=25 * 3600)
     assert bench.waiting() == []
-    assert bench.model.prompts == []
 
 
 def test_a_range_the_hook_did_not_copy_is_read_from_the_transcript(bench: Bench) -> None:

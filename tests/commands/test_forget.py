@@ -124,7 +124,7 @@ async def _in_mind(home: Home) -> None:
 def _caches(home: Home) -> None:
     ledger = Ledger.of(home.paths)
     DailyLog.of(home.paths).refresh(ledger)
-    ledger.mark_compiled(["01aa", "01bb"])
+    ledger.mark_compiled({"01aa": "", "01bb": ""})
     ledger.note("refused", "01aa", f"not in the source: {SECRET}")
     ShownNotes(home.paths.hints, "s9").add(["knowledge/concepts/quaggasoft-key.md"])
     Path(home.paths.state, "recall.db").write_text("knowledge/concepts/quaggasoft-key.md")  # of version 0.1.0

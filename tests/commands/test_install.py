@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from memoria.audit.client_settings import ClientSettings, plugin_hooks
 from memoria.commands import install, uninstall
-from memoria.ground.errors import ClientSettingsError
+from memoria.ground.errors import ClientSettingsError, ExpectedError
 from memoria.ground.home import Home
 from messages_api import MessagesApi
 from places import ROOT
@@ -222,7 +222,6 @@ def test_a_live_folder_that_is_no_memoria_is_not_ours_even_when_started_alike(fi
 @pytest.mark.parametrize(
     "text",
     [
-        "",
         "{",
         '{"a": 1} x',
         "[]",
@@ -291,11 +290,13 @@ def test_a_dry_run_shows_the_change_and_makes_none(file: Path, capsys: pytest.Ca
 
 
 def test_both_say_what_they_did_and_what_to_do_next(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    given_file(file, '{"enabledPlugins": {"memoria@memoria": true}, "disableAllHooks": true}')
-    run(install)
+    given = given_file(file, '{"enabledPlugins": {"memoria@memoria": true}, "disableAllHooks": true}')
+    with pytest.raises(ExpectedError, match="plugin memoria@memoria is switched on"):
+        run(install)
+    assert file.read_bytes() == given, "it is said before anything is changed"
+    run(install, "--beside-plugin")
     said = capsys.readouterr().out
     assert all(word in said for word in (str(file), "memoria status", "Restart", copies(file)[0].name))
-    assert "plugin is switched on as well" in said
     assert "disableAllHooks" in said
     run(uninstall)
     said = capsys.readouterr().out

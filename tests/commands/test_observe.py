@@ -135,7 +135,7 @@ def test_switched_off_nothing_is_marked_and_nothing_given(
     stands(paths, "s1", "s1 was here")
     assert start(work, paths, "s1", "compact") == ""
     hooked(work, paths, "s1", "PreCompact", transcript_path=said(work, "x"))
-    assert [path.name for path in Path(paths.where).iterdir()] == ["s1.md"]
+    assert [path.name for path in Path(paths.where).iterdir() if path.suffix != ".claim"] == ["s1.md"]
 
 
 def test_the_observer_follows_a_transcript_and_forgets_what_is_old(
@@ -170,5 +170,5 @@ def test_a_damaged_or_missing_transcript_hides_no_other_session(work: Path, path
     Path(paths.cursors, "s3").write_text("{")
     script = ROOT / "scripts" / "observe.py"
     run = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
-    assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
+    assert (run.returncode, run.stderr) == (0, "")
     assert "second session's" in OpenSessions(paths.where).block("s2")

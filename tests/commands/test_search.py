@@ -13,6 +13,7 @@ from memoria.capture import detach
 from memoria.commands import search
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
+from memoria.indexing import highlight
 from memoria.indexing.index import Index
 from places import ROOT
 
@@ -115,10 +116,10 @@ def test_a_corrupt_index_is_rebuilt_in_the_background_while_the_search_is_answer
 
 
 def test_a_long_passage_is_shown_around_its_word() -> None:
-    shown = search.highlighted("filler " * 400 + "the zebra runs " + "filler " * 400, {"zebra"}, bold=False)
+    shown = highlight.highlighted("filler " * 400 + "the zebra runs " + "filler " * 400, {"zebra"}, bold=False)
     assert "**zebra**" in shown
-    assert len(shown) < search.SNIPPET_CHARS + 40
-    assert search.highlighted("x" * 5000, set(), bold=False).endswith("…")
+    assert len(shown) < highlight.SNIPPET_CHARS + 40
+    assert highlight.highlighted("x" * 5000, set(), bold=False).endswith("…")
 
 
 @pytest.mark.parametrize("number", ["0", "-1", "many"])

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
+from contextlib import closing
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from memoria.capture.capture import capture
 from memoria.capture.hook import Event
 from memoria.capture.spool import Spool
 from memoria.commands import doctor
+from memoria.daily.day_text import DayText
 from memoria.daily.ledger import Ledger
 from memoria.flushing import worker
 from memoria.ground.home import Home
@@ -226,9 +228,51 @@ def test_a_lost_ledger_is_filled_again_from_the_daily_logs(
 def test_an_entry_that_somebody_took_out_is_said(client: Shelf, home: Home, capsys: pytest.CaptureFixture[str]) -> None:
     fire(home, client.session(2))
     worker.work(home)
-    shutil.rmtree(home.paths.daily)
+    (path,) = Path(home.paths.daily).glob("*.md")
+    path.write_text("# Nothing\n")
     status, facts = verify(capsys)
-    assert (status, facts["captured"], facts["turns_taken_out"]) == (1, 4, 4)  # 1: a whole day is gone
+    assert (status, facts["captured"], facts["turns_taken_out"]) == (0, 4, 4)  # 1: a whole day is gone
+
+
+@pytest.mark.parametrize("with_ledger", [True, False])
+def test_a_deleted_daily_log_is_named_and_restored(
+    client: Shelf, home: Home, capsys: pytest.CaptureFixture[str], with_ledger: bool
+) -> None:
+    fire(home, client.session(2))
+    worker.work(home)
+    assert cli.main(["compile"]) == 0
+    (path,) = Path(home.paths.daily).glob("*.md")
+    before = next(iter(DayText(path.read_text()).entries(date.fromisoformat(path.stem))))
+    path.unlink()
+    if not with_ledger:
+        for file in Path(home.paths.state).glob("ledger.db*"):
+            file.unlink()
+    assert cli.main(["verify"]) == 1
+    assert f"daily/{path.name} was deleted with 1 entry" in capsys.readouterr().out
+    status, facts = verify(capsys, "--restore")
+    assert (status, facts["missing"]) == (0, 0)
+    assert facts["deleted_days"] == [{"day": path.stem, "entries": 1, "restored": 1}]
+    after = next(iter(DayText(path.read_text()).entries(date.fromisoformat(path.stem))))
+    assert (after.id, set(after.turns), after.time) == (before.id, set(before.turns), before.time)
+    assert after.key_exchanges
+    if with_ledger:
+        assert (after.title, after.session, after.project_key) == (before.title, before.session, before.project_key)
+    status, facts = verify(capsys)
+    assert (status, facts["captured"], facts["deleted_days"]) == (0, 4, [])
+    with closing(Ledger.of(home.paths)) as ledger:
+        assert ledger.counts()["uncompiled"] == 0, "what the wiki has is not compiled again"
+
+
+def test_a_day_whose_only_entry_was_forgotten_is_not_a_deleted_day(
+    client: Shelf, home: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fire(home, client.session(2))
+    worker.work(home)
+    (path,) = Path(home.paths.daily).glob("*.md")
+    entry = next(iter(DayText(path.read_text()).entries(date.fromisoformat(path.stem))))
+    assert cli.main(["forget", f"e-{entry.id}", "--yes"]) == 0
+    path.unlink()
+    assert verify(capsys)[1]["deleted_days"] == []
 
 
 def test_only_a_project_or_a_time_is_accounted_for(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ import pytest
 
 from home_of import DAY, article, entry, run
 from memoria.capture import cursor
-from memoria.commands import why
+from memoria.commands import forget, search, show, why
+from memoria.commands import learned as learned_facts
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.transcripts.archive import Archive
@@ -91,6 +93,71 @@ def test_when_nothing_is_left_that_is_said(home: Home, transcript: Path, capsys:
     Archive.of(home.paths, 1).remove("01aa")
     run(why, home, "concepts/worker-lock")
     assert "no longer in the transcript or in the archive" in capsys.readouterr().out
+
+
+def test_of_a_long_conversation_only_the_turns_that_say_it_are_shown_with_its_words_marked(
+    home: Home, transcript: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    talk = [line(f"22222222-aaaa-4aaa-8aaa-0000000000{n:02}", ("user", "assistant")[n % 2], f"Chatter {n}.")
+            for n in range(40)]  # fmt: skip
+    talk[21] = line("22222222-aaaa-4aaa-8aaa-000000000021", "assistant", "Take the walrus before reading the ledger.")
+    transcript.write_text("".join(json.dumps(each) + "\n" for each in talk))
+    turns = list(Reader().read(transcript.read_bytes().splitlines()))
+    log = Path(home.paths.daily, f"{DAY}.md")
+    entry(home, "01bb", "Ledger")
+    log.write_text(log.read_text().replace("turns=k01bb", "turns=" + ".".join(turn.key for turn in turns)))
+    article(home, "concepts/ledger", "Ledger", ("Take the walrus before the ledger.", "01bb"))
+    run(why, home, "concepts/ledger")
+    shown = capsys.readouterr().out
+    assert "**Take** the **walrus** before reading the **ledger.**" in shown
+    assert f"user · {transcript}:21\n      Chatter 20." in shown, "the prompt that it answers"
+    assert shown.count("Chatter") == 1
+
+
+def test_a_transcript_that_no_cursor_names_is_not_gone(
+    home: Home, transcript: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An imported session has no cursor; it is found in the client's folder."""
+    folder = Path(os.environ["CLAUDE_CONFIG_DIR"], "projects", "-p")
+    folder.mkdir(parents=True)
+    moved = transcript.rename(folder / "s1.jsonl")
+    Path(home.paths.cursors, "s1").unlink()
+    run(why, home, "worker.lock", "spool")
+    shown = capsys.readouterr().out
+    assert f"{moved}:2" in shown
+    moved.write_text("{}\n")
+    run(why, home, "worker.lock", "spool")
+    assert f"archive (no longer in {moved})" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "named", ["e-01aa", "^e-01aa", f"[[daily/{DAY}#^e-01aa|Flush race]]", "l-7f3a91kc", "^l-7f3a91kc"]
+)
+def test_an_entry_and_a_fact_are_traced_by_their_id(
+    home: Home, transcript: Path, capsys: pytest.CaptureFixture[str], named: str
+) -> None:
+    log = Path(home.paths.daily, f"{DAY}.md")
+    learned = "**Learned:**\n\n- [fact] The lock comes too late. ^l-7f3a91kc\n  > The lock comes too late.\n"
+    log.write_text(log.read_text().replace("\n^e-01aa", f"\n{learned}\n^e-01aa"))
+    run(why, home, named)
+    shown = capsys.readouterr().out
+    assert f"{transcript}:3" in shown
+    assert run(show, home, named) == 0
+    assert "The lock comes too late." in capsys.readouterr().out
+    assert run(search, home, named, "--json") == 0
+    paths = {found["entry"] for found in json.loads(capsys.readouterr().out)["results"]}
+    assert named.strip("^[]").split("^")[-1].split("|")[0] in paths
+    assert run(learned_facts, home, "list", named) == 0
+    assert "l-7f3a91kc" in capsys.readouterr().out
+
+
+def test_forgetting_a_fact_by_its_id_leaves_the_entry(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    log = Path(home.paths.daily, f"{DAY}.md")
+    learned = "**Learned:**\n\n- [fact] The lock comes too late. ^l-7f3a91kc\n"
+    log.write_text(log.read_text().replace("\n^e-01aa", f"\n{learned}\n^e-01aa"))
+    assert run(forget, home, "l-7f3a91kc", "--yes") == 0
+    assert "l-7f3a91kc" not in log.read_text()
+    assert "entry=01aa" in log.read_text()
 
 
 def test_what_nobody_claimed_is_an_error_in_one_line(home: Home) -> None:

@@ -116,6 +116,38 @@ def test_an_excluded_project_is_not_read_and_leaves_the_index(
     assert found(home, "wombat") == []
 
 
+@pytest.mark.parametrize(
+    ("variable", "setting", "where", "is_read"),
+    [
+        ("", None, "user", True),
+        ("1", None, "user", False),
+        ("", False, "user", False),
+        ("", False, "project", False),
+        ("0", False, "user", True),
+        ("", True, "user", True),
+    ],
+)
+def test_it_is_not_read_while_the_client_has_it_switched_off(
+    client: Client, home: Home, monkeypatch: pytest.MonkeyPatch, variable: str, setting: bool | None, where: str,
+    is_read: bool,
+) -> None:  # fmt: skip
+    client.remember("MEMORY.md", TOPIC)
+    if variable:
+        monkeypatch.setenv("CLAUDE_CODE_DISABLE_AUTO_MEMORY", variable)
+    if setting is not None:
+        folder = Path(os.environ["CLAUDE_CONFIG_DIR"]) if where == "user" else client.work / ".claude"
+        folder.mkdir(exist_ok=True)
+        (folder / "settings.json").write_text(json.dumps({"autoMemoryEnabled": setting}))
+    assert bool(found(home, "wombat gate")) is is_read
+
+
+def test_a_setting_of_ours_leaves_it_unread(client: Client, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    client.remember("MEMORY.md", TOPIC)
+    assert found(home, "wombat gate")
+    monkeypatch.setenv("MEMORIA_CLIENT_MEMORY", "false")
+    assert found(home, "wombat gate") == [], "what was in the index leaves it"
+
+
 def test_secrets_in_it_do_not_reach_the_index(client: Client, home: Home) -> None:
     key = "AKIA" + "IOSFODNN7" + "EXAMPLQ"
     client.remember("MEMORY.md", f"- The wombat bucket takes {key}.\n<private>quokka</private>\n")

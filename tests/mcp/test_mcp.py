@@ -6,8 +6,12 @@ import asyncio
 import json
 import os
 import re
+import signal
+import subprocess
 import sys
+import threading
 from collections.abc import Awaitable, Callable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +22,14 @@ from loopback import Json
 from memoria.base.paths import Paths
 from memoria.ground.errors import PageNotFoundError
 from memoria.mcp.pages import Library
+from memoria.transcripts.archive import Archive
+from memoria.transcripts.turn import Turn
 from messages_api import MessagesApi
 from real_client import clean_env, run_claude
 
 pytestmark = pytest.mark.slow
 
-WORKING_TOOLS = {"get", "set", "task", "note", "checkpoint", "restore"}
+WORKING_TOOLS = {"get", "set", "delete", "task", "note", "checkpoint", "restore"}
 
 
 def home(tmp_path: Path) -> Path:
@@ -129,7 +135,7 @@ def test_every_tool_says_what_it_takes_and_refuses_the_rest_in_words(tmp_path: P
 
     async def scenario(client: Client) -> None:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert set(tools) == WORKING_TOOLS | {"search", "read", "remember", "forget"}
+        assert set(tools) == WORKING_TOOLS | {"search", "read", "remember", "facts", "update", "forget"}
         for tool in tools.values():
             assert tool.description
             assert tool.input_schema["additionalProperties"] is False
@@ -320,6 +326,166 @@ def test_search_finds_articles_and_says_where_to_read_them(tmp_path: Path) -> No
         assert "Nothing found" in await call(client, "search", query="zyzzyva")
 
     drive(tmp_path, scenario)
+
+
+def test_read_opens_every_kind_of_result_that_search_names(tmp_path: Path) -> None:
+    top = home(tmp_path)
+    entry = "### Session (09:00) · shop · Quoll\n\n**Context:** The quoll was counted.\n\n"
+    fact = "**Learned:**\n\n- [fact] A quoll eats at night. ^l-7f3a91kc\n\n"
+    marker = "^e-01aa\n\n<!-- memoria entry=01aa session=s1 turns=k1 project=shop-1 model=m -->\n"
+    (top / "daily" / "2026-11-20.md").write_text("# Daily Log\n" + "\nfiller\n" * 600 + f"\n{entry}{fact}{marker}")
+    (top / "knowledge" / "concepts" / "quoll.md").write_text("# Quoll\n\nThe quoll is spotted.\n")
+    turns = [Turn("k1", "user", "Please count the quoll twice.")]
+    Archive(Path(Paths(str(top)).archive), 1_000_000).keep("01aa", date(2026, 11, 20), turns)
+    remembered = tmp_path / "user" / ".claude" / "projects" / "-p" / "memory"
+    remembered.mkdir(parents=True)
+    (remembered / "MEMORY.md").write_text("The quoll lives in the wood pile.\n")
+    (remembered.parent / "x.jsonl").write_text(json.dumps({"type": "user", "cwd": str(tmp_path)}) + "\n")
+    said = {
+        "article": "spotted", "entry": "was counted", "fact": "eats at night", "turn": "count the quoll twice",
+        "memory": "wood pile",
+    }  # fmt: skip
+
+    async def scenario(client: Client) -> None:
+        for kind, words in said.items():
+            found = fenced(await call(client, "search", query="quoll", kinds=[kind]))
+            path = next(row for row in found.splitlines() if f" · {kind}" in row).split(" · ")[0]
+            assert words in fenced(await call(client, "read", path=path, lines=12)), kind
+        for ident in ("e-01aa", "^l-7f3a91kc"):
+            assert "quoll" in fenced(await call(client, "read", path=ident, lines=12))
+        assert "no page" in await refused(client, "read", path=str(tmp_path / "secret.md"))
+        assert "no page" in await refused(client, "read", path="archive/../../secret")
+
+    drive(tmp_path, scenario, MEMORIA_SHARE_PROJECTS="true")
+
+
+def test_every_tool_says_honestly_what_it_may_do(tmp_path: Path) -> None:
+    home(tmp_path)
+    readers = {"get", "search", "read", "facts"}
+    destroyers = {"set", "delete", "task", "restore", "update", "forget"}
+
+    async def scenario(client: Client) -> None:
+        for tool in (await client.list_tools()).tools:
+            hints = tool.annotations
+            assert hints is not None
+            assert hints.title
+            assert hints.read_only_hint is (tool.name in readers)
+            assert hints.destructive_hint is (tool.name in destroyers)
+            assert hints.idempotent_hint is (tool.name in readers | {"set", "delete", "restore", "update"})
+            assert hints.open_world_hint is False
+
+    drive(tmp_path, scenario)
+
+
+def test_keys_are_deleted_and_facts_are_listed_and_reworded(tmp_path: Path) -> None:
+    home(tmp_path)
+
+    async def scenario(client: Client) -> None:
+        await call(client, "set", key="k", value=1)
+        overview = await call(client, "get")
+        assert '"total_keys"' in overview
+        assert '"has_task_state": false' in overview
+        assert await call(client, "delete", key="k") == "Deleted."
+        assert "no such key" in await call(client, "delete", key="k")
+        await call(client, "task", description="count quolls")
+        assert '"has_task_state": true' in await call(client, "get")
+        ident = (await call(client, "remember", content="The quoll eats at night only.")).split()[-1].rstrip(".")
+        listed = fenced(await call(client, "facts", kind="fact"))
+        assert ident in listed
+        assert "eats at night" in listed
+        assert "No facts" in await call(client, "facts", kind="preference")
+        await call(client, "update", id=ident, content="The quoll eats at dusk only.")
+        listed = fenced(await call(client, "facts"))
+        assert "eats at dusk" in listed
+        assert "eats at night" not in listed
+        assert "no learned fact" in await refused(client, "update", id="l-00000000", content="Something else here.")
+
+    drive(tmp_path, scenario)
+
+
+def test_limits_of_working_memory_are_settings(tmp_path: Path) -> None:
+    home(tmp_path)
+
+    async def scenario(client: Client) -> None:
+        assert "at most 20 characters" in await refused(client, "set", key="k", value="x" * 40)
+        for number in range(4):
+            await call(client, "set", key=f"k{number}", value=number)
+            await call(client, "note", text=f"note {number}")
+        held = await call(client, "get")
+        assert "k3" in held
+        assert '"k0"' not in held
+        assert "note 0" not in held
+
+    drive(tmp_path, scenario, MEMORIA_WORKING_VALUE_CHARS="20", MEMORIA_WORKING_KEYS="2", MEMORIA_WORKING_NOTES="2")
+
+
+GREETING = {
+    "jsonrpc": "2.0", "id": 0, "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
+}  # fmt: skip
+
+
+def server(tmp_path: Path, **options: Any) -> subprocess.Popen[bytes]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "memoria.cli", "mcp"], env=environment(tmp_path), cwd=tmp_path,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, **options,
+    )  # fmt: skip
+    assert process.stdin is not None
+    process.stdin.write(json.dumps(GREETING).encode() + b"\n")
+    process.stdin.flush()
+    assert json.loads(answer_of(process))["id"] == 0
+    return process
+
+
+def answer_of(process: subprocess.Popen[bytes]) -> bytes:
+    assert process.stdout is not None
+    timer = threading.Timer(30, process.kill)
+    timer.start()
+    try:
+        return process.stdout.readline()
+    finally:
+        timer.cancel()
+
+
+def call_line(ident: str, value: str) -> bytes:
+    params = f'{{"name": "set", "arguments": {{"id": 99, "key": "k", "value": {value}}}}}'
+    return f'{{"jsonrpc": "2.0", "method": "tools/call", "params": {params}, "id": {ident}}}\n'.encode()
+
+
+@pytest.mark.parametrize(
+    ("line", "ident"),
+    [
+        (call_line("7", '"\\ud800"'), 7),
+        (call_line('"a\\"b"', "[" * 3_000 + "]" * 3_000), 'a"b'),
+        (b'{"id": 8, "jsonrpc": "2.0", "method": "tools/call", "params": {\n', 8),
+        (b"not json\n", None),
+    ],
+)
+def test_a_request_that_is_no_valid_json_is_answered_with_an_error(
+    tmp_path: Path, line: bytes, ident: str | int | None
+) -> None:
+    home(tmp_path)
+    with server(tmp_path) as process:
+        assert process.stdin is not None
+        process.stdin.write(line)
+        process.stdin.flush()
+        answer = json.loads(answer_of(process))
+        assert answer["id"] == ident
+        assert "no valid JSON" in answer["error"]["message"]
+        process.stdin.write(b'{"jsonrpc": "2.0", "id": 9, "method": "ping"}\n')
+        process.stdin.flush()
+        assert json.loads(answer_of(process))["id"] == 9
+        process.stdin.close()
+        assert process.wait(20) == 0, "it ends with its stdin"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_server_ends_on_a_signal_also_when_a_shell_had_it_ignored(tmp_path: Path, number: signal.Signals) -> None:
+    home(tmp_path)
+    with server(tmp_path, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)) as process:
+        process.send_signal(number)
+        assert process.wait(20) == 128 + number
 
 
 def test_nothing_outside_the_two_folders_is_read(tmp_path: Path) -> None:

@@ -7,7 +7,9 @@ import pytest
 
 from hooks import SESSION, Client, exchange
 from memoria.base import project, state
+from memoria.capture import saved_count
 from memoria.capture.open_sessions import BLOCK, OpenSessions
+from places import ROOT
 
 
 @pytest.fixture
@@ -80,3 +82,40 @@ def test_turns_of_a_session_that_never_ended_bring_up_a_worker(client: Client) -
     assert "worker" not in client.log()  # the session itself goes on
     client.fire("SessionStart", session_id="another")
     assert "worker started" in client.log()
+
+
+def test_what_was_saved_is_told_once_to_the_next_session_of_the_project(client: Client) -> None:
+    client.fire("SessionStart", source="startup")  # the welcome
+    own = project.key_of_path(str(client.cwd))
+    saved_count.add(client.paths.saved, "another-1", 5)
+    for _ in range(2):
+        saved_count.add(client.paths.saved, own, 1)
+    said = json.loads(client.fire("SessionStart", source="startup"))
+    assert said["systemMessage"] == "memoria: 2 conversations of this project saved since your last session."
+    assert "systemMessage" not in (client.fire("SessionStart", source="startup") or "{}")
+    saved_count.add(client.paths.saved, own, 1)
+    client.env["MEMORIA_SAVED_NOTICE"] = "false"
+    assert "systemMessage" not in (client.fire("SessionStart", source="startup") or "{}")
+
+
+def test_hooks_that_are_installed_twice_inject_the_page_once_and_say_so_once(client: Client) -> None:
+    page(client, "global", "the page")
+    plugin = {"CLAUDE_PLUGIN_ROOT": str(ROOT)}
+    messages = []
+    for source in ("startup", "compact"):
+        said = []
+        for more in ({}, plugin):
+            client.env.update(more)
+            said.append(client.fire("SessionStart", source=source))
+            for name in more:
+                del client.env[name]
+        assert sum("the page" in output for output in said) == 1
+        messages += [output for output in said if "installed twice" in output]
+    assert len(messages) == 1
+    (told,) = messages
+    assert "memoria uninstall" in json.loads(told)["systemMessage"]
+
+
+def test_the_same_installation_answers_a_repeated_event_again(client: Client) -> None:
+    page(client, "global", "the page")
+    assert all("the page" in client.fire("SessionStart", source="compact") for _ in range(2))

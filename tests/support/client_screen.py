@@ -49,6 +49,10 @@ class Screen:
         self._tmux("send-keys", "-t", "client", "Enter")
         self.see(until, timeout)
 
+    def press(self, key: str) -> None:
+        """Press one key, by tmux's name."""
+        self._tmux("send-keys", "-t", "client", key)
+
     def see(self, text: str, timeout: float = 60) -> None:
         """Wait until the screen shows this."""
         try:

@@ -67,15 +67,19 @@ class Session:
 
     def ask(self, prompt: str, timeout: float = 60) -> str:
         """Send a prompt (or a slash command) and wait for its result; returns the result's text."""
-        assert self._process.stdin is not None
-        line = {"type": "user", "message": {"role": "user", "content": prompt}}
-        self._process.stdin.write(json.dumps(line) + "\n")
-        self._process.stdin.flush()
+        self.begin(prompt)
         deadline = time.monotonic() + timeout
         while (event := self._next(deadline)) is not None:
             if event["type"] == "result":
                 return str(event.get("result", ""))
         raise AssertionError(f"the client ended before it answered {prompt!r}: {self.stderr}")
+
+    def begin(self, prompt: str) -> None:
+        """Send a prompt and wait for nothing."""
+        assert self._process.stdin is not None
+        line = {"type": "user", "message": {"role": "user", "content": prompt}}
+        self._process.stdin.write(json.dumps(line) + "\n")
+        self._process.stdin.flush()
 
     def compact(self) -> None:
         """``/compact``; fails unless the client says that it compacted."""

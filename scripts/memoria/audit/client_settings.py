@@ -178,6 +178,8 @@ class ClientSettings:
 
 def _parse(raw: bytes) -> Object:
     """ValueError, with a word about what is wrong, for everything that cannot be written back as it was."""
+    if not raw.decode("utf-8-sig").strip():  # the client takes an empty file for one without settings
+        return {}
     try:
         value = json.loads(
             raw.decode("utf-8-sig"), object_pairs_hook=_unique, parse_constant=_refuse, parse_float=_float

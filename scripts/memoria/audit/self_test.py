@@ -19,6 +19,7 @@ from memoria.base.paths import Paths
 
 FLAGS = ("-S", "-I")
 HOOK_DEADLINE_S = 30.0
+NOT_INHERITED = ("MEMORIA_", "MEMORY_API_", "CLAUDE")  # a rehearsal writes to no memory server either
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ class SelfTest:
         self.project = scratch / "tidemark"
         self.project.mkdir(parents=True, exist_ok=True)
         inherited = user_environment.reduced(os.environ)
-        kept = {name: value for name, value in inherited.items() if not name.startswith(("MEMORIA_", "CLAUDE"))}
+        kept = {name: value for name, value in inherited.items() if not name.startswith(NOT_INHERITED)}
         self.environment = {
             **kept,
             "MEMORIA_HOME": str(scratch),

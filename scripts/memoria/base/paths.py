@@ -44,6 +44,8 @@ class Paths:
         self.page = join(state, "page")
         self.short_page = join(self.page, "short")
         self.hints = join(state, "hints")
+        self.saved = join(state, "saved")
+        self.doubled = join(state, "doubled")
         self.notice = join(state, "notice")
         self.notices_given = join(state, "told.json")
         self.welcomed = join(state, "welcomed")

@@ -221,6 +221,21 @@ class Settings:
     )
     hints = setting(True, "Give each prompt the few notes that fit it best, at most 1,500 characters.")
     redis_url = setting("", "Redis server to share working memory between machines. Empty: the embedded store.")
+    working_days = setting(
+        30.0, "Days after which a session's working memory is forgotten when nothing is written to it.", minimum=1
+    )
+    working_keys = setting(
+        1_000, "Keys that one session's working memory holds; the least recently used go.", minimum=1
+    )
+    working_value_chars = setting(65_536, "Maximum characters of one value in working memory, as JSON.", minimum=1)
+    working_notes = setting(100, "Notes that one session's scratchpad holds; the oldest go.", minimum=1)
+    working_checkpoints = setting(20, "Checkpoints of one session that are kept; the oldest go.", minimum=1)
+    client_memory = setting(
+        True, "Also find Claude Code's own memory files. They are not read while its own memory is switched off."
+    )
+    saved_notice = setting(
+        True, "Tell you at a session's start how many conversations of the project were saved since the last one."
+    )
     projects: Projects = setting(
         {}, "Variables for the model calls of single projects, by name or key, such as another endpoint."
     )

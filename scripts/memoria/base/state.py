@@ -57,9 +57,11 @@ May be deleted, at a small price.
                        an editor still wrote into one of them is lost
   told.json            what the user was told already, so that it is not said twice
   notice               what the next session's start tells the user
+  saved/               how many conversations of a project were saved since its last session
+  doubled              says that you were told that the hooks run twice
   welcomed             says that the first greeting was given
   hints/               which notes each session was given; without it they may come twice
-  where/               which sessions are open, and where each stands
+  where/               which sessions are open, where each stands, and its last prompt
   log/                 what hooks and worker did
   log/hook.log         one line for each hook
   log/memoria.log      what the worker and the commands did

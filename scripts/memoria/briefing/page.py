@@ -83,7 +83,7 @@ class Pages:
         """
         limit, shared = settings.page_chars, settings.share_projects
         booked = ledger.entries()
-        projects = sorted({*(entry.project for entry in booked), *keeper.store.projects()})
+        projects = sorted({*(entry.project for entry in booked), *keeper.store.projects()} - {GLOBAL, ""})
         articles = self._articles(index)
         archived = {kept.entry: kept for kept in self.archive.listed()}
         everywhere = daily.find(booked[-RECENT_ENTRIES:]) if shared else []

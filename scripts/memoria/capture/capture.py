@@ -85,6 +85,8 @@ def _spool_tail(event: hook.Event, spool: Spool, settings: Settings, paths: Path
         if piece is not None and (is_off or _is_uncopied(name, piece.data, settings, paths)):
             piece.copied_from, piece.data = piece.end, b""  # only the range: the worker skips what must not be stored
     except FileNotFoundError:
+        if event.name == "SessionEnd" and not waiting and not OpenSessions(paths.where).was_prompted(name):
+            return "was left without a prompt: nothing to keep"
         spool.add(_header(event, path, start, start, start), b"")
         return "spooled a transcript that does not exist yet"
     except (OSError, ValueError) as error:

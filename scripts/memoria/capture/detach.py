@@ -10,6 +10,11 @@ import os
 import sys
 import time
 
+try:
+    import _signal  # type: ignore[import-not-found]  # ``signal`` itself imports ``enum``
+except ImportError:  # pragma: no cover (another Python)
+    _signal = None
+
 from memoria.base import failpoints, interpreter, user_environment
 from memoria.base import paths as places
 from memoria.capture import spawn_rate
@@ -19,6 +24,7 @@ if TYPE_CHECKING:
     from memoria.base.paths import Paths
     from memoria.base.settings import Settings
 
+DETACHED = "MEMORIA_DETACHED"  # in the environment of what was started here
 STARTING_S = 15.0  # how long a started worker may take to get its lock before another is started
 MINUTE_S = 60.0
 
@@ -163,7 +169,7 @@ def start(ways: list[list[str]], paths: Paths, note: str = "", wait_s: float = 0
     The process writes its id into the file ``note``, if it is there. With ``wait_s`` it sleeps so long first and then
     takes the note away (not on Windows, where it begins at once).
     """
-    environment = worker_environment()
+    environment = {**worker_environment(), DETACHED: "1"}
     output = paths.worker_output
     if not hasattr(os, "fork"):
         _start_windows(ways[0], environment, output, paths.state)
@@ -198,8 +204,15 @@ def _sign(note: str, flags: int = 0) -> None:
         os.close(descriptor)
 
 
+def is_detached() -> bool:
+    """Return whether a hook or a worker started this process, so that nobody reads what it prints."""
+    return DETACHED in os.environ
+
+
 def _let_go(output: str, cwd: str) -> None:
     """Hold nothing of the hook's or the client's any more."""
+    if _signal is not None:
+        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # the hook ignores it, and what it starts would inherit that
     null = os.open(os.devnull, os.O_RDWR)
     try:
         log = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)

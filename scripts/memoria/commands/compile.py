@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--all", action="store_true", help="also compiled entries whose text has changed since then")
+    which.add_argument("--all", action="store_true", help="entries that are new or were edited since (the default)")
     which.add_argument("--file", metavar="DAILY", help="only the entries of one daily log, e.g. daily/2026-11-21.md")
     parser.add_argument("--dry-run", action="store_true", help="print what would be compiled and stop")
     parser.add_argument("--force", action="store_true", help="with --all or --file: every entry again; also "
@@ -57,7 +57,10 @@ def _locked(args: argparse.Namespace, home: Home) -> None:
         if args.due and not _is_due(compile_.ledger, home):
             return
         given = 0 if args.dry_run else give_owners(compile_)
-        entries = compile_.waiting(everything=args.all or (args.force and bool(args.file)), day=_day(args.file))
+        if not args.dry_run:
+            compile_.daily.mark_all(compile_.ledger)
+        again = args.force and (args.all or bool(args.file))
+        entries = compile_.waiting(everything=again, day=_day(args.file))
         if args.dry_run:
             _preview(compile_, entries)
         else:

@@ -22,7 +22,6 @@ from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
 from memoria.ground import printable
 from memoria.ground.errors import ExpectedError
-from memoria.ground.home import Home
 from memoria.wiki.folder import Wiki
 
 TRANSCRIPTS = Path(__file__).with_name("demo_transcripts")
@@ -34,8 +33,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--home", metavar="DIR", help="create the demo's home here (default: a new temporary folder)")
 
 
-def command(args: argparse.Namespace, home: Home) -> int:  # noqa: ARG001 (the demo never touches the user's home)
-    """Run the demo and print where to read its result."""
+def without_home(args: argparse.Namespace) -> int:
+    """Run the demo and print where to read its result; the user's home is not even opened."""
     hooks = Path(places.ROOT, "hooks")
     if not hooks.is_dir():
         raise ExpectedError("The demo needs the hooks of a clone; run `uv run memoria demo` in one.")

@@ -7,6 +7,7 @@ import difflib
 from collections.abc import Iterator
 
 from memoria.ground import printable
+from memoria.ground.argument_types import positive
 from memoria.ground.errors import NothingToUndoError
 from memoria.ground.home import Home
 from memoria.wiki.transaction import Row, Step, Transactions
@@ -14,7 +15,7 @@ from memoria.wiki.transaction import Row, Step, Transactions
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("--step", type=int, default=1, metavar="N", help="which change of the wiki: 1 is the last")
+    parser.add_argument("--step", type=positive, default=1, metavar="N", help="which change of the wiki: 1 is the last")
 
 
 def command(args: argparse.Namespace, home: Home) -> int:

@@ -32,7 +32,7 @@ from memoria.daily.ledger import Ledger
 from memoria.ground import clock, locks
 from memoria.ground.errors import CannotLockError, ClientSettingsError, HomeRefusedError, ModelError
 from memoria.ground.home import Home
-from memoria.models import tasks
+from memoria.models import chain, tasks
 from memoria.models.metered import Metered
 from memoria.transcripts import client_files
 
@@ -116,7 +116,10 @@ def _settings(home: Home) -> Findings:
         yield Finding(
             "settings", BROKEN, "memoria is switched off", "unset MEMORIA_DISABLED, or `disabled` in config.json"
         )
-    elif not home.settings.problems:
+    unknown = chain.problems(home.settings)
+    for problem in unknown:
+        yield Finding("settings", BROKEN, problem, "correct `model` in config.json or MEMORIA_MODEL in the environment")
+    if not (home.settings.problems or home.settings.disabled or unknown):
         yield Finding("settings", OK, f"home {home.paths.home}, state version {state.VERSION}")
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import sys
 
+from memoria.capture import detach
 from memoria.capture.spool import Spool
 from memoria.daily.ledger import Ledger
 from memoria.flushing.worker import work
@@ -43,6 +43,6 @@ def command(args: argparse.Namespace, home: Home) -> int:
     if args.retry_failed:
         _retry_failed(home, spool)
     entries = work(home, insist=args.now)
-    if sys.stdout.isatty():
+    if not detach.is_detached():
         print(f"Wrote {counted(entries, 'entry')}; {counted(len(spool.jobs()), 'job')} waiting.")
     return 0

@@ -51,7 +51,9 @@ SHOWN_CHARS = 200  # of a title or a line, in the question to the user
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("what", nargs="+", help="a text, an entry (^e-…), a session's id, a project or an article")
+    parser.add_argument(
+        "what", nargs="+", help="a text, an entry (e-…), a fact (l-…), a session's id, a project or an article"
+    )
     parser.add_argument(
         "--as", dest="kind", choices=forget_plan.KINDS, default="", help="its kind, if it could be several"
     )
@@ -249,7 +251,12 @@ def _caches(home: Home, ledger: Ledger) -> None:
     with Index(home.paths.index) as index:
         sources.refresh(index, home.paths)
         # Prepared pages, shown notes (one may be repeated), positions of sessions (written again after a turn).
-        for folder, pattern in ((home.paths.page, "**/*"), (home.paths.hints, "*"), (home.paths.where, "*.md")):
+        for folder, pattern in (
+            (home.paths.page, "**/*"),
+            (home.paths.hints, "*"),
+            (home.paths.where, "*.[mp]*"),
+            (home.paths.saved, "*"),
+        ):
             for path in Path(folder).glob(pattern):
                 if path.is_file():
                     path.unlink()

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from memoria.audit.client_settings import ClientSettings, client_python, plugin_hooks, settings_file
 from memoria.base import paths
+from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 
 FITS = "import sys; sys.exit(sys.version_info < (3, 9))"
@@ -25,6 +26,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--project", nargs="?", const=".", metavar="FOLDER", help="only for this project (default: the current folder)"
     )
+    parser.add_argument("--beside-plugin", action="store_true", help="also when the memoria plugin is switched on")
     parser.add_argument("--dry-run", action="store_true", help="show the change and make none")
 
 
@@ -36,6 +38,12 @@ def command(args: argparse.Namespace, home: Home) -> int:
     if args.dry_run:
         sys.stdout.write(settings.difference(data) or f"nothing to change in {settings.path}\n")
         return 0
+    plugin = next((name for name in _plugins(args.project) if name.startswith("memoria@")), "")
+    if plugin and not args.beside_plugin:
+        raise ExpectedError(
+            f"the plugin {plugin} is switched on and brings the same hooks; nothing was changed. Remove it first "
+            f"(`claude plugin uninstall {plugin}`), or add --beside-plugin: then only one of the two answers."
+        )
     before = sum(map(len, settings.ours.values()))
     copy = settings.write(data)
     sys.stdout.write(report(settings, len(hooks), before, copy))
@@ -45,11 +53,15 @@ def command(args: argparse.Namespace, home: Home) -> int:
     )
     if Path(home.paths.home).is_relative_to(paths.ROOT):
         sys.stdout.write("That is inside this clone, and is deleted with it; `memoria move` takes it to ~/memoria.\n")
-    if any(name.startswith("memoria@") for name in settings.plugins):
-        sys.stdout.write("Note: the memoria plugin is switched on as well, so every hook runs twice. Keep one.\n")
     if settings.value.get("disableAllHooks"):
         sys.stdout.write('Note: "disableAllHooks" stands in this file: no hook will run until it is taken out.\n')
     return 0
+
+
+def _plugins(project: str | None) -> list[str]:
+    """Return the plugins that are switched on in the user's settings and in those of the project."""
+    files = {settings_file(None, os.environ), settings_file(project or ".", os.environ)}
+    return [name for path in sorted(files) for name in ClientSettings.read(path).plugins]
 
 
 def interpreter(environ: Mapping[str, str]) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from memoria.briefing.refresh import renew
+from memoria.daily import reference
 from memoria.daily.ledger import Ledger
 from memoria.facts.fact import GLOBAL, KINDS, MAX_CONTENT, Fact
 from memoria.facts.keeper import Keeper
@@ -35,7 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
     show = actions.add_parser("list", help="the facts, newest last (the default)")
-    show.add_argument("words", nargs="*", help="only facts that share a word with these, best first")
+    show.add_argument("words", nargs="*", help="only facts that share a word with these, best first; or an id")
     show.add_argument("--kind", choices=KINDS, default="", help="only this kind")
     show.add_argument("--project", default="", help="only this project (its name, key or folder) and global facts")
     show.add_argument("--since", default="", metavar="DAY", help="only facts learned or repeated since YYYY-MM-DD")
@@ -65,13 +66,27 @@ def command(args: argparse.Namespace, home: Home) -> int:
 
 def _list(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
     key = _project_key(args.project, home, keeper)
-    if args.words:
+    named = reference.parse(" ".join(args.words))
+    if named:
+        found = _named(named, keeper)
+    elif args.words:
         found = keeper.store.matching(" ".join(args.words), key, limit=50)
     else:
         found = keeper.store.facts(live=not args.ended, project=key)
     found = [fact for fact in found if not args.kind or fact.kind == args.kind]
     since = _day(args.since, home) if args.since else None
     return _print(args, home, [fact for fact in found if not since or (fact.last or fact.time) >= since])
+
+
+def _named(named: reference.Reference, keeper: Keeper) -> list[Fact]:
+    """Return the fact with this id, or the facts of this entry."""
+    if named.kind == reference.FACT:
+        return [keeper.known(named.anchor)]
+    entries = (entry for day in keeper.lines.daily.days() for entry in keeper.lines.daily.entries(day))
+    entry = next((entry for entry in entries if entry.id == named.id), None)
+    if entry is None:
+        raise ExpectedError(f"there is no entry {named.anchor}.")
+    return [fact for learned in entry.learned if (fact := keeper.store.get(learned.id))]
 
 
 def _top(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
+import signal
 import sys
+from types import FrameType
+from typing import NoReturn
 
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
@@ -20,5 +24,12 @@ def command(args: argparse.Namespace, home: Home) -> int:
     """Serve until stdin ends."""
     if sys.stdin.isatty():
         raise ExpectedError("memoria mcp is started by an MCP client, not by hand; see README, MCP")
+    for number in (signal.SIGINT, signal.SIGTERM):  # also where a shell has them ignored
+        signal.signal(number, _end)
     asyncio.run(serve(home, args.session))
     return 0
+
+
+def _end(number: int, _: FrameType | None) -> NoReturn:
+    """End at once: a thread that waits for stdin would keep the process, and every call's work is on disk already."""
+    os._exit(128 + number)

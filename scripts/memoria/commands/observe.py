@@ -27,12 +27,14 @@ def command(args: argparse.Namespace, home: Home) -> int:  # noqa: ARG001 (all c
     for folder in (home.paths.where, home.paths.cursors):
         os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103 (avoids importing pathlib)
     detach.observer_looks(home.paths)  # first, so that a later hook starts an observer of its own
-    if _has_news(home):
+    if seen := _has_news(home):
         import asyncio  # noqa: PLC0415 (takes 0.1 s with the observer, needed only when there is news)
 
         from memoria.observing.loop import work  # noqa: PLC0415
 
         asyncio.run(work(home))
+    if not detach.is_detached():
+        print("Sessions with news were looked at." if seen else "No session has news.")
     return 0
 
 

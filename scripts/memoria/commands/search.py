@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,21 +16,21 @@ from typing import Any
 from memoria.base import project
 from memoria.capture import detach
 from memoria.ground import printable, projects
+from memoria.ground.argument_types import positive
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.indexing import meaning, sources
+from memoria.indexing.highlight import highlighted, is_bold
 from memoria.indexing.index import Index, scanned
 from memoria.search import reader, tokens
 from memoria.search.hit import Hit
 from memoria.search.reader import Finder
 
-SNIPPET_CHARS = 300  # of a passage shown to a person
-
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("words", nargs="*", help="what to look for")
-    parser.add_argument("-k", type=_at_least_one, default=10, metavar="N", help="maximum number of results (10)")
+    parser.add_argument("-k", type=positive, default=10, metavar="N", help="maximum number of results (10)")
     parser.add_argument(
         "--project", nargs="?", const=".", default="", metavar="NAME",
         help="only this project (its name, key or folder; default: the folder you are in)",
@@ -68,16 +67,6 @@ def _key(given: str, home: Home, index: Index) -> str:
     if not given:
         return ""
     return projects.meant(given, index.projects(), home)
-
-
-def _at_least_one(text: str) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    return number
 
 
 def _found(home: Home, query: str, limit: int, given: str, kinds: tuple[str, ...]) -> list[Hit]:
@@ -137,29 +126,9 @@ def _record(hit: Hit) -> dict[str, Any]:
 
 def _lines(hits: list[Hit], query: str) -> Iterator[str]:
     wanted = set(tokens.of_query(query))
-    bold = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    bold = is_bold()
     for number, hit in enumerate(hits, 1):
         about = " · ".join(part for part in (hit.kind, hit.date, hit.project, hit.title) if part)
         passages = "".join(f"\n   {highlighted(passage, wanted, bold=bold)}" for passage in hit.passages)
         score = f"{hit.score:.2f}" if hit.by == "words" else f"{hit.score:.2f}, in other words"
         yield f"{number}. {hit.key}  ({score})\n   {about}{passages}"
-
-
-def highlighted(text: str, wanted: set[str], *, bold: bool) -> str:
-    """Return at most SNIPPET_CHARS around the first match, on one line, with matches in bold or between asterisks.
-
-    Control characters are removed, so that remembered text cannot control the terminal.
-    """
-    words = printable.line(text).split()
-    found = [not wanted.isdisjoint(tokens.of(word)) for word in words]
-    first = found.index(True) if True in found else 0
-    before, after = ("\033[1m", "\033[0m") if bold else ("**", "**")
-    shown: list[str] = []
-    length, start = 0, max(first - 12, 0)
-    for word, is_found in zip(words[start:], found[start:], strict=True):
-        if length + len(word) > SNIPPET_CHARS:
-            shown.append(word[: SNIPPET_CHARS - length] + "…" if not shown else "…")
-            break
-        shown.append(f"{before}{word}{after}" if is_found else word)
-        length += len(word) + 1
-    return ("… " if start else "") + " ".join(shown)

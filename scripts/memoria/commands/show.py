@@ -7,8 +7,10 @@ import json
 import re
 from typing import Any
 
+from memoria.daily import reference
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
+from memoria.facts.keeper import Keeper
 from memoria.ground import printable
 from memoria.ground.clock import Zone
 from memoria.ground.errors import TurnsGoneError, UnknownEntryError
@@ -17,18 +19,18 @@ from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn import Turn
 
 _WHO = {"user": "You", "assistant": "Claude", "error": "Error", "note": "Note"}
-_REFERENCE = re.compile(r"(?:\[\[)?(?:[^\]#]*#)?\^?(?:e-)?([A-Za-z0-9_-]+)(?:\|[^\]]*)?(?:\]\])?")
+_ID = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("entry", help="an entry's id as in a daily log (^e-…) or in an article's source link")
+    parser.add_argument("entry", help="the id of an entry (e-…) or of a fact (l-…), or an article's source link")
     parser.add_argument("--json", action="store_true", help="print the entry and its turns as one JSON object")
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
     """Print the turns of one entry; raise ExpectedError when it is unknown, or its turns are gone or unreadable."""
-    entry_id = identifier(args.entry)
+    entry_id = identifier(args.entry, home)
     archive = Archive.of(home.paths, home.settings.archive_mb)
     turns = archive.turns(entry_id)
     entry = _entry(home, entry_id)
@@ -41,15 +43,20 @@ def command(args: argparse.Namespace, home: Home) -> int:
     return 0
 
 
-def identifier(reference: str) -> str:
-    """Return the id in ``e-01k9x2``, ``^e-01k9x2``, ``daily/2026-11-21#^e-01k9x2`` or a wikilink to it.
-
-    Raise UnknownEntryError when there is none.
-    """
-    match = _REFERENCE.fullmatch(reference.strip())
-    if not match:
-        raise UnknownEntryError(f"{reference!r} is not an entry id. Ids are in the daily logs as ^e-….")
-    return match[1]
+def identifier(text: str, home: Home) -> str:
+    """Return the id of the entry that is meant, of a fact's entry for a fact; raise UnknownEntryError if none is."""
+    named = reference.parse(text)
+    if named is None or named.kind == reference.ENTRY:
+        ident = named.id if named else text.strip().removeprefix("^").removeprefix("e-")
+        if not _ID.fullmatch(ident):
+            raise UnknownEntryError(f"{text!r} is not an entry id. Ids are in the daily logs as ^e-….")
+        return ident
+    with Keeper.at(home) as keeper:
+        fact = keeper.known(named.anchor)
+        entry = keeper.entry_of(fact)
+    if entry is None:
+        raise UnknownEntryError(f"{fact.id} is in no entry yet; `memoria why {fact.id}` shows the words it came from.")
+    return entry.id
 
 
 def _entry(home: Home, entry_id: str) -> Entry | None:

@@ -18,7 +18,7 @@ from memoria.facts.keeper import Keeper
 from memoria.ground import clock, printable
 from memoria.ground.home import Home
 from memoria.ground.usage import Usage
-from memoria.models import budget
+from memoria.models import budget, chain
 from memoria.wiki.folder import Wiki
 
 DAYS = 7  # of calls and costs shown
@@ -129,7 +129,7 @@ def gather(home: Home) -> dict[str, Any]:
                 if kind in ("missing", "refused", "compile-failed")
             ][:10],
             "memory_server": _memory_server(home),
-            "problems": list(home.settings.problems),
+            "problems": [*home.settings.problems, *chain.problems(home.settings)],
         }
     finally:
         ledger.close()

@@ -13,6 +13,7 @@ from memoria.briefing.refresh import renew
 from memoria.daily.ledger import Ledger
 from memoria.facts.keeper import Keeper
 from memoria.ground import clock, locks, printable
+from memoria.ground.argument_types import positive
 from memoria.ground.errors import ExpectedError, NothingToUndoError
 from memoria.ground.home import Home
 from memoria.wiki import index_page
@@ -22,7 +23,7 @@ from memoria.wiki.transaction import Transactions
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("--steps", type=int, default=1, metavar="N", help="how many changes of the wiki to undo")
+    parser.add_argument("--steps", type=positive, default=1, metavar="N", help="how many changes of the wiki to undo")
     parser.add_argument("--list", action="store_true", help="list what can be undone, newest first, and stop")
 
 
@@ -43,7 +44,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
         before = _taken(home)
         for _ in range(args.steps):
             _say(*transactions.undo())
-        _settle(home, before - _taken(home))
+        _settle(home, before, _taken(home))
     return 0
 
 
@@ -58,19 +59,21 @@ def _say(label: str, restored: list[str], left_alone: list[str]) -> None:
         print(f"  left alone, changed by hand since then: {path}")
 
 
-def _taken(home: Home) -> set[str]:
+def _taken(home: Home) -> dict[str, str]:
     try:
         text = Path(home.paths.knowledge, LOG).read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
-        return set()
-    return index_page.compiled_entries(text)
+        return {}
+    return index_page.fingerprints(text)
 
 
-def _settle(home: Home, waiting: set[str]) -> None:
+def _settle(home: Home, before: dict[str, str], after: dict[str, str]) -> None:
     """Mark the entries as waiting, for one interval at least, and bring index and pages up to date."""
+    waiting = {ident for ident, took in before.items() if after.get(ident) != took}
     ledger = Ledger.of(home.paths)
     try:
-        ledger.mark_waiting(waiting)
+        ledger.mark_waiting(waiting - after.keys())
+        ledger.mark_compiled({ident: after[ident] for ident in waiting & after.keys()})
         ledger.put("last_compile", clock.now().isoformat())
     finally:
         ledger.close()

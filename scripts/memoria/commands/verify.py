@@ -1,6 +1,7 @@
 """Verify: account for every turn in the transcripts that Claude Code still has.
 
-The command only reads, unless asked to repair; then it spools what is missing like any other conversation.
+Reads only, unless asked: ``--repair`` spools what is missing like any other conversation, ``--restore`` writes deleted
+daily logs again as far as they are known.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from memoria.audit.receipt import (
@@ -27,15 +29,18 @@ from memoria.audit.receipt import (
     Receipt,
     not_understood,
 )
-from memoria.briefing import notices
+from memoria.briefing import notices, refresh
 from memoria.capture import detach
 from memoria.capture.spool import Spool
 from memoria.daily.daily_log import DailyLog
+from memoria.daily.entry import Entry
 from memoria.daily.ledger import Ledger
-from memoria.ground import clock, printable, projects
+from memoria.facts.keeper import Keeper
+from memoria.ground import clock, locks, printable, projects
 from memoria.ground.errors import UsageError
 from memoria.ground.home import Home
 from memoria.transcripts import client_files
+from memoria.wiki import restore
 
 WORDS = {
     CAPTURED: "in the daily logs",
@@ -44,6 +49,10 @@ WORDS = {
     OPEN: "in sessions in progress",
     BEFORE: "from before memoria was installed (memoria ingest records them)",
 }
+CANNOT_RESTORE = (
+    "Restored entries hold their title, turns, prompts and the wiki's claims about them. The rest of the summaries, "
+    "the learned facts and what a person wrote there were only in the deleted files; a backup may have them."
+)
 SHOWN = 20  # transcripts listed with something missing
 
 
@@ -71,6 +80,7 @@ class Findings:
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("--repair", action="store_true", help="capture what is missing and start the worker")
+    parser.add_argument("--restore", action="store_true", help="bring deleted daily logs back from the archive")
     parser.add_argument("--all", action="store_true", help="also read transcripts that were compared before")
     parser.add_argument("--project", metavar="NAME", default="", help="only this project (its name or key)")
     parser.add_argument("--since", metavar="DAY", default="", help="only sessions since 2026-11-01, or 14d")
@@ -84,21 +94,36 @@ def command(args: argparse.Namespace, home: Home) -> int:
     try:
         daily = DailyLog.of(home.paths)
         daily.refresh(ledger)
+        lost_days = restore.lost_days(home, ledger)
+        restored = _restored(home, ledger, lost_days) if args.restore and lost_days else []
         receipt = Receipt(home, ledger, Spool(home.paths.spool))
         findings = compare(receipt, since, args.project, forced=args.all)
         removed = ledger.gone_entries(entry.id for day in daily.days() for entry in daily.entries(day))
-        there = {day.isoformat() for day in daily.days()}
-        days = sorted({entry.day for entry in ledger.entries()} - there)
         lost = [text for _, _, _, text in ledger.notes("missing", 1000)]
         repaired = [receipt.capture(account, "Verify") for account in findings.missing] if args.repair else []
     finally:
         ledger.close()
-    facts = _facts(home, receipt, findings, removed, lost) | {"repaired": repaired, "days_gone": days}
+    facts = _facts(home, receipt, findings, removed, lost) | {"repaired": repaired}
+    there = {entry.id for entry in restored}
+    facts["deleted_days"] = [
+        {"day": lost.day.isoformat(), "entries": len(lost.entries),
+         "restored": sum(booked.id in there for booked in lost.entries)}
+        for lost in lost_days
+    ]  # fmt: skip
+    facts["days_gone"] = [day["day"] for day in facts["deleted_days"] if not day["restored"]]
     if repaired:
         facts["worker"] = detach.start_worker(home.settings, home.paths)
     print(json.dumps(facts, indent=2, ensure_ascii=False) if args.json else "\n".join(_lines(facts)))
     _notify(home, findings, repaired)
-    return 1 if (findings.missing and not repaired) or findings.unreadable or days else 0
+    return 1 if (findings.missing and not repaired) or findings.unreadable or facts["days_gone"] else 0
+
+
+def _restored(home: Home, ledger: Ledger, lost_days: Sequence[restore.Lost]) -> list[Entry]:
+    with locks.waiting(Path(home.paths.compile_lock)):
+        restored = restore.restore(home, ledger, lost_days)
+    with Keeper.at(home) as keeper:
+        refresh.renew(home, keeper)
+    return restored
 
 
 def _since(text: str, home: Home) -> float:
@@ -186,10 +211,19 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         f"{one['example']}: what they say may not be captured"
         for one in facts["not_understood"]
     ]
-    rows += [f"daily log deleted: {day}.md" for day in facts["days_gone"]]
+    rows += [_deleted(day) for day in facts["deleted_days"]]
+    if any(day["restored"] for day in facts["deleted_days"]):
+        rows.append(CANNOT_RESTORE)
     rows += [f"cannot be read: {text}" for text in facts["unreadable"]]
     rows += [f"deleted before it could be read: {text}" for text in facts["lost_ranges"]]
     return rows
+
+
+def _deleted(day: dict[str, Any]) -> str:
+    entries = printable.counted(day["entries"], "entry")
+    if not day["restored"]:
+        return f"daily/{day['day']}.md was deleted with {entries}; `memoria verify --restore` brings back what is kept"
+    return f"daily/{day['day']}.md was restored: {day['restored']} of {entries}"
 
 
 def _remedy(facts: dict[str, Any]) -> str:

@@ -1,7 +1,7 @@
-"""Why: trace a claim back to the words it came from.
+"""Why: trace a claim, an entry or a learned fact back to the words it came from.
 
-A claim leads to its entries, and an entry to its turns, as the transcript has them (with their lines) or, when that is
-gone, as the archive does. The command only reads.
+From the claim to its entries, and to those of their turns that say the same; each turn as the transcript has it (with
+its line) or, when the transcript no longer has it, as the archive kept it. Reads only.
 """
 
 from __future__ import annotations
@@ -9,18 +9,24 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memoria.capture import spool
+from memoria.capture import cursor, spool, transcript
+from memoria.daily import reference
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
+from memoria.daily.ledger import Ledger
+from memoria.facts.keeper import Keeper
 from memoria.ground import printable
 from memoria.ground.errors import ArchiveError, ExpectedError
 from memoria.ground.home import Home
+from memoria.indexing.highlight import highlighted, is_bold
 from memoria.language.similarity import coverage
 from memoria.language.words import words
+from memoria.search import tokens
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn import Reader, Turn
 from memoria.wiki.article import Article, Claim
@@ -28,12 +34,13 @@ from memoria.wiki.folder import Wiki
 from memoria.wiki.links import LinkTargets
 
 MAX_CLAIMS = 5  # claims that a text may refer to
-SHOWN_CHARS = 300  # of a turn shown to a person
+MAX_TURNS = 4  # of one source that are shown
+NEAR_BEST = 0.6  # least share of the best turn's words that another turn must have
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A turn and its location: ``transcript`` and ``line`` while the client keeps it, ``archived``, or neither."""
+    """A turn and where it is: ``transcript`` if the file exists, ``line`` if the turn is in it, ``archived``."""
 
     key: str
     turn: Turn | None
@@ -44,34 +51,68 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """An entry that a claim cites (None when it is in no daily log) and its turns."""
+    """An entry that a claim cites, None when it is in no daily log; its turns, and those that say what it says."""
 
     source: str
     entry: Entry | None
     origins: tuple[Origin, ...]
+    matching: tuple[Origin, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """What is traced: a text, where it is (a page, an entry, a fact), and the sources that it names."""
+
+    text: str
+    place: str
+    sources: tuple[str, ...]
+    words: str  # what a turn must share to match
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("claim", nargs="+", help="an article (slug, title or alias), or words of a claim")
+    parser.add_argument("claim", nargs="+", help="an article (slug, title or alias), words of a claim, or the id "
+                        "of an entry (e-…) or a fact (l-…)")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
     """Print the origins of claims; raise ExpectedError when no article or claim matches."""
     asked = " ".join(args.claim)
-    articles = list(Wiki.of(home.paths).articles())
-    found = _meant(asked, articles, LinkTargets.of(Path(home.paths.home), articles))
+    tracer = _Tracer(home)
+    named = reference.parse(asked)
+    found = _named(named, home, tracer) if named else _claims(asked, home)
     if not found:
         raise ExpectedError(f"No article and no claim matches {asked!r}; `memoria search` may find something.")
-    tracer = _Tracer(home)
-    traced = [(article, claim, [tracer.trace(source) for source in claim.sources]) for article, claim in found]
+    traced = [(claimed, [tracer.trace(source, claimed.words) for source in claimed.sources]) for claimed in found]
     if args.json:
-        records = [_facts(article, claim, traces) for article, claim, traces in traced]
+        records = [_facts(claimed, traces) for claimed, traces in traced]
         print(json.dumps({"asked": asked, "claims": records}, ensure_ascii=False, indent=2))
     else:
-        print("\n".join(row for parts in traced for row in _lines(home, *parts)))
+        print("\n".join(row for claimed, traces in traced for row in _lines(home, claimed, traces)))
     return 0
+
+
+def _claims(asked: str, home: Home) -> list[Claimed]:
+    articles = list(Wiki.of(home.paths).articles())
+    meant = _meant(asked, articles, LinkTargets.of(Path(home.paths.home), articles))
+    return [Claimed(claim.text, article.slug, claim.sources, claim.text) for article, claim in meant]
+
+
+def _named(named: reference.Reference, home: Home, tracer: _Tracer) -> list[Claimed]:
+    """Return the entry or the fact with this id; raise ExpectedError when there is none."""
+    if named.kind == reference.ENTRY:
+        entry = next((entry for entry in tracer.entries.values() if entry.id == named.id), None)
+        if entry is None:
+            raise ExpectedError(f"there is no entry {named.anchor}.")
+        said = " ".join((entry.title, entry.context, *entry.decisions, *entry.lessons))
+        return [Claimed(entry.title, entry.source.split("#")[0], (entry.source,), said)]
+    with Keeper.at(home) as keeper:
+        fact = keeper.known(named.anchor)
+        held = keeper.entry_of(fact)
+        day = keeper.zone.day(fact.time).isoformat()
+    said = fact.quote or fact.content
+    return [Claimed(fact.content, f"daily/{day}#^{fact.id}", (held.source,) if held else (), said)]
 
 
 def _meant(asked: str, articles: Sequence[Article], targets: LinkTargets) -> list[tuple[Article, Claim]]:
@@ -98,17 +139,18 @@ class _Tracer:
         self.archive = Archive.of(home.paths, home.settings.archive_mb)
         self._transcripts: dict[str, tuple[str, dict[str, tuple[int, Turn]]]] = {}
 
-    def trace(self, source: str) -> Trace:
+    def trace(self, source: str, said: str) -> Trace:
+        """Return the turns behind a source, and those of them that share words with ``said``."""
         entry = self.entries.get(source)
         if entry is None:
-            return Trace(source, None, ())
-        path, current = self._transcript(entry.session)
-        archived = {turn.key: turn for turn in self._archived(entry.id)}
+            return Trace(source, None, (), ())
+        path, lines = self._transcript(entry.session)
+        kept = {turn.key: turn for turn in self._archived(entry.id)}
         origins = []
         for key in entry.turns:
-            line, turn = current.get(key, (0, None))
-            origins.append(Origin(key, turn or archived.get(key), path if line else "", line, key in archived))
-        return Trace(source, entry, tuple(origins))
+            line, turn = lines.get(key, (0, None))
+            origins.append(Origin(key, turn or kept.get(key), path, line, key in kept))
+        return Trace(source, entry, tuple(origins), _matching(origins, set(tokens.of_query(said))))
 
     def _archived(self, entry_id: str) -> list[Turn]:
         try:
@@ -124,13 +166,39 @@ class _Tracer:
         return self._transcripts[session]
 
     def _path(self, session: str) -> str:
-        """Return the transcript that the session's cursor names, or ``""`` when it does not exist."""
-        try:
-            stored = json.loads(Path(self.home.paths.cursors, spool.safe_name(session)).read_text("utf-8"))
-            path = str(stored["transcript"])
-        except (OSError, ValueError, KeyError, TypeError):
-            return ""
-        return path if Path(path).is_file() else ""
+        """Return the session's transcript as cursor, client or an import know it; ``""`` when it is gone."""
+        known = cursor.latest(self.home.paths.cursors, spool.safe_name(session))
+        paths = [known.transcript] if known else []
+        paths.append(transcript.locate("", session, ""))
+        with closing(Ledger.of(self.home.paths)) as ledger:
+            paths += [path for path in ledger.checked() if Path(path).stem == session]
+        return next((path for path in paths if path and Path(path).is_file()), "")
+
+
+def _matching(origins: Sequence[Origin], wanted: set[str]) -> tuple[Origin, ...]:
+    """Return the turns that share most words with what is traced, each after the prompt that it answers.
+
+    When none shares a word, return the beginning of the conversation.
+    """
+    shares = [len(wanted.intersection(tokens.of(_said(origin)))) for origin in origins]
+    best = max(shares, default=0)
+    if not best:
+        return tuple(origins[:2])
+    chosen: set[int] = set()
+    for number in sorted(range(len(origins)), key=lambda number: (-shares[number], number)):
+        if shares[number] < NEAR_BEST * best or len(chosen) >= MAX_TURNS:
+            break
+        prompts = (before for before in range(number, -1, -1) if _is_prompt(origins[before]))
+        chosen |= {number, next(prompts, number)}
+    return tuple(origins[number] for number in sorted(chosen))
+
+
+def _is_prompt(origin: Origin) -> bool:
+    return origin.turn is not None and origin.turn.role == "user"
+
+
+def _said(origin: Origin) -> str:
+    return "\n".join((origin.turn.text, *origin.turn.tools)) if origin.turn else ""
 
 
 def _turns(path: str) -> Iterator[tuple[str, tuple[int, Turn]]]:
@@ -147,17 +215,18 @@ def _turns(path: str) -> Iterator[tuple[str, tuple[int, Turn]]]:
 # -- printing
 
 
-def _facts(article: Article, claim: Claim, traces: Sequence[Trace]) -> dict[str, Any]:
+def _facts(claimed: Claimed, traces: Sequence[Trace]) -> dict[str, Any]:
     return {
-        "article": article.slug,
-        "claim": claim.text,
+        "article": claimed.place,
+        "claim": claimed.text,
         "sources": [
             {
                 "source": trace.source,
                 "entry": trace.entry.id if trace.entry else None,
                 "title": trace.entry.title if trace.entry else None,
                 "session": trace.entry.session if trace.entry else None,
-                "turns": [_turn_facts(origin) for origin in trace.origins],
+                "turns_in_entry": len(trace.origins),
+                "turns": [_turn_facts(origin) for origin in trace.matching],
             }
             for trace in traces
         ],
@@ -172,36 +241,42 @@ def _turn_facts(origin: Origin) -> dict[str, Any]:
         "time": turn.time.isoformat() if turn and turn.time else None,
         "text": turn.text if turn else None,
         "tools": list(turn.tools) if turn else [],
-        "transcript": origin.transcript or None,
+        "transcript": (origin.transcript or None) if origin.line else None,
         "line": origin.line or None,
         "archived": origin.archived,
     }
 
 
-def _lines(home: Home, article: Article, claim: Claim, traces: Sequence[Trace]) -> Iterator[str]:
-    yield f"{printable.line(claim.text)}\n  in [[{article.slug}]]"
-    if not traces:
+def _lines(home: Home, claimed: Claimed, traces: Sequence[Trace]) -> Iterator[str]:
+    yield f"{printable.line(claimed.text)}\n  in [[{claimed.place}]]"
+    if not traces and claimed.place.startswith("daily/"):
+        yield f"  in no entry yet; it was learned from: {printable.line(claimed.words)}"
+    elif not traces:
         yield "  cites no source: a person wrote it, or its source was forgotten"
+    wanted = set(tokens.of_query(claimed.words))
     for trace in traces:
         if trace.entry is None:
             yield f"  from [[{trace.source}]], which is not in the daily logs"
             continue
         entry = trace.entry
         yield f"  from [[{trace.source}]] · {entry.time} · {entry.project} · {printable.line(entry.title)}"
-        for origin in trace.origins:
-            yield from _origin(home, origin)
+        if trace.origins and all(origin.turn is None for origin in trace.origins):
+            yield f"    {printable.counted(len(trace.origins), 'turn')}: no longer in the transcript or in the archive"
+        for origin in trace.matching:
+            yield from _origin(home, origin, wanted)
         if any(origin.archived for origin in trace.origins):
-            yield f"    the whole conversation: memoria show e-{entry.id}"
+            shown = f"{len(trace.matching)} of {printable.counted(len(trace.origins), 'turn')}"
+            yield f"    {shown}; all of it: memoria show e-{entry.id}"
     yield ""
 
 
-def _origin(home: Home, origin: Origin) -> Iterator[str]:
+def _origin(home: Home, origin: Origin, wanted: set[str]) -> Iterator[str]:
     turn = origin.turn
     if turn is None:
-        yield f"    turn {origin.key}: no longer in the transcript or in the archive"
         return
-    place = f"{origin.transcript}:{origin.line}" if origin.line else "archive (the transcript is gone)"
+    place = f"archive ({f'no longer in {origin.transcript}' if origin.transcript else 'the transcript is gone'})"
+    if origin.line:
+        place = f"{origin.transcript}:{origin.line}"
     when = f"{home.zone.local(turn.time):%Y-%m-%d %H:%M} · " if turn.time else ""
-    text = printable.line(turn.text or "; ".join(turn.tools))
     yield f"    {when}{turn.role} · {place}"
-    yield f"      {text[:SHOWN_CHARS]}{'…' if len(text) > SHOWN_CHARS else ''}"
+    yield f"      {highlighted(_said(origin), wanted, bold=is_bold())}"

@@ -18,7 +18,7 @@ from tqdm import tqdm
 from memoria.base import failpoints, project
 from memoria.base.settings import env_of
 from memoria.daily.daily_log import DailyLog
-from memoria.daily.day_text import render
+from memoria.daily.day_text import fingerprint, render
 from memoria.daily.entry import Entry
 from memoria.daily.ledger import Ledger
 from memoria.ground import clock, printable
@@ -92,21 +92,16 @@ class Compile:
         self.transactions.recover()
         self.daily.refresh(self.ledger)
         # The wiki's log is complete even when the ledger is new or a run was killed before booking.
-        self.ledger.mark_compiled(index_page.compiled_entries(self._text(LOG)))
+        self.ledger.mark_compiled(index_page.fingerprints(self._text(LOG)))
         sources.refresh(self.index, self.home.paths)
 
     def waiting(self, *, everything: bool = False, day: str = "") -> list[Entry]:
-        """Return the entries to take in, oldest first.
+        """Return the entries to take in, oldest first: new ones, and those whose text was edited since a compile.
 
-        With ``everything``, return also those taken in before whose text has changed since; with ``force``, all of
-        them.
+        With ``everything``, return all entries.
         """
-        entries = self.daily.find(self.ledger.entries(compiled=None if everything else False, day=day))
-        entries.sort(key=lambda entry: (entry.day, entry.time, entry.id))
-        if not everything or self.force:
-            return entries
-        known = index_page.fingerprints(self._text(LOG))
-        return [entry for entry in entries if known.get(entry.id) not in ("", index_page.fingerprint(entry))]
+        entries = self.daily.find(self.ledger.entries(waiting=not everything, day=day))
+        return sorted(entries, key=lambda entry: (entry.day, entry.time, entry.id))
 
     def batches(self, entries: Sequence[Entry]) -> Iterator[list[Entry]]:
         """Yield the entries for each model call, at most ``call_chars`` characters together.
@@ -153,7 +148,7 @@ class Compile:
                 log.info("%s; making the draft again", error)
         else:
             raise ExpectedError("Pages keep changing while they are compiled; the entries wait for the next compile.")
-        self.ledger.mark_compiled(entry.id for entry in entries)
+        self.ledger.mark_compiled({entry.id: fingerprint(entry) for entry in entries})
         failpoints.reached("compile.booked")
         for reason in draft.refused:
             self.ledger.note("refused", ",".join(entry.id for entry in entries), reason)
@@ -171,7 +166,8 @@ class Compile:
     def _draft(self, entries: Sequence[Entry]) -> Draft:
         """Return a draft on the wiki as it is now."""
         known = index_page.fingerprints(log_text := self._text(LOG))
-        unchanged = {entry.id: entry for entry in entries if known.get(entry.id) in ("", index_page.fingerprint(entry))}
+        unchanged = {entry.id: entry for entry in entries if known.get(entry.id) in ("", fingerprint(entry))}
+        edited = {entry.id: entry for entry in entries if entry.id in known and entry.id not in unchanged}
         rows = self.article_cache.rows()
         return Draft(
             self.wiki,
@@ -180,12 +176,13 @@ class Compile:
             entry_at=self._entry_at,
             touched=index_page.touched(log_text, unchanged) if unchanged else {},
             owners=self.owners(rows),
+            edited=index_page.touched(log_text, edited) if edited else {},
         )
 
     def owners(self, rows: Mapping[str, Row]) -> Owners:
         """Return to which project each page belongs, and what to call the projects."""
         projects = self.home.paths.projects
-        keys = {entry.project for entry in self.ledger.entries()}
+        keys = {entry.project for entry in self.ledger.entries() if entry.project}
         return Owners({slug: row.project for slug, row in rows.items()}, labels(keys, project.known(projects)))
 
     def _entry_at(self, source: str) -> Entry | None:

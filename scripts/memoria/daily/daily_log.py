@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 from memoria.base import failpoints, project
 from memoria.base.paths import Paths
-from memoria.daily.day_text import DayText, render
+from memoria.daily.day_text import DayText, fingerprint, render
 from memoria.daily.entry import Entry
 from memoria.daily.ledger import Booked, Ledger
 from memoria.ground import files, locks
@@ -141,10 +142,24 @@ class DailyLog:
         stamps = {day.isoformat(): self.stamp(day) for day in self.days()}
         for name in ledger.stale_logs(stamps):
             day = date.fromisoformat(name)
-            entries = [entry.booked for entry in self.entries(day)]
-            ledger.reread(name, stamps[name], entries, self.forgotten(day))
+            text = DayText(self.text(day), self.aliases())
+            entries = [replace(entry.booked, text=fingerprint(entry)) for entry in text.entries(day)]
+            ledger.reread(name, stamps[name], entries, text.tombstones(), len(text.unmarked()))
         for name in ledger.gone_logs(stamps):
             ledger.forget_log(name)
+
+    def mark_all(self, ledger: Ledger) -> None:
+        """Make entries of all parts that a person wrote, by a block id and a marker below each."""
+        for name in ledger.unmarked_logs():
+            day = date.fromisoformat(name)
+
+            def marked(text: str, day: date = day) -> str:
+                parts = DayText(text)
+                parts.mark(day)
+                return parts.text
+
+            self.rewrite(day, marked)
+        self.refresh(ledger)
 
     def find(self, booked: Iterable[Booked]) -> list[Entry]:
         """Return the entries that the ledger names as they are now, oldest first, without those that are gone."""

@@ -17,13 +17,15 @@ An entry extends from its heading to its marker::
     <!-- memoria entry=01k9x2 session=… turns=… project=… model=haiku -->
 
 A fact that was learned during a session stands under ``### Learned (10:30) · shop`` until the session's entry is
-written. A forgotten entry leaves a tombstone. This is the only module that knows these forms. A person may write
-anywhere in the file: each line keeps its own line ending, and an edit changes only the bytes of the lines it concerns.
-Knows neither files nor locks, and of a fact only its lines.
+written. A forgotten entry leaves a tombstone. A part that a person wrote becomes an entry when a block id and a marker
+with ``model=hand`` are added below it. This is the only module that knows these forms. A person may write anywhere in
+the file: each line keeps its own line ending, and an edit changes only the bytes of the lines it concerns. Knows
+neither files nor locks, and of a fact only its lines.
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
 import re
 from collections import Counter
@@ -41,6 +43,9 @@ LISTS = (
     ("Lessons Learned", "lessons"),
     ("Action Items", "action_items"),
 )
+HAND = "hand"  # stands for the model in the marker of an entry that a person wrote
+EVERYWHERE = "*"  # stands for the project there, because a day's file belongs to all projects
+TITLE_CHARS = 80  # of an entry that a person wrote without a heading
 FORGOTTEN = "(forgotten)"  # the title of an entry that held a forgotten text
 
 _SESSION = re.compile(r"### Session \((\d\d:\d\d)\) · (.*?) · (.*)")
@@ -78,6 +83,11 @@ def render(entry: Entry, line: Callable[[str], str] = markdown.line) -> str:
         f"project={_word(entry.written_key or entry.project_key)} model={_word(entry.model)} -->"
     )
     return "\n".join(rows) + "\n"
+
+
+def fingerprint(entry: Entry) -> str:
+    """Return eight hexadecimal digits that change whenever the entry's text does, but not with what is escaped."""
+    return hashlib.sha256(render(entry, str).encode("utf-8", "replace")).hexdigest()[:8]
 
 
 def learned_rows(learned: Learned) -> list[str]:
@@ -238,17 +248,21 @@ class DayText:
 
     def _entry(self, span: _Span, day: date) -> Entry:
         heading, marker = span.heading, span.marker
-        sections = _sections("\n".join(self.rows[span.first + bool(heading) : span.last]))
+        named = _HEADING.match(self.rows[span.first])
+        body = "\n".join(self.rows[span.first + bool(named) : span.last])
+        sections = _sections(body)
+        context = "\n\n".join(filter(None, (sections.get("Context", ""), _besides(body, sections))))
+        title = heading[3] if heading else self.rows[span.first].lstrip("# ").strip() if named else ""
         return Entry(
             id=marker[1],
             day=day,
             time=heading[1] if heading else "00:00",
             session=marker[2],
-            project=heading[2] if heading else marker[4],
-            project_key=self._key(marker[4]),
+            project=heading[2] if heading else "by hand" if marker[5] == HAND else marker[4],
+            project_key="" if marker[4] == EVERYWHERE else self._key(marker[4]),
             written_key=marker[4] if marker[4] in self.aliases else "",
-            title=heading[3] if heading else "",
-            context=sections.get("Context", ""),
+            title=title or (context.split("\n")[0][:TITLE_CHARS] if marker[5] == HAND else ""),
+            context=context,
             learned=tuple(_listed_facts(sections.get("Learned", ""))),
             turns=_keys(marker[3]),
             model=marker[5],
@@ -263,9 +277,11 @@ class DayText:
         """Return the entries. One whose heading a person changed begins at the last heading before its marker."""
         spans: list[_Span] = []
         first, heading = 0, None
+        runs = self._runs() if any(f" model={HAND} " in row for row in self.rows) else []
         for number, row in enumerate(self.rows):
             if marker := _MARKER.fullmatch(row):
-                spans.append(_Span(first, number, heading, marker))
+                by_hand = marker[5] == HAND
+                spans.append(_Span(runs[number] if by_hand else first, number, None if by_hand else heading, marker))
                 first, heading = number + 1, None
             elif session := _SESSION.fullmatch(row):
                 first, heading = number, session
@@ -273,7 +289,54 @@ class DayText:
                 first = number + (len(other[1]) == 1)  # the title of the page is not part of an entry
         return spans
 
+    def _runs(self) -> list[int]:
+        """Return, for each row, the first row of the run of a person's rows that it belongs to.
+
+        A run ends before a heading of an entry's level or above, and after a fact or a comment of memoria's.
+        """
+        runs: list[int] = []
+        first = 0
+        ours = self._ours()
+        for number, (row, in_code) in enumerate(markdown.code_rows(self.rows)):
+            level = 0 if in_code else markdown.heading(row)[0]
+            if 0 < level <= len(_PART.strip()):
+                first = number + (level == 1 or row.startswith(_LEARNED_HEADING))
+            runs.append(first)
+            if not in_code and ours[number]:
+                first = number + 1
+        return runs
+
+    def _ours(self) -> list[bool]:
+        """Return, for each row, whether it is a learned fact, belongs to one, or is one of memoria's comments."""
+        ours: list[bool] = []
+        for row in self.rows:
+            ours.append(_is_ours(row) or (ours[-1:] == [True] and _QUOTE.fullmatch(row) is not None))
+        return ours
+
+    def unmarked(self) -> list[tuple[int, int]]:
+        """Return the parts that a person wrote and that are no entries yet: the first row and the end (exclusive)."""
+        inside = {number for span in self._spans() for number in range(span.first, span.last + 1)}
+        found: dict[int, int] = {}
+        for number, (first, row, ours) in enumerate(zip(self._runs(), self.rows, self._ours(), strict=True)):
+            if row.strip() and number not in inside and first not in inside and not ours and not _HEADING.match(row):
+                found[first] = number + 1
+        return list(found.items())
+
     # -- rewriting
+
+    def mark(self, day: date) -> int:
+        """Turn each part that a person wrote into an entry, by two lines below it; return how many there were."""
+        parts = self.unmarked()
+        taken = self.ids()
+        for first, end in reversed(parts):
+            text, ident = "\n".join(self.rows[first:end]), ""
+            while not ident or ident in taken:
+                ident = hashlib.sha256(f"{day} {ident} {text}".encode("utf-8", "replace")).hexdigest()[:10]
+            taken.add(ident)
+            marker = f"<!-- memoria entry={ident} session=- turns= project={EVERYWHERE} model={HAND} -->"
+            blank = [""] if end < len(self.rows) and self.rows[end].strip() else []
+            self._put(end, end, ["", f"^e-{ident}", "", marker, *blank])
+        return len(parts)
 
     def append(self, block: str) -> None:
         """Add the lines of ``block`` at the end, after a blank line."""
@@ -343,6 +406,29 @@ def _sections(body: str) -> dict[str, str]:
         rest = body[match.end() : end].split("\n^e-", 1)[0]
         sections[match["label"]] = f"{match['rest']}\n{rest}".strip()
     return sections
+
+
+def _besides(body: str, sections: dict[str, str]) -> str:
+    """Return what a person wrote in an entry outside the parts that memoria writes there."""
+    first = _LABEL.search(body)
+    rows = body[: first.start() if first else len(body)].split("\n")
+    lists = {label for label, _ in LISTS}
+    for label, section in sections.items():
+        if label in lists:
+            rows += [row for row in section.split("\n") if not row.startswith("- ")]
+        elif label == "Learned":
+            rows += [row for row in section.split("\n") if not _LEARNED.fullmatch(row) and not row[:1].isspace()]
+        elif label != "Context":
+            rows += [f"{label}: {section}"]
+    return "\n".join(row for row in rows if not _BLOCK_ID.fullmatch(row)).strip()
+
+
+def _is_ours(row: str) -> bool:
+    """Return whether a row is a learned fact, belongs to one, or is one of memoria's comments."""
+    if row.startswith(_COMMENT) or _is_particulars(row):
+        return True
+    match = _LEARNED.fullmatch(row)
+    return match is not None and match["id"] is not None
 
 
 def _items(section: str) -> Iterator[str]:

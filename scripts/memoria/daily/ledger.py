@@ -57,12 +57,19 @@ MIGRATIONS = (
         WHERE kind LIKE 'value:%' AND json_valid(text) ORDER BY notes.rowid;
     DELETE FROM notes WHERE kind LIKE 'value:%'
     """,
+    """
+    ALTER TABLE entries ADD COLUMN text TEXT NOT NULL DEFAULT '';  -- fingerprint when its daily log was last read
+    ALTER TABLE entries ADD COLUMN took TEXT NOT NULL DEFAULT '';  -- fingerprint when a compile took it in
+    ALTER TABLE logs ADD COLUMN unmarked INTEGER NOT NULL DEFAULT 0;  -- parts by hand that are no entries yet
+    UPDATE logs SET stamp = ''  -- so that every log is read again
+    """,
 )
+_WAITS = "(compiled = '' OR (took <> '' AND text <> '' AND took <> text))"  # new, or edited since a compile took it in
 
 
 @dataclass(frozen=True, slots=True)
 class Booked:
-    """An entry as the ledger knows it; ``day`` is ISO, ``project`` a project key."""
+    """An entry as the ledger knows it; ``day`` is ISO, ``project`` a project key, ``text`` its text's fingerprint."""
 
     id: str
     day: str
@@ -70,6 +77,7 @@ class Booked:
     project: str
     title: str
     turns: tuple[str, ...] = ()
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +128,11 @@ class Ledger:
         row = self.db.execute("SELECT entry FROM turns WHERE key = ?", (key,)).fetchone()
         return None if row is None else str(row[0])
 
+    def turns_of(self, entry: str) -> tuple[str, ...]:
+        """Return the keys of an entry's turns, in the order in which they were recorded as far as that is known."""
+        rows = self.db.execute("SELECT key FROM turns WHERE entry = ? ORDER BY key", (entry,))
+        return tuple(key for (key,) in rows)
+
     def reason_of(self, key: str) -> str | None:
         """Return why a turn has no entry, ``""`` when it has one, None when the turn is not recorded."""
         row = self.db.execute("SELECT entry, reason FROM turns WHERE key = ?", (key,)).fetchone()
@@ -156,11 +169,17 @@ class Ledger:
         return sorted(name for (name,) in self.db.execute("SELECT name FROM logs") if name not in stamps)
 
     def reread(
-        self, name: str, stamp: str, entries: Iterable[Booked], forgotten: Iterable[tuple[str, Iterable[str]]] = ()
+        self,
+        name: str,
+        stamp: str,
+        entries: Iterable[Booked],
+        forgotten: Iterable[tuple[str, Iterable[str]]] = (),
+        unmarked: int = 0,
     ) -> None:
         """Record the entries that a daily log holds; entries that a person removed stay recorded and are not recreated.
 
-        ``forgotten`` holds entry ids and the keys of their turns; of these, only the keys are kept.
+        ``forgotten`` holds entry ids and the keys of their turns; of these, only the keys are kept. ``unmarked`` is the
+        number of parts that a person wrote and that are no entries yet.
         """
         with self.transaction():
             for entry in entries:
@@ -169,7 +188,11 @@ class Ledger:
                 self.db.execute("DELETE FROM entries WHERE id = ?", (ident,))
                 rows = [(key,) for key in keys]
                 self.db.executemany("INSERT OR REPLACE INTO turns VALUES (?, '', 'forgotten')", rows)
-            self.db.execute("INSERT OR REPLACE INTO logs VALUES (?, ?)", (name, stamp))
+            self.db.execute("INSERT OR REPLACE INTO logs VALUES (?, ?, ?)", (name, stamp, unmarked))
+
+    def unmarked_logs(self) -> list[str]:
+        """Return the names of daily logs with parts that a person wrote and that are no entries yet."""
+        return [name for (name,) in self.db.execute("SELECT name FROM logs WHERE unmarked ORDER BY name")]
 
     def forget_log(self, name: str) -> None:
         """Record that a daily log no longer exists."""
@@ -178,9 +201,10 @@ class Ledger:
 
     def _record(self, entry: Booked) -> None:
         self.db.execute(
-            "INSERT INTO entries (id, day, session, project, title) VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO "
-            "UPDATE SET day = excluded.day, project = excluded.project, title = excluded.title",
-            (entry.id, entry.day, entry.session, entry.project, entry.title),
+            "INSERT INTO entries (id, day, session, project, title, text) VALUES (?, ?, ?, ?, ?, ?) "
+            "ON CONFLICT (id) DO UPDATE SET day = excluded.day, project = excluded.project, title = excluded.title, "
+            "text = excluded.text",
+            (entry.id, entry.day, entry.session, entry.project, entry.title, entry.text),
         )
         self.db.executemany("INSERT OR REPLACE INTO turns VALUES (?, ?, '')", [(key, entry.id) for key in entry.turns])
 
@@ -221,18 +245,20 @@ class Ledger:
 
     # compiled or not
 
-    def entries(self, *, compiled: bool | None = None, day: str = "") -> list[Booked]:
-        """Return entries without their turns, oldest day first, optionally only (un)compiled ones or those of a day."""
+    def entries(self, *, waiting: bool = False, day: str = "") -> list[Booked]:
+        """Return entries without their turns, oldest day first; optionally only those of a day, or that wait."""
         query = "SELECT id, day, session, project, title FROM entries WHERE (? = '' OR day = ?) "
-        query += {None: "", True: "AND compiled <> '' ", False: "AND compiled = '' "}[compiled]
-        return [Booked(*row) for row in self.db.execute(query + "ORDER BY day, id", (day, day))]
+        query += (f"AND {_WAITS} " if waiting else "") + "ORDER BY day, id"
+        return [Booked(*row) for row in self.db.execute(query, (day, day))]
 
-    def mark_compiled(self, ids: Iterable[str], when: datetime | None = None) -> None:
-        """Record that a compile included these entries."""
-        stamp = _stamp(when)
+    def mark_compiled(self, took: Mapping[str, str], when: datetime | None = None) -> None:
+        """Record that a compile included these entries, given with their fingerprints then (``""`` if unknown)."""
+        rows = [(_stamp(when), text, entry, text) for entry, text in took.items()]
         with self.transaction():
             self.db.executemany(
-                "UPDATE entries SET compiled = ? WHERE id = ? AND compiled = ''", [(stamp, entry) for entry in ids]
+                "UPDATE entries SET compiled = CASE compiled WHEN '' THEN ? ELSE compiled END, took = ? "
+                "WHERE id = ? AND (compiled = '' OR took <> ?)",
+                rows,
             )
 
     def mark_waiting(self, ids: Iterable[str]) -> None:
@@ -241,10 +267,14 @@ class Ledger:
             self.db.executemany("UPDATE entries SET compiled = '' WHERE id = ?", [(entry,) for entry in ids])
 
     def counts(self) -> dict[str, int]:
-        """Return the number of entries, of uncompiled entries and of turns."""
-        one = self.db.execute("SELECT count(*), coalesce(sum(compiled = ''), 0) FROM entries").fetchone()
+        """Return the number of entries, of turns, and of what the next compile takes in: ``uncompiled``.
+
+        That is the new entries, those that were edited since a compile took them in, and parts written by hand.
+        """
+        one = self.db.execute(f"SELECT count(*), coalesce(sum({_WAITS}), 0) FROM entries").fetchone()  # noqa: S608
         turns = self.db.execute("SELECT count(*) FROM turns").fetchone()
-        return {"entries": one[0], "uncompiled": one[1], "turns": turns[0]}
+        by_hand = self.db.execute("SELECT coalesce(sum(unmarked), 0) FROM logs").fetchone()
+        return {"entries": one[0], "uncompiled": one[1] + by_hand[0], "turns": turns[0]}
 
     # attempts
 

@@ -53,6 +53,13 @@ def main() -> None:
             _become([python, SERVER])
         except OSError as error:
             trouble = f"{python} cannot be run ({error.strerror})"
+    import signal  # noqa: PLC0415 (slow; the server that could be started above sets its own)
+
+    for number in (
+        signal.SIGINT,
+        signal.SIGTERM,
+    ):  # also where a shell has them ignored; the server ends with its stdin
+        signal.signal(number, signal.SIG_DFL)
     StandIn(settings, trouble).serve()
     os._exit(0)  # whatever the other thread does
 

@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Final
 
 from memoria.base.paths import Paths
+from memoria.daily import reference
 from memoria.daily.daily_log import DailyLog
+from memoria.daily.entry import Entry
 from memoria.facts.fact import GLOBAL, Fact, plain
 from memoria.facts.lines import Lines
 from memoria.facts.outbox import Item, Outbox
@@ -251,12 +253,20 @@ class Keeper:
         self.store.remove(ident)
 
     def known(self, ident: str) -> Fact:
-        """Return the fact with this id, with or without ``l-`` or ``^``; raise ExpectedError when there is none."""
-        name = "l-" + ident.strip().removeprefix("^").removeprefix("l-")
-        fact = self.store.get(name)
+        """Return the fact with this id, in any form that a person may give it; raise ExpectedError if there is none."""
+        named = reference.parse(ident)
+        if named and named.kind == reference.ENTRY:
+            raise ExpectedError(f"{ident!r} is an entry; `memoria learned list {named.anchor}` lists its facts.")
+        fact = self.store.get(named.anchor if named else "l-" + ident.strip())
         if fact is None:
             raise ExpectedError(f"there is no learned fact {ident!r}; `memoria learned` lists them.")
         return fact
+
+    def entry_of(self, fact: Fact) -> Entry | None:
+        """Return the entry that the fact is in, or None while it waits for its session's entry."""
+        days = [self.zone.day(fact.time), *reversed(self.lines.daily.days())]
+        entries = (entry for day in dict.fromkeys(days) for entry in self.lines.daily.entries(day))
+        return next((entry for entry in entries if any(learned.id == fact.id for learned in entry.learned)), None)
 
     def offered(self) -> list[Fact]:
         """Return the facts that came up in a second project and could hold in every project."""

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from memoria.base.settings import Settings
+from memoria.capture.open_sessions import OpenSessions
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
 from memoria.facts.keeper import Keeper
@@ -65,7 +66,12 @@ class SessionFlush:
         settings = self.home.settings
         age = abs(now - intake.newest)  # a job from the future was written before the clock was set back
         over = insist or intake.ended or age >= settings.flush_idle_min * 60
-        intake = _with_transcripts(intake, age, settings)
+        try:
+            intake = _with_transcripts(intake, age, settings)
+        except TranscriptMissingError:
+            if self._was_left(intake):
+                return Ready(Session.of(intake, settings, self.home.paths), intake)
+            raise
         turns = intake.turns(lambda key: self.ledger.entry_of(key) is not None, settle=over)
         cut = stretches(turns, settings.call_chars, self.home.zone)
         ahead = _look_ahead(cut, settings)
@@ -76,6 +82,12 @@ class SessionFlush:
         if not over:  # flagged exchanges are judged by themselves, the rest in a batch or by the flush
             self.learner.judge_due(session, intake, rest=not enough)
         return Ready(session, intake, itertools.chain(ahead, cut)) if enough else None
+
+    def _was_left(self, intake: Intake) -> bool:
+        """Return whether the session ended without a prompt; if it has a transcript after all, that is picked up."""
+        if any(job.event != "SessionEnd" or job.end for job in intake.jobs):
+            return False
+        return not OpenSessions(self.home.paths.where).was_prompted(intake.jobs[0].session)
 
     def write_entries(self, ready: Ready) -> Iterator[str]:
         """Write an entry for every stretch that the model answers well, and yield the entries' ids.

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from memoria.audit.receipt import check_some
 from memoria.base import failpoints, state
 from memoria.briefing import housekeeping
-from memoria.capture import detach
+from memoria.capture import detach, saved_count
 from memoria.capture.spool import Job, Spool
 from memoria.daily import gate
 from memoria.daily.daily_log import DailyLog
@@ -172,6 +172,7 @@ class Worker:
             self.spool.claim(job)
         for entry in self.flush.write_entries(ready):
             report.entries.append(entry)
+            saved_count.add(self.home.paths.saved, ready.session.project, 1)
         self._acknowledge(ready.intake)
 
     def _acknowledge(self, intake: Intake) -> None:

@@ -14,6 +14,7 @@ from datetime import date
 from pathlib import Path
 
 from memoria.capture.spool import Job, Spool, safe_name
+from memoria.daily import reference
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import FORGOTTEN, DayText
 from memoria.daily.entry import Entry
@@ -35,9 +36,8 @@ from memoria.wiki.links import LinkTargets
 from memoria.wiki.retract import retract, unlink
 from memoria.wiki.transaction import digest
 
-KINDS = ("entry", "session", "project", "article", "text")
+KINDS = ("entry", "fact", "session", "project", "article", "text")
 MIN_PROOF = 12  # characters of a title or context that is taken for proof that its entry is gone
-_ENTRY = re.compile(r"(?:\[\[)?(?:daily/\d{4}-\d{2}-\d{2})?#?\^?e-([0-9a-z]+)(?:\|[^\]]*)?(?:\]\])?")
 
 
 @dataclass(slots=True)
@@ -93,6 +93,12 @@ class Plan:
         return not (self.ids or self.facts or self.rows or self.articles or self.jobs or self.archives or self.keys)
 
 
+def _identifier(target: str) -> str:
+    """Return the id of the entry that a person names, or the text itself."""
+    named = reference.parse(target)
+    return named.id if named and named.kind == reference.ENTRY else target
+
+
 def plan(home: Home, target: str, kind: str = "") -> Plan:
     """Return what would be removed with ``target``; ``kind`` is one of ``KINDS``, or ``""`` to infer it.
 
@@ -115,8 +121,11 @@ class _Planner:
 
     def plan(self, target: str, kind: str) -> Plan:
         plan = Plan(kind or self._kind(target), target)
-        match = _ENTRY.fullmatch(target)
-        ident = match[1] if match else target
+        ident = _identifier(target)
+        if plan.kind == "fact":
+            with Keeper.at(self.home) as keeper:
+                plan.facts = [keeper.known(target)]
+            return plan
         if plan.kind == "entry":
             plan.entries = [entry for entry in self.entries if entry.id == ident]
             plan.tombstones = {ident} & self._tombstone_ids()
@@ -136,8 +145,10 @@ class _Planner:
         return plan
 
     def _kind(self, target: str) -> str:
-        match = _ENTRY.fullmatch(target)
-        ident = match[1] if match else target
+        ident = _identifier(target)
+        named = reference.parse(target)
+        if named and named.kind == reference.FACT:
+            return "fact"
         if any(entry.id == ident for entry in self.entries) or ident in self._tombstone_ids():
             return "entry"
         if any(entry.session == target for entry in self.entries) or self._of_session(target):

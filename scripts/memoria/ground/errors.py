@@ -65,6 +65,13 @@ class OverBudgetError(ModelUnavailableError):
         self.until = until
 
 
+class UnknownModelError(ModelUnavailableError):
+    """The settings name a model that does not exist; a person must correct them, and no job is the cause."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, retry_now=False)
+
+
 class BadAnswerError(ModelError):
     """The model's answer does not hold what was asked for; this counts as a failure of the job."""
 

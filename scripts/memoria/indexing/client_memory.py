@@ -3,7 +3,8 @@
 The client writes ``<config>/projects/<folder>/memory/MEMORY.md`` and topic files beside it, where ``<folder>`` is the
 project's path with every character other than letters and digits replaced by a hyphen. The files are only read. Their
 project is determined from the folder's transcripts, or from a folder on disk that would have this name, and then
-stored. A folder whose project cannot be determined, or whose project is excluded, is left out.
+stored. A folder whose project cannot be determined, or whose project is excluded, is left out, and so is one for which
+the client's own memory is switched off: the client itself does not read it then.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from memoria.transcripts.tombstones import Tombstones
 log = logging.getLogger(__name__)
 
 MAX_FILE_BYTES = 200_000  # read from one file; the client itself loads the first 200 lines or 25,000 bytes of MEMORY.md
+OFF_VARIABLE = "CLAUDE_CODE_DISABLE_AUTO_MEMORY"  # of Claude Code 2.1.330
+OFF_SETTING = "autoMemoryEnabled"
 HEADS = 5  # transcripts searched for their working folder, the latest first
 
 
@@ -61,6 +64,8 @@ class ClientMemory:
 
     def listed(self) -> list[Memory]:
         """Return every file that may be read; lists each project's folder and calls ``stat`` on each file."""
+        if not self.settings.client_memory or self._is_off(self.folder.parent):
+            return []
         known = self._known()
         before = dict(known)
         found: list[Memory] = []
@@ -68,7 +73,8 @@ class ClientMemory:
             cwd = known.get(name) or self._owner(name)
             if cwd:
                 known[name] = cwd
-                if not exclude.reason(cwd, self.settings, self.paths):
+                is_off = self._is_off(Path(cwd, ".claude"))
+                if not is_off and not exclude.reason(cwd, self.settings, self.paths):
                     folder = os.path.join(self.folder, name, "memory")  # noqa: PTH118 (called for every search)
                     found += [Memory(path, cwd, stamp) for path, stamp in _files(folder)]
         if known != before:
@@ -93,6 +99,26 @@ class ClientMemory:
     def sources(self) -> dict[str, tuple[tuple[int, int], Callable[[], Iterable[Document]]]]:
         """Return each file by a unique name, with its stamp and a function that reads it."""
         return {f"client/{memory.path}": (memory.stamp, partial(self.document, memory)) for memory in self.listed()}
+
+    def _is_off(self, folder: Path) -> bool:
+        """Return whether the client's own memory is switched off, in its environment or its settings in ``folder``."""
+        said = os.environ.get(OFF_VARIABLE, "").strip().lower()
+        if said in ("1", "true", "yes", "on"):
+            return True
+        if said in ("0", "false", "no", "off"):  # the client then ignores its settings
+            return False
+        enabled: object = None
+        for name in ("settings.json", "settings.local.json"):
+            try:
+                stored = json.loads((folder / name).read_bytes())
+            except (OSError, ValueError, RecursionError):
+                continue
+            if isinstance(stored, dict):
+                enabled = stored.get(OFF_SETTING, enabled)
+                variables = stored.get("env")
+                off = str(variables.get(OFF_VARIABLE, "")) if isinstance(variables, dict) else ""
+                enabled = False if off.strip().lower() in ("1", "true", "yes", "on") else enabled
+        return enabled is False
 
     def _folders(self) -> Iterator[str]:
         """Yield the projects that have a memory folder."""

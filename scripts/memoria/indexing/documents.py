@@ -140,14 +140,19 @@ def entries(path: str, text: str, aliases: Mapping[str, str] = NO_ALIASES) -> It
             anchor, title = "", day
         elif part.anchor:
             anchor, title = part.anchor, part.title or day
-        else:  # named by its text, so that it stays the same document while it is unchanged
-            digest = blake2b(part.raw.encode("utf-8", "replace"), digest_size=6).hexdigest()
-            anchor, title = f"x-{digest}", part.title
+        else:
+            anchor, title = unmarked_anchor(part.raw), part.title
+        project = "" if part.project == GLOBAL else part.project
         if anchor or passages:
-            yield Document(path=path, kind="entry", anchor=anchor, session=session, project=part.project,
+            yield Document(path=path, kind="entry", anchor=anchor, session=session, project=project,
                            title=title, passages=passages, date=day)  # fmt: skip
     if when:  # otherwise the file only looks like a daily log
         yield from _facts(path, when, day_text)
+
+
+def unmarked_anchor(raw: str) -> str:
+    """Return the anchor of a part without a block id: its digest, the same as long as the part is unchanged."""
+    return f"x-{blake2b(raw.encode('utf-8', 'replace'), digest_size=6).hexdigest()}"
 
 
 def _date(day: str) -> date | None:

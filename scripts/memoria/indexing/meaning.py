@@ -13,6 +13,7 @@ from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 
+from memoria.daily import reference
 from memoria.indexing.index import Index
 from memoria.search import duplicates
 from memoria.search.hit import Hit
@@ -38,7 +39,16 @@ def search(
     prefer: str = "",
     kinds: Collection[str] = (),
 ) -> list[Hit]:
-    """Search as ``Index.search`` does; with the extra, results ``by`` meaning follow the first five."""
+    """Search as ``Index.search`` does; with the extra, results ``by`` meaning follow the first five.
+
+    The id of an entry or a fact (``e-01k9x2``, ``l-7f3a``) finds just what it names.
+    """
+    if known := reference.parse(query):
+        archived = f"archive/{known.id}" if known.kind == reference.ENTRY else ""
+        named = index.finder.named(known.anchor, archived)
+        named = [hit for hit in named if (not kinds or hit.kind in kinds) and hit.project in ("", asker or hit.project)]
+        if named:
+            return named[:limit]
     hits = index.search(query, limit=limit, project=project, asker=asker, prefer=prefer, kinds=kinds)
     if limit <= FIRST and len(hits) == limit:
         return hits

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import Sequence
+from typing import Any
 
 from memoria.base.project import Project
 from memoria.briefing.refresh import renew
@@ -62,6 +63,40 @@ class SessionFacts:
     async def forget(self, ident: str) -> str:
         """See ``tools.Facts``."""
         return await asyncio.to_thread(self._forget, ident)
+
+    async def listed(self, kind: str, limit: int, *, everywhere: bool) -> list[dict[str, Any]]:
+        """See ``mcp_tools.Facts``."""
+        return await asyncio.to_thread(self._listed, kind, limit, everywhere)
+
+    async def update(self, ident: str, content: str) -> str:
+        """See ``mcp_tools.Facts``."""
+        return await asyncio.to_thread(self._update, ident, Redactor(self.home.settings.redact_extra).redact(content))
+
+    def _listed(self, kind: str, limit: int, everywhere: bool) -> list[dict[str, Any]]:
+        key = "" if everywhere and self.home.settings.share_projects else self.project.key
+        try:
+            with Keeper.at(self.home) as keeper:
+                found = keeper.store.facts(live=True, project=key)
+        except (sqlite3.Error, OSError) as error:
+            raise ExpectedError(f"the learned facts cannot be read now ({error}); try again later") from error
+        latest = sorted((fact for fact in found if kind in ("", fact.kind)), key=lambda fact: fact.last or fact.time)
+        return [
+            {"id": fact.id, "kind": fact.kind, "content": fact.content, "project": fact.project,
+             "said_by": fact.origin, "day": (fact.last or fact.time).date().isoformat()}
+            for fact in reversed(latest[-limit:])
+        ]  # fmt: skip
+
+    def _update(self, ident: str, content: str) -> str:
+        try:
+            with Keeper.at(self.home) as keeper:
+                fact = keeper.known(ident)
+                if fact.origin == "user":
+                    raise ExpectedError(f"{fact.id} is in the user's words; only `memoria learned edit` changes it")
+                keeper.edit(fact.id, content)
+                renew(self.home, keeper, fact.projects)
+        except (sqlite3.Error, OSError) as error:
+            raise ExpectedError(f"the learned facts cannot be written now ({error}); try again later") from error
+        return f"{fact.id}: {fact.content[:200]}"
 
     def _remember(self, content: str, kind: str, importance: float, tags: Sequence[str]) -> str:
         claim = {"kind": kind, "content": content, "importance": importance, "tags": list(tags)}

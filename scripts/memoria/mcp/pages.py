@@ -1,7 +1,8 @@
-"""Pages: read a home's pages by name, and no other file on the machine.
+"""Pages: read what a home's search names, and nothing else on the machine.
 
-Only markdown files below ``knowledge/`` and ``daily/`` are read, but no hidden files, and no files outside that a
-symbolic link points to. The two folders themselves may be links, for example into another vault.
+That is Markdown below ``knowledge/`` and ``daily/`` (no hidden file, and none that a symbolic link leads to outside;
+the two folders themselves may be links), archived turns, and the client's own memory files of projects that are not
+excluded. A block of a page is read from its first line on. Knows no model.
 """
 
 from __future__ import annotations
@@ -10,14 +11,21 @@ import os
 import re
 import stat
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from pathlib import Path
+from datetime import UTC, date, datetime
+from pathlib import Path, PurePath
 
 from memoria.base.fence import wrapped
 from memoria.base.paths import Paths
+from memoria.daily import reference
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.day_text import DayText
 from memoria.ground import markdown
 from memoria.ground.errors import PageNotFoundError
+from memoria.indexing import documents
+from memoria.indexing.client_memory import ClientMemory, Memory
+from memoria.transcripts.archive import Archive
 
+ARCHIVED = "archive/"  # of the path that search shows for archived turns
 FOLDERS = ("knowledge", "daily")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
@@ -38,10 +46,21 @@ class Passage:
     total: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """A text to read: its name, its day, and the block in it that is meant (``e-01k9x2``), empty for all of it."""
+
+    shown: str
+    date: str
+    text: str
+    anchor: str
+
+
 class Library:
     """The pages of one home."""
 
     def __init__(self, paths: Paths) -> None:
+        self.paths = paths
         self.home = Path(paths.home)
 
     def read(self, name: str, first: int = 1, lines: int = 400, most: int = 16_000) -> Passage:
@@ -52,10 +71,10 @@ class Library:
         ``name``: ``knowledge/concepts/x.md``, ``concepts/x``, ``daily/2026-11-21``, or a wikilink such as
         ``[[concepts/x#part]]``. Raise PageNotFoundError when there is no such page or it must not be shown.
         """
-        path = self.find(name)
-        text = self._text(path)
-        rows = wrapped(text).splitlines()
-        start = min(max(first, 1), max(len(rows), 1))
+        page = self._page(name)
+        rows = wrapped(page.text).splitlines()
+        start = first if first > 1 else _row_of(page, rows)
+        start = min(max(start, 1), max(len(rows), 1))
         kept: list[str] = []
         for row in rows[start - 1 : start - 1 + lines]:
             most -= len(row.encode("utf-8", "replace")) + 1
@@ -63,7 +82,47 @@ class Library:
                 break
             kept.append(row)
         last = start + len(kept) - 1
-        return Passage(self._shown(path), _date(path, text), "\n".join(kept), start, last, len(rows))
+        return Passage(page.shown, page.date, "\n".join(kept), start, last, len(rows))
+
+    def _page(self, name: str) -> _Page:
+        plain = name.strip().removeprefix("[[").removesuffix("]]").split("|", 1)[0].strip()
+        if named := reference.parse(plain):
+            path = self._holding(named.anchor) if "#" not in plain else self.find(plain)
+            return self._markdown(path, named.anchor)
+        if plain.startswith(ARCHIVED):
+            return self._archived(plain.removeprefix(ARCHIVED), name)
+        for memory in ClientMemory.of(self.paths).listed() if PurePath(plain).is_absolute() else ():
+            if Path(memory.path).as_posix() == plain:
+                return self._remembered(memory)
+        return self._markdown(self.find(name), plain.partition("#^")[2])
+
+    def _markdown(self, path: Path, anchor: str) -> _Page:
+        text = self._text(path)
+        return _Page(self._shown(path), _date(path, text), text, anchor)
+
+    def _holding(self, anchor: str) -> Path:
+        """Return the daily log that holds a block; raise PageNotFoundError when none does."""
+        daily = DailyLog.of(self.paths)
+        for day in reversed(daily.days()):
+            if any(f"^{anchor}" in row.split()[-1:] for row in daily.text(day).splitlines()):
+                return daily.path(day)
+        raise PageNotFoundError(anchor)
+
+    def _archived(self, entry: str, name: str) -> _Page:
+        archive = Archive.of(self.paths)
+        turns = archive.turns(entry)
+        if turns is None:
+            raise PageNotFoundError(name)
+        day = next((kept.day for kept in archive.listed() if kept.entry == entry), "")
+        blocks = ["\n".join([f"{turn.role}:", turn.text, *turn.tools]) for turn in turns]
+        return _Page(f"{ARCHIVED}{entry}", day, "\n\n".join(blocks), "")
+
+    def _remembered(self, memory: Memory) -> _Page:
+        try:
+            text = ClientMemory.of(self.paths).text(memory)
+        except OSError as error:
+            raise PageNotFoundError(memory.path) from error
+        return _Page(Path(memory.path).as_posix(), documents.day_of(memory.stamp[0]), text, "")
 
     def find(self, name: str) -> Path:
         """Return the file that ``name`` refers to, with symbolic links resolved."""
@@ -98,6 +157,22 @@ class Library:
             return path.read_text(encoding="utf-8", errors="replace")
         except OSError as error:
             raise PageNotFoundError(path.name) from error
+
+
+def _row_of(page: _Page, rows: list[str]) -> int:
+    """Return the number of the row, from 1, where the block begins that the page's anchor names."""
+    if not page.anchor:
+        return 1
+    if page.anchor.startswith("x-"):  # a part by hand without an id
+        parts = DayText(page.text).parts(date.min)
+        head = next(
+            (part.raw.split("\n")[0] for part in parts if documents.unmarked_anchor(part.raw) == page.anchor), ""
+        )
+        return rows.index(head) + 1 if head in rows else 1
+    number = next((number for number, row in enumerate(rows) if f"^{page.anchor}" in row.split()[-1:]), 0)
+    if rows and rows[number].strip() == f"^{page.anchor}":  # an entry's id is below it
+        number = next((before for before in range(number, -1, -1) if rows[before].startswith("### ")), number)
+    return number + 1
 
 
 def _date(path: Path, text: str) -> str:

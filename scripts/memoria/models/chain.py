@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
-from memoria.ground.errors import BadAnswerError, ExpectedError, ModelError, ModelUnavailableError
+from memoria.ground.errors import BadAnswerError, ModelError, ModelUnavailableError, UnknownModelError
 from memoria.models.protocol import Completion, Model, Prompt, Usage
 
 
@@ -30,6 +30,8 @@ BACKENDS = {
     "offline": Backend("memoria.models.extractive.offline", is_free=True),
     "scripted": Backend("memoria.models.scripted", is_free=True),
 }
+
+POSSIBLE = "claude:haiku (or another Claude model), ollama or ollama:qwen2.5:3b (or another installed one) and offline"
 
 
 class Chain:
@@ -55,14 +57,14 @@ class Chain:
 
 
 def from_settings(settings: Settings, paths: Paths) -> Model:
-    """Return the model or chain that ``settings.model`` names; raise ExpectedError when a name is unknown."""
+    """Return the model or chain that ``settings.model`` names; raise UnknownModelError when a name is unknown."""
     return named([name.strip() for name in settings.model.split(",") if name.strip()], settings, paths)
 
 
 def named(names: Sequence[str], settings: Settings, paths: Paths) -> Model:
-    """Return the model of this name, or the chain of these; raise ExpectedError when a name is unknown."""
+    """Return the model of this name, or the chain of these; raise UnknownModelError when a name is unknown."""
     if not names:
-        raise ExpectedError(f"The setting `model` names no model. Known names are {_known()}.")
+        raise UnknownModelError(f"The setting `model` names no model. Possible are {POSSIBLE}.")
     models = [_make(name, settings, paths) for name in names]
     return models[0] if len(models) == 1 else Chain(models)
 
@@ -75,13 +77,18 @@ def backend(name: str) -> str:
 def _make(name: str, settings: Settings, paths: Paths) -> Model:
     known, argument = BACKENDS.get(backend(name)), name.partition(":")[2]
     if known is None:
-        raise ExpectedError(f"There is no model {name!r}; the settings `model` and `learn_models` know {_known()}.")
+        raise UnknownModelError(f"There is no model {name!r}. For `model` and `learn_models`, possible are {POSSIBLE}.")
     model: Model = importlib.import_module(known.module).make(argument.strip(), settings, paths)
     return model
 
 
-def _known() -> str:
-    return ", ".join(BACKENDS)
+def problems(settings: Settings) -> list[str]:
+    """Return what is wrong with the names of models in the settings."""
+    found = []
+    for setting, names in (("model", settings.model.split(",")), ("learn_models", settings.learn_models)):
+        unknown = [name for name in names if name.strip() and backend(name) not in BACKENDS]
+        found += [f"{setting} names {name.strip()!r}, which is no model; possible are {POSSIBLE}" for name in unknown]
+    return found
 
 
 def _combined(failures: tuple[ModelError, ...]) -> ModelError:

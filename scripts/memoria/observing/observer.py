@@ -22,7 +22,7 @@ from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.redaction.redact import Redactor
 from memoria.transcripts.screen import Screen
-from memoria.working import WorkingMemory
+from memoria.working import Limits, WorkingMemory
 from memoria.working.store import Store
 from memoria.working.task_reading import observe, where_you_were
 
@@ -57,7 +57,8 @@ class Observer:
         return [news for news in self.places.news(self.home.paths.cursors) if news not in seen]
 
     async def _session(self, session: str, stamp: int) -> None:
-        memory = await WorkingMemory.for_session(session, store=self.store)
+        limits = Limits.of(self.home.settings)
+        memory = await WorkingMemory.for_session(session, store=self.store, limits=limits)
         before = await memory.get_observed()
         observed = self._grown(session, before)
         if observed != before:

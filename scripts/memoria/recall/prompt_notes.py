@@ -10,7 +10,9 @@ from __future__ import annotations
 import os
 
 from memoria.base import exclude, fence, project
-from memoria.capture import hook
+from memoria.capture import hook, once
+from memoria.capture.open_sessions import OpenSessions
+from memoria.capture.spool import safe_name
 from memoria.recall.shown_notes import ShownNotes
 from memoria.search import reader, tokens
 from memoria.search.hit import Hit
@@ -44,9 +46,11 @@ INTRO = (
 def user_prompt_submit(event: hook.Event, settings: Settings, paths: Paths) -> dict[str, object] | None:
     """Return the best notes as the prompt's additional context, or None when no note fits."""
     prompt = event.text("prompt")
-    if not settings.hints or not _asks(prompt) or not os.path.exists(paths.index):
-        return None
     if exclude.reason(event.cwd, settings, paths):
+        return None
+    asks = _asks(prompt)
+    _record(event, prompt if asks and settings.where_you_were else "", paths)
+    if not settings.hints or not asks or not os.path.exists(paths.index):
         return None
     parts = parts_of(prompt)
     shown = ShownNotes(paths.hints, event.session)
@@ -57,11 +61,22 @@ def user_prompt_submit(event: hook.Event, settings: Settings, paths: Paths) -> d
         return None
     chosen = _chosen([hit for hit in hits if hit.fit >= THRESHOLD], shown, event.session)
     keys, text = _rendered(chosen)
-    if not keys:
+    if not keys or not once.is_first(paths.where, safe_name(event.session), "prompt"):
         return None
     shown.add(keys)
     hook.log(paths, f"{event.name} {event.session} notes shown: {len(keys)}, characters: {len(text)}")
     return {"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": text}}
+
+
+def _record(event: hook.Event, prompt: str, paths: Paths) -> None:
+    """Record the prompt, for the case that the client dies before a Stop hook can capture it."""
+    if not event.session:
+        return
+    by_person = event.text("source") in ("", "user", "sdk")
+    try:
+        OpenSessions(paths.where).prompted(safe_name(event.session), prompt if by_person else "")
+    except OSError as error:
+        hook.log(paths, f"{event.name} {event.session} the prompt cannot be recorded: {error}")
 
 
 def _asks(prompt: str) -> bool:

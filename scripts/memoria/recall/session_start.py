@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from memoria.base import exclude, fence, project
-from memoria.capture import detach, hook
+from memoria.capture import detach, hook, once, saved_count
 from memoria.capture.open_sessions import OpenSessions
 from memoria.capture.spool import Spool, safe_name
 from memoria.recall import shown_notes
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 CANNOT_KEEP = (
     "memoria cannot write to {} ({}), so it records nothing until this is fixed. It will then read what it missed from "
     "the transcripts. Run `memoria doctor` for details."
+)
+DOUBLED = (
+    "memoria is installed twice, and this copy of it stays silent: {}. Keep one: `memoria uninstall` takes the hooks "
+    "out of the settings, `claude plugin uninstall memoria` removes the plugin."
 )
 WELCOME = (
     "memoria is installed and running. It has nothing to recall yet: the first page appears after a session ends. "
@@ -41,9 +45,15 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
     if event.text("source") == "compact" and not refusal:
         shown_notes.ShownNotes(paths.hints, event.session).compacted()
     own = project.of(event.cwd, settings, paths).key
+    source = event.text("source")
+    if not refusal and event.session and not once.is_first(paths.where, safe_name(event.session), f"start-{source}"):
+        hook.log(paths, f"{event.name} {event.session} left to the other installation of memoria")
+        return _tell_doubled(paths)
     block = _position_block(event, own, paths) if settings.where_you_were and event.session else ""
     page = _text(own, block, settings, paths)
     message = CANNOT_KEEP.format(paths.state, refusal) if refusal else _take_notice(paths.notice)
+    if settings.saved_notice and not message and source in ("startup", "clear"):
+        message = _saved(saved_count.take(paths.saved, own))
     if not page and not message and not os.path.exists(paths.welcomed):
         os.close(os.open(paths.welcomed, os.O_WRONLY | os.O_CREAT, 0o600))
         message = WELCOME
@@ -58,6 +68,21 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
     if message:
         output["systemMessage"] = message
     return output or None
+
+
+def _tell_doubled(paths: Paths) -> dict[str, object] | None:
+    """Return a message that the hooks run twice, the first time that it is noticed."""
+    try:
+        os.close(os.open(paths.doubled, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    except OSError:
+        return None
+    return {"systemMessage": DOUBLED.format(once.installation())}
+
+
+def _saved(count: int) -> str:
+    if not count:
+        return ""
+    return f"memoria: {count} conversation{'s' if count > 1 else ''} of this project saved since your last session."
 
 
 def _position_block(event: hook.Event, own: str, paths: Paths) -> str:

@@ -233,6 +233,13 @@ class Finder:
             duplicates.add(hits, Hit(row[1:9], score, passages, fits.get(document, score) if fits else score))
         return hits
 
+    def named(self, anchor: str, path: str = "") -> list[Hit]:
+        """Return the documents with this block id, and the one at ``path``, each with its first passages."""
+        rows = self._db.execute(_SHOW + " WHERE anchor = ? OR (path = ? AND path <> '')", (anchor, path)).fetchall()
+        heads = len(ranking.HEAD)
+        firsts = dict.fromkeys(range(heads, heads + 3), 1.0)
+        return [Hit(row[1:9], 1.0, self._texts(row[0], firsts), 1.0) for row in rows]
+
     def _current(self, document: int) -> tuple[Any, ...] | None:
         """Return the row of a document, or of its successor; None when that was forgotten, so that neither is found."""
         row: tuple[Any, ...] | None = self._db.execute(_SHOW + " WHERE id = ?", (document,)).fetchone()

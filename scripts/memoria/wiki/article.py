@@ -257,6 +257,9 @@ class Article:
         first, *rest = section.rows[number:end]
         del section.rows[number:end]
         self.section(HISTORY).add(f"- Until {day}: {first[2:]}", *rest)
+        if self.claims:  # a summary that is the claim itself no longer holds either
+            newest = self.claims[-1].text
+            self.lead = [newest if row and old.same_as(row) else row for row in self.lead]
 
     def add_past(self, claim: Claim, day: str) -> None:
         """Add a claim that was outdated before it was recorded directly under History."""

@@ -46,12 +46,14 @@ class Draft:
         entry_at: Callable[[str], Entry | None] = lambda _: None,
         touched: Mapping[str, set[str]] | None = None,
         owners: Owners | None = None,
+        edited: Mapping[str, set[str]] | None = None,
     ) -> None:
         """Start a draft from ``entries``.
 
         ``names`` maps every page's slug to its title and aliases. ``entry_at`` reads the entry behind a source.
         ``touched`` maps each entry that an earlier compile took in, and that has not changed since, to the slugs that
-        the compile wrote. ``owners`` says to which project each page belongs, by default all pages to all projects.
+        the compile wrote; ``edited`` does so for entries that have changed since. ``owners`` says to which project each
+        page belongs, by default all pages to all projects.
         """
         self.wiki = wiki
         self.entries = {entry.id: entry for entry in entries}
@@ -60,6 +62,7 @@ class Draft:
         self.entry_at = entry_at
         self.touched = touched or {}
         self.owners = owners or Owners(dict.fromkeys(self.slugs, ""), {})
+        self.edited = edited or {}
         self.articles: dict[str, Article] = {}
         self.read: dict[str, str] = {}
         self.before: dict[str, Article] = {}
@@ -84,6 +87,7 @@ class Draft:
                 self._link(article, find_slug(related["slug"], visible), related.get("why", ""))
         for article, _ in taken:
             self._link_enough(article, [*(other.slug for other, _ in taken), *near])
+        self._retire()
 
     def changes(self) -> dict[str, bytes]:
         """Return the new texts by path inside the wiki, without unchanged pages."""
@@ -291,6 +295,18 @@ class Draft:
     def _is_on_page(self, slug: str, claim: Claim) -> bool:
         article = self._open(slug)
         return article is not None and article.holds(markdown.line(claim.text))
+
+    def _retire(self) -> None:
+        """Move claims to the history that rest only on edited entries, which no longer contain their precise parts."""
+        for slug in sorted(set().union(*self.edited.values()) & self.slugs):
+            article = self._open(slug)
+            for claim in [*article.claims] if article else []:
+                known = [self.entries.get(source.rsplit("^e-", 1)[-1]) for source in claim.sources]
+                cited = [entry for entry in known if entry and entry.id in self.edited]
+                if not cited or len(cited) < len(claim.sources):
+                    continue
+                if article and evidence.unsupported(claim.text, "\n".join(map(_text, cited))):
+                    article.supersede(claim, max(entry.day for entry in cited).isoformat())
 
     # links
 

@@ -6,14 +6,13 @@ all. ``log.md`` records which entries each compile took in; a lost ledger is reb
 
 from __future__ import annotations
 
-import hashlib
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from memoria.daily.day_text import render
+from memoria.daily.day_text import fingerprint
 from memoria.daily.entry import Entry
 from memoria.ground import markdown
 from memoria.wiki.article import link_text
@@ -100,11 +99,6 @@ def _line(row: Row) -> str:
     return f"- [[{row.slug}|{link_text(row.title)}]]" + (f": {summary}\n" if summary else "\n")
 
 
-def fingerprint(entry: Entry) -> str:
-    """Return eight hexadecimal digits that change whenever the entry's text does, but not with what is escaped."""
-    return hashlib.sha256(render(entry, str).encode("utf-8", "replace")).hexdigest()[:8]
-
-
 def log_block(when: datetime, entries: Sequence[Entry], created: Sequence[str], updated: Sequence[str]) -> str:
     """Return the lines of ``log.md`` for one compile; ``when`` is in the user's zone."""
     rows = [f"\n## {when:%Y-%m-%d %H:%M} compile\n"]
@@ -116,6 +110,12 @@ def log_block(when: datetime, entries: Sequence[Entry], created: Sequence[str], 
             rows.append(f"- {label}: " + ", ".join(f"[[{slug}]]" for slug in slugs))
     rows.append(f"\n<!-- memoria took={' '.join(f'{entry.id}:{fingerprint(entry)}' for entry in entries)} -->")
     return "\n".join(rows) + "\n"
+
+
+def restored_block(when: datetime, entries: Sequence[Entry]) -> str:
+    """Return the lines of ``log.md`` for entries whose daily log was restored; ``when`` is in the user's zone."""
+    took = " ".join(f"{entry.id}:{fingerprint(entry)}" for entry in entries)
+    return f"\n## {when:%Y-%m-%d %H:%M} restore\n\n<!-- memoria took={took} -->\n"
 
 
 def filed_block(when: datetime, slug: str) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, Self, get_args
 
+from memoria.base.settings import Settings
 from memoria.ground import clock
 from memoria.ground.errors import BadKeyError, BadValueError, CheckpointNotFoundError
 from memoria.working.scope import Scope, session_scope
@@ -42,6 +43,17 @@ class Limits:
     entry_chars: int = 4_096
     checkpoints: int = 20
     session_seconds: float = 30 * 86_400.0  # how long a session's record is kept after it was written
+
+    @classmethod
+    def of(cls, settings: Settings) -> Limits:
+        """Return how much working memory may hold, and for how long, as the settings say."""
+        return cls(
+            keys=settings.working_keys,
+            value_chars=settings.working_value_chars,
+            scratchpad_entries=settings.working_notes,
+            checkpoints=settings.working_checkpoints,
+            session_seconds=settings.working_days * 86_400.0,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,6 +345,8 @@ class WorkingMemory:
         shown: dict[str, Any] = {"scope": self._name, **asdict(stats)}
         if stats.healthy:
             shown["keys"] = len(await self._store.records(self._name))
+            shown["total_keys"] = shown["keys"] + len(await self._store.records(self._name, internal=True))
+            shown["has_task_state"] = await self._store.get(self._name, _TASK) is not None
             shown["checkpoints"] = len(await self._internal(_CHECKPOINTS) or [])
             shown["scratchpad_entries"] = len(await self._internal(_SCRATCHPAD) or [])
             shown["created"] = (await self._internal(_META) or {}).get("created")

@@ -1,0 +1,39 @@
+"""Highlight: a passage for a person, with the words that were looked for marked."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Collection
+
+from memoria.ground import printable
+from memoria.search import tokens
+
+SNIPPET_CHARS = 300
+BEFORE_WORDS = 12  # shown before the first word that was found
+
+
+def is_bold() -> bool:
+    """Return whether standard output shows bold text."""
+    return sys.stdout.isatty() and "NO_COLOR" not in os.environ
+
+
+def highlighted(text: str, wanted: Collection[str], *, bold: bool) -> str:
+    """Return at most SNIPPET_CHARS around the first found word, on one line.
+
+    Found words are in bold or between asterisks. Control characters are left out: what was remembered must not control
+    the terminal.
+    """
+    words = printable.line(text).split()
+    found = [not set(wanted).isdisjoint(tokens.of(word)) for word in words]
+    first = found.index(True) if True in found else 0
+    before, after = ("\033[1m", "\033[0m") if bold else ("**", "**")
+    shown: list[str] = []
+    length, start = 0, max(first - BEFORE_WORDS, 0)
+    for word, is_found in zip(words[start:], found[start:], strict=True):
+        if length + len(word) > SNIPPET_CHARS:
+            shown.append(word[: SNIPPET_CHARS - length] + "…" if not shown else "…")
+            break
+        shown.append(f"{before}{word}{after}" if is_found else word)
+        length += len(word) + 1
+    return ("… " if start else "") + " ".join(shown)

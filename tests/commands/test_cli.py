@@ -1,0 +1,120 @@
+"""The command line as a whole: what it says without a verb, with a wrong one, and with streams that are closed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from memoria import cli
+from memoria.commands import doctor
+from memoria.ground.errors import UnknownModelError
+from memoria.ground.home import Home
+from memoria.models import chain
+
+
+def shell(command: str) -> subprocess.CompletedProcess[str]:
+    memoria = f"{sys.executable} -m memoria"
+    return subprocess.run(
+        ["sh", "-c", command.replace("memoria", memoria)], capture_output=True, text=True, check=False
+    )
+
+
+def test_without_a_verb_the_verbs_are_listed_in_groups(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([]) == 0
+    shown = capsys.readouterr().out
+    assert sorted(verb for verbs in cli.GROUPS.values() for verb in verbs) == sorted(cli.VERBS)
+    assert all(f"  {verb} " in shown for verb in cli.VERBS)
+
+
+@pytest.mark.parametrize(("word", "meant"), [("stauts", "memoria status"), ("serach", "memoria search")])
+def test_a_mistyped_verb_is_answered_with_the_nearest(
+    word: str, meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        cli.main([word])
+    assert stopped.value.code == 2
+    assert f"did you mean `{meant}`?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["memoria status >&-", "memoria learned >&-", "memoria status >&- 2>&- <&-"])
+def test_closed_streams_are_no_bug(command: str) -> None:
+    run = shell(command)
+    assert (run.returncode, "bug" in run.stderr) == (0, False), run.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_output_that_cannot_be_written_is_an_error_in_one_line() -> None:
+    run = shell("memoria status >/dev/full")
+    assert run.returncode == 1
+    assert len(run.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("ingest", "--limit", "-3"), ("ingest", "--limit", "x"), ("search", "x", "-k", "0"), ("undo", "--steps", "0")],
+)
+def test_a_number_below_one_is_refused_with_what_was_expected(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(words)
+    assert stopped.value.code == 2
+    assert "must be at least 1" in capsys.readouterr().err
+
+
+def test_an_empty_settings_file_of_the_client_is_one_without_settings(capsys: pytest.CaptureFixture[str]) -> None:
+    client = Path(os.environ["CLAUDE_CONFIG_DIR"], "settings.json")
+    client.parent.mkdir(parents=True)
+    client.write_text("\n")
+    assert cli.main(["install"]) == 0, capsys.readouterr().err
+    assert "hooks" in json.loads(client.read_text())
+
+
+def test_an_unknown_model_is_named_with_what_is_possible(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MEMORIA_MODEL", "gpt-5")
+    home = Home.open()
+    (finding,) = [each for each in doctor._settings(home) if each.level == doctor.BROKEN]
+    assert "'gpt-5'" in finding.text
+    assert all(name in finding.text for name in ("claude:haiku", "ollama", "offline"))
+    cli.main(["status"])
+    assert "'gpt-5'" in capsys.readouterr().out
+    with pytest.raises(UnknownModelError, match="claude:haiku"):
+        chain.from_settings(home.settings, home.paths)
+
+
+@pytest.mark.parametrize(
+    ("verb", "said"), [("flush", "Wrote 0 entries; 0 jobs waiting."), ("observe", "No session has news.")]
+)
+def test_what_is_run_by_hand_says_that_it_succeeded(
+    verb: str, said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMORIA_MODEL", "offline")
+    assert cli.main([verb]) == 0
+    assert said in capsys.readouterr().out
+    monkeypatch.setenv("MEMORIA_DETACHED", "1")
+    assert cli.main([verb]) == 0
+    assert capsys.readouterr().out == "", "nobody reads what a worker prints"
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="signals are read from /proc")
+def test_what_a_hook_starts_does_not_ignore_an_interrupt(tmp_path: Path) -> None:
+    """The hook itself does: Ctrl-C is meant for the client."""
+    out = tmp_path / "status"
+    program = (
+        "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+        "from memoria.capture import detach; from memoria.base.paths import Paths; from memoria.base import state\n"
+        f"paths = Paths({str(tmp_path / 'home')!r}); state.open_state(paths)\n"
+        f"detach.start([['/bin/sh', '-c', 'cat /proc/$$/status > {out}.new; mv {out}.new {out}']], paths)\n"
+        f"import os\nwhile not os.path.exists({str(out)!r}): time.sleep(0.01)\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=30)
+    (ignored,) = [line.split()[1] for line in out.read_text().splitlines() if line.startswith("SigIgn")]
+    assert not int(ignored, 16) & 1 << (signal.SIGINT - 1)
