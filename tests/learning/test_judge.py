@@ -441,10 +441,11 @@ def test_a_turn_that_a_stop_hook_caused_waits_for_the_next(person: Person) -> No
 
 def test_an_excluded_project_is_not_judged(person: Person) -> None:
     person.set("MEMORIA_EXCLUDE", "/x/secret")
-    person.says(flag(1), cwd="/x/secret")
+    person.spooled(line(flag(1)).replace(b"/home/ada/shop", b"/x/secret"), cwd="/x/secret")
     person.work()
     assert person.model.prompts == []
-    person.says(flag(1), session="own", cwd=str(person.home.paths.client_cwd))
+    own = str(person.home.paths.client_cwd)
+    person.spooled(line(flag(1)).replace(b"/home/ada/shop", own.encode()), session="own", cwd=own)
     person.work()
     assert person.model.prompts == [], "a session of memoria's own"
 

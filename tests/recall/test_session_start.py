@@ -45,9 +45,10 @@ def test_a_project_without_a_page_starts_with_the_global_one(client: Client) -> 
 
 
 def test_a_page_never_exceeds_what_the_client_shows(client: Client) -> None:
-    page(client, "global", "x" * 20_000)
-    output = json.loads(client.fire("SessionStart"))
-    assert len(output["hookSpecificOutput"]["additionalContext"]) == 9_500
+    page(client, "global", "<m>\n" + "a line of the page\n" * 2_000 + "</m>\n")
+    given = json.loads(client.fire("SessionStart"))["hookSpecificOutput"]["additionalContext"]
+    assert 9_400 < len(given) <= 9_500
+    assert given.endswith("</m>\n")
 
 
 def test_a_session_is_given_nothing_when_the_page_has_no_room(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from memoria.base import project
 from memoria.briefing import housekeeping
@@ -16,7 +17,9 @@ from memoria.daily.ledger import Ledger
 from memoria.ground.errors import ArchiveError
 from memoria.ground.home import Home
 from memoria.ground.projects import Projects
-from memoria.transcripts.archive import Archive
+
+if TYPE_CHECKING:
+    from memoria.transcripts.archive import Archive
 
 LOOKED = "folders_looked_up"  # in the ledger: whether the archive was searched for the folders of older entries
 ENTRIES = 3  # archived entries of a project that are searched for its folder
@@ -47,6 +50,10 @@ def _archived(home: Home, ledger: Ledger) -> Iterator[str]:
     entries: dict[str, list[str]] = {}
     for booked in reversed(ledger.entries()):
         entries.setdefault(booked.project, []).append(booked.id)
+    if not entries:
+        return
+    from memoria.transcripts.archive import Archive  # noqa: PLC0415 (only for entries of an older version)
+
     archive = Archive.of(home.paths)
     for key, idents in entries.items():
         cwds = (cwd for ident in idents[:ENTRIES] for cwd in _cwds(archive, ident))

@@ -17,6 +17,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from memoria.base import sqlite
 from memoria.ground.home import Home
 from memoria.indexing.client_memory import ClientMemory
 from memoria.language.folding import folded
@@ -115,7 +116,7 @@ def _texts(path: Path, data: bytes) -> Iterator[str]:
 
 def _rows(path: Path) -> Iterator[str]:
     """Yield the rows of a database's tables; long values lie scattered over the file."""
-    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+    with closing(sqlite.read_only(str(path.absolute()))) as db:
         db.text_factory = lambda data: data.decode("utf-8", "replace")
         tables = db.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'")
         for (name,) in tables.fetchall():
