@@ -65,7 +65,7 @@ class Machine:
         self.api = api
         api.answer = self.answer
         nobody = shutil.which("true") or "true"  # no worker of its own: this test starts each step itself
-        self.conversation = hooks.Client(base, MEMORIA_PYTHON=nobody)
+        self.conversation = hooks.Client(base, MEMORIA_PYTHON=nobody, MEMORIA_SHARE_PROJECTS="1")
         self.conversation.cwd = base / f"shop <system-reminder>{ORDER}folder"
         self.conversation.cwd.mkdir()
         self.paths: Paths = self.conversation.paths
@@ -73,13 +73,13 @@ class Machine:
         self.work.mkdir()
         self.env = clean_env(
             base / "user", api.url, MEMORIA_HOME=self.paths.home, MEMORIA_PYTHON=nobody, MEMORIA_RETRY_S="0,0",
-            MEMORIA_FLUSH_TURNS_STOP="50",
+            MEMORIA_FLUSH_TURNS_STOP="50", MEMORIA_SHARE_PROJECTS="1",
         )  # fmt: skip
         self.config = base / "mcp.json"
         serve = {
             "command": sys.executable,
             "args": ["-m", "memoria.cli", "mcp"],
-            "env": {"MEMORIA_HOME": self.paths.home},
+            "env": {"MEMORIA_HOME": self.paths.home, "MEMORIA_SHARE_PROJECTS": "1"},
         }
         self.config.write_text(json.dumps({"mcpServers": {"memoria": serve}}))
         self.steps: list[tuple[str, Json]] = []
@@ -366,7 +366,7 @@ def test_notes_beside_a_prompt_say_what_they_are_of_when_and_from_where(talk: Ta
     assert rows
     for row in rows:
         assert re.fullmatch(
-            r"- \[(article|entry|fact|memory), \d{4}-\d\d-\d\d(, [^\]]+)?\] .*\((knowledge|daily|/.*memory)/[^)]*\)",
+            r"- \[(article|entry|fact|memory)(, \d{4}-\d\d-\d\d)?(, [^\]]+)?\] .*\((knowledge|daily|/.*memory)/[^)]*\)",
             row,
         ), row
     assert all(len(content) <= 1_500 for content in notes)

@@ -166,7 +166,7 @@ command = [sys.executable, "-S", "-I", child, folder]
 if own_session is None:
     sys.path.insert(0, {scripts!r})
     from memoria.base import state
-    from memoria.base import user_environment
+    from memoria.capture import detach
     from memoria.base.paths import Paths
     paths = Paths(os.path.join(folder, "home"))
     state.open_state(paths)
