@@ -3,8 +3,10 @@
 ``leaves``: requests for each model call and connections to other hosts (1 and 0), tokens booked against tokens that
 the service counted, and which variables of a project's settings changed something (none). With the real client and
 scripted services on loopback. ``races``: how many saves of a person were lost while memoria wrote the same file (none),
-in the ways of four kinds of editor, on this disk and on a slow one. Each part is a function in ``PARTS`` that prints
-its figures and returns whether they are as promised.
+in the ways of four kinds of editor, on this disk and on a slow one. ``forget``: what is left of 100 texts in 12 forms,
+in sessions that go on and that have ended (nothing). ``exclude``: leaks and losses in 200 orders of entering and
+leaving an excluded folder (none). Each part is a function in ``PARTS`` that prints its figures and returns whether they
+are as promised.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ from memoria.models.metered import Metered  # noqa: E402
 from messages_api import MessagesApi  # noqa: E402
 from person import Person, answer, booked, of_memoria  # noqa: E402
 from real_client import DUMMY_KEY, users_env  # noqa: E402
+from trust_text import exclude, forget  # noqa: E402
 
 CALLS = 5
 AT_ONCE = 4  # sessions, which mostly wait
@@ -85,7 +88,9 @@ def _changes(name: str) -> bool:
         )
 
 
-PARTS: dict[str, Callable[[], bool]] = {"leaves": leaves, "races": races.measure}
+PARTS: dict[str, Callable[[], bool]] = {
+    "leaves": leaves, "races": races.measure, "forget": forget, "exclude": exclude,
+}  # fmt: skip
 
 
 def main() -> int:

@@ -137,13 +137,8 @@ class Live:
                 file.write(line(self.number, "assistant" if self.number % 2 == 0 else "user", text))
 
     def hook(self, name: str, **more: str) -> None:
-        fields: dict[str, object] = {
-            "hook_event_name": name,
-            "session_id": "s1",
-            "transcript_path": str(self.path),
-            "cwd": "/shop",
-        }
-        capture(Event(fields | more), self.home.settings, self.home.paths)
+        fields = {"hook_event_name": name, "session_id": "s1", "transcript_path": str(self.path), "cwd": "/shop"}
+        capture(Event({**fields, **more}), self.home.settings, self.home.paths)
 
     def looks(self) -> None:
         asyncio.run(loop.work(self.home))

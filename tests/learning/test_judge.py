@@ -447,7 +447,7 @@ def test_an_excluded_project_is_not_judged(person: Person) -> None:
     own = str(person.home.paths.client_cwd)
     person.spooled(line(flag(1)).replace(b"/home/ada/shop", own.encode()), session="own", cwd=own)
     person.work()
-    assert person.model.prompts == [], "a session of memoria's own"
+    assert person.model.prompts == []
 
 
 @pytest.mark.parametrize("keep", ["false", "true"])

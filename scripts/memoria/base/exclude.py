@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from memoria.base.settings import Settings
 
 MARKER = ".memoria-off"
+OWN = "memoria's own"  # the reason for a session in the state folder, such as those of model calls
 
 
 class Excluder:
@@ -139,6 +140,6 @@ def reason(cwd: str, settings: Settings, paths: Paths) -> str:
     """Return why memoria ignores a session in this folder (excluded, or its own), ``""`` when it does not."""
     own = os.path.join(paths.state, "")
     if os.path.join(cwd, "").startswith(own):
-        return "memoria's own"
+        return OWN
     found = Excluder(settings.exclude).reason(cwd)
     return f"excluded by {found}" if found else ""

@@ -27,8 +27,7 @@ class Paths:
         self.daily = join(self.home, "daily")
         self.knowledge = join(self.home, "knowledge")
         self.state = state = os.path.abspath(os.path.expanduser(state)) if state else join(self.home, ".memoria")
-        self.readme = join(state, "README")
-        self.gitignore = join(state, ".gitignore")
+        self.readme, self.gitignore = join(state, "README"), join(state, ".gitignore")
         self.version = join(state, "version")
         self.since = join(state, "since")
         # capture
@@ -43,6 +42,7 @@ class Paths:
         # what sessions are told
         self.page = join(state, "page")
         self.short_page = join(self.page, "short")
+        self.hidden = join(state, "hidden")
         self.hints = join(state, "hints")
         self.saved = join(state, "saved")
         self.doubled = join(state, "doubled")
@@ -51,7 +51,7 @@ class Paths:
         self.welcomed = join(state, "welcomed")
         # kept beside the databases
         self.archive = join(state, "archive")
-        self.forgotten = join(state, "forgotten.json")
+        self.forgotten, self.folders = join(state, "forgotten.json"), join(state, "folders.json")
         self.undo = join(state, "undo")
         self.replaced = join(state, "replaced")
         self.client_memory = join(state, "client-memory.json")

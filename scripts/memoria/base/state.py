@@ -38,6 +38,7 @@ Do not delete: what is lost here is lost.
   ledger.db            model calls and what they cost; also which turns are in which entry, which is read back
   archive/             the turns behind each entry, redacted and compressed
   forgotten.json       digests of what `memoria forget` removed, so that it does not come back; no text
+  folders.json         in which folders each project was worked on, so that an excluded one can be told
   outbox/              learned facts that could not be written or sent yet
   outbox/learned/      waiting for the daily log
   outbox/server/       waiting for the memory server
@@ -74,6 +75,7 @@ May be deleted, at a small price.
 Caches: made anew when deleted.
   index.db             the search index
   client-memory.json   which folder of the client belongs to which project
+  hidden               which projects were excluded when the pages were prepared
   page/                prepared text for new sessions
   page/short/          the same, leaving room for where a session stood
   venv/                the Python environment that memoria 0.1.0 used

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from memoria.base import state
 from memoria.base.paths import Paths
+from memoria.base.visibility import Visibility
 from memoria.briefing import notices
 from memoria.capture.spool import Spool
 from memoria.facts.fact import GLOBAL
@@ -28,6 +29,15 @@ log = logging.getLogger(__name__)
 PAGES_DUE = "pages_due"  # ledger key: whether there are entries that the prepared pages may not show
 MAX_SHOWN_S = 30 * 24 * 3600  # age at which the files of notes that sessions were shown are removed
 STALE_TMP_S = 24 * 3600  # a hook writes its job within milliseconds, so an older file belongs to one that died
+
+
+def are_pages_outdated(home: Home) -> bool:
+    """Return whether a project was excluded, or the setting ``share_projects`` changed, since the pages were made."""
+    try:
+        then = Path(home.paths.hidden).read_text(encoding="utf-8").split("\n")
+    except (OSError, ValueError):
+        then = []
+    return then != Visibility(home.settings, home.paths).state()
 
 
 def lower_priority() -> None:

@@ -11,13 +11,14 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from memoria.base import fence
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
+from memoria.base.visibility import Visibility
 from memoria.capture.open_sessions import MAX_CHARS
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
@@ -84,12 +85,16 @@ class Pages:
         limit, shared = settings.page_chars, settings.share_projects
         booked = ledger.entries()
         projects = sorted({*(entry.project for entry in booked), *keeper.store.projects()} - {GLOBAL, ""})
-        articles = self._articles(index)
+        view = Visibility(settings, self.paths)
+        articles = _visible(self._articles(index), index.cited(), view)
         archived = {kept.entry: kept for kept in self.archive.listed()}
-        everywhere = daily.find(booked[-RECENT_ENTRIES:]) if shared else []
+        everywhere = _seen(daily.find(booked[-RECENT_ENTRIES:]), view) if shared else []
         for key in projects:
             concerned = touched is None or {key, GLOBAL}.intersection(touched)
             if not concerned and Path(self.paths.page_of(key)).exists():
+                continue
+            if view.hides(key):
+                self._write_both(key, [], [], [], limit)
                 continue
             recent = daily.find([entry for entry in booked if entry.project == key][-RECENT_ENTRIES:])
             near = _nearest(index, [key, *self._at_work(recent, archived), *_titles(recent)], key)
@@ -101,10 +106,11 @@ class Pages:
         facts = [
             _fact(fact, GLOBAL, keeper.zone)
             for fact in leading(keeper.store, GLOBAL)
-            if shared or fact.project == GLOBAL
+            if fact.project == GLOBAL or (shared and not view.hides(fact.project))
         ]
         self._write_both("global", facts, everywhere, [row for row in articles if shared or not row.project], limit)
         self._clear({*projects, "global"})
+        files.replace(Path(self.paths.hidden), "\n".join(view.state()), mode=0o600)
 
     def _clear(self, known: set[str]) -> None:
         """Remove the pages of projects that are no longer known; their sessions start with the global page."""
@@ -160,6 +166,23 @@ class Pages:
                 parts.append(part)
                 room -= len(part) + 2
         return INTRO + "\n" + fence.fenced("memoria-notes", "\n\n".join(parts)) + "\n"
+
+
+def _seen(entries: list[Entry], view: Visibility) -> list[Entry]:
+    return [entry for entry in entries if view.shows(entry.project_key)]
+
+
+def _visible(articles: list[Row], cited: Mapping[str, Collection[str]], view: Visibility) -> list[Row]:
+    """Return the articles that may be shown; one that also rests on what may not be is shown without its summary."""
+    rows = []
+    for row in articles:
+        projects = cited.get(f"knowledge/{row.slug}.md", ())
+        shown = [project for project in projects if view.shows(project)]
+        if len(shown) == len(projects):
+            rows.append(row)
+        elif shown:
+            rows.append(replace(row, summary=""))
+    return rows
 
 
 def _titles(recent: list[Entry]) -> list[str]:

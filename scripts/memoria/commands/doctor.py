@@ -11,15 +11,17 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from memoria.audit import mcp_probe
+from memoria.audit import excluded, mcp_probe
 from memoria.audit.client_settings import ClientSettings, client_python, plugin_hooks, settings_file
 from memoria.audit.receipt import not_understood
 from memoria.audit.self_test import SelfTest
@@ -30,7 +32,7 @@ from memoria.capture.spool import Spool
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
 from memoria.ground import clock, locks
-from memoria.ground.errors import CannotLockError, ClientSettingsError, HomeRefusedError, ModelError
+from memoria.ground.errors import CannotLockError, ClientSettingsError, ExpectedError, HomeRefusedError, ModelError
 from memoria.ground.home import Home
 from memoria.models import chain, tasks
 from memoria.models.metered import Metered
@@ -121,6 +123,17 @@ def _settings(home: Home) -> Findings:
         yield Finding("settings", BROKEN, problem, "correct `model` in config.json or MEMORIA_MODEL in the environment")
     if not (home.settings.problems or home.settings.disabled or unknown):
         yield Finding("settings", OK, f"home {home.paths.home}, state version {state.VERSION}")
+
+
+def _excluded(home: Home) -> Findings:
+    """Whether something is still stored of projects that were excluded since."""
+    try:
+        with closing(Ledger.of(home.paths)) as ledger:
+            found = excluded.remaining(home, ledger)
+    except (ExpectedError, sqlite3.Error):  # another check names it
+        return
+    for project, count in found.items():
+        yield Finding("excluded", NOTE, excluded.sentence(project, count), f"run `memoria forget --project {project}`")
 
 
 def _home(home: Home) -> Findings:
@@ -491,6 +504,6 @@ def _model(home: Home) -> Findings:
 
 
 CHECKS: tuple[Callable[[Home], Findings], ...] = (
-    _settings, _home, _hooks, _firing, _pythons, _mcp, _disk, _lock, _synced, _jobs, _understood, _clock,
+    _settings, _excluded, _home, _hooks, _firing, _pythons, _mcp, _disk, _lock, _synced, _jobs, _understood, _clock,
     _rehearsal,
 )  # fmt: skip

@@ -32,7 +32,7 @@ from memoria.forgetting import forget_plan, proof
 from memoria.forgetting.forget_plan import Plan
 from memoria.forgetting.proof import Proof
 from memoria.ground import clock, database, files, locks, printable
-from memoria.ground.errors import ExpectedError
+from memoria.ground.errors import ExpectedError, UsageError
 from memoria.ground.home import Home
 from memoria.ground.replaced import Replaced
 from memoria.indexing import sources
@@ -52,8 +52,9 @@ SHOWN_CHARS = 200  # of a title or a line, in the question to the user
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument(
-        "what", nargs="+", help="a text, an entry (e-…), a fact (l-…), a session's id, a project or an article"
+        "what", nargs="*", help="a text, an entry (e-…), a fact (l-…), a session's id, a project or an article"
     )
+    parser.add_argument("--project", default="", metavar="NAME", help="a project (its name or key), as --as project")
     parser.add_argument(
         "--as", dest="kind", choices=forget_plan.KINDS, default="", help="its kind, if it could be several"
     )
@@ -64,9 +65,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def command(args: argparse.Namespace, home: Home) -> int:
     """Show, ask, remove; return 1 when something contains it afterwards or cannot be read."""
+    target = args.project or " ".join(args.what).strip()
+    if not target or (args.project and args.what):
+        raise UsageError("Name one thing to forget: a text, an entry, a session, an article, or a --project.")
     with _alone(home):
         Transactions.of(home.paths).recover()
-        plan = forget_plan.plan(home, " ".join(args.what).strip(), args.kind)
+        plan = forget_plan.plan(home, target, "project" if args.project else args.kind)
         if plan.is_empty:
             raise ExpectedError(f"Nothing is stored about {plan.target!r}; there is nothing to forget.")
         if not args.json or not (args.dry_run or args.yes):
@@ -124,7 +128,8 @@ def _carry_out(home: Home, plan: Plan) -> None:
     ledger = Ledger.of(paths)
     try:
         DailyLog.of(paths).refresh(ledger)
-        ledger.strike_notes(plan.needles)
+        wanted = [folded(text) for text in plan.needles]
+        ledger.strike_notes(lambda text: proof.holds(text, wanted))
         ledger.shred()
         _caches(home, ledger)
     finally:
@@ -136,11 +141,12 @@ def _spool(home: Home, plan: Plan) -> None:
     """Remove the turns from jobs, and jobs left empty; a tombstone names the turns that never had an entry."""
     if plan.keys:
         DailyLog.of(home.paths).rewrite(home.zone.day(clock.now()), lambda text: _with_turn_tombstone(text, plan.keys))
+    held = plan.held
     for name, gone in plan.jobs.items():
         path = Path(name)
         header = path.read_bytes().partition(b"\n")[0]
         lines = [line for line, turns in forget_plan.job_lines(path)
-                 if not any(key in gone for key, _ in turns) and not holds(_decoded(line), plan.needle)]  # fmt: skip
+                 if not any(key in gone for key, _ in turns) and not held(line.decode("utf-8", "replace"))]  # fmt: skip
         files.replace(path, b"".join([header, b"\n", *lines]), mode=0o600)
         if not forget_plan.job_turns(path):
             path.unlink()
@@ -149,22 +155,14 @@ def _spool(home: Home, plan: Plan) -> None:
 
 def _outbox(outbox: Outbox, plan: Plan) -> None:
     """Remove work that waits and contains the text, or is about a session that goes."""
+    held = plan.held
     for folder, items in ((outbox.folder, outbox.waiting()), (outbox.aside, outbox.set_aside())):
         for item in items:
             fact = item.body.get("event")
             session = str(fact.get("session", "")) if isinstance(fact, dict) else ""
-            if (session and safe_name(session) in plan.sessions and not plan.needle) or holds(
-                json.dumps([item.body, item.reason], ensure_ascii=False), plan.needle
-            ):
+            goes = session and safe_name(session) in plan.sessions and not plan.needle
+            if goes or held(json.dumps([item.body, item.reason])):
                 (folder / item.name).unlink(missing_ok=True)
-
-
-def _decoded(line: bytes) -> str:
-    """Return a line of JSON without escapes, for searching."""
-    try:
-        return json.dumps(json.loads(line), ensure_ascii=False)
-    except ValueError:
-        return line.decode("utf-8", "replace")
 
 
 async def _working(home: Home, plan: Plan) -> None:
@@ -175,13 +173,13 @@ async def _working(home: Home, plan: Plan) -> None:
     sessions = {entry.session for entry in plan.entries if not plan.needle}
     sessions |= {plan.target} if plan.kind == "session" else set()
     projects = {f"project:{entry.project_key}" for entry in plan.entries if plan.kind == "project"}
-    store = open_store(home.settings, home.paths)
+    store, held = open_store(home.settings, home.paths), plan.held
     try:
         for scope in [seen.name for seen in await store.scopes()]:
             whole = session_of(scope) in sessions or scope in projects
             for internal in (True, False):
                 for key, record in (await store.records(scope, internal=internal)).items():
-                    if whole or holds(f"{key} {_decoded(record.value.encode())}", plan.needle):
+                    if whole or held(f"{key} {record.value}"):
                         await store.delete(scope, key)
         for session in plan.sessions:
             await pass_over(session, home.paths.cursors, store)

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from memoria.base.visibility import Visibility
 from memoria.daily.ledger import Ledger
 from memoria.ground import clock, locks, markdown, printable
 from memoria.ground.errors import ExpectedError, ModelError
@@ -96,6 +97,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
     """Answer and print; return 1 when the answer was to be filed and there is none."""
     question = " ".join(" ".join(args.question).split())
     with Index(home.paths.index) as index:
+        index.visible = Visibility(home.settings, home.paths)
         sources.refresh(index, home.paths)
         passages = _found(index, question)
         answer, reason = _ask(home, question, passages) if passages else (None, "")

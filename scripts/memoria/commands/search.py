@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from memoria.base import project
+from memoria.base.visibility import Visibility
 from memoria.capture import detach
 from memoria.ground import printable, projects
 from memoria.ground.argument_types import positive
@@ -70,7 +71,7 @@ def _key(given: str, home: Home, index: Index) -> str:
 
 
 def _found(home: Home, query: str, limit: int, given: str, kinds: tuple[str, ...]) -> list[Hit]:
-    path = home.paths.index
+    path, visible = home.paths.index, Visibility(home.settings, home.paths)
     try:
         with Finder(path):
             pass
@@ -78,15 +79,18 @@ def _found(home: Home, query: str, limit: int, given: str, kinds: tuple[str, ...
         if Path(path).exists():  # another version or corrupt: answer now, rebuild in the background
             detach.start([[*detach.own_command("search.py"), "--rebuild"]], home.paths)
             with scanned(home.paths.home, query, project.aliases(home.paths.projects)) as index:
-                return index.search(query, limit=limit, project=_key(given, home, index), kinds=kinds)
+                index.visible, key = visible, _key(given, home, index)
+                return index.search(query, limit=limit, project=key, kinds=kinds)
     with Index(path) as index:
         sources.refresh(index, home.paths)
-        return meaning.search(index, query, limit=limit, project=_key(given, home, index), kinds=kinds)
+        index.visible, key = visible, _key(given, home, index)
+        return meaning.search(index, query, limit=limit, project=key, kinds=kinds)
 
 
 def _batch(args: argparse.Namespace, home: Home) -> int:
     """Answer a file of queries; an invalid line is answered with an error."""
     with Index(home.paths.index) as index:
+        index.visible = Visibility(home.settings, home.paths)
         sources.refresh(index, home.paths)
         key = _key(args.project, home, index)
         with Path(args.batch).open(encoding="utf-8", errors="replace") as file:
@@ -102,7 +106,8 @@ def _answer(index: Index, line: str, args: argparse.Namespace, project_key: str 
     except (ValueError, TypeError, KeyError, AttributeError):
         return {"results": [], "error": 'expected {"query": ..., "collection": ...}'}
     collection = collection.encode("utf-8", "replace").decode()  # SQLite cannot store half a surrogate pair
-    hits = meaning.search(index, query, limit=args.k, project=collection, kinds=tuple(args.kind or ()))
+    kinds = tuple(args.kind or ())
+    hits = meaning.search(index, query, limit=args.k, project=collection, kinds=kinds)
     return {"results": [{k: v for k, v in _record(hit).items() if k in _BRIEF} for hit in hits]}
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -339,19 +339,17 @@ class Ledger:
     def _note(self, kind: str, subject: str, text: str) -> None:
         self.db.execute("INSERT INTO notes VALUES (?, ?, ?, ?)", (_stamp(None), kind, subject, text[:2000]))
 
-    def strike_notes(self, needles: Iterable[str]) -> None:
-        """Delete the notes, values and reasons that hold any of these texts, ignoring case."""
+    def strike_notes(self, held: Callable[[str], bool]) -> None:
+        """Delete the notes, values and reasons of failures for which ``held`` is true; values are JSON."""
         with self.transaction():
-            for needle in filter(None, needles):
-                held = "instr(lower(subject || char(10) || text), ?)"
-                self.db.execute(f"DELETE FROM notes WHERE {held}", (needle.lower(),))  # noqa: S608 (a constant)
-                self.db.executemany("DELETE FROM named WHERE name = ?", [(name,) for name in self._naming(needle)])
-                self.db.execute("UPDATE tries SET reason = '' WHERE instr(lower(reason), ?)", (needle.lower(),))
-
-    def _naming(self, needle: str) -> list[str]:
-        """Return the names of the values that hold a text; values are JSON, which escapes letters."""
-        rows = self.db.execute("SELECT name, value FROM named")
-        return [name for name, value in rows if needle.lower() in _unescaped(value).lower()]
+            notes = self.db.execute("SELECT rowid, subject, text FROM notes").fetchall()
+            gone = [(row,) for row, subject, text in notes if held(f"{subject}\n{text}")]
+            self.db.executemany("DELETE FROM notes WHERE rowid = ?", gone)
+            named = self.db.execute("SELECT name, value FROM named").fetchall()
+            self.db.executemany("DELETE FROM named WHERE name = ?", [(name,) for name, value in named if held(value)])
+            tries = self.db.execute("SELECT job, reason FROM tries").fetchall()
+            failed = [(job,) for job, reason in tries if held(reason)]
+            self.db.executemany("UPDATE tries SET reason = '' WHERE job = ?", failed)
 
     def shred(self) -> None:
         """Overwrite deleted content on disk."""
@@ -368,10 +366,6 @@ class Ledger:
         """Store a JSON value of any length under a name."""
         with self.transaction():
             self.db.execute("INSERT OR REPLACE INTO named VALUES (?, ?)", (name, json.dumps(value)))
-
-
-def _unescaped(value: str) -> str:
-    return json.dumps(json.loads(value), ensure_ascii=False)
 
 
 def _stamp(when: datetime | None) -> str:

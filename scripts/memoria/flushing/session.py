@@ -18,6 +18,7 @@ from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
 from memoria.facts.keeper import Keeper
 from memoria.flushing.writer import Writer
+from memoria.ground import project_folders
 from memoria.ground.errors import BadAnswerError, TranscriptMissingError
 from memoria.ground.home import Home
 from memoria.learning.learner import Learner
@@ -75,9 +76,8 @@ class SessionFlush:
         turns = intake.turns(lambda key: self.ledger.entry_of(key) is not None, settle=over)
         cut = stretches(turns, settings.call_chars, self.home.zone)
         ahead = _look_ahead(cut, settings)
-        session = Session.of(
-            intake, settings, self.home.paths
-        )  # after a look at the turns, whose folders may be all that is known
+        session = Session.of(intake, settings, self.home.paths)  # after a look at the turns, for their folders
+        project_folders.see(self.home.paths, session.project, session.cwd)
         enough = _is_enough(sum(stretch.spoken for stretch in ahead), intake, settings, over=over)
         if not over:  # flagged exchanges are judged by themselves, the rest in a batch or by the flush
             self.learner.judge_due(session, intake, rest=not enough)
@@ -93,7 +93,7 @@ class SessionFlush:
         """Write an entry for every stretch that the model answers well, and yield the entries' ids.
 
         When a part of a long turn fails, its later parts wait with it, because the last one records the turn as
-        written. Raise the first BadAnswerError after everything else is written. Of excluded or forgotten turns only
+        written. Raise the first BadAnswerError after everything else is written. Of excluded or forgotten turns, only
         the keys are recorded.
         """
         fault: BadAnswerError | None = None

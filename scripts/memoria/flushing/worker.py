@@ -25,9 +25,10 @@ from memoria.daily import gate
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
 from memoria.facts.keeper import Keeper
-from memoria.flushing import folders
+from memoria.flushing import folders, seen_folders
 from memoria.ground import backoff, clock, locks, owner_only
 from memoria.ground.errors import (
+    ArchiveError,
     ExpectedError,
     LedgerDamagedError,
     LedgerError,
@@ -36,6 +37,7 @@ from memoria.ground.errors import (
     TranscriptMissingError,
 )
 from memoria.ground.home import Home
+from memoria.transcripts.archive import Archive
 from memoria.transcripts.intake import Intake, UnreadableJobError
 
 if TYPE_CHECKING:
@@ -117,7 +119,26 @@ class Worker:
             report.seen.update(job.name for job in jobs)
             if not any(self._must_wait(job) for job in jobs):
                 self._take(jobs, report)
+        if not self.spool.jobs():
+            self._sweep_archive()
         return report
+
+    def _sweep_archive(self) -> None:
+        """Remove archives of entries that were never written, because a worker died and the next one cut them anew.
+
+        One whose turns are recorded nowhere stays: it may be all that is left of them.
+        """
+        archive = Archive.of(self.home.paths)
+        known = {entry.id for entry in self.ledger.entries()}
+        for archived in archive.listed():
+            if archived.entry in known:
+                continue
+            try:
+                keys = [turn.key for turn in archive.read(archived)]
+            except ArchiveError:
+                continue
+            if keys and all(self.ledger.entry_of(key) is not None for key in keys):
+                archive.remove(archived.entry)
 
     def _pick_up(self) -> None:
         """Spool turns that no hook captured: of a session whose terminal was killed, or whose hooks never ran."""
@@ -275,7 +296,15 @@ def _bring_up_to_date(worker: Worker, report: Report) -> None:
     housekeeping.bring_in(keeper)
     housekeeping.compare_with_client(home, keeper)
     store = keeper.store
-    if report.entries or store.revision or store.meta().get("unshown") or worker.ledger.get(housekeeping.PAGES_DUE):
+    seen_folders.look_up(home, worker.ledger)
+    outdated = housekeeping.are_pages_outdated(home)
+    if (
+        outdated
+        or report.entries
+        or store.revision
+        or store.meta().get("unshown")
+        or worker.ledger.get(housekeeping.PAGES_DUE)
+    ):
         from memoria.briefing import refresh  # noqa: PLC0415 (takes 0.1 s with the search index)
 
         refresh.renew(home, keeper)

@@ -20,6 +20,7 @@ from memoria.daily.day_text import FORGOTTEN, DayText
 from memoria.daily.entry import Entry
 from memoria.facts.fact import Fact
 from memoria.facts.keeper import Keeper
+from memoria.forgetting import proof
 from memoria.ground import projects
 from memoria.ground.errors import ArchiveError, ExpectedError
 from memoria.ground.home import Home
@@ -86,6 +87,10 @@ class Plan:
             return [self.needle]
         texts = (text for entry in self.entries for text in (entry.context, entry.title))
         return [text for text in texts if len(text) >= MIN_PROOF]
+
+    def held(self, text: str) -> bool:
+        """Return whether ``text``, which may be JSON, contains the text to forget."""
+        return bool(self.needle) and proof.holds(text, [folded(self.needle)])
 
     @property
     def is_empty(self) -> bool:
@@ -215,7 +220,7 @@ class _Planner:
                 quoted = plan.kind == "entry" and fact.session in sessions and fact.quote and any(
                     folded(fact.quote) in text for text in spoken.values())  # fmt: skip
                 named = (plan.kind == "session" and fact.session == plan.target) or fact.project in keys
-                if fact.id in stands or quoted or named or holds(json.dumps(fact.to_dict(), ensure_ascii=False), plan.needle):  # fmt: skip # noqa: E501
+                if fact.id in stands or quoted or named or plan.held(json.dumps(fact.to_dict())):  # fmt: skip # noqa: E501
                     plan.facts.append(fact)
 
     def _jobs(self, plan: Plan) -> None:

@@ -134,7 +134,7 @@ def entries(path: str, text: str, aliases: Mapping[str, str] = NO_ALIASES) -> It
     when = _date(day)
     day_text = DayText(text, aliases)
     for part in day_text.parts(when or date.min):
-        passages = tuple(_sections(part.text, ""))
+        passages = tuple(_sections(part.text if part.entry else _without_facts(part.text), ""))
         session = part.entry.session if part.entry else ""
         if not part.heading and not part.entry:
             anchor, title = "", day
@@ -153,6 +153,14 @@ def entries(path: str, text: str, aliases: Mapping[str, str] = NO_ALIASES) -> It
 def unmarked_anchor(raw: str) -> str:
     """Return the anchor of a part without a block id: its digest, the same as long as the part is unchanged."""
     return f"x-{blake2b(raw.encode('utf-8', 'replace'), digest_size=6).hexdigest()}"
+
+
+def _without_facts(text: str) -> str:
+    """Return the text of a part without its learned facts, which are documents with projects of their own."""
+    day = DayText(text)
+    for line in reversed(list(day.learned())):
+        day.remove(line)
+    return day.text
 
 
 def _date(day: str) -> date | None:

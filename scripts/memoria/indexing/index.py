@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memoria.base.project import digest_of
+from memoria.base.visibility import Visibility
 from memoria.ground import database
 from memoria.indexing import documents
 from memoria.indexing.documents import Document, Passage
@@ -89,6 +90,7 @@ class Index:
         self._vocabulary: defaultdict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
         self._totals: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self.aliases: Mapping[str, str] = {}  # former keys of projects and the present ones
+        self.visible: Visibility | None = None  # what a search leaves out; by default nothing
         self._db = self._open()
 
     def __enter__(self) -> Index:
@@ -106,7 +108,7 @@ class Index:
     @property
     def finder(self) -> reader.Finder:
         """The reading side over this connection."""
-        return reader.Finder(str(self.path), self._db)
+        return reader.Finder(str(self.path), self._db, visible=self.visible)
 
     def __len__(self) -> int:
         """Return the number of documents."""
@@ -185,6 +187,23 @@ class Index:
         except reader.UnreadableError as error:
             log.warning("search: nothing was found, because %s", error)
             return []
+
+    def cited(self) -> dict[str, set[str]]:
+        """Return the projects of the entries that each article cites, by its path; ``?`` for an entry that is unknown.
+
+        An article without citations is left out.
+        """
+        projects = {ident: about.project for ident, about in self.entries().items()}
+        rows = self._db.execute(
+            "SELECT path, text FROM documents"
+            " JOIN passages ON passages.id BETWEEN documents.id << ? AND ((documents.id + 1) << ?) - 1"
+            " WHERE kind = 'article' AND text LIKE '%#^e-%'",
+            (reader.SHIFT, reader.SHIFT),
+        )
+        found: defaultdict[str, set[str]] = defaultdict(set)
+        for path, text in rows:
+            found[path] |= {projects.get(ident.removeprefix("e-"), "?") for ident in reader.entry_ids(text)}
+        return dict(found)
 
     # --- what other modules compute from a file -----------------------------------------------------------------
 

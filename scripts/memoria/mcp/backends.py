@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from memoria.base.project import Project
+from memoria.base.visibility import Visibility
 from memoria.briefing.refresh import renew
 from memoria.facts.fact import Material, Stamp, check
 from memoria.facts.keeper import Keeper
@@ -38,6 +39,7 @@ class IndexSearch:
     def _found(self, query: str, limit: int, kinds: Sequence[str]) -> list[Found]:
         try:
             with Index(self.home.paths.index) as index:
+                index.visible = Visibility(self.home.settings, self.home.paths)
                 sources.refresh(index, self.home.paths)
                 own = self.project.key
                 asker = "" if self.home.settings.share_projects else own

@@ -16,6 +16,7 @@ from pathlib import Path, PurePath
 
 from memoria.base.fence import wrapped
 from memoria.base.paths import Paths
+from memoria.base.visibility import Visibility
 from memoria.daily import reference
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import DayText
@@ -23,6 +24,7 @@ from memoria.ground import markdown
 from memoria.ground.errors import PageNotFoundError
 from memoria.indexing import documents
 from memoria.indexing.client_memory import ClientMemory, Memory
+from memoria.mcp.page_filter import Filter
 from memoria.transcripts.archive import Archive
 
 ARCHIVED = "archive/"  # of the path that search shows for archived turns
@@ -59,9 +61,11 @@ class _Page:
 class Library:
     """The pages of one home."""
 
-    def __init__(self, paths: Paths) -> None:
-        self.paths = paths
+    def __init__(self, paths: Paths, visible: Visibility | None = None) -> None:
+        """``visible`` leaves out of each page what may not be shown."""
         self.home = Path(paths.home)
+        self.paths = paths
+        self.visible = visible
 
     def read(self, name: str, first: int = 1, lines: int = 400, most: int = 16_000) -> Passage:
         """Return lines of a page from ``first`` on: at most ``lines`` lines and ``most`` bytes, but at least one line.
@@ -97,8 +101,9 @@ class Library:
         return self._markdown(self.find(name), plain.partition("#^")[2])
 
     def _markdown(self, path: Path, anchor: str) -> _Page:
-        text = self._text(path)
-        return _Page(self._shown(path), _date(path, text), text, anchor)
+        text, shown = self._text(path), self._shown(path)
+        page = Filter(self.paths, self.visible).page(shown, text) if self.visible else text
+        return _Page(shown, _date(path, text), page, anchor)
 
     def _holding(self, anchor: str) -> Path:
         """Return the daily log that holds a block; raise PageNotFoundError when none does."""
@@ -111,17 +116,20 @@ class Library:
     def _archived(self, entry: str, name: str) -> _Page:
         archive = Archive.of(self.paths)
         turns = archive.turns(entry)
-        if turns is None:
+        if turns is None or (self.visible and not Filter(self.paths, self.visible).shows_entry(entry)):
             raise PageNotFoundError(name)
         day = next((kept.day for kept in archive.listed() if kept.entry == entry), "")
         blocks = ["\n".join([f"{turn.role}:", turn.text, *turn.tools]) for turn in turns]
         return _Page(f"{ARCHIVED}{entry}", day, "\n\n".join(blocks), "")
 
     def _remembered(self, memory: Memory) -> _Page:
+        client = ClientMemory.of(self.paths)
         try:
-            text = ClientMemory.of(self.paths).text(memory)
+            text = client.text(memory)
         except OSError as error:
             raise PageNotFoundError(memory.path) from error
+        if self.visible and not self.visible.shows(client.project(memory)):
+            raise PageNotFoundError(memory.path)
         return _Page(Path(memory.path).as_posix(), documents.day_of(memory.stamp[0]), text, "")
 
     def find(self, name: str) -> Path:

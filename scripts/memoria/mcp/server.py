@@ -24,10 +24,12 @@ from pydantic import ValidationError
 from memoria import __version__
 from memoria.base import project
 from memoria.base.fence import neutral
+from memoria.base.visibility import Visibility
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.mcp.backends import IndexSearch, SessionFacts
 from memoria.mcp.pages import Library
+from memoria.mcp.refusal import Refusal, asking
 from memoria.mcp.tools import Tool, Toolbox
 from memoria.redaction.redact import Redactor
 from memoria.working import Limits, WorkingMemory
@@ -53,8 +55,9 @@ async def serve(home: Home, session: str = "") -> None:
     store, limits = open_store(home.settings, home.paths), Limits.of(home.settings)
     async with await WorkingMemory.for_session(session, here.key, store=store, limits=limits) as memory:
         backends = IndexSearch(home, here), SessionFacts(home, here, session)
-        redactor = Redactor(home.settings.redact_extra)
-        server = build(Toolbox(memory, Library(home.paths), redactor, *backends).tools())
+        library = Library(home.paths, Visibility(home.settings, home.paths, here.key))
+        tools = Toolbox(memory, library, Redactor(home.settings.redact_extra), *backends).tools()
+        server = build(asking(tools, Refusal(home.paths, session, folder)))
         async with stdio_server() as (reading, writing), anyio.create_task_group() as tasks:
             ours, passed = anyio.create_memory_object_stream[SessionMessage | Exception](0)
             tasks.start_soon(_pass_on, reading, ours, writing)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 
 from memoria.base import exclude, fence, project
+from memoria.base.visibility import Visibility
 from memoria.capture import hook, once
 from memoria.capture.open_sessions import OpenSessions
 from memoria.capture.spool import safe_name
@@ -89,7 +90,7 @@ def _asks(prompt: str) -> bool:
 
 def _found(parts: list[str], event: hook.Event, settings: Settings, paths: Paths) -> list[Hit]:
     own = project.of(event.cwd, settings, paths).key
-    with reader.Finder(paths.index, candidates=CANDIDATES) as finder:
+    with reader.Finder(paths.index, candidates=CANDIDATES, visible=Visibility(settings, paths)) as finder:
         return searched(finder, parts, prefer=own, asker="" if settings.share_projects else own)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from memoria.base import exclude, fence, project
+from memoria.base.visibility import Visibility
 from memoria.capture import detach, hook, once, saved_count
 from memoria.capture.open_sessions import OpenSessions
 from memoria.capture.spool import Spool, safe_name
@@ -105,17 +106,30 @@ def _position_block(event: hook.Event, own: str, paths: Paths) -> str:
 def _text(own: str, block: str, settings: Settings, paths: Paths) -> str:
     """Return the page and the block within the limit for both, with the short page if the long one does not fit."""
     room = settings.page_chars
+    is_outdated = _is_outdated(settings, paths)
     if not block or len(block) > room:
-        return _page(paths, own, room)
+        return _page(paths, own, room, is_outdated=is_outdated)
     for short in (False, True):
-        page = _page(paths, own, room, short=short)
+        page = _page(paths, own, room, short=short, is_outdated=is_outdated)
         if len(page) + 1 + len(block) <= room:
             return f"{page}\n{block}" if page else block
     return block
 
 
-def _page(paths: Paths, own: str, room: int, *, short: bool = False) -> str:
-    for name in (own, "global"):
+def _is_outdated(settings: Settings, paths: Paths) -> bool:
+    """Return whether the pages may show what is no longer to be shown: they were made for other settings."""
+    try:
+        with open(paths.hidden, encoding="utf-8", errors="replace") as file:
+            then = file.read().split("\n")
+    except OSError:
+        return False
+    return then[0] == "shared" and not (
+        settings.share_projects and set(Visibility(settings, paths).hidden()).issubset(then)
+    )
+
+
+def _page(paths: Paths, own: str, room: int, *, short: bool = False, is_outdated: bool = False) -> str:
+    for name in () if is_outdated else (own, "global"):
         try:
             with open(paths.page_of(name, short=short), encoding="utf-8", errors="replace") as file:
                 return fence.shortened(file.read(MAX_PAGE), room)

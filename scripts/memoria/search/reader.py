@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
     from typing import Any
 
+    from memoria.base.visibility import Visibility
+
     Boost = Callable[[Sequence[Any], float], float]  # returns the factor of a document's score
 
 VERSION = 6  # of the tables and of how files become documents and terms; an index of another version is rebuilt
@@ -63,15 +65,22 @@ class _Candidate:
 class Finder:
     """An open index. Use it as a context manager, or ``close()`` it."""
 
-    def __init__(self, path: str, connection: sqlite3.Connection | None = None, candidates: int = _CANDIDATES) -> None:
+    def __init__(
+        self,
+        path: str,
+        connection: sqlite3.Connection | None = None,
+        candidates: int = _CANDIDATES,
+        visible: Visibility | None = None,
+    ) -> None:
         """Open the index, or use a ``connection`` that is open already. Raises UnreadableError.
 
         ``candidates`` is the number of documents that a search scores as a whole, the better half also by passage. A
-        lower number is faster.
+        lower number is faster. ``visible`` leaves out hidden projects, also in passages of articles.
         """
         self._own = connection is None
         self._db = _opened(path) if connection is None else connection
         self._most = candidates
+        self._visibility = visible
 
     def __enter__(self) -> Finder:
         """Return the finder itself."""
@@ -229,13 +238,17 @@ class Finder:
             if row is None or row[1] in seen:
                 continue
             seen.add(row[1])
-            passages = self._texts(row[0], scored if row[0] == document else {})
+            scores = scored if row[0] == document else {}
+            passages = self._visible(row, scores, self._visibility) if self._visibility else self._texts(row[0], scores)
+            if passages is None:
+                continue
             duplicates.add(hits, Hit(row[1:9], score, passages, fits.get(document, score) if fits else score))
         return hits
 
     def named(self, anchor: str, path: str = "") -> list[Hit]:
         """Return the documents with this block id, and the one at ``path``, each with its first passages."""
         rows = self._db.execute(_SHOW + " WHERE anchor = ? OR (path = ? AND path <> '')", (anchor, path)).fetchall()
+        rows = [row for row in rows if not (self._visibility and self._visibility.hides(row[6]))]
         heads = len(ranking.HEAD)
         firsts = dict.fromkeys(range(heads, heads + 3), 1.0)
         return [Hit(row[1:9], 1.0, self._texts(row[0], firsts), 1.0) for row in rows]
@@ -250,13 +263,39 @@ class Finder:
             row = self._db.execute(f"{_SHOW} WHERE {column} = ?", (name,)).fetchone()
         return row
 
-    def _texts(self, document: int, scored: dict[int, float]) -> list[str]:
+    def _visible(self, row: tuple[Any, ...], scored: dict[int, float], visible: Visibility) -> list[str] | None:
+        """Return the best passages that may be shown, None when the document may not be.
+
+        Of an article that also rests on entries of hidden projects, only the passages are shown that cite no such
+        entries but others.
+        """
+        if visible.hides(row[6]):
+            return None
+        if row[3] != "article":
+            return self._texts(row[0], scored)
+        first = row[0] << SHIFT
+        texts = self._db.execute(
+            "SELECT text FROM passages WHERE id BETWEEN ? AND ?", (first, first + (1 << SHIFT) - 1)
+        ).fetchall()
+        cited = {ident for (text,) in texts for ident in entry_ids(text)}
+        seen = {ident for ident in cited if not visible.hides(self._project(ident))}
+        if seen == cited:
+            return self._texts(row[0], scored)
+        best = self._texts(row[0], scored, most=len(texts))
+        return [text for text in best if (own := entry_ids(text)) and own <= seen][:3] or None
+
+    def _project(self, ident: str) -> str:
+        """Return the project of an entry, ``""`` for an entry that is unknown."""
+        row = self._db.execute("SELECT project FROM documents WHERE anchor = ?", (ident,)).fetchone()
+        return str(row[0]) if row else ""
+
+    def _texts(self, document: int, scored: dict[int, float], most: int = 3) -> list[str]:
         """Return the texts of the best passages, or of the first one when the document itself was not scored."""
         heads = len(ranking.HEAD)
         best = sorted(
             (ordinal for ordinal in scored if ordinal >= heads), key=lambda ordinal: (-scored[ordinal], ordinal)
         )
-        numbers = [(document << SHIFT) + ordinal for ordinal in best[:3] or [heads]]
+        numbers = [(document << SHIFT) + ordinal for ordinal in best[:most] or [heads]]
         rows = [self._db.execute("SELECT text FROM passages WHERE id = ?", (number,)).fetchone() for number in numbers]
         return [row[0] for row in rows if row]
 
@@ -293,6 +332,15 @@ def _days(date: str) -> float:
 def scope_terms(project: str, kind: str) -> tuple[str, str]:
     """Return the terms of the index's ``scope`` column, by which a match is limited to a project and a kind."""
     return f"p{tokens.code(project):08x}", "k" + kind
+
+
+def entry_ids(text: str) -> set[str]:
+    """Return the block ids (``e-01k9x2``) of the entries that a text cites."""
+    found = set()
+    for part in text.split("#^e-")[1:]:
+        length = next((place for place, letter in enumerate(part) if not letter.isalnum()), len(part))
+        found.add("e-" + part[:length])
+    return found
 
 
 def _scope_terms(project: str, asker: str, kinds: Collection[str]) -> str:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO
 
+from memoria.base.exclude import OWN
 from memoria.capture.spool import Job, Spool
 from memoria.ground import clock
 from memoria.ground.home import Home
@@ -142,11 +143,16 @@ class Intake:
     def _passes(self, turn: Turn) -> bool:
         """Return whether the screen lets a turn pass; it is judged by its own line's folder, else the one before."""
         self._folder = turn.cwd or self._folder
-        if self.screen and (reason := self.screen.reason(turn, self._folder)):
+        if self.screen and (reason := self._own() or self.screen.reason(turn, self._folder)):
             self.dropped[turn.key] = reason
             return False
         self._first_folder = self._first_folder or self._folder
         return True
+
+    def _own(self) -> str:
+        """Return why the session as a whole is left out: a hook was told a folder of memoria's own."""
+        cwds = (str(header.get("cwd", "")) for header in self.headers)
+        return OWN if self.screen and any(self.screen.excluded(cwd) == OWN for cwd in cwds) else ""
 
     def _lines(self, job: Job, header: dict[str, object]) -> Iterator[bytes]:
         transcript = str(header.get("transcript", ""))

@@ -1,0 +1,22 @@
+"""Project folders: record in which folders a project was worked on, for ``base/visibility.py``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from memoria.base import visibility
+from memoria.base.atomic import PRIVATE
+from memoria.base.paths import Paths
+from memoria.ground import files, locks
+
+
+def see(paths: Paths, project: str, folder: str) -> None:
+    """Record that a session of the project (by key) worked in ``folder``; a known one costs one read."""
+    if not folder or folder in visibility.folders(paths.folders).get(project, ()):
+        return
+    path = Path(paths.folders)
+    with locks.waiting(path.with_name(path.name + ".lock")):
+        known = visibility.folders(paths.folders)
+        known.setdefault(project, []).append(folder)
+        files.replace(path, json.dumps(known, ensure_ascii=False, indent=1), mode=PRIVATE)

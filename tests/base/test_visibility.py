@@ -1,0 +1,196 @@
+"""A session is shown its own project; what is excluded later is shown to nobody from that moment on."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from home_of import DAY, article, catalogued, entry, run
+from memoria.audit import excluded
+from memoria.base import project
+from memoria.base.settings import Settings
+from memoria.base.visibility import Visibility
+from memoria.briefing import refresh
+from memoria.capture.hook import Event
+from memoria.commands import forget, search
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.ledger import Ledger
+from memoria.facts.fact import GLOBAL, Fact
+from memoria.facts.keeper import Keeper
+from memoria.flushing import seen_folders
+from memoria.ground import project_folders
+from memoria.ground.errors import PageNotFoundError
+from memoria.ground.home import Home
+from memoria.indexing import sources
+from memoria.indexing.index import Index
+from memoria.mcp.backends import IndexSearch
+from memoria.mcp.pages import Library
+from memoria.recall.prompt_notes import user_prompt_submit
+from memoria.recall.session_start import session_start
+from memoria.transcripts.archive import Archive
+from memoria.transcripts.turn import Turn
+
+SHOP_WORDS = "The pelican importer of the shop reads invoices from the harbour"
+BANK_WORDS = "The quagga ledger of the bank rounds invoices at the harbour"
+PROMPT = "How do the importer and the ledger read and round invoices from the harbour?"
+
+
+class World:
+    """Two projects, and an article of each and of both."""
+
+    def __init__(self, folder: Path) -> None:
+        self.shop, self.bank = folder / "shop", folder / "bank"
+        for path in (self.shop, self.bank):
+            path.mkdir()
+        home = self.home = Home.open()
+        self.keys = {path: project.of(str(path), home.settings, home.paths).key for path in (self.shop, self.bank)}
+        first = entry(home, "01aa", "Pelican", context=f"{SHOP_WORDS}.", project_key=self.keys[self.shop])
+        second = entry(home, "01bb", "Quagga", context=f"{BANK_WORDS}.", session="s2", project_key=self.keys[self.bank])
+        article(home, "concepts/pelican", "Pelican importer", (f"{SHOP_WORDS}.", "01aa"))
+        article(home, "concepts/quagga", "Quagga ledger", (f"{BANK_WORDS}.", "01bb"))
+        article(home, "concepts/both", "Invoices", (f"{SHOP_WORDS}, too.", "01aa"), (f"{BANK_WORDS}, too.", "01bb"))
+        catalogued(home, first, second)
+        moment = datetime(2026, 11, 20, 14, 5, tzinfo=UTC)
+        with Keeper.at(home) as keeper:
+            for ident, text, path in (
+                ("l-00000001", "Pelican invoices arrive from the harbour on Mondays.", self.shop),
+                ("l-00000002", "Quagga rounding of the ledger is half to even.", self.bank),
+            ):
+                keeper.take([Fact("fact", text, 0.5, "user", self.keys[path], moment, ident)], path.name)
+        for path, key in self.keys.items():
+            project_folders.see(home.paths, key, str(path))
+        self.prepare()
+
+    def prepare(self) -> None:
+        ledger = Ledger.of(self.home.paths)
+        DailyLog.of(self.home.paths).refresh(ledger)
+        ledger.close()
+        with Keeper.at(self.home) as keeper:
+            refresh.renew(self.home, keeper)
+
+    def told(self, folder: Path) -> str:
+        """All that a session in ``folder`` is told: its page, notes for a prompt, search and pages over MCP."""
+        settings, paths = Settings.load(), self.home.paths
+        for path in Path(paths.hints).glob("*"):
+            path.unlink()
+        common = {"session_id": "s9", "cwd": str(folder)}
+        outputs = [
+            session_start(Event({**common, "hook_event_name": "SessionStart", "source": "startup"}), settings, paths),
+            user_prompt_submit(
+                Event({**common, "hook_event_name": "UserPromptSubmit", "prompt": PROMPT}), settings, paths
+            ),
+        ]
+        own = project.of(str(folder), settings, paths)
+        home = Home.open()
+        found = asyncio.run(IndexSearch(home, own)(PROMPT, 20, ()))
+        library = Library(paths, Visibility(settings, paths, own.key))
+        pages = []
+        for name in ("concepts/pelican", "concepts/quagga", "concepts/both", "index", "log", f"daily/{DAY}"):
+            try:
+                pages.append(library.read(name).text)
+            except PageNotFoundError:
+                continue
+        return "\n".join([json.dumps(outputs), *(f"{each.title} {each.passages}" for each in found), *pages])
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+def test_a_session_is_told_of_its_own_project_and_of_no_other(world: World) -> None:
+    shop, bank = world.told(world.shop), world.told(world.bank)
+    assert SHOP_WORDS in shop
+    assert "quagga" not in shop.casefold()
+    assert BANK_WORDS in bank
+    assert "pelican" not in bank.casefold()
+
+
+def test_an_unknown_folder_starts_with_what_the_user_marked_to_hold_everywhere(world: World, tmp_path: Path) -> None:
+    told = world.told(tmp_path / "unknown").casefold()
+    assert "quagga" not in told
+    assert "pelican" not in told
+
+
+def test_a_setting_shares_projects(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMORIA_SHARE_PROJECTS", "1")
+    world.prepare()
+    for folder in (world.shop, tmp_path / "unknown"):
+        told = world.told(folder)
+        assert SHOP_WORDS in told
+        assert BANK_WORDS in told
+
+
+@pytest.mark.parametrize("is_shared", [False, True])
+def test_what_is_excluded_later_is_told_nowhere_from_then_on(
+    world: World,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    *,
+    is_shared: bool,
+) -> None:
+    if is_shared:
+        monkeypatch.setenv("MEMORIA_SHARE_PROJECTS", "1")
+        world.prepare()
+        assert "quagga" in world.told(world.shop).casefold()
+    (world.bank / ".memoria-off").touch()
+    for folder in (world.shop, tmp_path / "unknown"):
+        assert "quagga" not in world.told(folder).casefold()
+    assert SHOP_WORDS in world.told(world.shop)
+    assert run(search, Home.open(), "quagga", "ledger", "bank") == 0
+    assert "quagga" not in capsys.readouterr().out
+    world.prepare()
+    assert "quagga" not in world.told(world.shop).casefold()
+    (world.bank / ".memoria-off").unlink()
+    assert run(search, Home.open(), "quagga", "ledger", "bank") == 0
+    assert "quagga" in capsys.readouterr().out
+
+
+def test_what_remains_of_an_excluded_project_is_counted_and_can_be_forgotten(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (world.bank / ".memoria-off").touch()
+    key = world.keys[world.bank]
+    ledger = Ledger.of(world.home.paths)
+    assert excluded.remaining(world.home, ledger) == {key: 1}
+    assert run(forget, world.home, "--project", key, "--yes") == 0
+    DailyLog.of(world.home.paths).refresh(ledger)
+    assert excluded.remaining(world.home, ledger) == {}
+    ledger.close()
+    assert "nothing contains it" in capsys.readouterr().out
+
+
+def test_the_folders_of_older_entries_are_found_in_the_archive(world: World) -> None:
+    Path(world.home.paths.folders).unlink()
+    Archive.of(world.home.paths, 1).keep("01bb", DAY, [Turn("k1", "user", "What of it?", cwd=str(world.bank))])
+    (world.bank / ".memoria-off").touch()
+    visible = Visibility(world.home.settings, world.home.paths)
+    assert visible.hidden() == []
+    ledger = Ledger.of(world.home.paths)
+    seen_folders.look_up(world.home, ledger)
+    ledger.close()
+    assert Visibility(world.home.settings, world.home.paths).hidden() == [world.keys[world.bank]]
+
+
+def test_a_project_is_hidden_only_while_all_its_folders_are_excluded(world: World, tmp_path: Path) -> None:
+    key = world.keys[world.bank]
+    project_folders.see(world.home.paths, key, str(tmp_path / "worktree"))
+    (world.bank / ".memoria-off").touch()
+    assert Visibility(world.home.settings, world.home.paths).shows(key)
+    (tmp_path / ".memoria-off").touch()
+    assert not Visibility(world.home.settings, world.home.paths).shows(key)
+
+
+def test_what_holds_everywhere_is_shown_everywhere(world: World) -> None:
+    visible = Visibility(world.home.settings, world.home.paths, "other-000000")
+    assert visible.shows(GLOBAL)
+    assert visible.shows("")
+    assert not visible.shows("elsewhere-000000")
+    with Index(world.home.paths.index) as index:
+        sources.refresh(index, world.home.paths)
+        assert index.cited()["knowledge/concepts/both.md"] == set(world.keys.values())

@@ -1,0 +1,112 @@
+"""A model cannot write into memory where memoria is to store nothing, and can elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from memoria.base import project
+from memoria.capture import cursor, paused
+from memoria.ground.errors import ExpectedError
+from memoria.ground.home import Home
+from memoria.mcp.backends import IndexSearch, SessionFacts
+from memoria.mcp.pages import Library
+from memoria.mcp.refusal import Refusal, asking
+from memoria.mcp.tools import Toolbox
+from memoria.redaction.redact import Redactor
+from memoria.transcripts.tombstones import Tombstones
+from memoria.working import WorkingMemory
+from memoria.working.factory import open_store
+
+WRITING = {
+    "remember": {"content": "The gate code of the warehouse is blue."},
+    "set": {"key": "gate", "value": "blue"},
+    "note": {"text": "The gate is blue."},
+    "task": {"description": "Open the gate."},
+    "checkpoint": {},
+}
+
+
+class Server:
+    """The tools as a session in ``folder`` has them."""
+
+    def __init__(self, home: Home, folder: Path) -> None:
+        self.home = home
+        self.folder = folder
+
+    def call(self, name: str, **given: object) -> str:
+        async def called() -> str:
+            here = project.of(str(self.folder), self.home.settings, self.home.paths)
+            store = open_store(self.home.settings, self.home.paths)
+            async with await WorkingMemory.for_session("s1", here.key, store=store) as memory:
+                backends = IndexSearch(self.home, here), SessionFacts(self.home, here, "s1")
+                tools = Toolbox(memory, Library(self.home.paths), Redactor(), *backends).tools()
+                asked = asking(tools, Refusal(self.home.paths, "s1", str(self.folder)))
+                return await next(tool for tool in asked if tool.name == name).run(dict(given))
+
+        return asyncio.run(called())
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Server:
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    return Server(Home.open(), folder)
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_a_tool_writes_where_nothing_is_excluded(server: Server, name: str) -> None:
+    assert server.call(name, **WRITING[name])
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_nothing_is_written_in_an_excluded_folder(server: Server, name: str) -> None:
+    (server.folder / ".memoria-off").touch()
+    with pytest.raises(ExpectedError, match="excluded"):
+        server.call(name, **WRITING[name])
+    assert server.call("get")
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_nothing_is_written_while_memoria_is_off(server: Server, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMORIA_DISABLED", "1")
+    with pytest.raises(ExpectedError, match="switched off"):
+        server.call(name, **WRITING[name])
+
+
+def test_nothing_is_written_while_memoria_is_off_in_the_session(server: Server, tmp_path: Path) -> None:
+    transcript = tmp_path / "s1.jsonl"
+    transcript.write_text("")
+    paused.keep(server.home.paths.cursors, "s1", str(transcript), starts=True)
+    with pytest.raises(ExpectedError, match="switched off"):
+        server.call("note", text="The gate is blue.")
+
+
+def test_the_folder_is_the_one_that_the_session_is_in_now(server: Server, tmp_path: Path) -> None:
+    inside = tmp_path / "secret"
+    inside.mkdir()
+    (inside / ".memoria-off").touch()
+    transcript = tmp_path / "s1.jsonl"
+    cursor.write(server.home.paths.cursors, "s1", cursor.Cursor(str(transcript), 0, b""))
+    for folder, refused in ((server.folder, False), (inside, True), (server.folder, False)):
+        with transcript.open("a") as file:
+            file.write(json.dumps({"type": "user", "cwd": str(folder)}) + '\n{"type": "summary"}\n')
+        if refused:
+            with pytest.raises(ExpectedError, match="excluded"):
+                server.call("note", text="The gate is blue.")
+        else:
+            server.call("note", text="The gate is blue.")
+
+
+@pytest.mark.parametrize("name", ["remember", "set", "note", "task"])
+def test_a_forgotten_text_is_not_written_again(server: Server, name: str) -> None:
+    Tombstones.of(server.home.paths).add("gate")
+    with pytest.raises(ExpectedError, match="forget"):
+        server.call(name, **WRITING[name])
+    shutil.rmtree(server.folder)  # a folder that is gone is no excuse
+    with pytest.raises(ExpectedError, match="forget"):
+        server.call(name, **WRITING[name])

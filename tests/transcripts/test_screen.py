@@ -1,0 +1,135 @@
+"""What is said in an excluded folder is stored nowhere, line by line; what is said elsewhere in the session is."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from home_of import scripted
+from memoria.audit.receipt import Receipt
+from memoria.capture.capture import capture
+from memoria.capture.hook import Event
+from memoria.capture.spool import Spool
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.ledger import Ledger
+from memoria.flushing import worker
+from memoria.ground.home import Home
+from memoria.observing import loop
+from memoria.transcripts import client_files
+from memoria.transcripts.archive import Archive
+
+SUMMARY = {
+    "worth_saving": True, "title": "Work", "context": "Work.", "key_exchanges": [], "decisions": [], "lessons": [],
+    "action_items": [], "learned": [],
+}  # fmt: skip
+
+
+class Session:
+    """One session that moves between a shop, which is kept, and a folder ``secret``, which is excluded."""
+
+    def __init__(self, folder: Path) -> None:
+        self.shop, self.secret = folder / "shop", folder / "secret"
+        for path in (self.shop, self.secret):
+            path.mkdir()
+        (self.secret / ".memoria-off").touch()
+        self.path = folder / "user" / ".claude" / "projects" / "shop" / "s1.jsonl"
+        self.path.parent.mkdir(parents=True)
+        self.number = 0
+
+    def says(self, text: str, folder: Path | None) -> None:
+        self.number += 1
+        role = "user" if self.number % 2 else "assistant"
+        value = {
+            "type": role, "uuid": f"33333333-aaaa-4aaa-8aaa-{self.number:012d}", "sessionId": "s1",
+            "timestamp": "2026-11-20T14:05:00Z", "isSidechain": False,
+            "message": {"role": role, "content": text if role == "user" else [{"type": "text", "text": text}]},
+            **({"cwd": str(folder)} if folder else {}),
+        }  # fmt: skip
+        with self.path.open("ab") as file:
+            file.write(json.dumps(value, separators=(",", ":")).encode() + b"\n")
+
+    def hook(self, home: Home, name: str, folder: Path, **more: str) -> None:
+        fields = {"hook_event_name": name, "session_id": "s1", "transcript_path": str(self.path), "cwd": str(folder)}
+        capture(Event({**fields, **more}), home.settings, home.paths)
+
+
+@pytest.fixture
+def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Session:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "user" / ".claude"))
+    return Session(tmp_path)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    scripted(tmp_path, monkeypatch, flush=[SUMMARY])
+    monkeypatch.setenv("MEMORIA_FLUSH_TURNS_END", "1")
+    monkeypatch.setenv("MEMORIA_PYTHON", "/bin/true")
+    return Home.open()
+
+
+def stored(home: Home) -> str:
+    """All that the home holds, archives unpacked."""
+    files = (path for path in Path(home.paths.home).rglob("*") if path.is_file() and path.suffix != ".gz")
+    turns = [str(Archive.of(home.paths).read(each)) for each in Archive.of(home.paths).listed()]
+    return "\n".join([*(path.read_bytes().decode("utf-8", "replace") for path in files), *turns])
+
+
+def looks(home: Home) -> None:
+    asyncio.run(loop.work(home))
+    worker.work(home, insist=True)
+
+
+@pytest.mark.parametrize("order", ["shop secret", "secret shop", "shop secret shop", "secret shop secret shop"])
+def test_each_line_counts_by_its_own_folder_in_any_order(home: Home, session: Session, order: str) -> None:
+    for number, name in enumerate(order.split()):
+        folder = session.shop if name == "shop" else session.secret
+        for role in ("question", "answer"):
+            session.says(f"pelican {role} {number}" if name == "shop" else f"quagga {role} {number}", folder)
+        session.hook(home, "Stop", folder)
+        assert "quagga" not in stored(home)
+        looks(home)
+    session.hook(home, "PreCompact", folder)
+    session.hook(home, "PostCompact", folder, compact_summary="They spoke of the quagga.")
+    session.hook(home, "SessionEnd", folder)
+    looks(home)
+    assert "quagga" not in stored(home)
+    kept = [turn.text for each in Archive.of(home.paths).listed() for turn in Archive.of(home.paths).read(each)]
+    assert sorted(kept) == sorted(
+        f"pelican {role} {number}"
+        for number, name in enumerate(order.split()) if name == "shop" for role in ("question", "answer")
+    )  # fmt: skip
+    assert Spool(home.paths.spool).jobs() == []
+
+
+def test_a_line_without_a_folder_belongs_to_the_one_before(home: Home, session: Session) -> None:
+    session.says("pelican", session.shop)
+    session.says("quagga", session.secret)
+    session.says("quagga again", None)
+    session.hook(home, "SessionEnd", session.shop)
+    looks(home)
+    assert "quagga" not in stored(home)
+
+
+def test_the_receipt_counts_the_excluded_lines_of_a_session_as_such(home: Home, session: Session) -> None:
+    session.says("pelican", session.shop)
+    session.says("Fine.", session.shop)
+    session.says("quagga", session.secret)
+    ledger = Ledger.of(home.paths)
+    (found,) = client_files.transcripts(session.path)
+    fates = Receipt(home, ledger, Spool(home.paths.spool), now=found.changed + 10_000).account(found).fates
+    ledger.close()
+    assert {fate.partition(" by ")[0]: count for fate, count in fates.items() if count == 1} == {"skipped: excluded": 1}
+    assert sum(fates.values()) == 3
+
+
+def test_what_waits_when_a_folder_is_excluded_is_let_go(home: Home, session: Session) -> None:
+    session.says("quagga", session.shop)
+    session.says("quagga again", session.shop)
+    session.hook(home, "Stop", session.shop)
+    (session.shop / ".memoria-off").touch()
+    looks(home)
+    assert "quagga again" not in stored(home)
+    assert list(DailyLog.of(home.paths).days()) == []
