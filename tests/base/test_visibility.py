@@ -33,6 +33,7 @@ from memoria.recall.prompt_notes import user_prompt_submit
 from memoria.recall.session_start import session_start
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn import Turn
+from memoria.wiki.folder import Wiki
 
 SHOP_WORDS = "The pelican importer of the shop reads invoices from the harbour"
 BANK_WORDS = "The quagga ledger of the bank rounds invoices at the harbour"
@@ -52,7 +53,19 @@ class World:
         second = entry(home, "01bb", "Quagga", context=f"{BANK_WORDS}.", session="s2", project_key=self.keys[self.bank])
         article(home, "concepts/pelican", "Pelican importer", (f"{SHOP_WORDS}.", "01aa"))
         article(home, "concepts/quagga", "Quagga ledger", (f"{BANK_WORDS}.", "01bb"))
-        article(home, "concepts/both", "Invoices", (f"{SHOP_WORDS}, too.", "01aa"), (f"{BANK_WORDS}, too.", "01bb"))
+        for slug, place in (("concepts/pelican", self.shop), ("concepts/quagga", self.bank)):
+            page = Wiki.of(home.paths).get(slug)
+            assert page
+            page.give_to(self.keys[place])
+            Wiki.of(home.paths).path(slug).write_text(page.render(), encoding="utf-8")
+        # A page without a project is for all: its owner has marked it so.
+        article(
+            home,
+            "concepts/all",
+            "Invoices",
+            ("The heron reads invoices.", "01aa"),
+            ("The ibis reads invoices.", "01bb"),
+        )
         catalogued(home, first, second)
         moment = datetime(2026, 11, 20, 14, 5, tzinfo=UTC)
         with Keeper.at(home) as keeper:
@@ -89,7 +102,7 @@ class World:
         found = asyncio.run(IndexSearch(home, own)(PROMPT, 20, ()))
         library = Library(paths, Visibility(settings, paths, own.key))
         pages = []
-        for name in ("concepts/pelican", "concepts/quagga", "concepts/both", "index", "log", f"daily/{DAY}"):
+        for name in ("concepts/pelican", "concepts/quagga", "concepts/all", "index", "log", f"daily/{DAY}"):
             try:
                 pages.append(library.read(name).text)
             except PageNotFoundError:
@@ -105,6 +118,7 @@ def world(tmp_path: Path) -> World:
 def test_a_session_is_told_of_its_own_project_and_of_no_other(world: World) -> None:
     shop, bank = world.told(world.shop), world.told(world.bank)
     assert SHOP_WORDS in shop
+    assert "ibis" in shop
     assert "quagga" not in shop.casefold()
     assert BANK_WORDS in bank
     assert "pelican" not in bank.casefold()
@@ -140,7 +154,10 @@ def test_what_is_excluded_later_is_told_nowhere_from_then_on(
         assert "quagga" in world.told(world.shop).casefold()
     (world.bank / ".memoria-off").touch()
     for folder in (world.shop, tmp_path / "unknown"):
-        assert "quagga" not in world.told(folder).casefold()
+        told = world.told(folder).casefold()
+        assert "quagga" not in told
+        assert "ibis" not in told
+        assert "heron" in told
     assert SHOP_WORDS in world.told(world.shop)
     assert run(search, Home.open(), "quagga", "ledger", "bank") == 0
     assert "quagga" not in capsys.readouterr().out
@@ -193,4 +210,4 @@ def test_what_holds_everywhere_is_shown_everywhere(world: World) -> None:
     assert not visible.shows("elsewhere-000000")
     with Index(world.home.paths.index) as index:
         sources.refresh(index, world.home.paths)
-        assert index.cited()["knowledge/concepts/both.md"] == set(world.keys.values())
+        assert index.cited()["knowledge/concepts/all.md"] == set(world.keys.values())

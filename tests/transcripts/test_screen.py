@@ -8,18 +8,22 @@ from pathlib import Path
 
 import pytest
 
-from home_of import scripted
+from home_of import DAY, entry, scripted
 from memoria.audit.receipt import Receipt
+from memoria.base import project
 from memoria.capture.capture import capture
 from memoria.capture.hook import Event
 from memoria.capture.spool import Spool
+from memoria.compiling.compiler import Compile
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
 from memoria.flushing import worker
+from memoria.ground import project_folders
 from memoria.ground.home import Home
 from memoria.observing import loop
 from memoria.transcripts import client_files
 from memoria.transcripts.archive import Archive
+from memoria.transcripts.turn import Turn
 
 SUMMARY = {
     "worth_saving": True, "title": "Work", "context": "Work.", "key_exchanges": [], "decisions": [], "lessons": [],
@@ -133,3 +137,30 @@ def test_what_waits_when_a_folder_is_excluded_is_let_go(home: Home, session: Ses
     looks(home)
     assert "quagga again" not in stored(home)
     assert list(DailyLog.of(home.paths).days()) == []
+
+
+def test_an_archive_whose_entry_was_never_written_is_swept_once_its_turns_are_recorded(
+    home: Home, session: Session
+) -> None:
+    session.says("pelican", session.shop)
+    session.says("Fine.", session.shop)
+    session.hook(home, "SessionEnd", session.shop)
+    looks(home)
+    archive = Archive.of(home.paths, 1)
+    (kept,) = archive.listed()
+    archive.keep("0dead", DAY, archive.read(kept))
+    archive.keep("0alone", DAY, [Turn("unrecorded", "user", "Kept nowhere else.")])
+    session.hook(home, "SessionEnd", session.shop)
+    looks(home)
+    assert {each.entry for each in archive.listed()} == {kept.entry, "0alone"}
+
+
+def test_what_is_excluded_is_not_compiled(home: Home, session: Session) -> None:
+    key = project.of(str(session.secret), home.settings, home.paths).key
+    entry(home, "01aa", "Work", context="The quagga.", project_key=key)
+    compile_ = Compile.of(home)
+    compile_.prepare()
+    assert [each.id for each in compile_.waiting()] == ["01aa"]
+    project_folders.see(home.paths, key, str(session.secret))
+    assert compile_.waiting() == []
+    compile_.ledger.close()

@@ -17,6 +17,7 @@ from tqdm import tqdm
 
 from memoria.base import failpoints, project
 from memoria.base.settings import env_of
+from memoria.base.visibility import Visibility
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import fingerprint, render
 from memoria.daily.entry import Entry
@@ -101,6 +102,8 @@ class Compile:
         With ``everything``, return all entries.
         """
         entries = self.daily.find(self.ledger.entries(waiting=not everything, day=day))
+        visible = Visibility(self.home.settings, self.home.paths)
+        entries = [entry for entry in entries if not visible.hides(entry.project_key)]
         return sorted(entries, key=lambda entry: (entry.day, entry.time, entry.id))
 
     def batches(self, entries: Sequence[Entry]) -> Iterator[list[Entry]]:

@@ -16,8 +16,10 @@ from memoria.facts import lines
 from memoria.ground import markdown
 from memoria.ground.errors import PageNotFoundError
 from memoria.search.reader import entry_ids
+from memoria.wiki.folder import LOG
 
 _DAY = re.compile(r"daily/(\d{4}-\d\d-\d\d)\.md")
+_ENTRY = re.compile(r"\[\[daily/[^\]#]*#\^e-([0-9a-z]+)(?:\|[^\n]*?)?\]\]")
 _LINKED = re.compile(r"- \[\[([^\]|#]+)")
 
 
@@ -41,6 +43,8 @@ class Filter:
             return self._day(date.fromisoformat(day[1]), text)
         if not self.visible.shows(self._project(text)):
             raise PageNotFoundError(name)
+        if name == f"knowledge/{LOG}":
+            return _ENTRY.sub(lambda link: link[0] if self.shows_entry(link[1]) else "(another project)", text)
         seen, cited = self._seen(text)
         if cited and not seen:
             raise PageNotFoundError(name)
