@@ -18,7 +18,7 @@ from memoria.ground.errors import PageNotFoundError
 from memoria.search.reader import entry_ids
 from memoria.wiki.folder import LOG
 
-_DAY = re.compile(r"daily/(\d{4}-\d\d-\d\d)\.md")
+_DAY = re.compile(r"(\d{4}-\d\d-\d\d)\.md")
 _ENTRY = re.compile(r"\[\[daily/[^\]#]*#\^e-([0-9a-z]+)(?:\|[^\n]*?)?\]\]")
 _LINKED = re.compile(r"- \[\[([^\]|#]+)")
 
@@ -27,7 +27,7 @@ class Filter:
     """Which entries and articles of one home may be shown."""
 
     def __init__(self, paths: Paths, visible: Visibility) -> None:
-        self.knowledge = Path(paths.knowledge)
+        self.knowledge, self.daily = Path(paths.knowledge), Path(paths.daily).name
         self.visible = visible
         self.aliases = project.aliases(paths.projects)
         with closing(Ledger.of(paths)) as ledger:
@@ -39,7 +39,8 @@ class Filter:
 
     def page(self, name: str, text: str) -> str:
         """Return what may be shown of the page ``name`` (``daily/2026-11-20.md``); PageNotFoundError if nothing may."""
-        if day := _DAY.fullmatch(name):
+        folder, _, rest = name.partition("/")
+        if folder == self.daily and (day := _DAY.fullmatch(rest)):
             return self._day(date.fromisoformat(day[1]), text)
         if not self.visible.shows(self._project(text)):
             raise PageNotFoundError(name)
