@@ -24,7 +24,7 @@ def test_an_independent_parser_finds_the_same_link_graph(wiki: WikiHome) -> None
     other = pytest.importorskip("obsidiantools.api", reason="the dependency group vault is not installed")
 
     home = Path(wiki.home.paths.home)
-    vault: Any = other.LinkTargets(home).connect()
+    vault: Any = other.Vault(home).connect()
     theirs = {(source.rsplit("/", 1)[-1], target.rsplit("/", 1)[-1]) for source, target in vault.graph.edges()}
     ours = set()
     for path in [*home.glob("knowledge/**/*.md"), *home.glob("daily/*.md")]:
