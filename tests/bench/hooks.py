@@ -23,7 +23,7 @@ from statistics import median, quantiles
 
 ROOT = Path(__file__).resolve().parents[2]
 SIZES = (10_000, 1_000_000, 100_000_000, 1_000_000_000)
-FACTS = {"Stop": "stop", "PreCompact": "pre-compact", "SessionEnd": "session-end", "SessionStart": "session-start"}
+EVENTS = ("Stop", "PreCompact", "SessionEnd", "SessionStart")
 ANSWER = b'{"type":"assistant","uuid":"%08d-0000-4000-8000-000000000000","sessionId":"s","message":{"role":"assistant",'
 ANSWER += b'"content":[{"type":"text","text":"' + b"word " * 300 + b'"}]}}\n'
 
@@ -44,9 +44,17 @@ class Bench:
         self.base = base
         self.python = python
         self.count = 0
+        registered = json.loads((ROOT / "hooks" / "hooks.json").read_text(encoding="utf-8"))["hooks"]
+        self.words = {
+            event: [
+                word.replace("${CLAUDE_PLUGIN_ROOT}", str(ROOT)) for word in registered[event][0]["hooks"][0]["args"]
+            ]
+            for event in EVENTS
+        }
         self.env = {
             "PATH": os.environ.get("PATH", os.defpath), "HOME": str(base), "MEMORIA_HOME": str(base / "home"),
             "MEMORIA_PYTHON": "/bin/true", "MEMORIA_SPAWNS_PER_MIN": "1000000", "CLAUDECODE": "1",
+            "CLAUDE_PID": str(os.getpid()),  # this process stands for the client, which is the hook's parent
         }  # fmt: skip
 
     def transcript(self, size: int) -> Path:
@@ -80,8 +88,7 @@ class Bench:
         with path.open("ab") as file:
             file.write(self._line())
         payload = {"session_id": session, "transcript_path": str(path), "cwd": str(self.base), "hook_event_name": event}
-        script = str(ROOT / "hooks" / f"{FACTS[event]}.py")
-        return self.time([self.python, "-S", "-I", script], json.dumps(payload).encode())
+        return self.time([self.python, *self.words[event]], json.dumps(payload).encode())
 
     def first(self, path: Path) -> float:
         """The first hook of a session: there is no cursor, and up to 8 MiB are copied."""
@@ -100,14 +107,14 @@ def measure(bench: Bench, runs: int, sizes: list[int]) -> None:
     medians: dict[tuple[str, int], float] = {}
     for size in sizes:
         path = bench.transcript(size)
-        for event in FACTS:
+        for event in EVENTS:
             bench.hook(event, f"warm-{size}", path)
             row = _row(bench, runs, partial(bench.hook, event, f"warm-{size}", path))
             medians[event, size] = _say(event, size, *row)
         first = _row(bench, max(5, runs // 4), partial(bench.first, path))
         _say("Stop, first of session", size, *first)
         path.unlink()
-    for event in FACTS:
+    for event in EVENTS:
         growth = medians[event, sizes[-1]] / medians[event, sizes[0]]
         print(f"{event}: a transcript of {sizes[-1]:,} bytes costs {growth:.2f} times one of {sizes[0]:,}")
 

@@ -228,6 +228,8 @@ def _client(environ: Mapping[str, str], process: int) -> int:
 
 def _parent(process: int) -> int:
     """Return the id of a process's parent, 0 where the system does not tell."""
+    if process == os.getpid():
+        return os.getppid()
     try:
         with open(f"/proc/{process}/stat", "rb") as file:
             return int(file.read(1024).rpartition(b") ")[2].split()[1])

@@ -11,7 +11,6 @@ import time
 
 from memoria.base import exclude, quickjson
 from memoria.capture import cursor, detach, hook, paused, transcript
-from memoria.capture.open_sessions import OpenSessions
 from memoria.capture.spool import Spool, safe_name
 
 TYPE_CHECKING = False
@@ -48,7 +47,9 @@ def capture(event: hook.Event, settings: Settings, paths: Paths) -> None:
 
 def _follow(event: hook.Event, settings: Settings, paths: Paths) -> str:
     """Start the observer if the session needs it; return a text for the log."""
-    if settings.where_you_were:
+    if settings.where_you_were and event.name in CLOSING:
+        from memoria.capture.open_sessions import OpenSessions  # noqa: PLC0415 (not at every answer)
+
         sessions, session = OpenSessions(paths.where), safe_name(event.session)
         if event.name == "SessionEnd" and event.text("reason") != "clear":  # after a clear, the same client continues
             sessions.end(session)
@@ -85,7 +86,7 @@ def _spool_tail(event: hook.Event, spool: Spool, settings: Settings, paths: Path
         if piece is not None and (is_off or _is_uncopied(name, piece.data, settings, paths)):
             piece.copied_from, piece.data = piece.end, b""  # only the range: the worker skips what must not be stored
     except FileNotFoundError:
-        if event.name == "SessionEnd" and not waiting and not OpenSessions(paths.where).was_prompted(name):
+        if event.name == "SessionEnd" and not waiting and not _was_prompted(name, paths):
             return "was left without a prompt: nothing to keep"
         spool.add(_header(event, path, start, start, start), b"")
         return "spooled a transcript that does not exist yet"
@@ -152,6 +153,12 @@ def _spool_note(event: hook.Event, spool: Spool, paths: Paths) -> str:
     line = {"type": "memoria-note", "uuid": uuid, "text": summary, "timestamp": _now(), "sessionId": event.session}
     spool.add(_header(event, event.transcript, 0, 0, 0), quickjson.dumps(line).encode() + b"\n")
     return "spooled the client's summary"
+
+
+def _was_prompted(session: str, paths: Paths) -> bool:
+    from memoria.capture.open_sessions import OpenSessions  # noqa: PLC0415 (not at every answer)
+
+    return OpenSessions(paths.where).was_prompted(session)
 
 
 def _header(event: hook.Event, path: str, start: int, copied_from: int, end: int) -> dict[str, object]:

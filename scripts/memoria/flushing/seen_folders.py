@@ -22,8 +22,10 @@ def look_up(home: Home, ledger: Ledger) -> None:
     for entry in ledger.entries():
         entries.setdefault(entry.project, []).append(entry.id)
     fresh = entries.keys() - looked - visibility.folders(home.paths.folders).keys()
+    if not fresh:
+        return
     archive = Archive.of(home.paths)
-    archived = {each.entry: each for each in archive.listed()} if fresh else {}
+    archived = {each.entry: each for each in archive.listed()}
     for project in sorted(fresh):
         folders: set[str] = set()
         for ident in entries[project]:
@@ -34,5 +36,4 @@ def look_up(home: Home, ledger: Ledger) -> None:
             folders |= {turn.cwd for turn in turns if turn.cwd}
         for folder in sorted(folders):
             project_folders.see(home.paths, project, folder)
-    if fresh:
-        ledger.put(LOOKED, sorted(looked | fresh))
+    ledger.put(LOOKED, sorted(looked | fresh))

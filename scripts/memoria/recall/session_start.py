@@ -9,11 +9,9 @@ from __future__ import annotations
 import os
 
 from memoria.base import exclude, fence, project
-from memoria.base.visibility import Visibility
-from memoria.capture import detach, hook, once, saved_count
+from memoria.capture import hook, once, saved_count
 from memoria.capture.open_sessions import OpenSessions
 from memoria.capture.spool import Spool, safe_name
-from memoria.recall import shown_notes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,6 +42,8 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
         return None
     refusal = Spool(paths.spool).refusal()
     if event.text("source") == "compact" and not refusal:
+        from memoria.recall import shown_notes  # noqa: PLC0415 (most sessions start otherwise)
+
         shown_notes.ShownNotes(paths.hints, event.session).compacted()
     own = project.of(event.cwd, settings, paths).key
     source = event.text("source")
@@ -61,6 +61,8 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
     outcome = f"page of {len(page)} characters"
     if not refusal and any(job.session != safe_name(event.session) for job in Spool(paths.spool).jobs()):
         # Turns of a session that never ended (a killed terminal, a crash) are still waiting.
+        from memoria.capture import detach  # noqa: PLC0415 (needed when turns wait, which is rare)
+
         outcome += ", " + detach.start_worker(settings, paths)
     hook.log(paths, f"{event.name} {event.session} {event.text('source')} {outcome}")
     output: dict[str, object] = {}
@@ -123,9 +125,11 @@ def _is_outdated(settings: Settings, paths: Paths) -> bool:
             then = file.read().split("\n")
     except OSError:
         return False
-    return then[0] == "shared" and not (
-        settings.share_projects and set(Visibility(settings, paths).hidden()).issubset(then)
-    )
+    if then[0] != "shared":
+        return False
+    from memoria.base.visibility import Visibility  # noqa: PLC0415 (projects are apart unless a setting shares them)
+
+    return not (settings.share_projects and set(Visibility(settings, paths).hidden()).issubset(then))
 
 
 def _page(paths: Paths, own: str, room: int, *, short: bool = False, is_outdated: bool = False) -> str:
