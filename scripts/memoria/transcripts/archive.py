@@ -18,14 +18,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, replace
 from datetime import date
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from memoria.base import atomic
 from memoria.base.paths import Paths
 from memoria.ground import clock, files
 from memoria.ground.errors import ArchiveError
-from memoria.redaction.redact import Redactor
 from memoria.transcripts.turn import Role, Turn
+
+if TYPE_CHECKING:
+    from memoria.redaction.redact import Redactor
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _NAME = re.compile(r"(\d{4}-\d{2}-\d{2})-([A-Za-z0-9_-]{1,64})\.jsonl\.gz")
@@ -47,7 +49,16 @@ class Archive:
         """``cap_bytes``: what the files may take on disk together; 0 keeps nothing."""
         self.folder = folder
         self.cap_bytes = cap_bytes
-        self.redactor = redactor or Redactor()
+        self._redactor = redactor
+
+    @property
+    def redactor(self) -> Redactor:
+        """The redactor of what is kept, by default one without rules of the user's own."""
+        if self._redactor is None:
+            from memoria.redaction.redact import Redactor  # noqa: PLC0415 (slow to import, and only writing needs it)
+
+            self._redactor = Redactor()
+        return self._redactor
 
     @classmethod
     def of(cls, paths: Paths, cap_mb: int = 0, redactor: Redactor | None = None) -> Archive:
