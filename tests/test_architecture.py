@@ -1,6 +1,6 @@
-"""The house as a table: which room stands on which floor, and what follows from it.
+"""The order of the folders, and what follows from it.
 
-A new room fails ``test_every_room_has_its_floor`` until its name is added to FLOORS; nothing else has to be told.
+A new folder fails a test until its name is added to FOLDERS and to the table in ARCHITECTURE.md.
 """
 
 from __future__ import annotations
@@ -308,7 +308,7 @@ def test_the_clients_files_are_thin() -> None:
     """A door only finds its package and hands over; what it does is a verb's."""
     for path in [*(ROOT / "hooks").glob("*.py"), *(ROOT / "scripts").glob("*.py")]:
         assert sum(1 for node in ast.walk(tree(path)) if isinstance(node, ast.FunctionDef | ast.ClassDef)) == 0, path
-        assert len(tree(path).body) <= 8, path
+        assert len(tree(path).body) <= 10, path
 
 
 def test_every_hook_of_the_plugin_has_its_file_and_the_other_way_round() -> None:

@@ -35,6 +35,8 @@ def are_pages_outdated(home: Home) -> bool:
     """Return whether a project was excluded, or the setting ``share_projects`` changed, since the pages were made."""
     try:
         then = Path(home.paths.hidden).read_text(encoding="utf-8").split("\n")
+    except FileNotFoundError:  # no page was ever made, or only by a version that did not record this
+        return any(Path(home.paths.page).glob("*.md"))
     except (OSError, ValueError):
         then = []
     return then != Visibility(home.settings, home.paths).state()
