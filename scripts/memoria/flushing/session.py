@@ -70,24 +70,18 @@ class SessionFlush:
         try:
             intake = _with_transcripts(intake, age, settings)
         except TranscriptMissingError:
-            if self._was_left(intake):
-                return Ready(Session.of(intake, settings, self.home.paths), intake)
+            if intake.is_only_an_end and not OpenSessions(self.home.paths.where).was_prompted(intake.jobs[0].session):
+                return Ready(Session.of(intake, settings, self.home.paths), intake)  # opened and left
             raise
         turns = intake.turns(lambda key: self.ledger.entry_of(key) is not None, settle=over)
         cut = stretches(turns, settings.call_chars, self.home.zone)
         ahead = _look_ahead(cut, settings)
         session = Session.of(intake, settings, self.home.paths)  # after a look at the turns, for their folders
-        project_folders.see(self.home.paths, session.project, session.cwd)
         enough = _is_enough(sum(stretch.spoken for stretch in ahead), intake, settings, over=over)
         if not over:  # flagged exchanges are judged by themselves, the rest in a batch or by the flush
             self.learner.judge_due(session, intake, rest=not enough)
+        project_folders.see(self.home.paths, session.project, session.cwd)
         return Ready(session, intake, itertools.chain(ahead, cut)) if enough else None
-
-    def _was_left(self, intake: Intake) -> bool:
-        """Return whether the session ended without a prompt; if it has a transcript after all, that is picked up."""
-        if any(job.event != "SessionEnd" or job.end for job in intake.jobs):
-            return False
-        return not OpenSessions(self.home.paths.where).was_prompted(intake.jobs[0].session)
 
     def write_entries(self, ready: Ready) -> Iterator[str]:
         """Write an entry for every stretch that the model answers well, and yield the entries' ids.
