@@ -53,6 +53,12 @@ class Transcript:
         return self.add("user", [block], toolUseResult=told)
 
 
+def queued(text: str) -> list[bytes]:
+    """The line that the client writes for a prompt before it is sent."""
+    line = {"type": "queue-operation", "operation": "enqueue", "content": text, "sessionId": "s"}
+    return [json.dumps({**line, "timestamp": "2026-11-21T10:01:00.000Z"}).encode() + b"\n"]
+
+
 def test_the_goal_is_the_users_and_a_remark_does_not_replace_it() -> None:
     said = Transcript().says("Please fix the race in flush.py").answers("I will.").says("yes")
     state = observe(said.lines)
@@ -65,6 +71,17 @@ def test_the_goal_is_the_users_and_a_remark_does_not_replace_it() -> None:
 def test_a_slash_command_is_no_goal() -> None:
     state = observe(Transcript().says("Fix the race in flush").says("/compact keep the plan and the tests").lines)
     assert state["goal"] == "Fix the race in flush"
+
+
+@pytest.mark.parametrize("typed", ["/compact", "/compact keep the plan and the tests", "/model a long name of one"])
+def test_a_queued_command_that_the_client_carries_out_is_no_goal(typed: str) -> None:
+    before = observe(Transcript().says("Fix the race in flush").lines)
+    state = observe(queued(typed), before)
+    assert (state["goal"], state.get("said")) == ("Fix the race in flush", before.get("said"))
+
+
+def test_a_queued_prompt_is_the_goal() -> None:
+    assert observe(queued("/review now the race in flush"))["goal"] == "now the race in flush"
 
 
 def test_todos_are_as_last_written() -> None:

@@ -36,6 +36,8 @@ _UNTYPED = (
     "<bash-stderr",
 )
 _NAMED = re.compile(r"/[A-Za-z][\w:.-]*")
+# Commands that the client carries out itself and that take arguments: the arguments are not words for Claude.
+_CLIENT_COMMANDS = ("/add-dir", "/compact", "/config", "/effort", "/export", "/model", "/rename", "/resume")
 _COMMAND = ("<command-name>", "<command-message>", "<command-args>")
 _INTERRUPT = "[Request interrupted by user"
 
@@ -133,6 +135,16 @@ def command_line(text: str) -> tuple[str, str]:
     """The name and the arguments of a typed line that is a slash command, ``""`` twice when it is none."""
     name, _, words = text.partition(" ")
     return (name, words.strip()) if _NAMED.fullmatch(name) else ("", "")
+
+
+def queued(text: str) -> tuple[str, bool]:
+    """The words of a queued prompt, or what the user did without words for Claude; and whether it is the latter."""
+    name, words = command_line(text)
+    if not name:
+        return text, False
+    if words and name not in _CLIENT_COMMANDS:
+        return words, False
+    return f"(the user ran {' '.join(filter(None, (name, words)))})", True
 
 
 def queued_forms(content: object) -> list[str]:

@@ -366,12 +366,11 @@ def _is_notice(text: str) -> bool:
 
 def _queued_turn(entry: Queued) -> Turn:
     key = _digest("\n".join((entry.session, entry.time, entry.text)))
-    name, words = prompt.command_line(entry.text)
-    role: Role = "note" if name and not words else "user"
+    text, is_mark = prompt.queued(entry.text)
     return Turn(
         key,
-        role,
-        words or (f"(the user ran {name})" if name else entry.text),
+        "note" if is_mark else "user",
+        text,
         time=clock.parse(entry.time),
         cwd=entry.cwd,
         branch=entry.branch,

@@ -49,9 +49,10 @@ def observe(lines: Iterable[bytes], before: Mapping[str, Any] | None = None) -> 
             if value.get("isSidechain") is not True and isinstance(value.get("message"), dict):
                 _observe_line(state, value)
     reader = Reader(describing=False, uses=state.pop("uses", None))
-    requests = [turn.text for turn in reader.read(whole) if turn.role == "user"]
-    for text in (*requests, *(turn.text for turn in reader.pending)):
-        _observe_request(state, text)
+    turns = list(reader.read(whole))
+    for turn in (*turns, *reader.pending):
+        if turn.role == "user":  # a queued command such as /compact is a note
+            _observe_request(state, turn.text)
     state["uses"] = dict(list(reader.open_uses.items())[-_WAITING:])
     return {key: value for key, value in state.items() if value or key in ("tasks", "files", "waiting")}
 
