@@ -6,9 +6,12 @@ import hashlib
 import json
 import sqlite3
 import sys
+import time
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -16,6 +19,7 @@ from facts import MONDAY, SHOP, a_fact, keeper
 from home_of import run
 from memoria.briefing import housekeeping
 from memoria.commands import status
+from memoria.facts import outbox
 from memoria.facts.fact import GLOBAL, Fact
 from memoria.facts.keeper import Keeper
 from memoria.facts.memory_server import Server
@@ -392,19 +396,22 @@ def test_a_server_that_hangs_costs_one_deadline(server: MemoryServer, here: Keep
 
 @pytest.mark.parametrize("later", ["here", "there"])
 def test_of_two_edits_the_later_stands_and_the_other_is_kept_in_the_history(
-    server: MemoryServer, here: Keeper, there: Keeper, later: str
+    server: MemoryServer, here: Keeper, there: Keeper, later: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (fact,) = learned(here, PNPM)
     for home in (here, there):
         sync(home, server)
     words = {"here": "Use pnpm 9.", "there": "Use bun."}
     homes = {"here": here, "there": there}
-    for name in sorted(homes, key=lambda name: name == later):
-        homes[name].edit(fact.id, words[name])
+    earlier = "here" if later == "there" else "there"
+    with monkeypatch.context() as before:  # further apart than a slow machine's answers take
+        before.setattr(outbox, "time", SimpleNamespace(time_ns=lambda: time.time_ns() - 60 * 10**9))
+        homes[earlier].edit(fact.id, words[earlier])
+    homes[later].edit(fact.id, words[later])
     for name in ("here", "there", "here", "there", "here"):
         sync(homes[name], server)
     assert said(here) == said(there) == server.live() == [words[later]]
-    loser = words["here" if later == "there" else "there"]
+    loser = words[earlier]
     histories = [json.dumps(home.store.facts()[0].history) for home in homes.values()]
     assert all(loser in history for history in histories if history != "[]")
     assert any(loser in history for history in histories)
@@ -498,6 +505,30 @@ def test_a_line_that_was_deleted_and_put_back_stays(server: MemoryServer, here: 
     path.write_text(before)
     here.refresh()
     for home in (here, there, here, there):
+        sync(home, server)
+    assert said(here) == said(there) == server.live() == [PNPM]
+
+
+def test_a_line_that_was_put_back_stays_though_the_servers_answer_takes_long(
+    server: MemoryServer, here: Keeper, there: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask = Server._call
+
+    def slow(self: Server, method: str, path: str, *given: Any) -> dict[str, Any]:
+        answer = ask(self, method, path, *given)
+        time.sleep(0.3)  # on its way back
+        return answer
+
+    (fact,) = learned(here, PNPM)
+    sync(here, server)
+    path = here.lines.daily.path(MONDAY.date())
+    before = path.read_text()
+    here.delete(fact.id)
+    sync(here, server)
+    path.write_text(before)
+    here.refresh()
+    monkeypatch.setattr(Server, "_call", slow)
+    for home in (here, there):
         sync(home, server)
     assert said(here) == said(there) == server.live() == [PNPM]
 

@@ -93,8 +93,8 @@ class Memory:
 class Page:
     """A sync's answer: the rows and the server's clock.
 
-    ``whole`` is false when some rows could not be read. ``asked``: when, by this machine's clock, in seconds since the
-    epoch.
+    ``whole`` is false when some rows could not be read. ``asked``: when the question was sent, by this machine's clock,
+    in seconds since the epoch.
     """
 
     memories: tuple[Memory, ...]
@@ -143,12 +143,13 @@ class Server:
 
     def sync(self, since: str = "") -> Page:
         """Return what changed since a ``server_time``, deletions included; without it every row that is not deleted."""
+        asked = time.time()  # not after the answer, or one that takes long would make every edit here look older
         answer = self._call("GET", "/api/memories/sync" + (f"?since={quote(since)}" if since else ""))
         given = answer.get("memories")
         if not isinstance(given, list):
             raise MemoryServerError("the memory server's sync holds no list of memories")
         read = [memory for memory in map(_row, given) if memory]
-        return Page(tuple(read), str(answer.get("server_time") or ""), len(read) == len(given))
+        return Page(tuple(read), str(answer.get("server_time") or ""), len(read) == len(given), asked)
 
     def get(self, number: int) -> Memory | None:
         """Return one live row, None when there is none.
