@@ -18,6 +18,7 @@ from memoria.base.paths import Paths
 from memoria.capture.spool import Spool
 from memoria.daily.daily_log import DailyLog
 from memoria.facts.fact import Fact
+from memoria.facts.local_judge import notice
 from memoria.facts.store import Store
 from messages_api import MessagesApi
 from places import ROOT
@@ -27,6 +28,7 @@ pytestmark = pytest.mark.slow
 
 CORRECTION = "No, never push straight to main here, because main is deployed at once."
 LEARNED = "Do not push straight to main: whatever is on main is deployed at once."
+UNFLAGGED = "compare it with kelp, the staging server of the harbour gauge, and go on with that"  # the flush judges it
 OTHER = "The staging server of the harbour gauge is called kelp."
 
 
@@ -88,10 +90,11 @@ def test_a_correction_is_learned_before_the_session_ends_and_not_again_at_its_en
         wait_until(lambda: LEARNED in person.written(), "the fact stands in the daily log", 60)
         wait_until(lambda: LEARNED in [event.content for event in person.facts()], "and in the store", 60)
         assert DailyLog.of(person.paths).entries(DailyLog.of(person.paths).days()[0]) == [], "nothing was summed up yet"
-        session.ask("by the way, the staging server of the harbour gauge is called kelp; go on with that")
+        session.ask(UNFLAGGED)
         session.settle()
         assert session.end() == 0
     assert session.failed_hooks == []
+    assert not notice({"user": UNFLAGGED}).flagged, "or a worker may judge it before the session's end is spooled"
     wait_until(lambda: OTHER in person.written(), "the session's end was summed up", 60)
     wait_until(lambda: not Spool(person.paths.spool).jobs(), "nothing waits", 60)
     assert len(person.judged) == 1
