@@ -1,0 +1,142 @@
+"""What no longer holds is told as current nowhere: stories played to their end, and every surface read after a session.
+
+The figures over all stories are those of ``tests/bench/truth.py``.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import stories
+from memoria.base.fence import fenced
+from memoria.models.protocol import Prompt
+from played_story import Look, played
+from truthful_model import Truthful
+
+SHORT = ("port", "retrait", "renommage")  # played in every run; the others are slow together
+RECORDS = ("entry", "turn", "last sessions")  # what says on which day it was said
+SURFACES = ("page", "hint", "search", "mcp", "wiki", "index", "server")
+UNFINISHED = pytest.mark.xfail(reason="articles, facts and open items do not follow the present yet", strict=False)
+
+
+def _marked(name: str) -> Any:
+    return pytest.param(name, marks=[] if name in SHORT else [pytest.mark.slow])
+
+
+@pytest.fixture(scope="module", params=map(_marked, stories.names()))
+def looks(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[Look]:
+    """What was seen after each session of a story."""
+    return played(stories.load(request.param), tmp_path_factory.mktemp(request.param)).looks
+
+
+def stale(looks: list[Look], surface: str, *, records: bool = False) -> list[str]:
+    """Return the statements that a surface tells although they ended."""
+    return [
+        f"{look.place}, {where}: {row}"
+        for look in looks
+        for (where, _), row in look.stale.items()
+        if where.startswith(surface) and where.endswith(RECORDS) == records
+    ]
+
+
+@UNFINISHED
+@pytest.mark.parametrize("surface", SURFACES)
+def test_what_no_longer_holds_is_told_as_current_nowhere(looks: list[Look], surface: str) -> None:
+    assert stale(looks, surface) == []
+
+
+@UNFINISHED
+def test_a_record_of_a_day_is_not_shown_as_what_holds(looks: list[Look]) -> None:
+    assert [row for surface in SURFACES for row in stale(looks, surface, records=True)] == []
+
+
+@UNFINISHED
+def test_what_holds_is_told(looks: list[Look]) -> None:
+    assert [(look.place, *each) for look in looks for each in look.missing] == []
+
+
+@UNFINISHED
+def test_a_fact_that_was_superseded_is_ended(looks: list[Look]) -> None:
+    assert [(look.place, name) for look in looks for name, right in look.ended if not right] == []
+
+
+@UNFINISHED
+def test_open_items_close_and_stand_once(looks: list[Look]) -> None:
+    assert [(look.place, name) for look in looks for name, right in look.items if not right] == []
+
+
+@UNFINISHED
+def test_no_claim_of_a_truthful_model_is_refused(looks: list[Look]) -> None:
+    assert [reason for look in looks for reason in look.refused] == []
+
+
+def test_edits_by_hand_find_what_they_change(looks: list[Look]) -> None:
+    assert [(look.place, *look.not_done) for look in looks if look.not_done] == []
+
+
+# -- the model and the stories themselves
+
+
+@pytest.mark.parametrize("name", stories.names())
+def test_a_story_does_not_contradict_itself(name: str) -> None:
+    assert 3 <= len(stories.load(name).sessions) <= 6
+
+
+def ask(model: Truthful, task: str, **parts: str) -> dict[str, Any]:
+    text = "\n\n".join(fenced(label.replace("_", " "), carried) for label, carried in parts.items())
+    answer: dict[str, Any] = json.loads(model(Prompt(task, text, {})))
+    return answer
+
+
+def test_the_model_ends_only_what_the_request_shows() -> None:
+    model = Truthful(stories.load("port"))
+    talk = "user: So we have to move the listener to 9090 from today on."
+    fact = "l-3k9x2m7q · decision · 2026-11-02 · user · The listener of the shop runs on port 8080."
+    other = "l-aaaa1111 · fact · 2026-11-02 · user · The proxy runs on port 8080."
+    shown = ask(model, "flush", conversation=talk, facts=f"{other}\n{fact}")
+    assert [each["supersedes"] for each in shown["learned"]] == [["l-3k9x2m7q"]]
+    assert ask(model, "flush", conversation=talk)["learned"][0]["supersedes"] == ""
+    assert ask(model, "learn", conversation=talk, facts=other)["learned"][0]["supersedes"] == []
+
+
+def test_the_model_replaces_claims_by_number_and_retires_what_was_withdrawn() -> None:
+    model = Truthful(stories.load("port"))
+    entry = (
+        "entry abcd2345 · 2026-11-04 · project shop · Move\ndecision: The listener of the shop runs on port 9090, "
+        "because 8081 is taken by the proxy."
+    )
+    claim = "claim 12 · 2026-11-02 · [Behaviour] The listener of the shop runs on port 8080. (daily/2026-11-02#^e-x)"
+    page = f"article listener · concept · project shop · Listener\nsummary: It runs on 8080.\n{claim}"
+    (article,) = ask(model, "compile", entries=entry, articles=page)["articles"]
+    assert article["slug"] == "listener"
+    assert [each["replaces"] for each in article["claims"]] == [[12]]
+    assert "8080" not in article["summary"]
+
+    model = Truthful(stories.load("retrait"))
+    entry = (
+        "entry abcd2345 · 2026-11-05 · project atelier · Withdraw\nexchange: The rule that branches are merged with a "
+        "squash was withdrawn."
+    )
+    claim = "claim 3 · 2026-11-02 · [How to] Branches are merged with a squash into `main`. (daily/2026-11-02#^e-x)"
+    page = f"article merging · concept · project atelier · Merging\n{claim}"
+    (article,) = ask(model, "compile", entries=entry, articles=page)["articles"]
+    assert [each["claim"] for each in article["retire"]] == [3]
+    assert article["claims"] == []
+
+
+def test_the_model_closes_items_and_judges_pairs_by_what_is_shown() -> None:
+    model = Truthful(stories.load("port"))
+    items = "o-5fk2c8aa · 2026-11-02 · Add request metrics to the listener.\no-bbbb2222 · 2026-11-02 · Paint the door."
+    answer = ask(model, "flush", conversation="assistant: the request metrics are in", open_items=items)
+    assert (answer["done"], answer["dropped"]) == (["o-5fk2c8aa"], [])
+    pairs = (
+        "pair 1\nfact l-aaaa1111 · 2026-11-02 · user · The listener of the shop runs on port 8080.\n"
+        "claim listener#3 · 2026-11-04 · The listener of the shop runs on port 9090.\n"
+        "pair 2\nfact l-aaaa1111 · 2026-11-02 · user · The listener of the shop runs on port 8080.\n"
+        "fact l-bbbb2222 · 2026-11-03 · user · The health check of the listener answers within 200 ms."
+    )
+    verdicts = ask(model, "consolidate", pairs=pairs)["pairs"]
+    assert [(each["pair"], each["verdict"]) for each in verdicts] == [(1, "second"), (2, "both")]
