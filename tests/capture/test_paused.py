@@ -10,6 +10,8 @@ import pytest
 from bench.faults import World
 from memoria.capture import paused
 
+pytestmark = pytest.mark.slow
+
 
 class Person:
     """Somebody who switches memoria off and on; what was said with it on and off, as tokens."""

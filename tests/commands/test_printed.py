@@ -62,6 +62,7 @@ def hostile_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Home:
     return home
 
 
+@pytest.mark.slow
 def test_no_command_prints_a_character_that_controls_the_terminal(
     hostile_home: Home, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -27,6 +27,8 @@ from memoria.wiki import index_page
 from memoria.wiki.transaction import Transactions
 from wiki_home import WikiHome, claim, entry, page
 
+pytestmark = pytest.mark.slow
+
 BEFORE = "The port is 8080, because the gateway holds 80."
 AFTER = "The host is local, because nothing else listens."
 SECRET = "The merger with Quaggasoft closes in May."
