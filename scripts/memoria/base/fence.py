@@ -158,6 +158,6 @@ def shortened(text: str, limit: int) -> str:
     body, _, closing = text.rstrip("\n").rpartition("\n")
     kept = body[: max(0, limit - len(closing) - 1)].rpartition("\n")[0]
     opening = "<" + closing[2:] + "\n"
-    if not closing.startswith("</") or opening not in kept:
+    if not closing.startswith("</") or not kept.partition(opening)[2].strip("\n"):
         return ""
     return f"{kept}\n{closing}\n"
