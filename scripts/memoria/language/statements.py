@@ -27,6 +27,7 @@ _WORD = Pattern(r"[^\W_]+(?:[._/-][^\W_]+)*")
 _CLAUSE = Pattern(r"[;:!?]|,\s|\.\s|\s(?:because|since|so|but|as|weil|damit|sondern|aber|denn)\s")
 _TOKEN = Pattern(r"[^\s,()\"`]+")
 _NUMBER = Pattern(r"\d+(?:\.\d+)*")
+_PLACED = Pattern(r"([^\W\d_]*)[\s#]*?(\d+(?:\.\d+)*)")
 
 
 def _set(text: str) -> frozenset[str]:
@@ -38,19 +39,37 @@ _NEGATIONS = _set(
     "ohne vermeide"
 )
 _CONTRASTS = _set("instead over than statt anstatt anstelle")
+# A number after one of these says which thing is meant ("worker 3"), not what holds of it.
+_ENUMERATED = _set(
+    "worker step shard replica phase stage task issue pr mr ticket bug story page chapter section part slot lane "
+    "instance machine host client partition sprint milestone case rule level layer line row column item number nr no "
+    "agent pod server cluster gpu cpu core disk drive channel thread queue batch job team group zone sensor unit "
+    "device module room day week month quarter schritt aufgabe seite kapitel abschnitt teil stufe zeile spalte "
+    "nummer tag woche monat raum gruppe"
+)
 _TURNS = _set("but only rather sondern nur")  # these end a negation within a clause
 _PLACES = _set("in to on for from at with by im in auf fur bei mit von zu zum zur")  # and these, after the negated word
 
 
 class Words:
-    """A sentence as sets: its ``stems``, the stems under a negation or contrast (``against``), its ``numbers``."""
+    """A sentence as sets: its ``stems``, the stems under a negation or contrast (``against``), its ``numbers``.
 
-    __slots__ = ("against", "numbers", "stems")
+    ``placed``: the numbers in order, each after the word before it.
+    """
 
-    def __init__(self, stems: frozenset[str], against: frozenset[str], numbers: frozenset[str]) -> None:
+    __slots__ = ("against", "numbers", "placed", "stems")
+
+    def __init__(
+        self,
+        stems: frozenset[str],
+        against: frozenset[str],
+        numbers: frozenset[str],
+        placed: tuple[tuple[str, str], ...] = (),
+    ) -> None:
         self.stems = stems
         self.against = against
         self.numbers = numbers
+        self.placed = placed
 
     @property
     def signed(self) -> frozenset[str]:
@@ -62,10 +81,12 @@ def words(text: str) -> Words:
     """Return the words of a sentence."""
     stems: set[str] = set()
     against: set[str] = set()
-    for clause in _CLAUSE.split(_folded(text)):
+    folded = _folded(text)
+    for clause in _CLAUSE.split(folded):
         for part, negated in _parts(clause):
             (against if negated else stems).add(without_ending(part))
-    return Words(frozenset(stems | against), frozenset(against - stems), frozenset(_NUMBER.findall(text)))
+    placed = tuple((match[1], match[2]) for match in _PLACED.finditer(folded))
+    return Words(frozenset(stems | against), frozenset(against - stems), frozenset(_NUMBER.findall(text)), placed)
 
 
 def _parts(clause: str) -> Iterator[tuple[str, bool]]:
@@ -97,13 +118,28 @@ def similarity(one: Words, other: Words) -> float:
 
 
 def opposed(one: Words, other: Words) -> bool:
-    """Return whether both are about the same thing and contradict each other, or give different numbers."""
+    """Return whether both are about the same thing and contradict each other, or give it another number."""
     if same(one, other):
         return False
     if one.numbers and other.numbers and one.numbers != other.numbers:
-        return jaccard(one.stems - one.numbers, other.stems - other.numbers) >= REVISED
+        return jaccard(_unnumbered(one), _unnumbered(other)) >= REVISED and _gives_another_number(one, other)
     conflict = (one.against & (other.stems - other.against)) | (other.against & (one.stems - one.against))
+    rest, others = one.stems - conflict, other.stems - conflict
+    if rest and others and not rest & others:  # the same choice about two things: "in web/ …", "in api/ …"
+        return False
     return bool(conflict) and (jaccard(one.stems, other.stems) >= TOPIC or (one.stems - one.against == other.against))
+
+
+def _unnumbered(words_: Words) -> frozenset[str]:
+    return frozenset(stem for stem in words_.stems if not stem[0].isdigit())
+
+
+def _gives_another_number(one: Words, other: Words) -> bool:
+    """Return whether the last number alone differs, and no number says which thing is meant ("worker 3")."""
+    first, second = one.placed, other.placed
+    if len(first) != len(second) or any(a[1] != b[1] for a, b in zip(first[:-1], second[:-1], strict=True)):
+        return False
+    return not {first[-1][0], second[-1][0]} & _ENUMERATED
 
 
 def covered(claim: Words, text: Words) -> float:
