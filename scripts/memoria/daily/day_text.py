@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import itertools
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -59,6 +60,7 @@ _BLOCK_ID = re.compile(r"\^(e-[0-9a-z]+)[ \t]*")
 _LABEL = re.compile(r"^\*\*(?P<label>[A-Z][A-Za-z ]+):\*\*[ \t]*(?P<rest>.*)$", re.MULTILINE)
 _LEARNED = re.compile(r"- \[(?P<kind>[a-z]+)\] (?P<text>.*?)(?:[ \t]+\^(?P<id>l-[0-9a-z]+))?[ \t]*")
 _QUOTE = re.compile(r"[ \t]+> (.*)")
+_ENDED = re.compile(r'"ended": "\d')  # in the particulars
 _PARTICULARS = re.compile(r"[ \t]+<!-- learned (\{.*\}) -->[ \t]*")
 
 
@@ -86,8 +88,12 @@ def render(entry: Entry, line: Callable[[str], str] = markdown.line) -> str:
 
 
 def fingerprint(entry: Entry) -> str:
-    """Return eight hexadecimal digits that change whenever the entry's text does, but not with what is escaped."""
-    return hashlib.sha256(render(entry, str).encode("utf-8", "replace")).hexdigest()[:8]
+    """Return eight hexadecimal digits that change whenever the entry's text does, but not with what is escaped.
+
+    They also change when one of its facts ceases to hold.
+    """
+    ended = [f"ended {learned.id}" for learned in entry.learned if learned.ended]
+    return hashlib.sha256("\n".join([render(entry, str), *ended]).encode("utf-8", "replace")).hexdigest()[:8]
 
 
 def learned_rows(learned: Learned) -> list[str]:
@@ -438,9 +444,12 @@ def _items(section: str) -> Iterator[str]:
 
 
 def _listed_facts(section: str) -> Iterator[Learned]:
-    for row in section.split("\n"):
+    rows = section.split("\n")
+    for number, row in enumerate(rows):
         if match := _LEARNED.fullmatch(row):
-            yield Learned(match["kind"], match["text"], match["id"] or "")
+            below = itertools.takewhile(lambda line: line[:1].isspace(), rows[number + 1 :])
+            ended = any(_ENDED.search(line) for line in below if _is_particulars(line))
+            yield Learned(match["kind"], match["text"], match["id"] or "", ended=ended)
 
 
 def _is_particulars(row: str) -> bool:

@@ -12,7 +12,7 @@ import logging
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -28,6 +28,7 @@ MAX_FACTS: Final = 5  # per call; a model that finds more is inventing them
 MAX_CONTENT: Final = 600  # characters; a memory server accepts at most 1,400
 MAX_SENTENCES: Final = 3
 MAX_QUOTE: Final = 300
+MAX_HISTORY: Final = 10  # earlier wordings kept of one fact
 MIN_CONTENT, MIN_QUOTE = 8, 4
 
 _PERSONAL = ("preference", "correction")
@@ -53,8 +54,8 @@ class Fact:
     prove it. ``supersedes``: ids of the facts that this one replaces; before it is stored, also the words of one.
     ``project``: a project key, or ``GLOBAL``; ``also``: other projects in which it came up. ``time``: when it was said,
     UTC. ``seen``: how often it was said; ``last``: when it was last said, if more than once. ``ended`` and
-    ``successor``: when and by which fact it was replaced. ``history``: earlier wordings that a memory server replaced,
-    each after its day. ``id``: ``l-`` and eight letters or digits.
+    ``successor``: when and by which fact it was replaced. ``history``: earlier wordings that were replaced, each after
+    its day. ``id``: ``l-`` and eight letters or digits.
     """
 
     kind: str
@@ -80,6 +81,15 @@ class Fact:
     def projects(self) -> tuple[str, ...]:
         """All projects that the fact belongs to."""
         return (self.project, *self.also)
+
+    @property
+    def wordings(self) -> tuple[str, ...]:
+        """The earlier wordings."""
+        return tuple(line.partition(" ")[2] for line in self.history)
+
+    def reworded(self, content: str, day: str) -> Fact:
+        """Return the fact with other words; ``day`` (ISO) is put before the old ones in its history."""
+        return replace(self, content=content, history=(*self.history, f"{day} {self.content}")[-MAX_HISTORY:])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields for JSON, without empty and default values."""

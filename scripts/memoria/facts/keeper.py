@@ -22,6 +22,7 @@ from memoria.daily.entry import Entry
 from memoria.facts.fact import GLOBAL, ORIGINS, Ending, Fact, plain
 from memoria.facts.lines import Lines
 from memoria.facts.outbox import Item, Outbox
+from memoria.facts.past import Past
 from memoria.facts.store import Changes, Store
 from memoria.ground import clock
 from memoria.ground.clock import Zone
@@ -92,11 +93,18 @@ class Keeper:
         def record(changes: Changes) -> None:
             if changes.added or changes.changed or changes.gone:
                 self.store.set_meta("unshown", "1")  # the next worker prepares the pages
-            for fact in (*changes.added, *changes.changed) if known else ():
+            for fact in (*changes.added, *(now for _, now in changes.changed)) if known else ():
                 self._queue_for_server("put", fact.id)
             for fact in changes.added:
                 self.store.unmark_deleted(fact.id)
+            for then, now in changes.changed:
+                if now.ended and not then.ended:
+                    self._outdate(then, instead=self._content(now.successor))
+                elif now.content != then.content:
+                    self._outdate(then, instead=now.content)
             for fact in changes.gone:
+                if self.lines.daily.text(self.zone.day(fact.time)):  # else the day's whole file is missing
+                    self._outdate(fact, deleted=True)
                 self.store.mark_deleted(fact.id)
                 self._queue_for_server("delete", fact.id)
 
@@ -160,6 +168,7 @@ class Keeper:
         successor = str(item.body.get("successor") or "")
         ended = tuple(replace(each, ended=moment, successor=successor) for each in (*self._copies(fact), fact))
         for each in ended:
+            self._outdate(each, instead=self._content(successor))
             self.write(each)
         return Outcome(ended=ended)
 
@@ -218,8 +227,24 @@ class Keeper:
             for each in (*self._copies(old), old):  # the copies first, because they are found through the old one
                 if each.id not in (fact.id, successor):
                     ended[each.id] = replace(each, ended=fact.time, successor=successor)
+                    self._outdate(ended[each.id], instead=fact.content)
                     self.write(ended[each.id])
         return tuple(ended.values())
+
+    def _outdate(self, fact: Fact, *, instead: str = "", deleted: bool = False) -> None:
+        """Record that a fact's words no longer hold, for what was made of them in the wiki."""
+        day = self.zone.day(fact.ended or clock.now()).isoformat()
+        self.store.add_past(Past(fact.content, day, instead, fact.projects, self.sources(fact), deleted))
+
+    def _content(self, ident: str) -> str:
+        known = self.store.get(ident) if ident else None
+        return known.content if known else ""
+
+    def sources(self, fact: Fact) -> tuple[str, ...]:
+        """Return the entries that a fact is in; those of its session on its day when its line is gone."""
+        entries = self.lines.daily.entries(self.store.day(fact.id) or self.zone.day(fact.time))
+        holding = [entry.source for entry in entries if any(learned.id == fact.id for learned in entry.learned)]
+        return tuple(holding or (entry.source for entry in entries if fact.session and entry.session == fact.session))
 
     def _contradicted_by(self, fact: Fact) -> list[Fact]:
         """Return the live facts that this one contradicts: those that it names, and those that say the opposite."""
@@ -256,6 +281,10 @@ class Keeper:
         day = self.store.day(known.id)
         if day is None or not self.lines.change(fact, day, known=known):
             return False
+        if fact.ended and not known.ended:
+            self._outdate(fact, instead=self._content(fact.successor))
+        elif fact.content != known.content:
+            self._outdate(known, instead=fact.content)
         self.store.put(fact, day)
         return True
 
@@ -264,7 +293,11 @@ class Keeper:
         words = plain(content)
         if not words:
             raise ExpectedError("a fact needs words; to remove it, run `memoria learned delete`.")
-        changed = replace(self.known(ident), content=words)
+        known = self.known(ident)
+        if words == known.content:
+            return known
+        changed = known.reworded(words, self.zone.day(clock.now()).isoformat())
+        self._outdate(known, instead=words)
         self.write(changed)
         return changed
 
@@ -283,6 +316,7 @@ class Keeper:
     def delete(self, ident: str) -> Fact:
         """Delete a fact: its lines, its row and its queued work; queue the deletion. Facts it had ended stay ended."""
         fact = self.known(ident)
+        self._outdate(fact, deleted=True)
         self.to_server.forget(fact.id)
         self.store.mark_deleted(fact.id)
         self._queue_for_server("delete", fact.id)  # first: without it, the server would bring the fact back

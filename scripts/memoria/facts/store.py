@@ -22,6 +22,7 @@ from typing import Any, Final
 from memoria.base.paths import Paths
 from memoria.facts.fact import GLOBAL, Fact
 from memoria.facts.lines import Lines
+from memoria.facts.past import Past
 from memoria.ground import database
 from memoria.ground.errors import MemoryStoreError
 from memoria.language import statements
@@ -55,6 +56,9 @@ MIGRATIONS: Final = (
     CREATE INDEX links_of ON links (home, id);
     CREATE TABLE gone (id TEXT PRIMARY KEY) WITHOUT ROWID;
     """,
+    """
+    CREATE TABLE past (n INTEGER PRIMARY KEY, body TEXT NOT NULL);  -- what the wiki may still tell as current
+    """,
 )
 MIN_NEAR, MAX_NEAR = 5, 8  # facts that a model is shown beside what it judges
 _CANDIDATES = 40  # rows compared by similarity, those that share the most words
@@ -84,10 +88,10 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """The difference after reading the logs: facts that a person added, changed or deleted."""
+    """The difference after reading the logs: facts that a person added, changed (then and now) or deleted."""
 
     added: tuple[Fact, ...]
-    changed: tuple[Fact, ...]
+    changed: tuple[tuple[Fact, Fact], ...]
     gone: tuple[Fact, ...]
 
 
@@ -319,7 +323,7 @@ class Store:
             record(
                 Changes(
                     tuple(fact for ident, fact in after.items() if ident not in before),
-                    tuple(fact for ident, fact in after.items() if ident in before and before[ident] != fact),
+                    tuple((before[ident], fact) for ident, fact in after.items() if before.get(ident, fact) != fact),
                     tuple(fact for ident, fact in before.items() if ident not in after),
                 )
             )
@@ -340,6 +344,20 @@ class Store:
         """Record that these exchanges were judged."""
         with self._transaction():
             self.db.executemany("INSERT OR IGNORE INTO judged VALUES (?, ?)", [(session, mark) for mark in marks])
+
+    # -- what no longer holds
+
+    def past(self) -> dict[int, Past]:
+        """Return, by number, the statements that no longer hold and that the wiki may still tell as current."""
+        return {number: Past.from_json(body) for number, body in self.db.execute("SELECT n, body FROM past ORDER BY n")}
+
+    def add_past(self, past: Past) -> None:
+        """Record a statement that no longer holds."""
+        self.db.execute("INSERT INTO past (body) VALUES (?)", (past.to_json(),))
+
+    def settle_past(self, numbers: Iterable[int]) -> None:
+        """Delete the records of statements that the wiki tells no more."""
+        self.db.executemany("DELETE FROM past WHERE n = ?", [(number,) for number in numbers])
 
     # -- rows of a memory server
 

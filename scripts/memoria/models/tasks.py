@@ -257,6 +257,7 @@ def _entry(entry: JsonObject) -> str:
         ("decision", "decisions"),
         ("lesson", "lessons"),
         ("to do", "action_items"),
+        ("no longer holds", "ended"),
     ):
         lines += _rows(label, entry.get(key, ()), PART_CHARS)
     facts = (f"({fact['kind']}): {fact['content']}" for fact in entry.get("learned", ()))

@@ -1,0 +1,54 @@
+"""Past: a statement that no longer holds, with what is needed to find what was made of it elsewhere.
+
+A fact that is ended, edited or deleted leaves such a record. It waits in the store until the wiki tells it no more.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+
+from memoria.language import statements
+
+CITED, UNCITED = 0.6, 0.8  # share of its words that a sentence of the same entries, or of others, must hold
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """A statement that no longer holds.
+
+    ``day``: ISO day on which it ceased to hold. ``instead``: what holds now, empty when nothing replaced it.
+    ``projects``: the keys of the projects it held in. ``sources``: the entries that contain its fact. ``deleted``: a
+    person deleted the fact, so that it is no history either.
+    """
+
+    content: str
+    day: str
+    instead: str = ""
+    projects: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    deleted: bool = False
+
+    @classmethod
+    def from_json(cls, body: str) -> Past:
+        """Return the statement that ``to_json`` wrote."""
+        stored = json.loads(body)
+        return cls(**{**stored, "projects": tuple(stored["projects"]), "sources": tuple(stored["sources"])})
+
+    def to_json(self) -> str:
+        """Return the statement as JSON."""
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+    def is_said_by(self, sentence: str, *, cited: bool) -> bool:
+        """Return whether a sentence says this, and not what holds instead.
+
+        ``cited``: whether the sentence rests on the entries that contain the fact.
+        """
+        own, words = statements.words(self.content), statements.words(sentence)
+        if not own.stems or not own.numbers <= words.numbers:
+            return False
+        told = statements.covered(own, words)
+        if not statements.same(own, words) and told < (CITED if cited else UNCITED):
+            return False
+        now = statements.words(self.instead)
+        return not now.stems or statements.covered(now, words) < told
