@@ -137,7 +137,7 @@ def _unnumbered(words_: Words) -> frozenset[str]:
 def _gives_another_number(one: Words, other: Words) -> bool:
     """Return whether the last number alone differs, and no number says which thing is meant ("worker 3")."""
     first, second = one.placed, other.placed
-    if len(first) != len(second) or any(a[1] != b[1] for a, b in zip(first[:-1], second[:-1], strict=True)):
+    if [number for _, number in first[:-1]] != [number for _, number in second[:-1]] or not first or not second:
         return False
     return not {first[-1][0], second[-1][0]} & _ENUMERATED
 
