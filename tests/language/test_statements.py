@@ -54,6 +54,11 @@ def test_the_opposite_is_no_duplicate(one: str, other: str) -> None:
         ("", "Use tabs."),
         ("Worker 3 uses port 9001.", "Worker 4 uses port 9002."),
         ("Worker 3 is flaky.", "Worker 4 is flaky."),
+        (
+            "Production of the clinic is hosted at Fly, in Amsterdam.",
+            "Staging of the clinic is hosted at Fly, in Amsterdam.",
+        ),
+        ("Deploy from main at noon on Tuesday.", "Deploy from main at noon on Thursday."),
         ("In web/ use tabs, not spaces.", "In api/ use spaces, not tabs."),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import closing
 from dataclasses import replace
 from datetime import date, timedelta
@@ -11,6 +12,7 @@ from unittest.mock import patch
 import pytest
 
 from facts import SHOP, a_fact
+from memoria.base.project import Project
 from memoria.briefing import refresh
 from memoria.commands import learned
 from memoria.daily.daily_log import DailyLog
@@ -21,6 +23,7 @@ from memoria.facts.keeper import Keeper
 from memoria.facts.past import Past
 from memoria.ground import clock, locks
 from memoria.indexing.index import Index
+from memoria.mcp.backends import SessionFacts
 from memoria.wiki import outdated
 from memoria.wiki.article import Article
 from memoria.wiki.transaction import ChangedError, Transactions
@@ -122,9 +125,40 @@ def test_a_persons_change_of_a_fact_reaches_the_articles_and_says_so(
     assert home.run(learned, action, ident, *([NEW] if action == "edit" else [])) == 0
     assert "Taken out of 1 article: concepts/building." in (said := capsys.readouterr().err)
     assert "The next compile reads daily/2026-11-16#^e-a1 again." in said
-    assert told(home) == ([] if action == "edit" else ["search for entry"]), "the entry's own words are not the fact's"
+    assert told(home) == []
+    log = DailyLog.of(home.home.paths).text(date(2026, 11, 16))
+    assert log.count(f"- {NEW}\n") == (action == "edit"), "what the entry says besides the fact is changed too"
+    assert "- Images are built with buildx.\n" in log
     assert (OLD in home.text("concepts/building")) == (action == "edit"), "what was deleted is no history either"
     assert waiting(home) == ["a1"]
+
+
+@pytest.mark.parametrize("action", ["update", "forget"])
+def test_an_mcp_clients_change_of_a_fact_reaches_the_articles_and_says_so(home: WikiHome, action: str) -> None:
+    with Keeper.at(home.home) as keeper:
+        fact = the_fact(keeper)
+        keeper.write(replace(fact, origin="assistant"))  # over MCP, only those can be reworded
+    tools = SessionFacts(home.home, Project(SHOP, "shop"), "s-9")
+    said = asyncio.run(tools.update(fact.id, NEW) if action == "update" else tools.forget(fact.id))
+    assert "Taken out of 1 article: concepts/building." in said
+    assert "The next compile reads daily/2026-11-16#^e-a1 again." in said
+    assert told(home) == []
+
+
+def test_the_page_does_not_repeat_it_of_the_last_sessions(home: WikiHome) -> None:
+    fact = a_fact(OLD, "decision", session="s-a2", day=1)
+    context = f"The images were built. {OLD}"
+    home.log(replace(entry("a2", 17, context=context), learned=(lines.learned(fact),)))
+    assert waiting(home) == ["a2"]
+    page = Path(home.home.paths.page, f"{SHOP}.md")
+    with Keeper.at(home.home) as keeper:
+        refresh.renew(home.home, keeper)
+        assert context in page.read_text()
+        for fact in keeper.store.facts():
+            keeper.take([], endings=[Ending(fact.id, fact.time + timedelta(days=2), "user")])
+        refresh.renew(home.home, keeper)
+    assert "The images were built." in page.read_text()
+    assert "pnpm" not in page.read_text()
 
 
 @pytest.mark.parametrize("new", [NEW, ""])
@@ -181,6 +215,7 @@ SOURCE = "daily/2026-11-16#^e-a1"
         ("Packages are installed with Bun, which replaced pnpm.", SOURCE),
         (OLD, "daily/2026-11-20#^e-b1"),
         ("Worker 4 uses port 9002.", SOURCE),
+        ("Staging of the clinic is hosted at Fly, in Amsterdam.", SOURCE),
     ],
 )
 def test_claims_that_say_something_else_or_are_newer_stay(text: str, source: str) -> None:
@@ -188,6 +223,7 @@ def test_claims_that_say_something_else_or_are_newer_stay(text: str, source: str
     past = [
         Past(OLD, "2026-11-18", NEW, sources=(SOURCE,)),
         Past("Worker 3 uses port 9001.", "2026-11-18", sources=(SOURCE,)),
+        Past("Production of the clinic is hosted at Fly, in Amsterdam.", "2026-11-18", sources=(SOURCE,)),
     ]
     assert outdated.take_out(article, past) == 0
     assert [each.text for each in article.claims] == [text]

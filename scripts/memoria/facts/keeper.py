@@ -22,7 +22,7 @@ from memoria.daily.entry import Entry
 from memoria.facts.fact import GLOBAL, ORIGINS, Ending, Fact, plain
 from memoria.facts.lines import Lines
 from memoria.facts.outbox import Item, Outbox
-from memoria.facts.past import Past
+from memoria.facts.past import Past, restated
 from memoria.facts.store import Changes, Store
 from memoria.ground import clock
 from memoria.ground.clock import Zone
@@ -289,7 +289,10 @@ class Keeper:
         return True
 
     def edit(self, ident: str, content: str) -> Fact:
-        """Change a fact's wording; raise ExpectedError when there is no such fact or the text is empty."""
+        """Change a fact's wording, also where its entry repeats it.
+
+        Raise ExpectedError when there is no such fact or the text is empty.
+        """
         words = plain(content)
         if not words:
             raise ExpectedError("a fact needs words; to remove it, run `memoria learned delete`.")
@@ -299,7 +302,14 @@ class Keeper:
         changed = known.reworded(words, self.zone.day(clock.now()).isoformat())
         self._outdate(known, instead=words)
         self.write(changed)
+        self._restate(known, words)
         return changed
+
+    def _restate(self, fact: Fact, instead: str) -> None:
+        """Change what the fact's entry says of it besides the fact; remove it when ``instead`` is empty."""
+        if day := self.store.day(fact.id):
+            past = Past(fact.content, "", instead)
+            self.lines.restate(fact.id, day, lambda text: restated(text, past))
 
     def promote(self, ident: str) -> Fact:
         """Make a fact hold in every project."""
@@ -317,6 +327,7 @@ class Keeper:
         """Delete a fact: its lines, its row and its queued work; queue the deletion. Facts it had ended stay ended."""
         fact = self.known(ident)
         self._outdate(fact, deleted=True)
+        self._restate(fact, "")
         self.to_server.forget(fact.id)
         self.store.mark_deleted(fact.id)
         self._queue_for_server("delete", fact.id)  # first: without it, the server would bring the fact back

@@ -6,9 +6,10 @@ A fact that is ended, edited or deleted leaves such a record. It waits in the st
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 
-from memoria.language import statements
+from memoria.language import cues, statements
 
 CITED, UNCITED = 0.6, 0.8  # share of its words that a sentence of the same entries, or of others, must hold
 
@@ -45,10 +46,24 @@ class Past:
         ``cited``: whether the sentence rests on the entries that contain the fact.
         """
         own, words = statements.words(self.content), statements.words(sentence)
-        if not own.stems or not own.numbers <= words.numbers:
-            return False
-        told = statements.covered(own, words)
-        if not statements.same(own, words) and told < (CITED if cited else UNCITED):
+        if not statements.same(own, words) and not statements.repeated_in(own, words, CITED if cited else UNCITED):
             return False
         now = statements.words(self.instead)
-        return not now.stems or statements.covered(now, words) < told
+        return not now.stems or statements.covered(now, words) < statements.covered(own, words)
+
+
+def current(text: str, past: Iterable[tuple[Past, bool]]) -> str:
+    """Return a text without the sentences that say what no longer holds; each comes with ``cited``, as above."""
+    pairs = list(past)
+    return _changed(text, lambda part: "" if any(each.is_said_by(part, cited=cited) for each, cited in pairs) else part)
+
+
+def restated(text: str, past: Past) -> str:
+    """Return a text of the fact's entry with what holds instead in the place of what no longer does."""
+    return _changed(text, lambda part: past.instead if past.is_said_by(part, cited=True) else part)
+
+
+def _changed(text: str, change: Callable[[str], str]) -> str:
+    told = cues.sentences(text)
+    now = list(map(change, told))
+    return text if now == told else " ".join(filter(None, now))

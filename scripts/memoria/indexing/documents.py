@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from hashlib import blake2b
 
@@ -20,9 +20,8 @@ from memoria.daily.day_text import DayText
 from memoria.daily.entry import Entry
 from memoria.facts import lines
 from memoria.facts.fact import GLOBAL, Fact
-from memoria.facts.past import Past
+from memoria.facts.past import Past, current
 from memoria.ground import markdown
-from memoria.language import cues
 
 PASSAGE_CHARS = 1_200  # longer paragraphs are split, at line ends where possible
 
@@ -140,9 +139,10 @@ def entries(path: str, text: str, aliases: Mapping[str, str] = NO_ALIASES) -> It
     when = _date(day)
     day_text = DayText(text, aliases)
     facts = lines.of_day(day_text, when) if when else []  # otherwise the file only looks like a daily log
-    outdated = [fact for fact in facts if fact.ended or fact.history]
+    outdated = {fact.id: fact for fact in facts if fact.ended or fact.history}
     for part in day_text.parts(when or date.min):
-        passages = tuple(_sections(part.text if part.entry else _without_facts(part.text), ""))
+        told = _without_outdated(part.text, outdated) if part.entry else _without_facts(part.text)
+        passages = tuple(_sections(told, ""))
         session = part.entry.session if part.entry else ""
         if not part.heading and not part.entry:
             anchor, title = "", day
@@ -152,11 +152,23 @@ def entries(path: str, text: str, aliases: Mapping[str, str] = NO_ALIASES) -> It
             anchor, title = unmarked_anchor(part.raw), part.title
         project = "" if part.project == GLOBAL else part.project
         if part.entry and outdated:
-            passages = tuple(_current(passages, part.entry, outdated))
+            passages = tuple(_current(passages, part.entry, outdated.values()))
         if anchor or passages:
             yield Document(path=path, kind="entry", anchor=anchor, session=session, project=project,
                            title=title, passages=passages, date=day)  # fmt: skip
     yield from _facts(path, day, facts)
+
+
+def _without_outdated(text: str, facts: Mapping[str, Fact]) -> str:
+    """Return the text of an entry without its ended facts, and without the quotes of those that were reworded."""
+    day = DayText(text)
+    for line in reversed(list(day.learned())):
+        fact = facts.get(line.learned.id)
+        if fact and fact.ended:
+            day.remove(line)
+        elif fact and fact.history:
+            day.change(line, replace(line.learned, below=()))
+    return day.text
 
 
 def _current(passages: Iterable[Passage], entry: Entry, outdated: Iterable[Fact]) -> Iterator[Passage]:
@@ -169,12 +181,8 @@ def _current(passages: Iterable[Passage], entry: Entry, outdated: Iterable[Fact]
         for content, instead in _past(fact)
     ]
     for passage in passages:
-        told = cues.sentences(passage.text)
-        kept = [part for part in told if not any(each.is_said_by(part, cited=cited) for each, cited in past)]
-        if len(kept) == len(told):
-            yield passage
-        elif kept:
-            yield Passage("\n".join(kept), passage.label, passage.own)
+        if text := current(passage.text, past):
+            yield replace(passage, text=text)
 
 
 def unmarked_anchor(raw: str) -> str:

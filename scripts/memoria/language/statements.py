@@ -54,10 +54,11 @@ _PLACES = _set("in to on for from at with by im in auf fur bei mit von zu zum zu
 class Words:
     """A sentence as sets: its ``stems``, the stems under a negation or contrast (``against``), its ``numbers``.
 
-    ``placed``: the numbers in order, each after the word before it.
+    ``placed``: the numbers in order, each after the word before it. ``subject``: the first stem, which says what the
+    sentence is about.
     """
 
-    __slots__ = ("against", "numbers", "placed", "stems")
+    __slots__ = ("against", "numbers", "placed", "stems", "subject")
 
     def __init__(
         self,
@@ -65,11 +66,13 @@ class Words:
         against: frozenset[str],
         numbers: frozenset[str],
         placed: tuple[tuple[str, str], ...] = (),
+        subject: str = "",
     ) -> None:
         self.stems = stems
         self.against = against
         self.numbers = numbers
         self.placed = placed
+        self.subject = subject
 
     @property
     def signed(self) -> frozenset[str]:
@@ -81,12 +84,17 @@ def words(text: str) -> Words:
     """Return the words of a sentence."""
     stems: set[str] = set()
     against: set[str] = set()
+    subject = ""
     folded = _folded(text)
     for clause in _CLAUSE.split(folded):
         for part, negated in _parts(clause):
-            (against if negated else stems).add(without_ending(part))
+            stem = without_ending(part)
+            subject = subject or stem
+            (against if negated else stems).add(stem)
     placed = tuple((match[1], match[2]) for match in _PLACED.finditer(folded))
-    return Words(frozenset(stems | against), frozenset(against - stems), frozenset(_NUMBER.findall(text)), placed)
+    return Words(
+        frozenset(stems | against), frozenset(against - stems), frozenset(_NUMBER.findall(text)), placed, subject
+    )
 
 
 def _parts(clause: str) -> Iterator[tuple[str, bool]]:
@@ -106,8 +114,11 @@ def _parts(clause: str) -> Iterator[tuple[str, bool]]:
 
 
 def same(one: Words, other: Words) -> bool:
-    """Return whether both say the same: similar signed words and the same numbers."""
-    if one.numbers != other.numbers:
+    """Return whether both say the same: similar signed words and the same numbers.
+
+    When a single word of one stands for a single word of the other, they say it of another thing or say another thing.
+    """
+    if one.numbers != other.numbers or len(one.stems - other.stems) == len(other.stems - one.stems) == 1:
         return False
     return jaccard(one.signed, other.signed) >= SAME or _contains(one, other)
 
@@ -140,6 +151,13 @@ def _gives_another_number(one: Words, other: Words) -> bool:
     if [number for _, number in first[:-1]] != [number for _, number in second[:-1]] or not first or not second:
         return False
     return not {first[-1][0], second[-1][0]} & _ENUMERATED
+
+
+def repeated_in(claim: Words, text: Words, least: float) -> bool:
+    """Return whether ``text`` says the claim beside other things: its subject, numbers and most of its words."""
+    if not claim.stems or claim.subject not in text.stems or not claim.numbers <= text.numbers:
+        return False
+    return covered(claim, text) >= least
 
 
 def covered(claim: Words, text: Words) -> float:

@@ -13,10 +13,9 @@ from datetime import datetime
 
 from memoria.base.paths import Paths
 from memoria.facts.fact import GLOBAL
-from memoria.facts.past import Past
+from memoria.facts.past import Past, current
 from memoria.ground import printable
 from memoria.indexing.index import Index
-from memoria.language.cues import sentences
 from memoria.wiki import index_page
 from memoria.wiki.article import Article, Claim
 from memoria.wiki.article_cache import ArticleCache, Row
@@ -59,7 +58,7 @@ def settle(paths: Paths, index: Index, past: Collection[Past], moment: datetime)
 
 
 def take_out(article: Article, past: Collection[Past]) -> int:
-    """Take what no longer holds out of an article; return how many claims and sentences said it."""
+    """Take what no longer holds out of an article; return how many claims and summaries said it."""
     count = 0
     for each in past:
         for claim in [claim for claim in article.claims if _says(claim, each)]:
@@ -80,14 +79,14 @@ def _says(claim: Claim, past: Past) -> bool:
     return past.is_said_by(claim.text, cited=bool(set(claim.sources) & set(past.sources)))
 
 
-def _summarise(article: Article, past: Collection[Past]) -> int:
-    """Remove the sentences of the summary that say it; the newest claim takes the place of an empty summary."""
-    told = sentences(article.summary)
-    kept = [part for part in told if not any(each.is_said_by(part, cited=True) for each in past)]
-    if len(kept) < len(told):
-        newest = article.claims[-1].text if article.claims else ""
-        article.summarise(" ".join(kept) or newest)
-    return len(told) - len(kept)
+def _summarise(article: Article, past: Collection[Past]) -> bool:
+    """Remove what the summary says of it; return whether it did. The newest claim replaces an empty summary."""
+    kept = current(article.summary, ((each, True) for each in past))
+    if kept == article.summary:
+        return False
+    newest = article.claims[-1].text if article.claims else ""
+    article.summarise(kept or newest)
+    return True
 
 
 def _commit(
