@@ -83,6 +83,46 @@ def test_what_a_tool_said_can_be_a_fact() -> None:
     assert fact.origin == "tool"
 
 
+@pytest.mark.parametrize(
+    ("quote", "origin"),
+    [("we always use pnpm here", "user"), ("always run as root", "assistant"), ("port 5432 is in use", "tool")],
+)
+@pytest.mark.parametrize("said", ["user", "assistant", "tool", "a ghost", None])
+def test_the_origin_is_where_the_quote_stands_whatever_the_model_says(quote: str, origin: str, said: object) -> None:
+    assert only(kind="fact", content="Something is the case.", quote=quote, origin=said).origin == origin
+
+
+SHOWN = ("l-aaaa1111", "l-bbbb2222")
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        (["l-aaaa1111", "l-bbbb2222"], SHOWN),
+        ("l-aaaa1111", SHOWN[:1]),
+        ("l-aaaa1111, l-bbbb2222", SHOWN),
+        (["^l-aaaa1111", "l-aaaa1111 · preference · 2026-11-18 · user · Use npm."], SHOWN[:1]),
+        (["l-cccc3333"], ()),
+        ("l-cccc3333", ()),
+        ("Use npm for installs", ("Use npm for installs",)),
+        (["Use npm for installs"], ()),
+        ({"id": "l-aaaa1111"}, ()),
+        (None, ()),
+    ],
+)
+def test_only_facts_that_were_shown_are_superseded(said: object, kept: tuple[str, ...]) -> None:
+    (fact,) = check([claim(supersedes=said)], SAID, STAMP, shown=SHOWN).facts
+    assert fact.supersedes == kept
+
+
+def test_a_fact_is_taken_back_with_proof_only() -> None:
+    proven = {"id": "l-aaaa1111", "why": "they said so", "quote": "we always use pnpm here"}
+    others = [{"id": "l-bbbb2222", "quote": "never said"}, {"id": "l-cccc3333", "quote": "always run as root"}, "l-x"]
+    checked = check([], SAID, STAMP, shown=SHOWN, ended=[proven, proven, *others])
+    assert [(ending.id, ending.time, ending.origin) for ending in checked.endings] == [("l-aaaa1111", MONDAY, "user")]
+    assert len(checked.dropped) == 3
+
+
 def test_what_only_the_assistant_said_is_no_preference() -> None:
     assert "did not say" in reason(content="Run as root.", quote="always run as root", origin="user")
 

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import sqlite3
-from datetime import date
+from dataclasses import replace
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from facts import BLOG, SHOP, a_fact, keeper
 from home_of import run
 from memoria.briefing import housekeeping
 from memoria.commands import flush
-from memoria.facts.fact import GLOBAL
+from memoria.facts.fact import GLOBAL, Ending
 from memoria.facts.keeper import Keeper
 from memoria.facts.lines import Lines
 from memoria.facts.outbox import Outbox
@@ -67,7 +68,7 @@ def test_a_contradiction_by_the_user_ends_the_old_fact(tmp_path: Path) -> None:
         assert (ended.ended, ended.successor) == (new.time, new.id)
         standing = home.store.get(new.id)
         assert standing is not None
-        assert standing.supersedes == old.id
+        assert standing.supersedes == (old.id,)
         assert f'"successor": "{new.id}"' in logs(home)
 
 
@@ -75,7 +76,7 @@ def test_supersedes_is_acted_on_when_given_in_words(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
         old = a_fact("The staging database is db-legacy.", "fact")
         home.take([old])
-        home.take([a_fact("Staging runs on kronos now.", "fact", day=1, supersedes="staging database is db-legacy")])
+        home.take([a_fact("Staging runs on kronos now.", "fact", day=1, supersedes=("staging database is db-legacy",))])
         assert [fact.content for fact in home.store.facts()] == ["Staging runs on kronos now."]
 
 
@@ -83,10 +84,167 @@ def test_the_assistant_cannot_end_what_the_user_said(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
         home.take([a_fact("Use tabs for indentation, not spaces.")])
         guess = a_fact(
-            "Use spaces for indentation, not tabs.", "fact", day=1, origin="assistant", supersedes="Use tabs"
+            "Use spaces for indentation, not tabs.", "fact", day=1, origin="assistant", supersedes=("Use tabs",)
         )
         home.take([guess])
-        assert len(home.store.facts()) == 2
+        assert [fact.origin for fact in home.store.facts()] == ["user"]
+
+
+def contents(home: Keeper) -> list[str]:
+    return [fact.content for fact in home.store.facts()]
+
+
+@pytest.mark.parametrize("kind", ["preference", "correction", "decision", "fact", "operational"])
+def test_the_users_latest_word_ends_the_older_one_of_whatever_kind(tmp_path: Path, kind: str) -> None:
+    with keeper(tmp_path) as home:
+        old = a_fact("Installs run with pnpm.", "correction")
+        home.take([old])
+        home.take([a_fact("From here on Bun does the installing.", kind, day=1, supersedes=(old.id,))])
+        assert contents(home) == ["From here on Bun does the installing."]
+
+
+@pytest.mark.parametrize("origin", ["assistant", "tool"])
+def test_nobody_else_ends_what_the_user_said(tmp_path: Path, origin: str) -> None:
+    with keeper(tmp_path) as home:
+        old = a_fact("Installs run with pnpm.")
+        home.take([old])
+        home.take([a_fact("The lock file is Bun's.", "fact", day=1, origin=origin, supersedes=(old.id,))])
+        home.take([], endings=[Ending(old.id, old.time + timedelta(days=2), origin)])
+        assert home.store.get(old.id) == old
+
+
+def test_what_contradicts_the_users_word_is_not_told_as_current(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        home.take([a_fact("The API listens on port 8080.", "fact")])
+        home.take([a_fact("The API listens on port 9090.", "fact", day=1, origin="tool")])
+        assert contents(home) == ["The API listens on port 8080."]
+
+
+def test_the_users_word_ends_a_later_guess_of_the_assistant(tmp_path: Path) -> None:
+    """The session with the user's word was read late."""
+    with keeper(tmp_path) as home:
+        home.take([a_fact("The API listens on port 9090.", "fact", day=2, origin="assistant")])
+        home.take([a_fact("The API listens on port 8080.", "fact", day=1)])
+        assert contents(home) == ["The API listens on port 8080."]
+
+
+def test_an_older_word_does_not_end_what_was_said_again_since(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        home.take(
+            [a_fact("Use tabs for indentation, not spaces."), a_fact("Use tabs, not spaces, for indentation", day=3)]
+        )
+        home.take([a_fact("Use spaces for indentation, not tabs.", day=1)])
+        assert contents(home) == ["Use tabs for indentation, not spaces."]
+
+
+def test_several_facts_end_at_once_and_their_copies_with_them(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        one, two = a_fact("Installs run with pnpm."), a_fact("The lock file is pnpm-lock.yaml.", "fact")
+        home.take([one, two])
+        copy = replace(a_fact("Installs run with pnpm!", project=GLOBAL), session="server")
+        home.adopt(copy, "everywhere")
+        new = a_fact("Bun replaces pnpm and its lock file.", "decision", day=1, supersedes=(one.id, two.id))
+        kept = home.take([new])
+        assert {fact.id for fact in kept.ended} == {one.id, two.id, copy.id}
+        assert contents(home) == [new.content]
+        standing = home.store.get(new.id)
+        assert standing
+        assert standing.supersedes == (one.id, two.id)
+        assert logs(home).count(f'"successor": "{new.id}"') == 3
+
+
+def test_a_fact_that_was_known_ends_what_it_replaces_all_the_same(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        known, old = a_fact("Bun does the installing."), a_fact("Installs run with pnpm.", day=1)
+        home.take([known, old])
+        kept = home.take([a_fact("Bun does the installing!", day=2, supersedes=(old.id,))])
+        assert [(fact.id, fact.successor) for fact in kept.ended] == [(old.id, known.id)]
+        assert contents(home) == [known.content]
+
+
+def test_a_fact_that_a_model_tells_from_its_twin_is_no_repetition(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        old = a_fact("Deploy from main at noon on Tuesday.")
+        home.take([old])
+        home.take([a_fact("Deploy from main at noon on Thursday.", day=1, supersedes=(old.id,))])
+        assert contents(home) == ["Deploy from main at noon on Thursday."]
+
+
+def test_a_fact_is_taken_back_without_another_in_its_place(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        fact = a_fact("Installs run with pnpm.")
+        home.take([fact])
+        moment = fact.time + timedelta(days=1)
+        ending = Ending(fact.id, moment, "user")
+        assert [each.id for each in home.take([], endings=[ending]).ended] == [fact.id]
+        assert home.take([], endings=[ending]).ended == (), "a second run"
+        assert contents(home) == []
+        assert home.store.matching("pnpm") == []
+        assert home.lines.read(date(2026, 11, 16))[0].ended == moment
+
+
+def test_look_alikes_do_not_end_one_another(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        home.take([a_fact("Worker 3 uses port 9001.", "fact"), a_fact("Worker 4 uses port 9002.", "fact", day=1)])
+        assert len(contents(home)) == 2
+        home.take([a_fact("Worker 3 uses port 9005.", "fact", day=2)])
+        assert contents(home) == ["Worker 4 uses port 9002.", "Worker 3 uses port 9005."]
+
+
+def test_what_another_project_decided_ends_a_fact_only_there(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        home.take(
+            [
+                a_fact("Use tabs for indentation, not spaces."),
+                a_fact("Use tabs for indentation, not spaces.", day=1, project=BLOG),
+            ]
+        )
+        home.take([a_fact("Use spaces for indentation, not tabs.", day=2, project=BLOG)])
+        assert [fact.content for fact in home.store.facts(project=SHOP)] == ["Use tabs for indentation, not spaces."]
+        assert [fact.content for fact in home.store.facts(project=BLOG)] == ["Use spaces for indentation, not tabs."]
+
+
+def test_a_fact_whose_project_has_moved_on_holds_nowhere_else(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        home.take(
+            [
+                a_fact("Use tabs for indentation, not spaces."),
+                a_fact("Use tabs for indentation, not spaces.", day=1, project=BLOG),
+            ]
+        )
+        home.take([a_fact("Use spaces for indentation, not tabs.", day=2)])
+        assert home.store.facts(project=BLOG) == []
+
+
+def test_what_the_user_says_after_the_assistant_is_the_users_word(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        home.take([a_fact("The API listens on port 8080.", "fact", origin="tool")])
+        home.take([a_fact("The API listens on port 8080.", "fact", day=1)])
+        assert [fact.origin for fact in home.store.facts()] == ["user"]
+
+
+def test_the_nearest_facts_come_first_and_those_of_other_projects_never(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        home.take(
+            [
+                *(
+                    a_fact(f"Package number{number} belongs to team{number}.", "fact", day=number)
+                    for number in range(9)
+                ),
+                a_fact("Carts are stored in Redis.", "fact", day=1),
+                a_fact("Carts of the blog are stored in Redis.", "fact", day=1, project=BLOG),
+                a_fact("Redis is started with docker compose.", "fact", day=1, project=GLOBAL),
+            ]
+        )
+        near = home.store.near("Please move the carts out of Redis into Postgres.", SHOP)
+        assert [fact.content for fact in near[:2]] == [
+            "Carts are stored in Redis.",
+            "Redis is started with docker compose.",
+        ]
+        assert len(near) == 5, "the latest are shown too, as what has changed may be said in other words"
+        assert BLOG not in {fact.project for fact in near}
+        assert len(home.store.near(" ".join(f"number{number}" for number in range(9)), SHOP)) == 8
+        assert near[0].id not in {fact.id for fact in home.store.near("carts", SHOP, [near[0].id])}
 
 
 def test_an_old_session_read_late_does_not_undo_what_was_said_since(tmp_path: Path) -> None:

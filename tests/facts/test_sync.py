@@ -64,7 +64,7 @@ def said(home: Keeper) -> list[str]:
 
 def test_a_fact_crosses_the_wire_as_it_was() -> None:
     fact = a_fact(
-        "Use pnpm.", "correction", tags=("tools",), keywords=("npm",), supersedes="l-x", also=("blog-1",), seen=3
+        "Use pnpm.", "correction", tags=("tools",), keywords=("npm",), supersedes=("l-x",), also=("blog-1",), seen=3
     )
     back = to_fact(to_memory(fact, 7))
     assert back is not None
@@ -512,7 +512,7 @@ def test_an_end_is_told_and_is_not_taken_back_by_a_machine_that_has_not_heard_of
     here.take([old])
     sync(here, server)
     sync(there, server)
-    here.take([a_fact("Use spaces for indentation, not tabs.", day=1, supersedes=old.id)])
+    here.take([a_fact("Use spaces for indentation, not tabs.", day=1, supersedes=(old.id,))])
     sync(here, server)
     there.edit(old.id, "Use tabs for indentation, not spaces, said once.")
     for home in (there, here, there, here):
@@ -558,7 +558,7 @@ def test_how_often_a_fact_was_seen_never_shrinks_and_its_projects_add_up(
 def test_facts_that_have_ended_before_there_was_a_server_are_pushed_too(server: MemoryServer, here: Keeper) -> None:
     old = a_fact("Use tabs for indentation, not spaces.")
     here.take([old])
-    here.take([a_fact("Use spaces for indentation, not tabs.", day=1, supersedes=old.id)])
+    here.take([a_fact("Use spaces for indentation, not tabs.", day=1, supersedes=(old.id,))])
     for item in here.to_server.waiting():
         here.to_server.done(item)
     sync(here, server, full=True)

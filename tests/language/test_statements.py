@@ -36,6 +36,8 @@ def test_the_same_said_otherwise_is_the_same(one: str, other: str) -> None:
         ("Use tabs for indentation.", "Don't use tabs for indentation."),
         ("Wir nutzen Poetry, nicht pip.", "Wir nutzen pip, nicht Poetry."),
         ("The API listens on port 8080.", "The API listens on port 9090."),
+        ("Worker 3 uses port 9001.", "Worker 3 uses port 9005."),
+        ("The timeout is 30s.", "The timeout is 60s."),
         ("Use two spaces for indentation, not tabs.", "Use tabs for indentation."),
     ],
 )
@@ -50,6 +52,14 @@ def test_the_opposite_is_no_duplicate(one: str, other: str) -> None:
         ("Use tabs in Makefiles.", "Deploys go out on Tuesdays."),
         ("The staging database is called db-legacy.", "The staging server is called kronos."),
         ("", "Use tabs."),
+        ("Worker 3 uses port 9001.", "Worker 4 uses port 9002."),
+        ("Worker 3 is flaky.", "Worker 4 is flaky."),
+        (
+            "Production of the clinic is hosted at Fly, in Amsterdam.",
+            "Staging of the clinic is hosted at Fly, in Amsterdam.",
+        ),
+        ("Deploy from main at noon on Tuesday.", "Deploy from main at noon on Thursday."),
+        ("In web/ use tabs, not spaces.", "In api/ use spaces, not tabs."),
     ],
 )
 def test_different_things_are_neither(one: str, other: str) -> None:

@@ -194,6 +194,54 @@ def test_a_correction_is_judged_beside_what_it_answers_which_proves_nothing(pers
     assert person.contents() == learned(flag(2))
 
 
+RULE, REVERSAL = (
+    "Never install with npm, always use pnpm-9 here.",
+    "No, from now on never use pnpm-9, always use bun-1.",
+)
+
+
+def reverser(prompt: Prompt) -> Item:
+    """A model that learns the two rules, and knows of the old one only what the request shows."""
+    said = " ".join(part["user"] for part in prompt.material["exchanges"])
+    old = [line.split(" · ")[0] for line in prompt.text.split("\n") if line.endswith("user · Install with pnpm-9.")]
+    learned: list[dict[str, Any]] = []
+    if RULE in said:
+        learned.append({"kind": "preference", "content": "Install with pnpm-9.", "quote": RULE})
+    if REVERSAL in said:
+        learned.append({"kind": "decision", "content": "bun-1 does it.", "quote": REVERSAL, "supersedes": old})
+    answer: dict[str, Any] = {"learned": learned}
+    if "It is all over" in said:
+        answer["ended"] = [{"id": ident, "why": "over", "quote": "It is all over"} for ident in old]
+    return answer | ({"worth_saving": True, "title": "Tools"} if prompt.task == "flush" else {})
+
+
+@pytest.mark.parametrize("at_once", ["1", "0"])
+def test_judge_and_flush_are_shown_what_is_known_and_end_it_by_its_id(person: Person, at_once: str) -> None:
+    person.set("MEMORIA_LEARN_AT_ONCE", at_once)
+    person.model = Scripted(reverser)
+    for number, text in enumerate((RULE, REVERSAL)):
+        person.says(text, session=f"s-{number}")
+        person.work()
+        person.ends(session=f"s-{number}")
+        person.work()
+    old, new = sorted(person.facts(), key=lambda fact: fact.time)
+    assert (old.content, old.successor, old.ended) == ("Install with pnpm-9.", new.id, new.time)
+    assert new.supersedes == (old.id,)
+    assert [entry.learned[0].text for entry in person.entries()] == [old.content, new.content]
+
+
+def test_what_the_user_takes_back_ends_with_nothing_in_its_place(person: Person) -> None:
+    person.set("MEMORIA_LEARN_AT_ONCE", "0")
+    person.model = Scripted(reverser)
+    for number, text in enumerate((RULE, f"{plain(1)} It is all over with that tool, do not use it.")):
+        person.says(text, session=f"s-{number}")
+        person.ends(session=f"s-{number}")
+        person.work()
+    (old,) = person.facts()
+    assert old.ended is not None
+    assert old.successor == ""
+
+
 @pytest.mark.slow
 def test_a_whole_session_is_judged_once_with_few_calls(person: Person) -> None:
     """Flags at 3 and 9, a batch at every fifth of the others, and the flush for what is left; a worker at each Stop."""

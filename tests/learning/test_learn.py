@@ -165,7 +165,7 @@ def test_a_run_that_cannot_keep_its_facts_moves_no_cursor(tmp_path: Path, monkey
         assert listed.closed
 
 
-def _fail(*_: Any) -> None:
+def _fail(*_: Any, **__: Any) -> None:
     raise MemoryStoreError("full")
 
 
@@ -209,9 +209,9 @@ def test_the_flush_learns_from_the_rest_only(tmp_path: Path) -> None:
             {"kind": "fact", "content": "Judged already before.", "quote": FLAG, "origin": "user"},
             {"kind": "fact", "content": "New in the rest.", "quote": f"{TALK} 2", "origin": "user"},
         ]
-        report = learner.keep(S, learner.findings(S, turns, claims, DAY))
+        report = learner.keep(S, learner.findings(S, turns, {"learned": claims}, DAY))
         assert [fact.content for fact in report.stored.added] == ["New in the rest."]
-        assert learner.findings(S, turns, claims, DAY).facts == ()
+        assert learner.findings(S, turns, {"learned": claims}, DAY).facts == ()
 
 
 def test_a_fact_that_stands_in_a_log_already_is_not_written_into_an_entry_too(tmp_path: Path) -> None:
@@ -219,9 +219,9 @@ def test_a_fact_that_stands_in_a_log_already_is_not_written_into_an_entry_too(tm
     with keeper(tmp_path) as home:
         learner = Learner(home, [], cast("Pending", Listed()))
         claims = [{"kind": "fact", "content": "Main deploys itself.", "quote": FLAG, "origin": "user"}]
-        first = learner.findings(S, [exchange(1, FLAG)], claims, DAY)
+        first = learner.findings(S, [exchange(1, FLAG)], {"learned": claims}, DAY)
         home.take(first.facts)
-        again = learner.findings(S, [exchange(1, FLAG)], claims, DAY)
+        again = learner.findings(S, [exchange(1, FLAG)], {"learned": claims}, DAY)
         assert (len(first.fresh), again.facts, again.fresh) == (1, first.facts, ())
 
 
@@ -230,10 +230,22 @@ def test_a_sub_agents_words_prove_nothing_to_the_flush(tmp_path: Path) -> None:
     told = Exchange((replace(turn, sidechain=True), replace(answer, sidechain=True)))
     claim = {"kind": "preference", "content": "Never commit to main.", "quote": FLAG, "origin": "user"}
     with keeper(tmp_path) as home:
-        assert Learner(home, [], cast("Pending", Listed())).findings(S, [told, *talk(1, 2)], [claim], DAY).facts == ()
+        learner = Learner(home, [], cast("Pending", Listed()))
+        assert learner.findings(S, [told, *talk(1, 2)], {"learned": [claim]}, DAY).facts == ()
 
 
 # -- the judge chain
+
+
+def test_without_a_model_the_users_own_words_take_a_fact_back(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        old = a_fact("Carts are kept in Redis.", "fact", day=-1)
+        home.take([old, a_fact("Carts expire after a week.", "fact", day=-1)])
+        told = exchange(1, "Never deploy on a Friday. Please forget the rule about carts kept in Redis.")
+        report = judge_due(home, Listed(told), Judge(ModelUnavailableError("out")))
+        assert [fact.id for fact in report.stored.ended] == [old.id]
+        report = judge_due(home, Listed(told), Judge(ModelUnavailableError("out")))
+        assert report.stored.ended == ()
 
 
 def test_the_chain_goes_on_to_the_patterns_and_says_why() -> None:

@@ -141,9 +141,7 @@ def shape(task: str, prompt: str) -> Json:
     def record(**parts: Json) -> Json:
         return {"type": "object", "properties": parts, "required": list(parts), "additionalProperties": False}
 
-    fact = record(
-        kind={"enum": list(tasks.KINDS)}, content=text(90), quote=text(60), origin={"enum": list(tasks.ORIGINS)}
-    )
+    fact = record(kind={"enum": list(tasks.KINDS)}, content=text(90), quote=text(60))
     if task == "learn":
         return record(learned=several(fact, 2))
     if task == "compile":

@@ -25,6 +25,7 @@ from memoria.daily.entry import Entry
 from memoria.daily.ledger import Ledger
 from memoria.facts.fact import GLOBAL, Fact
 from memoria.facts.keeper import Keeper
+from memoria.facts.past import Past, current
 from memoria.facts.store import leading, made_again
 from memoria.ground import files
 from memoria.ground.clock import Zone
@@ -245,7 +246,9 @@ def _fact(fact: Fact, project: str, zone: Zone) -> str:
 
 def _last(recent: list[Entry]) -> Iterator[str]:
     for entry in reversed(recent[-3:]):
-        yield f"- {entry.day.isoformat()} {entry.time}, {entry.project}: {entry.title}. {entry.context}"
+        past = [(Past(learned.text, ""), True) for learned in entry.learned if learned.ended]
+        context = " ".join(current(entry.context, past).split())
+        yield f"- {entry.day.isoformat()} {entry.time}, {entry.project}: {entry.title}. {context}"
 
 
 def _open_items(recent: list[Entry]) -> Iterator[str]:

@@ -10,40 +10,82 @@ import logging
 import sqlite3
 from collections.abc import Collection
 from contextlib import closing
+from pathlib import Path
 
 from memoria.briefing import housekeeping, notices
 from memoria.briefing.page import Pages
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
 from memoria.facts.keeper import Keeper
+from memoria.ground import clock, locks
 from memoria.ground.home import Home
+from memoria.ground.printable import counted
 from memoria.indexing import sources
 from memoria.indexing.index import Index
+from memoria.wiki import index_page, outdated
+from memoria.wiki.folder import LOG
 
 log = logging.getLogger(__name__)
 
 OFFERED_CHARS = 120  # characters of a fact that the offer shows
 
 
-def renew(home: Home, keeper: Keeper, touched: Collection[str] | None = None) -> None:
-    """Bring index, pages and offer up to date for the ``touched`` projects, by default all of them.
+def renew(home: Home, keeper: Keeper, touched: Collection[str] | None = None) -> list[str]:
+    """Bring wiki, index, pages and offer up to date for the ``touched`` projects, by default all of them.
 
-    An error is logged and not raised, because the facts are stored; the next change makes everything up to date again.
+    Return the slugs of the articles that told what no longer holds. An error is logged and not raised, because the
+    facts are stored; the next change makes everything up to date again.
     """
     try:
-        _renew(home, keeper, touched)
+        return _renew(home, keeper, touched)
     except (OSError, sqlite3.Error) as error:
         log.warning("index and pages for new sessions were not brought up to date: %s", error)
+        return []
 
 
-def _renew(home: Home, keeper: Keeper, touched: Collection[str] | None) -> None:
+def _renew(home: Home, keeper: Keeper, touched: Collection[str] | None) -> list[str]:
     with closing(Ledger.of(home.paths)) as ledger, Index(home.paths.index) as index:
         sources.refresh(index, home.paths)
+        with locks.held(Path(home.paths.compile_lock)) as mine:  # a compile does it when it begins
+            slugs = settle_past(home, keeper, index) if mine else []
         Pages.of(home.paths).prepare(home.settings, ledger, DailyLog.of(home.paths), index, keeper, touched)
         if touched is None:
             ledger.put(housekeeping.PAGES_DUE, value=False)
             keeper.store.set_meta("unshown", "")
     _offer(home, keeper)
+    return slugs
+
+
+def settle_past(home: Home, keeper: Keeper, index: Index) -> list[str]:
+    """Take what no longer holds out of the wiki, and return the slugs of the articles that told it.
+
+    The caller holds the compile lock and has brought the index up to date.
+    """
+    past = keeper.store.past()
+    if not past:
+        return []
+    slugs = outdated.settle(home.paths, index, past.values(), home.zone.local(clock.now()))
+    if slugs is not None:
+        keeper.store.settle_past(past)
+    if slugs:
+        sources.refresh(index, home.paths)
+    return slugs or []
+
+
+def consequences(home: Home, entries: Collection[str], slugs: Collection[str]) -> str:
+    """Return in words what a change of facts in these entries means for the wiki, ``""`` when it means nothing.
+
+    ``slugs``: the articles that ``renew`` has changed.
+    """
+    parts = []
+    if slugs:
+        parts.append(f"Taken out of {counted(len(slugs), 'article')}: {', '.join(slugs)}.")
+    path = Path(home.paths.knowledge, LOG)
+    compiled = index_page.compiled_entries(path.read_text("utf-8", "replace")) if path.exists() else set()
+    again = [entry for entry in entries if entry.rpartition("^e-")[2] in compiled]
+    if again:
+        parts.append(f"The next compile reads {', '.join(again)} again.")
+    return " ".join(parts)
 
 
 def _offer(home: Home, keeper: Keeper) -> None:

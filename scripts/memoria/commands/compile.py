@@ -10,6 +10,7 @@ from pathlib import Path
 
 from memoria.base import failpoints
 from memoria.briefing.page import Pages
+from memoria.briefing.refresh import settle_past
 from memoria.compiling.compiler import Compile, Report, take_all
 from memoria.compiling.ownership import give_owners
 from memoria.daily import gate
@@ -54,6 +55,9 @@ def _locked(args: argparse.Namespace, home: Home) -> None:
     try:
         compile_.force = args.force
         compile_.prepare()
+        if not args.dry_run:
+            with Keeper.at(home) as keeper:
+                settle_past(home, keeper, compile_.index)
         if args.due and not _is_due(compile_.ledger, home):
             return
         given = 0 if args.dry_run else give_owners(compile_)

@@ -115,6 +115,7 @@ def _carry_out(home: Home, plan: Plan) -> None:
     with Keeper.at(home) as keeper:
         for fact in plan.facts:
             keeper.delete(fact.id)
+        keeper.store.settle_past(keeper.store.past())  # they hold forgotten words, and the wiki is rewritten below
         for outbox in (keeper.outbox, keeper.to_server):
             _outbox(outbox, plan)
         keeper.store.shred()
@@ -259,6 +260,7 @@ def _caches(home: Home, ledger: Ledger) -> None:
                 if path.is_file():
                     path.unlink()
         with Keeper.at(home) as keeper:
+            keeper.store.settle_past(keeper.store.past())
             Pages.of(home.paths).prepare(home.settings, ledger, DailyLog.of(home.paths), index, keeper)
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from memoria.briefing.refresh import renew
+from memoria.briefing.refresh import consequences, renew
 from memoria.daily import reference
 from memoria.daily.ledger import Ledger
 from memoria.facts.fact import GLOBAL, KINDS, MAX_CONTENT, Fact
@@ -98,14 +98,15 @@ def _edit(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
     if len(text) > MAX_CONTENT:
         raise ExpectedError(f"A fact has one to three sentences and at most {MAX_CONTENT} characters, not {len(text)}.")
     changed = keeper.edit(args.id, text)
-    _publish(home, keeper, [changed])
+    _publish(home, keeper, [changed], keeper.sources(changed))
     return _print(args, home, [changed])
 
 
 def _delete(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
     known = [keeper.known(ident) for ident in args.id]  # all must exist before any is deleted
+    entries = dict.fromkeys(entry for fact in known for entry in keeper.sources(fact))
     gone = [keeper.delete(fact.id) for fact in dict.fromkeys(known)]
-    _publish(home, keeper, gone)
+    _publish(home, keeper, gone, entries)
     if args.json:
         return _print(args, home, gone)
     _write(f"{printable.counted(len(gone), 'fact')} forgotten: " + ", ".join(fact.id for fact in gone))
@@ -180,9 +181,14 @@ _ACTIONS: Final[dict[str, Callable[[argparse.Namespace, Home, Keeper], int]]] = 
 }
 
 
-def _publish(home: Home, keeper: Keeper, changed: Iterable[Fact]) -> None:
-    """Update the prepared pages after a person's change, and say when the memory server will receive it."""
-    renew(home, keeper, {place for fact in changed for place in fact.projects})
+def _publish(home: Home, keeper: Keeper, changed: Iterable[Fact], entries: Collection[str] = ()) -> None:
+    """Update wiki and pages after a person's change of facts in these entries.
+
+    Say what it means for the articles, and when the memory server will receive it.
+    """
+    slugs = renew(home, keeper, {place for fact in changed for place in fact.projects})
+    if told := consequences(home, entries, slugs):
+        sys.stderr.write(f"{told}\n")
     if keeper.to_server.waiting():
         sys.stderr.write("The next worker will update the memory server; `memoria learned sync` does it now.\n")
 

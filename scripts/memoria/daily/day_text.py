@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import itertools
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -58,7 +59,9 @@ _TOMBSTONE = re.compile(r"<!-- memoria forgotten entry=(\S+) turns=(\S*) -->[ \t
 _BLOCK_ID = re.compile(r"\^(e-[0-9a-z]+)[ \t]*")
 _LABEL = re.compile(r"^\*\*(?P<label>[A-Z][A-Za-z ]+):\*\*[ \t]*(?P<rest>.*)$", re.MULTILINE)
 _LEARNED = re.compile(r"- \[(?P<kind>[a-z]+)\] (?P<text>.*?)(?:[ \t]+\^(?P<id>l-[0-9a-z]+))?[ \t]*")
+_STATED = re.compile(r"(- (?:\[[ xX]\] )?|\*\*Context:\*\* )(.*\S)[ \t]*")
 _QUOTE = re.compile(r"[ \t]+> (.*)")
+_ENDED = re.compile(r'"ended": "\d')  # in the particulars
 _PARTICULARS = re.compile(r"[ \t]+<!-- learned (\{.*\}) -->[ \t]*")
 
 
@@ -86,8 +89,12 @@ def render(entry: Entry, line: Callable[[str], str] = markdown.line) -> str:
 
 
 def fingerprint(entry: Entry) -> str:
-    """Return eight hexadecimal digits that change whenever the entry's text does, but not with what is escaped."""
-    return hashlib.sha256(render(entry, str).encode("utf-8", "replace")).hexdigest()[:8]
+    """Return eight hexadecimal digits that change whenever the entry's text does, but not with what is escaped.
+
+    They also change when one of its facts ceases to hold.
+    """
+    ended = [f"ended {learned.id}" for learned in entry.learned if learned.ended]
+    return hashlib.sha256("\n".join([render(entry, str), *ended]).encode("utf-8", "replace")).hexdigest()[:8]
 
 
 def learned_rows(learned: Learned) -> list[str]:
@@ -372,6 +379,21 @@ class DayText:
             blank = start + 1 < line.first and not self.rows[start + 1]
             self._put(start, start + 1 + blank, [])
 
+    def restate(self, ident: str, change: Callable[[str], str]) -> None:
+        """Apply ``change`` to the context and the items of the entry that holds a fact; an item left empty is removed.
+
+        The fact's own lines stay as they are, and so does an entry that a person wrote.
+        """
+        place = next((line.first for line in self.learned() if line.learned.id == ident), -1)
+        span = next((span for span in self._spans() if span.first <= place < span.last), None)
+        if span is None or span.marker[5] == HAND:
+            return
+        ours = self._ours()
+        for number in range(span.last - 1, span.first, -1):
+            stated = None if ours[number] else _STATED.fullmatch(self.rows[number])
+            if stated and (text := change(stated[2])) != stated[2]:
+                self._put(number, number + 1, [stated[1] + text] if text else [])
+
     def bury(self, ids: Collection[str]) -> None:
         """Replace each of these entries, from heading to marker, with a tombstone."""
         for span in reversed(self._spans()):
@@ -438,9 +460,12 @@ def _items(section: str) -> Iterator[str]:
 
 
 def _listed_facts(section: str) -> Iterator[Learned]:
-    for row in section.split("\n"):
+    rows = section.split("\n")
+    for number, row in enumerate(rows):
         if match := _LEARNED.fullmatch(row):
-            yield Learned(match["kind"], match["text"], match["id"] or "")
+            below = itertools.takewhile(lambda line: line[:1].isspace(), rows[number + 1 :])
+            ended = any(_ENDED.search(line) for line in below if _is_particulars(line))
+            yield Learned(match["kind"], match["text"], match["id"] or "", ended=ended)
 
 
 def _is_particulars(row: str) -> bool:

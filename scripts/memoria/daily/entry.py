@@ -15,13 +15,14 @@ from memoria.daily.ledger import Booked
 class Learned:
     """A learned fact in an entry: its ``kind`` (correction, preference, ...), its text and its id (``l-7f3a``).
 
-    ``below`` holds the indented lines that belong to it, its quote and its particulars.
+    ``below`` holds the indented lines that belong to it, its quote and its particulars. ``ended``: it no longer holds.
     """
 
     kind: str
     text: str
     id: str
     below: tuple[str, ...] = ()
+    ended: bool = False
 
 
 @dataclass(frozen=True, slots=True)

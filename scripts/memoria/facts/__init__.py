@@ -2,8 +2,10 @@
 
 - ``fact``: what a fact is, and the check that everything a model claims must pass
 - ``local_judge``: the facts in an exchange that its wording gives away, found without a model
+- ``retractions``: the known facts that a user takes back in so many words, found without a model
 - ``lines``: a fact's form in a daily log; finding, adding and changing such lines (the truth)
 - ``store``: ``learned.db``, built from the lines: search, duplicates, successors, what has been judged
+- ``past``: a statement that no longer holds, until the wiki tells it no more
 - ``outbox``: work that must not be forgotten, as files: facts for the log, changes for a server
 - ``keeper``: a fact's way from the outbox into log and store, and the edits of a person
 - ``already_saved``: facts that the assistant saved itself in the client's own memory

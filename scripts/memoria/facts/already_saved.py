@@ -31,18 +31,23 @@ def without_saved(facts: Iterable[Fact], texts: list[str]) -> list[Fact]:
 
 
 def sort(
-    facts: Iterable[Fact], texts: list[str], earlier: list[Fact], twin: Callable[[Fact], Fact | None]
+    facts: Iterable[Fact], texts: list[str], earlier: list[Fact], concerns: Callable[[Fact], bool]
 ) -> tuple[list[Fact], list[Fact]]:
     """Return the facts to store, and the facts that the assistant saved itself in one of ``texts``.
 
-    A saved fact is stored nevertheless if it has a ``twin`` in the store, perhaps of another project, so that it is
-    counted. A fact learned ``earlier`` from the same words, by the patterns while no model answered, is left out.
+    A saved fact is stored nevertheless if it ``concerns`` a known one, so that that one is counted or ended. A fact
+    learned ``earlier`` from the same words, by the patterns while no model answered, is left out.
     """
     facts = list(facts)
     unsaved = without_saved(facts, texts)
-    wanted = [fact for fact in facts if fact in unsaved or twin(fact)]
-    news = [fact for fact in wanted if not any(_from_same_words(fact, known) for known in earlier)]
+    wanted = [fact for fact in facts if fact in unsaved or concerns(fact)]
+    news = [fact for fact in wanted if not learned_before(fact, earlier)]
     return news, [fact for fact in facts if fact not in unsaved]
+
+
+def learned_before(fact: Fact, earlier: Iterable[Fact]) -> Fact | None:
+    """Return the first of the ``earlier`` facts that was learned from the same words of a turn."""
+    return next((known for known in earlier if _from_same_words(fact, known)), None)
 
 
 def without_repeats(facts: Iterable[Fact]) -> list[Fact]:

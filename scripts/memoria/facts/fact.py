@@ -11,8 +11,8 @@ import hashlib
 import logging
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -28,6 +28,7 @@ MAX_FACTS: Final = 5  # per call; a model that finds more is inventing them
 MAX_CONTENT: Final = 600  # characters; a memory server accepts at most 1,400
 MAX_SENTENCES: Final = 3
 MAX_QUOTE: Final = 300
+MAX_HISTORY: Final = 10  # earlier wordings kept of one fact
 MIN_CONTENT, MIN_QUOTE = 8, 4
 
 _PERSONAL = ("preference", "correction")
@@ -41,6 +42,7 @@ _ORDER = re.compile(
     re.IGNORECASE,
 )
 _PASTED = re.compile(r"```.*?(?:```|\Z)|^[ \t]*>.*$", re.DOTALL | re.MULTILINE)
+_ID = re.compile(r"[\s^\[(#-]*(l-[0-9a-z]{6,})\b")
 _MARKERS = re.compile(r"<!--.*?(?:-->|$)|\^[le]-[0-9a-z]+\b|\[\[|\]\]", re.DOTALL)
 
 
@@ -49,11 +51,11 @@ class Fact:
     """One learned fact.
 
     ``content``: one topic in one to three sentences, on one line. ``importance``: 0 to 1. ``quote``: the words that
-    prove it. ``supersedes``: id of the fact that this one replaces. ``project``: a project key, or ``GLOBAL``;
-    ``also``: other projects in which it came up. ``time``: when it was said, UTC. ``seen``: how often it was said;
-    ``last``: when it was last said, if more than once. ``ended`` and ``successor``: when and by which fact it was
-    replaced. ``history``: earlier wordings that a memory server replaced, each after its day. ``id``: ``l-`` and eight
-    letters or digits.
+    prove it. ``supersedes``: ids of the facts that this one replaces; before it is stored, also the words of one.
+    ``project``: a project key, or ``GLOBAL``; ``also``: other projects in which it came up. ``time``: when it was said,
+    UTC. ``seen``: how often it was said; ``last``: when it was last said, if more than once. ``ended`` and
+    ``successor``: when and by which fact it was replaced. ``history``: earlier wordings that were replaced, each after
+    its day. ``id``: ``l-`` and eight letters or digits.
     """
 
     kind: str
@@ -67,7 +69,7 @@ class Fact:
     tags: tuple[str, ...] = ()
     keywords: tuple[str, ...] = ()
     quote: str = ""
-    supersedes: str = ""
+    supersedes: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
     seen: int = 1
     last: datetime | None = None
@@ -79,6 +81,15 @@ class Fact:
     def projects(self) -> tuple[str, ...]:
         """All projects that the fact belongs to."""
         return (self.project, *self.also)
+
+    @property
+    def wordings(self) -> tuple[str, ...]:
+        """The earlier wordings."""
+        return tuple(line.partition(" ")[2] for line in self.history)
+
+    def reworded(self, content: str, day: str) -> Fact:
+        """Return the fact with other words; ``day`` (ISO) is put before the old ones in its history."""
+        return replace(self, content=content, history=(*self.history, f"{day} {self.content}")[-MAX_HISTORY:])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields for JSON, without empty and default values."""
@@ -118,8 +129,9 @@ class Fact:
             tags=_strings(stored.get("tags")),
             keywords=_strings(stored.get("keywords")),
             also=_strings(stored.get("also")),
+            supersedes=_strings(stored.get("supersedes")),
             history=_strings(stored.get("history")),
-            **{name: str(stored.get(name, "")) for name in ("project", "session", "quote", "supersedes", "successor")},
+            **{name: str(stored.get(name, "")) for name in ("project", "session", "quote", "successor")},
         )
 
 
@@ -127,7 +139,19 @@ _FIELDS: Final = tuple(Fact.__dataclass_fields__)
 
 
 def _strings(value: object) -> tuple[str, ...]:
+    if isinstance(value, str):  # ``supersedes`` was one id in earlier versions
+        return (value,) if value else ()
     return tuple(map(str, value)) if isinstance(value, list | tuple) else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """The end of a fact: its ``id``, when and by whom it was said that it is over, and its ``successor`` if any."""
+
+    id: str
+    time: datetime
+    origin: str
+    successor: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,25 +197,32 @@ class Material:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The result of checking a model's claims: the ``facts``, and for each rejected claim the reason."""
+    """The result of checking a model's claims: ``facts``, ``endings``, and for each rejected claim the reason."""
 
     facts: tuple[Fact, ...] = ()
-    dropped: tuple[str, ...] = field(default=())
+    dropped: tuple[str, ...] = ()
+    endings: tuple[Ending, ...] = ()
 
 
 class _Refused(Exception):  # noqa: N818 (never leaves this module; not a program error)
     """The reason why a claim is dropped."""
 
 
-def check(claims: object, material: Material, stamp: Stamp) -> Checked:
-    """Return the facts among a model's claims, a list of dicts like ``learned`` in a flush's answer; never raise."""
+def check(
+    claims: object, material: Material, stamp: Stamp, *, shown: Collection[str] = (), ended: object = ()
+) -> Checked:
+    """Return the facts among a model's claims, a list of dicts like ``learned`` in a flush's answer; never raise.
+
+    ``shown``: the ids of the known facts that the model was shown; it can end no other. ``ended``: those that it says
+    are over, a list of dicts like ``ended`` in the answer.
+    """
     if not isinstance(claims, list | tuple):
         return Checked((), ("the answer contains no list of facts",))
     facts: dict[str, Fact] = {}
     dropped: list[str] = []
     for claim in claims:
         try:
-            fact = _checked(claim, material, stamp)
+            fact = _checked(claim, material, stamp, shown)
         except _Refused as reason:
             dropped.append(str(reason))
             continue
@@ -199,12 +230,20 @@ def check(claims: object, material: Material, stamp: Stamp) -> Checked:
             dropped.append(f"more than {MAX_FACTS} facts in one answer: {fact.content[:60]}")
         else:
             facts.setdefault(fact.id, fact)
+    endings: dict[str, Ending] = {}
+    for claim in ended if isinstance(ended, list | tuple) else ():
+        try:
+            ending = _ending(claim, material, stamp, shown)
+        except _Refused as reason:
+            dropped.append(str(reason))
+        else:
+            endings.setdefault(ending.id, ending)
     for why in dropped:
         log.info("dropped a claim: %s", why)
-    return Checked(tuple(facts.values()), tuple(dropped))
+    return Checked(tuple(facts.values()), tuple(dropped), tuple(endings.values()))
 
 
-def _checked(claim: object, material: Material, stamp: Stamp) -> Fact:
+def _checked(claim: object, material: Material, stamp: Stamp, shown: Collection[str]) -> Fact:
     if not isinstance(claim, Mapping):
         raise _Refused("a fact is not an object")
     kind = str(claim.get("kind", "")).strip().lower()
@@ -213,8 +252,7 @@ def _checked(claim: object, material: Material, stamp: Stamp) -> Fact:
     content = plain(claim.get("content"))
     _check_content(content)
     ident = new_id(kind, content, stamp)
-    quote = " ".join(fence.visible(_text(claim.get("quote"))).split())
-    origin = _proven_origin(claim, quote, material)
+    quote, origin = _proof(claim, material)
     if origin == "tool" and (kind in _PERSONAL or _ORDER.search(content)):
         raise _Refused(f"came from a tool or a page and would be a {kind} or an instruction: {content[:60]}")
     if kind in _PERSONAL and origin != "user":
@@ -231,8 +269,34 @@ def _checked(claim: object, material: Material, stamp: Stamp) -> Fact:
         tags=words(claim.get("tags"), 8),
         keywords=words(claim.get("keywords"), 20),
         quote=markdown.cut(plain(quote), MAX_QUOTE),
-        supersedes=markdown.cut(plain(claim.get("supersedes")), MAX_CONTENT),
+        supersedes=_superseded(claim.get("supersedes"), shown),
     )
+
+
+def _ending(claim: object, material: Material, stamp: Stamp, shown: Collection[str]) -> Ending:
+    if not isinstance(claim, Mapping):
+        raise _Refused("the end of a fact is not an object")
+    named = _named(claim.get("id"))
+    if named not in shown:
+        raise _Refused(f"ends a fact that was not shown: {_text(claim.get('id'))[:30]!r}")
+    _, origin = _proof(claim, material)
+    return Ending(named, stamp.time, origin)
+
+
+def _superseded(value: object, shown: Collection[str]) -> tuple[str, ...]:
+    """Return the ids in a claim's ``supersedes`` that were shown; for a text without an id, the text."""
+    parts = value if isinstance(value, list | tuple) else _text(value).split(",") if _named(value) else (value,)
+    named = dict.fromkeys(ident for part in parts if (ident := _named(part)) in shown)
+    if named or not isinstance(value, str) or _named(value):
+        return tuple(named)
+    text = markdown.cut(plain(value), MAX_CONTENT)
+    return (text,) if text else ()
+
+
+def _named(value: object) -> str:
+    """Return the id that a model's text begins with, ``""`` when there is none."""
+    match = _ID.match(_text(value))
+    return match[1] if match else ""
 
 
 def _check_content(content: str) -> None:
@@ -242,15 +306,13 @@ def _check_content(content: str) -> None:
         raise _Refused(f"more than {MAX_SENTENCES} sentences: {content[:60]}")
 
 
-def _proven_origin(claim: Mapping[str, Any], quote: str, material: Material) -> str:
-    """Return the less trusted of the claimed origin and the origin of the quote; refuse a claim without proof."""
-    claimed = str(claim.get("origin", "assistant")).strip().lower()
-    if claimed not in ORIGINS:
-        raise _Refused(f"there is no origin {claimed[:30]!r}")
-    found = material.origin_of(quote) if len(quote) >= MIN_QUOTE else ""
-    if not found:
+def _proof(claim: Mapping[str, Any], material: Material) -> tuple[str, str]:
+    """Return a claim's quote and its origin, which is where the quote is found; refuse a claim without proof."""
+    quote = " ".join(fence.visible(_text(claim.get("quote"))).split())
+    origin = material.origin_of(quote) if len(quote) >= MIN_QUOTE else ""
+    if not origin:
         raise _Refused(f"the quote does not occur in what was judged: {quote[:60]!r}")
-    return max(claimed, found, key=ORIGINS.index)
+    return quote, origin
 
 
 def sentences(text: str) -> int:

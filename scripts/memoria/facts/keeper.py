@@ -11,6 +11,7 @@ import logging
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -18,10 +19,12 @@ from memoria.base.paths import Paths
 from memoria.daily import reference
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
-from memoria.facts.fact import GLOBAL, Fact, plain
+from memoria.facts.fact import GLOBAL, ORIGINS, Ending, Fact, plain
 from memoria.facts.lines import Lines
 from memoria.facts.outbox import Item, Outbox
+from memoria.facts.past import Past, restated
 from memoria.facts.store import Changes, Store
+from memoria.ground import clock
 from memoria.ground.clock import Zone
 from memoria.ground.errors import ExpectedError, MemoryStoreError
 from memoria.ground.home import Home
@@ -90,11 +93,18 @@ class Keeper:
         def record(changes: Changes) -> None:
             if changes.added or changes.changed or changes.gone:
                 self.store.set_meta("unshown", "1")  # the next worker prepares the pages
-            for fact in (*changes.added, *changes.changed) if known else ():
+            for fact in (*changes.added, *(now for _, now in changes.changed)) if known else ():
                 self._queue_for_server("put", fact.id)
             for fact in changes.added:
                 self.store.unmark_deleted(fact.id)
+            for then, now in changes.changed:
+                if now.ended and not then.ended:
+                    self._outdate(then, instead=self._content(now.successor))
+                elif now.content != then.content:
+                    self._outdate(then, instead=now.content)
             for fact in changes.gone:
+                if self.lines.daily.text(self.zone.day(fact.time)):  # else the day's whole file is missing
+                    self._outdate(fact, deleted=True)
                 self.store.mark_deleted(fact.id)
                 self._queue_for_server("delete", fact.id)
 
@@ -103,14 +113,17 @@ class Keeper:
 
     # -- facts from a judge
 
-    def take(self, facts: Iterable[Fact], project: str = "") -> Outcome:
-        """Store these facts; they are in the outbox before anything else is attempted.
+    def take(self, facts: Iterable[Fact], project: str = "", *, endings: Iterable[Ending] = ()) -> Outcome:
+        """Store these facts and end others; all are in the outbox before anything else is attempted.
 
-        ``project``: the project's display name, for the heading. Raise MemoryStoreError when some facts must wait in
-        the outbox.
+        ``project``: the project's display name, for the heading. Raise MemoryStoreError when some must wait in the
+        outbox.
         """
         for fact in facts:
             self.outbox.put({"id": fact.id, "event": fact.to_dict(), "project": project or fact.project})
+        for ending in endings:
+            body = {"id": ending.id, "ended": ending.time.isoformat(), "origin": ending.origin}
+            self.outbox.put({**body, "successor": ending.successor})
         return self.drain()
 
     def drain(self) -> Outcome:
@@ -134,12 +147,30 @@ class Keeper:
         return kept
 
     def _place(self, item: Item) -> Outcome:
+        if "ended" in item.body:
+            return self._end(item)
         fact = Fact.from_dict(item.body["event"])
         if not self._is_recorded(fact):
             twin = self.store.twin(fact)
-            if twin:
-                return Outcome(repeated=(self._repeat(twin, fact),))
+            if twin and twin.id not in fact.supersedes:  # a model that was shown the twin says that it is another
+                known = self._repeat(twin, fact)
+                olds = [old for old in self._contradicted_by(fact) if old.id != known.id]
+                return Outcome(repeated=(known,), ended=self._replace(olds, fact, known.id))
         return self._add(fact, str(item.body.get("project", "")))
+
+    def _end(self, item: Item) -> Outcome:
+        """End a fact and its copies, unless it was said again since or only the user's word can end it."""
+        fact, moment = self.store.get(str(item.body["id"])), clock.parse(item.body["ended"])
+        if moment is None:
+            raise ValueError("no moment")
+        if fact is None or fact.ended or not _yields(fact, moment, str(item.body["origin"])):
+            return Outcome()
+        successor = str(item.body.get("successor") or "")
+        ended = tuple(replace(each, ended=moment, successor=successor) for each in (*self._copies(fact), fact))
+        for each in ended:
+            self._outdate(each, instead=self._content(successor))
+            self.write(each)
+        return Outcome(ended=ended)
 
     def _is_recorded(self, fact: Fact) -> bool:
         return self.store.get(fact.id) is not None or any(
@@ -158,6 +189,7 @@ class Keeper:
             last=fact.time if later else known.last,
             also=known.also + places,
             importance=max(known.importance, fact.importance),
+            origin=min(known.origin, fact.origin, key=ORIGINS.index),
             kind="correction" if fact.kind == "correction" and known.kind == "preference" else known.kind,
         )
         self.write(again)
@@ -165,12 +197,12 @@ class Keeper:
 
     def _add(self, fact: Fact, project: str) -> Outcome:
         original = fact
-        olds = self._replaced_by(fact)
-        newer = [old for old in olds if old.time > fact.time]
-        olds = [old for old in olds if old.time <= fact.time]
-        fact = replace(fact, supersedes=olds[0].id if olds else "")
-        if newer:  # an old session was read late, and what was said since holds
-            fact = replace(fact, ended=newer[0].time, successor=newer[0].id)
+        found = self._contradicted_by(fact)
+        olds = [old for old in found if _yields(old, fact.time, fact.origin)]
+        outlived = [old for old in found if old not in olds]
+        fact = replace(fact, supersedes=tuple(old.id for old in olds if not _is_elsewhere(old, fact)))
+        if outlived:  # an old session was read late, or only the user can take back what the user said
+            fact = replace(fact, ended=max(fact.time, _said(outlived[0])), successor=outlived[0].id)
         day = self.zone.day(fact.time)
         local = self.zone.local(fact.time)
         added = self.lines.add(fact, day, f"{local:%H:%M}", plain(project) or "everywhere")
@@ -181,20 +213,58 @@ class Keeper:
         self.store.unmark_deleted(fact.id)
         self._queue_for_server("put", fact.id)
         self.fresh.append(fact)
-        ended = tuple(replace(old, ended=fact.time, successor=fact.id) for old in olds)
-        for old in ended:
-            self.write(old)
-        return Outcome(added=(fact,), ended=ended)
+        return Outcome(added=(fact,), ended=self._replace(olds, fact, fact.id))
 
-    def _replaced_by(self, fact: Fact) -> list[Fact]:
-        """Return the live facts that this one ends: the one it names, and those that the user contradicts with it."""
-        named = self.store.get(fact.supersedes) if fact.supersedes.startswith("l-") else None
-        if fact.supersedes and not named:
-            named = self.store.nearest(fact.supersedes, fact.projects)
-        found = [named] if named and named.ended is None and named.id != fact.id else []
-        if fact.origin == "user" and fact.kind in _OPINIONS:
-            found += [old for old in self.store.rivals(fact) if old.kind in _OPINIONS]
-        return [old for old in dict.fromkeys(found) if _may_replace(fact, old)]
+    def _replace(self, olds: Iterable[Fact], fact: Fact, successor: str) -> tuple[Fact, ...]:
+        """End the facts that yield to this one, with their copies; of another project's fact, end only its use here."""
+        ended: dict[str, Fact] = {}
+        for old in olds:
+            if not _yields(old, fact.time, fact.origin):
+                continue
+            if _is_elsewhere(old, fact):
+                self.write(replace(old, also=tuple(place for place in old.also if place not in fact.projects)))
+                continue
+            for each in (*self._copies(old), old):  # the copies first, because they are found through the old one
+                if each.id not in (fact.id, successor):
+                    ended[each.id] = replace(each, ended=fact.time, successor=successor)
+                    self._outdate(ended[each.id], instead=fact.content)
+                    self.write(ended[each.id])
+        return tuple(ended.values())
+
+    def _outdate(self, fact: Fact, *, instead: str = "", deleted: bool = False) -> None:
+        """Record that a fact's words no longer hold, for what was made of them in the wiki."""
+        day = self.zone.day(fact.ended or clock.now()).isoformat()
+        self.store.add_past(Past(fact.content, day, instead, fact.projects, self.sources(fact), deleted))
+
+    def _content(self, ident: str) -> str:
+        known = self.store.get(ident) if ident else None
+        return known.content if known else ""
+
+    def sources(self, fact: Fact) -> tuple[str, ...]:
+        """Return the entries that a fact is in; those of its session on its day when its line is gone."""
+        entries = self.lines.daily.entries(self.store.day(fact.id) or self.zone.day(fact.time))
+        holding = [entry.source for entry in entries if any(learned.id == fact.id for learned in entry.learned)]
+        return tuple(holding or (entry.source for entry in entries if fact.session and entry.session == fact.session))
+
+    def _contradicted_by(self, fact: Fact) -> list[Fact]:
+        """Return the live facts that this one contradicts: those that it names, and those that say the opposite."""
+        named = [self._named(text, fact) for text in fact.supersedes]
+        found = [old for old in named if old and old.ended is None and old.id != fact.id]
+        if fact.origin != "user":  # whatever a model says; only what is certain to contradict is compared below
+            found = [old for old in found if old.origin != "user"]
+        if fact.kind in _OPINIONS:
+            rivals = (old for old in self.store.rivals(fact) if old.kind in _OPINIONS)
+            found += [old for old in rivals if "user" in (fact.origin, old.origin)]
+        return list(dict.fromkeys(found))
+
+    def _named(self, text: str, fact: Fact) -> Fact | None:
+        known = self.store.get(text) if text.startswith("l-") else None
+        return known or self.store.nearest(text, fact.projects)
+
+    def _copies(self, fact: Fact) -> list[Fact]:
+        """Return the other live facts that say the same in one of its projects or in all, e.g. from another machine."""
+        places = {*fact.projects, GLOBAL}
+        return [other for other in self.store.twins(fact) if places.intersection(other.projects)]
 
     # -- edits by a person
 
@@ -211,17 +281,35 @@ class Keeper:
         day = self.store.day(known.id)
         if day is None or not self.lines.change(fact, day, known=known):
             return False
+        if fact.ended and not known.ended:
+            self._outdate(fact, instead=self._content(fact.successor))
+        elif fact.content != known.content:
+            self._outdate(known, instead=fact.content)
         self.store.put(fact, day)
         return True
 
     def edit(self, ident: str, content: str) -> Fact:
-        """Change a fact's wording; raise ExpectedError when there is no such fact or the text is empty."""
+        """Change a fact's wording, also where its entry repeats it.
+
+        Raise ExpectedError when there is no such fact or the text is empty.
+        """
         words = plain(content)
         if not words:
             raise ExpectedError("a fact needs words; to remove it, run `memoria learned delete`.")
-        changed = replace(self.known(ident), content=words)
+        known = self.known(ident)
+        if words == known.content:
+            return known
+        changed = known.reworded(words, self.zone.day(clock.now()).isoformat())
+        self._outdate(known, instead=words)
         self.write(changed)
+        self._restate(known, words)
         return changed
+
+    def _restate(self, fact: Fact, instead: str) -> None:
+        """Change what the fact's entry says of it besides the fact; remove it when ``instead`` is empty."""
+        if day := self.store.day(fact.id):
+            past = Past(fact.content, "", instead)
+            self.lines.restate(fact.id, day, lambda text: restated(text, past))
 
     def promote(self, ident: str) -> Fact:
         """Make a fact hold in every project."""
@@ -238,6 +326,8 @@ class Keeper:
     def delete(self, ident: str) -> Fact:
         """Delete a fact: its lines, its row and its queued work; queue the deletion. Facts it had ended stay ended."""
         fact = self.known(ident)
+        self._outdate(fact, deleted=True)
+        self._restate(fact, "")
         self.to_server.forget(fact.id)
         self.store.mark_deleted(fact.id)
         self._queue_for_server("delete", fact.id)  # first: without it, the server would bring the fact back
@@ -283,6 +373,18 @@ class Keeper:
             self.to_server.put({"op": operation, "id": ident})
 
 
-def _may_replace(fact: Fact, old: Fact) -> bool:
-    """Return whether ``fact`` may replace ``old``: only the user's words can replace the user's words."""
-    return fact.origin == "user" or old.origin != "user"
+def _said(fact: Fact) -> datetime:
+    """Return when a fact was last said."""
+    return fact.last or fact.time
+
+
+def _yields(old: Fact, moment: datetime, origin: str) -> bool:
+    """Return whether a fact yields to what was said at ``moment``: the user's latest word wins over everything."""
+    if (origin == "user") != (old.origin == "user"):
+        return origin == "user"
+    return _said(old) <= moment
+
+
+def _is_elsewhere(old: Fact, fact: Fact) -> bool:
+    """Return whether ``old`` belongs to another project, so that it only ceases to hold in the fact's own."""
+    return GLOBAL not in (old.project, fact.project) and old.project not in fact.projects

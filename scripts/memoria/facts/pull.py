@@ -10,9 +10,8 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 from functools import cached_property
-from typing import Final
 
-from memoria.facts.fact import GLOBAL, Fact
+from memoria.facts.fact import GLOBAL, MAX_HISTORY, Fact
 from memoria.facts.keeper import Keeper
 from memoria.facts.memory_server import Memory, Page
 from memoria.facts.outbox import Outbox
@@ -22,8 +21,6 @@ from memoria.facts.wire import digest, edited_at, named, to_fact, words_digest
 from memoria.ground import clock
 
 log = logging.getLogger(__name__)
-
-MAX_HISTORY: Final = 10  # earlier wordings kept of one fact
 
 
 class Waiting:

@@ -11,7 +11,8 @@ import json
 import logging
 import math
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import astuple, dataclass
 from datetime import date, datetime
@@ -21,6 +22,7 @@ from typing import Any, Final
 from memoria.base.paths import Paths
 from memoria.facts.fact import GLOBAL, Fact
 from memoria.facts.lines import Lines
+from memoria.facts.past import Past
 from memoria.ground import database
 from memoria.ground.errors import MemoryStoreError
 from memoria.language import statements
@@ -54,7 +56,11 @@ MIGRATIONS: Final = (
     CREATE INDEX links_of ON links (home, id);
     CREATE TABLE gone (id TEXT PRIMARY KEY) WITHOUT ROWID;
     """,
+    """
+    CREATE TABLE past (n INTEGER PRIMARY KEY, body TEXT NOT NULL);  -- what the wiki may still tell as current
+    """,
 )
+MIN_NEAR, MAX_NEAR = 5, 8  # facts that a model is shown beside what it judges
 _CANDIDATES = 40  # rows compared by similarity, those that share the most words
 _CHAIN = 50  # successors followed before a cycle is assumed
 
@@ -82,10 +88,10 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """The difference after reading the logs: facts that a person added, changed or deleted."""
+    """The difference after reading the logs: facts that a person added, changed (then and now) or deleted."""
 
     added: tuple[Fact, ...]
-    changed: tuple[Fact, ...]
+    changed: tuple[tuple[Fact, Fact], ...]
     gone: tuple[Fact, ...]
 
 
@@ -205,6 +211,10 @@ class Store:
 
     def twin(self, fact: Fact) -> Fact | None:
         """Return the most similar live fact that says the same and has another id."""
+        return next(iter(self.twins(fact)), None)
+
+    def twins(self, fact: Fact) -> list[Fact]:
+        """Return the live facts that say the same and have another id, the most similar first."""
         wanted = statements.words(fact.content)
         pairs = [(other, statements.words(other.content)) for other in self._candidates(fact.content, live=True)]
         alike = [
@@ -212,7 +222,11 @@ class Store:
             for other, words in pairs
             if other.id != fact.id and statements.same(wanted, words)
         ]
-        return max(alike, key=lambda pair: pair[0])[1] if alike else None
+        return [other for _, other in sorted(alike, key=lambda pair: -pair[0])]
+
+    def concerns(self, fact: Fact) -> bool:
+        """Return whether a fact repeats, replaces or contradicts a known one."""
+        return bool(fact.supersedes or self.twin(fact) or self.rivals(fact))
 
     def rivals(self, fact: Fact) -> list[Fact]:
         """Return the live facts that contradict this one: the opposite, or another number, about the same thing.
@@ -228,6 +242,30 @@ class Store:
             and places.intersection(other.projects)
             and statements.opposed(claim, statements.words(other.content))
         ]
+
+    def near(self, said: str, project: str, without: Container[str] = ()) -> list[Fact]:
+        """Return the live facts of this project, and global ones, that share most words with ``said``, nearest first.
+
+        A word counts the more, the fewer facts contain it. When few facts share a word, the latest are added, because
+        what has changed may be said in other words. ``without``: ids of facts to leave out.
+        """
+        query = (
+            "SELECT DISTINCT facts.n, facts.id, stems, keywords FROM facts JOIN words ON words.rowid = facts.n "
+            "JOIN holds ON holds.id = facts.id WHERE ended = '' AND project IN (?, ?) ORDER BY facts.time DESC"
+        )
+        known = {
+            number: frozenset(stems.split()) | statements.words(keywords).stems
+            for number, ident, stems, keywords in self.db.execute(query, (project, GLOBAL))
+            if ident not in without
+        }
+        scores = _shared(statements.words(said).stems, known)
+        ranked = sorted(scores, key=lambda number: -scores[number])[:MAX_NEAR]
+        latest = [number for number in known if number not in ranked]
+        chosen = ranked + latest[: max(0, MIN_NEAR - len(ranked))]
+        marks = ", ".join("?" * len(chosen))
+        rows = self.db.execute(f"SELECT n, body FROM facts WHERE n IN ({marks})", chosen)  # noqa: S608 (only ?)
+        facts = {number: _fact(body) for number, body in rows}
+        return [facts[number] for number in chosen]
 
     def nearest(self, text: str, places: Iterable[str], floor: float = statements.TOPIC) -> Fact | None:
         """Return the live fact of these projects most similar to ``text``; None if no similarity reaches ``floor``."""
@@ -285,7 +323,7 @@ class Store:
             record(
                 Changes(
                     tuple(fact for ident, fact in after.items() if ident not in before),
-                    tuple(fact for ident, fact in after.items() if ident in before and before[ident] != fact),
+                    tuple((before[ident], fact) for ident, fact in after.items() if before.get(ident, fact) != fact),
                     tuple(fact for ident, fact in before.items() if ident not in after),
                 )
             )
@@ -306,6 +344,20 @@ class Store:
         """Record that these exchanges were judged."""
         with self._transaction():
             self.db.executemany("INSERT OR IGNORE INTO judged VALUES (?, ?)", [(session, mark) for mark in marks])
+
+    # -- what no longer holds
+
+    def past(self) -> dict[int, Past]:
+        """Return, by number, the statements that no longer hold and that the wiki may still tell as current."""
+        return {number: Past.from_json(body) for number, body in self.db.execute("SELECT n, body FROM past ORDER BY n")}
+
+    def add_past(self, past: Past) -> None:
+        """Record a statement that no longer holds."""
+        self.db.execute("INSERT INTO past (body) VALUES (?)", (past.to_json(),))
+
+    def settle_past(self, numbers: Iterable[int]) -> None:
+        """Delete the records of statements that the wiki tells no more."""
+        self.db.executemany("DELETE FROM past WHERE n = ?", [(number,) for number in numbers])
 
     # -- rows of a memory server
 
@@ -346,6 +398,18 @@ class Store:
     def set_meta(self, key: str, value: str) -> None:
         """Store one of the values that ``meta`` returns."""
         self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+
+def _shared(said: frozenset[str], known: Mapping[int, frozenset[str]]) -> dict[int, float]:
+    """Return how much each of the known sets shares with ``said``, for those that share anything."""
+    counts = Counter(stem for stems in known.values() for stem in stems)
+    weight = {stem: math.log1p(len(known) / count) for stem, count in counts.items()}
+    sums = {number: sum(weight[stem] for stem in stems & said) for number, stems in known.items()}
+    return {
+        number: shared * shared / sum(weight[stem] for stem in known[number])
+        for number, shared in sums.items()
+        if shared
+    }
 
 
 def score(fact: Fact, project: str, newest: datetime) -> float:

@@ -90,8 +90,8 @@ def particulars(tags: str) -> tuple[dict[str, Any], str]:
     for part in parts:
         name, colon, value = part.partition(":")
         if colon and (name in _TOLD or name == "edited"):
-            if name == "also":
-                told.setdefault("also", []).append(value)
+            if name in ("also", "supersedes"):
+                told.setdefault(name, []).append(value)
             else:
                 told[name] = int(value) if name == "seen" and value.isdigit() else value
         elif part != "memoria":

@@ -51,13 +51,14 @@ class Writer:
             self.ledger.record_nothing(stretch.keys, session.id, "nothing was said")
             return ""
         stretch = stretch.cleaned(self.archive.redactor.redact)
-        prompt = tasks.flush({"project": session.name, "exchanges": stretch.material()})
+        near = self.learner.near(session, stretch.exchanges, learned=False)
+        prompt = tasks.flush({"project": session.name, "facts": near, "exchanges": stretch.material()})
         completion = self.model.complete(prompt, session.project)
         failpoints.reached("flush.answered")
         moment = next((part.time for part in stretch.exchanges if part.time), None) or clock.now()
         day = self.home.zone.day(moment)
         found = self.learner.findings(
-            session, stretch.exchanges, completion.data["learned"], day, continued=stretch.continued
+            session, stretch.exchanges, completion.data, day, near=near, continued=stretch.continued
         )
         entry = _entry(completion, stretch, session, found, self.home.zone.local(moment))
         is_kept = completion.data["worth_saving"] or entry.learned  # learned facts are compiled from their entry

@@ -9,16 +9,18 @@ index nor the ranking.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from hashlib import blake2b
 
 from memoria.base import project
 from memoria.base.project import NO_ALIASES
 from memoria.daily.day_text import DayText
+from memoria.daily.entry import Entry
 from memoria.facts import lines
-from memoria.facts.fact import GLOBAL
+from memoria.facts.fact import GLOBAL, Fact
+from memoria.facts.past import Past, current
 from memoria.ground import markdown
 
 PASSAGE_CHARS = 1_200  # longer paragraphs are split, at line ends where possible
@@ -129,12 +131,18 @@ def day_of(stamp_ns: int) -> str:
 
 
 def entries(path: str, text: str, aliases: Mapping[str, str] = NO_ALIASES) -> Iterator[Document]:
-    """Yield the entries of a daily log, its other parts (also that before the first heading) and its facts."""
+    """Yield the entries of a daily log, its other parts (also that before the first heading) and its facts.
+
+    What an entry says of a fact that no longer holds is left out.
+    """
     day = _day(path)
     when = _date(day)
     day_text = DayText(text, aliases)
+    facts = lines.of_day(day_text, when) if when else []  # otherwise the file only looks like a daily log
+    outdated = {fact.id: fact for fact in facts if fact.ended or fact.history}
     for part in day_text.parts(when or date.min):
-        passages = tuple(_sections(part.text if part.entry else _without_facts(part.text), ""))
+        told = _without_outdated(part.text, outdated) if part.entry else _without_facts(part.text)
+        passages = tuple(_sections(told, ""))
         session = part.entry.session if part.entry else ""
         if not part.heading and not part.entry:
             anchor, title = "", day
@@ -143,11 +151,38 @@ def entries(path: str, text: str, aliases: Mapping[str, str] = NO_ALIASES) -> It
         else:
             anchor, title = unmarked_anchor(part.raw), part.title
         project = "" if part.project == GLOBAL else part.project
+        if part.entry and outdated:
+            passages = tuple(_current(passages, part.entry, outdated.values()))
         if anchor or passages:
             yield Document(path=path, kind="entry", anchor=anchor, session=session, project=project,
                            title=title, passages=passages, date=day)  # fmt: skip
-    if when:  # otherwise the file only looks like a daily log
-        yield from _facts(path, when, day_text)
+    yield from _facts(path, day, facts)
+
+
+def _without_outdated(text: str, facts: Mapping[str, Fact]) -> str:
+    """Return the text of an entry without its ended facts, and without the quotes of those that were reworded."""
+    day = DayText(text)
+    for line in reversed(list(day.learned())):
+        fact = facts.get(line.learned.id)
+        if fact and fact.ended:
+            day.remove(line)
+        elif fact and fact.history:
+            day.change(line, replace(line.learned, below=()))
+    return day.text
+
+
+def _current(passages: Iterable[Passage], entry: Entry, outdated: Iterable[Fact]) -> Iterator[Passage]:
+    """Yield the passages of an entry without the sentences that say what no longer holds."""
+    own = {learned.id for learned in entry.learned}
+    past = [
+        (Past(content, "", instead), fact.id in own)
+        for fact in outdated
+        if GLOBAL in fact.projects or entry.project_key in ("", *fact.projects)
+        for content, instead in _past(fact)
+    ]
+    for passage in passages:
+        if text := current(passage.text, past):
+            yield replace(passage, text=text)
 
 
 def unmarked_anchor(raw: str) -> str:
@@ -170,9 +205,17 @@ def _date(day: str) -> date | None:
         return None
 
 
-def _facts(path: str, day: date, text: DayText) -> Iterator[Document]:
+def _past(fact: Fact) -> Iterator[tuple[str, str]]:
+    """Yield each wording of a fact that no longer holds, and what holds instead as far as the fact knows."""
+    for wording in fact.wordings:
+        yield wording, fact.content
+    if fact.ended:
+        yield fact.content, ""
+
+
+def _facts(path: str, day: str, facts: Iterable[Fact]) -> Iterator[Document]:
     """Yield the learned facts of a day; a replaced one leads to its successor, one without a successor is left out."""
-    for event in lines.of_day(text, day):
+    for event in facts:
         if event.ended and not event.successor:
             continue
         yield Document(
@@ -184,7 +227,7 @@ def _facts(path: str, day: date, text: DayText) -> Iterator[Document]:
             tags=(event.kind, *event.tags),
             keywords=event.keywords,
             passages=(Passage(event.content, event.kind, own=event.origin == "user"),),
-            date=day.isoformat(),
+            date=day,
             importance=event.importance,
             superseded_by=f"^{event.successor}" if event.successor else "",
         )

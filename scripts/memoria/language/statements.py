@@ -27,6 +27,7 @@ _WORD = Pattern(r"[^\W_]+(?:[._/-][^\W_]+)*")
 _CLAUSE = Pattern(r"[;:!?]|,\s|\.\s|\s(?:because|since|so|but|as|weil|damit|sondern|aber|denn)\s")
 _TOKEN = Pattern(r"[^\s,()\"`]+")
 _NUMBER = Pattern(r"\d+(?:\.\d+)*")
+_PLACED = Pattern(r"([^\W\d_]*)[\s#]*?(\d+(?:\.\d+)*)")
 
 
 def _set(text: str) -> frozenset[str]:
@@ -38,19 +39,40 @@ _NEGATIONS = _set(
     "ohne vermeide"
 )
 _CONTRASTS = _set("instead over than statt anstatt anstelle")
+# A number after one of these says which thing is meant ("worker 3"), not what holds of it.
+_ENUMERATED = _set(
+    "worker step shard replica phase stage task issue pr mr ticket bug story page chapter section part slot lane "
+    "instance machine host client partition sprint milestone case rule level layer line row column item number nr no "
+    "agent pod server cluster gpu cpu core disk drive channel thread queue batch job team group zone sensor unit "
+    "device module room day week month quarter schritt aufgabe seite kapitel abschnitt teil stufe zeile spalte "
+    "nummer tag woche monat raum gruppe"
+)
 _TURNS = _set("but only rather sondern nur")  # these end a negation within a clause
 _PLACES = _set("in to on for from at with by im in auf fur bei mit von zu zum zur")  # and these, after the negated word
 
 
 class Words:
-    """A sentence as sets: its ``stems``, the stems under a negation or contrast (``against``), its ``numbers``."""
+    """A sentence as sets: its ``stems``, the stems under a negation or contrast (``against``), its ``numbers``.
 
-    __slots__ = ("against", "numbers", "stems")
+    ``placed``: the numbers in order, each after the word before it. ``subject``: the first stem, which says what the
+    sentence is about.
+    """
 
-    def __init__(self, stems: frozenset[str], against: frozenset[str], numbers: frozenset[str]) -> None:
+    __slots__ = ("against", "numbers", "placed", "stems", "subject")
+
+    def __init__(
+        self,
+        stems: frozenset[str],
+        against: frozenset[str],
+        numbers: frozenset[str],
+        placed: tuple[tuple[str, str], ...] = (),
+        subject: str = "",
+    ) -> None:
         self.stems = stems
         self.against = against
         self.numbers = numbers
+        self.placed = placed
+        self.subject = subject
 
     @property
     def signed(self) -> frozenset[str]:
@@ -62,10 +84,17 @@ def words(text: str) -> Words:
     """Return the words of a sentence."""
     stems: set[str] = set()
     against: set[str] = set()
-    for clause in _CLAUSE.split(_folded(text)):
+    subject = ""
+    folded = _folded(text)
+    for clause in _CLAUSE.split(folded):
         for part, negated in _parts(clause):
-            (against if negated else stems).add(without_ending(part))
-    return Words(frozenset(stems | against), frozenset(against - stems), frozenset(_NUMBER.findall(text)))
+            stem = without_ending(part)
+            subject = subject or stem
+            (against if negated else stems).add(stem)
+    placed = tuple((match[1], match[2]) for match in _PLACED.finditer(folded))
+    return Words(
+        frozenset(stems | against), frozenset(against - stems), frozenset(_NUMBER.findall(text)), placed, subject
+    )
 
 
 def _parts(clause: str) -> Iterator[tuple[str, bool]]:
@@ -85,8 +114,11 @@ def _parts(clause: str) -> Iterator[tuple[str, bool]]:
 
 
 def same(one: Words, other: Words) -> bool:
-    """Return whether both say the same: similar signed words and the same numbers."""
-    if one.numbers != other.numbers:
+    """Return whether both say the same: similar signed words and the same numbers.
+
+    When a single word of one stands for a single word of the other, they say it of another thing or say another thing.
+    """
+    if one.numbers != other.numbers or len(one.stems - other.stems) == len(other.stems - one.stems) == 1:
         return False
     return jaccard(one.signed, other.signed) >= SAME or _contains(one, other)
 
@@ -97,13 +129,35 @@ def similarity(one: Words, other: Words) -> float:
 
 
 def opposed(one: Words, other: Words) -> bool:
-    """Return whether both are about the same thing and contradict each other, or give different numbers."""
+    """Return whether both are about the same thing and contradict each other, or give it another number."""
     if same(one, other):
         return False
     if one.numbers and other.numbers and one.numbers != other.numbers:
-        return jaccard(one.stems - one.numbers, other.stems - other.numbers) >= REVISED
+        return jaccard(_unnumbered(one), _unnumbered(other)) >= REVISED and _gives_another_number(one, other)
     conflict = (one.against & (other.stems - other.against)) | (other.against & (one.stems - one.against))
+    rest, others = one.stems - conflict, other.stems - conflict
+    if rest and others and not rest & others:  # the same choice about two things: "in web/ …", "in api/ …"
+        return False
     return bool(conflict) and (jaccard(one.stems, other.stems) >= TOPIC or (one.stems - one.against == other.against))
+
+
+def _unnumbered(words_: Words) -> frozenset[str]:
+    return frozenset(stem for stem in words_.stems if not stem[0].isdigit())
+
+
+def _gives_another_number(one: Words, other: Words) -> bool:
+    """Return whether the last number alone differs, and no number says which thing is meant ("worker 3")."""
+    first, second = one.placed, other.placed
+    if [number for _, number in first[:-1]] != [number for _, number in second[:-1]] or not first or not second:
+        return False
+    return not {first[-1][0], second[-1][0]} & _ENUMERATED
+
+
+def repeated_in(claim: Words, text: Words, least: float) -> bool:
+    """Return whether ``text`` says the claim beside other things: its subject, numbers and most of its words."""
+    if not claim.stems or claim.subject not in text.stems or not claim.numbers <= text.numbers:
+        return False
+    return covered(claim, text) >= least
 
 
 def covered(claim: Words, text: Words) -> float:

@@ -9,14 +9,15 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from memoria.base.fence import fenced
 from memoria.daily.ledger import Ledger
 from memoria.facts import fact as facts
-from memoria.facts import local_judge
+from memoria.facts import local_judge, retractions
 from memoria.facts.fact import Checked, Fact, Material, Stamp
+from memoria.ground.clock import Zone
 from memoria.ground.errors import ModelError
 from memoria.ground.home import Home
 from memoria.models import chain, tasks
@@ -27,11 +28,6 @@ log = logging.getLogger(__name__)
 
 MAX_SAID: Final = 20_000  # characters of one message or tool line; a longer one contains pasted text
 PROMPT: Final = tasks.PROMPTS / "learn.md"
-SCHEMA: Final[JsonObject] = {
-    "type": "object",
-    "properties": {"learned": {name: part for name, part in tasks.FACTS.items() if name != "default"}},
-    "required": ["learned"],  # an answer without this list is invalid
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,35 +61,64 @@ def judges(home: Home, ledger: Ledger, first: Metered) -> list[Metered]:
     return [first, *(Metered.around(chain.named([name], settings, home.paths), home, ledger) for name in more)]
 
 
-def judge(materials: Sequence[JsonObject], stamp: Stamp, models: Sequence[Model]) -> Judged:
+def judge(
+    materials: Sequence[JsonObject], stamp: Stamp, models: Sequence[Model], near: Sequence[JsonObject] = ()
+) -> Judged:
     """Return the facts of the first model that answers, or those that the patterns find when no model answers.
 
-    ``materials``: exchanges as returned by ``Unit.material``. When no model answers, ``failure`` is the first model's
-    error, because that is the model the user chose; it is None when ``models`` is empty.
+    ``materials``: exchanges as returned by ``Unit.material``. ``near``: the known facts nearest to them, as returned by
+    ``shown``. When no model answers, ``failure`` is the first model's error, because that is the model the user chose;
+    it is None when ``models`` is empty.
     """
     failure: ModelError | None = None
     for model in models:
         try:
-            completion = model.complete(_prompt(materials, stamp.project))
+            completion = model.complete(_prompt(materials, stamp.project, near))
         except ModelError as error:
             log.info("learn: %s did not answer: %s", model.name, error)
             failure = failure or error
             continue
-        return checked(completion.data["learned"], materials, stamp, completion.model, completion.usage)
-    return Judged(local_judge.judge(materials, stamp), "patterns", Usage(), failure)
+        return checked(completion.data, materials, stamp, near, completion.model, completion.usage)
+    answer: JsonObject = {"learned": local_judge.claims(materials), "ended": retractions.ended(materials, near)}
+    return replace(checked(answer, materials, stamp, near, "patterns"), failure=failure)
 
 
 def checked(
-    claims: object, materials: Sequence[JsonObject], stamp: Stamp, model: str, usage: Usage | None = None
+    answer: JsonObject,
+    materials: Sequence[JsonObject],
+    stamp: Stamp,
+    near: Sequence[JsonObject],
+    model: str,
+    usage: Usage | None = None,
 ) -> Judged:
-    """Return the facts among a model's claims that these exchanges prove."""
-    return Judged(facts.check(claims, Material.of(materials), stamp), model, usage or Usage())
+    """Return the facts, and the ends of facts among ``near``, in a model's answer that these exchanges prove."""
+    idents = [str(fact["id"]) for fact in near]
+    found = facts.check(
+        answer.get("learned"), Material.of(materials), stamp, shown=idents, ended=answer.get("ended", ())
+    )
+    return Judged(found, model, usage or Usage())
 
 
-def _prompt(materials: Sequence[JsonObject], project: str) -> Prompt:
-    shown = "\n\n".join(json.dumps(_brief(material), ensure_ascii=False, indent=0) for material in materials)
-    text = PROMPT.read_text(encoding="utf-8").strip() + "\n\n" + fenced("conversation", shown)
-    return Prompt("learn", text, SCHEMA, {"exchanges": list(materials)}, project)
+def shown(near: Sequence[Fact], zone: Zone) -> list[JsonObject]:
+    """Return known facts as a model is shown them."""
+    return [
+        {
+            "id": fact.id,
+            "kind": fact.kind,
+            "day": zone.day(fact.last or fact.time).isoformat(),
+            "origin": fact.origin,
+            "content": fact.content,
+        }
+        for fact in near
+    ]
+
+
+def _prompt(materials: Sequence[JsonObject], project: str, near: Sequence[JsonObject]) -> Prompt:
+    material: JsonObject = {"facts": list(near), "exchanges": list(materials)}
+    exchanges = "\n\n".join(json.dumps(_brief(part), ensure_ascii=False, indent=0) for part in materials)
+    parts = [*tasks.known_facts(material), ("conversation", exchanges)]
+    text = "\n\n".join([PROMPT.read_text(encoding="utf-8").strip(), *(fenced(*part) for part in parts)])
+    return Prompt("learn", text, tasks.LEARN_SCHEMA, material, project)
 
 
 def _brief(material: JsonObject) -> JsonObject:

@@ -17,16 +17,16 @@ from datetime import date
 from memoria.base import failpoints
 from memoria.daily.ledger import Ledger
 from memoria.facts import already_saved
-from memoria.facts.fact import Fact
+from memoria.facts.fact import Ending, Fact
 from memoria.facts.keeper import Keeper, Outcome
 from memoria.ground.errors import MemoryStoreError, ModelError
 from memoria.ground.home import Home
 from memoria.learning import pending
-from memoria.learning.judge import Judged, checked, judge, judges
+from memoria.learning.judge import Judged, checked, judge, judges, shown
 from memoria.learning.pending import Batch, Pending
 from memoria.learning.session import Session
 from memoria.models.metered import Metered
-from memoria.models.protocol import Model
+from memoria.models.protocol import JsonObject, Model
 from memoria.redaction.redact import Redactor
 from memoria.transcripts import client_saved
 from memoria.transcripts.intake import Intake
@@ -54,12 +54,14 @@ class Findings:
 
     ``facts``: those that its answer proves; ``fresh``: those of them that are not in the store yet. ``known``: facts
     learned while the session was open. ``marks``: those of the exchanges that the answer was checked against.
+    ``endings``: the ends of known facts.
     """
 
     facts: tuple[Fact, ...] = ()
     fresh: tuple[Fact, ...] = ()
     known: tuple[Fact, ...] = ()
     marks: tuple[str, ...] = ()
+    endings: tuple[Ending, ...] = ()
     report: Report = field(default_factory=Report)
 
 
@@ -94,16 +96,28 @@ class Learner:
             self.pending.postpone(session.id, error)
         return report
 
+    def near(self, session: Session, exchanges: Iterable[Exchange], *, learned: bool = True) -> list[JsonObject]:
+        """Return the known facts nearest to what was said in these exchanges, as a model is shown them.
+
+        ``learned``: also those that were learned from these very exchanges.
+        """
+        own = list(exchanges)
+        said = "\n".join(text for exchange in own for role in ("user", "assistant") for text in exchange.texts(role))
+        without = () if learned else [fact.id for fact in self._stored(session, own)]
+        return shown(self.keeper.store.near(said, session.project, without), self.keeper.zone)
+
     def _judge(self, session: Session, batch: Batch, failure: ModelError | None) -> Report:
         """Judge and store one batch; after a ``failure`` in an earlier batch of this run, ask no model."""
         exchanges = [unit.exchange for unit in batch]
         texts, earlier = _saved_by_assistant(session, exchanges), self._stored(session, exchanges)
         stamp = session.stamp(exchanges)
         materials = [unit.material() for unit in batch]
-        judged = judge(materials, stamp, () if failure else self.models)
+        near = self.near(session, exchanges)
+        judged = judge(materials, stamp, () if failure else self.models, near)
         failpoints.reached("judge.answered")
-        news, saved = already_saved.sort(judged.facts, texts, earlier, self.keeper.store.twin)
-        stored = self.keeper.take(news, session.name)
+        news, saved = already_saved.sort(judged.facts, texts, earlier, self.keeper.store.concerns)
+        endings = (*judged.found.endings, *_ended_by(judged.facts, news, earlier))
+        stored = self.keeper.take(news, session.name, endings=endings)
         failpoints.reached("judge.kept")
         if not failure and (judged.failure is None or self.pending.postpone(session.id, judged.failure)):
             self.pending.close(session.id, batch)
@@ -115,12 +129,20 @@ class Learner:
     # -- what a flush learns
 
     def findings(
-        self, session: Session, exchanges: Iterable[Exchange], claims: object, day: date, *, continued: bool = False
+        self,
+        session: Session,
+        exchanges: Iterable[Exchange],
+        answer: JsonObject,
+        day: date,
+        *,
+        near: Sequence[JsonObject] = (),
+        continued: bool = False,
     ) -> Findings:
-        """Return what a flush learns from exchanges of ``day``; check its ``claims`` (the ``learned`` list).
+        """Return what a flush learns from exchanges of ``day``; check the facts in its ``answer``.
 
-        A claim is dropped when its quote occurs only in exchanges that were judged already. ``continued``: the
-        exchanges are a part of one long turn, whose key is marked with its last part. This method stores nothing.
+        A claim is dropped when its quote occurs only in exchanges that were judged already. ``near``: the known facts
+        that the model was shown. ``continued``: the exchanges are a part of one long turn, whose key is marked with its
+        last part. This method stores nothing.
         """
         own = pending.without_sidechains(exchanges)
         known = self._learned_while_open(session, own, day)
@@ -130,13 +152,15 @@ class Learner:
             return Findings(known=known)
         texts, earlier = _saved_by_assistant(session, rest), self._stored(session, rest)
         stamp = session.stamp(rest)
-        judged = checked(claims, [exchange.material() for exchange in rest], stamp, "flush")
-        news, saved = already_saved.sort(judged.facts, texts, earlier, self.keeper.store.twin)
+        judged = checked(answer, [exchange.material() for exchange in rest], stamp, near, "flush")
+        news, saved = already_saved.sort(judged.facts, texts, earlier, self.keeper.store.concerns)
         news = already_saved.without_repeats(news)  # the entry shows all of them before the first is in the store
         store = self.keeper.store
         fresh = tuple(fact for fact in news if not store.get(fact.id) and not store.twin(fact))
         marks = tuple(mark for unit in waiting for mark in unit.marks[continued:])
-        return Findings(tuple(news), fresh, known, marks, Report((judged,), saved=tuple(saved)))
+        report = Report((judged,), saved=tuple(saved))
+        endings = (*judged.found.endings, *_ended_by(judged.facts, news, earlier))
+        return Findings(tuple(news), fresh, known, marks, endings, report)
 
     def _learned_while_open(self, session: Session, exchanges: Iterable[Exchange], day: date) -> tuple[Fact, ...]:
         """Return the facts learned from these exchanges while the session was open that still hold.
@@ -157,7 +181,7 @@ class Learner:
         """
         report = findings.report
         try:
-            report += Report(stored=self.keeper.take(findings.facts, session.name))
+            report += Report(stored=self.keeper.take(findings.facts, session.name, endings=findings.endings))
             self.keeper.store.mark_judged(session.id, findings.marks)
         except MemoryStoreError as error:
             log.warning("%s", error)
@@ -168,6 +192,18 @@ class Learner:
         moments = {exchange.time for exchange in exchanges}
         facts = self.keeper.store.facts(live=False)
         return [fact for fact in facts if fact.session == session.id and fact.time in moments]
+
+
+def _ended_by(facts: Iterable[Fact], news: Iterable[Fact], earlier: Sequence[Fact]) -> list[Ending]:
+    """Return the ends of facts that a model named beside a fact that the patterns had learned before."""
+    left_out = [fact for fact in facts if fact.supersedes and fact not in news]
+    pairs = [(fact, known) for fact in left_out if (known := already_saved.learned_before(fact, earlier))]
+    return [
+        Ending(ident, fact.time, fact.origin, known.id)
+        for fact, known in pairs
+        for ident in fact.supersedes
+        if ident.startswith("l-") and ident != known.id
+    ]
 
 
 def _saved_by_assistant(session: Session, exchanges: Iterable[Exchange]) -> list[str]:

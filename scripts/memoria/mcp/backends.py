@@ -13,8 +13,8 @@ from typing import Any
 
 from memoria.base.project import Project
 from memoria.base.visibility import Visibility
-from memoria.briefing.refresh import renew
-from memoria.facts.fact import Material, Stamp, check
+from memoria.briefing.refresh import consequences, renew
+from memoria.facts.fact import Fact, Material, Stamp, check
 from memoria.facts.keeper import Keeper
 from memoria.ground import clock
 from memoria.ground.errors import ExpectedError
@@ -95,10 +95,10 @@ class SessionFacts:
                 if fact.origin == "user":
                     raise ExpectedError(f"{fact.id} is in the user's words; only `memoria learned edit` changes it")
                 keeper.edit(fact.id, content)
-                renew(self.home, keeper, fact.projects)
+                told = self._renew(keeper, fact, keeper.sources(fact))
         except (sqlite3.Error, OSError) as error:
             raise ExpectedError(f"the learned facts cannot be written now ({error}); try again later") from error
-        return f"{fact.id}: {fact.content[:200]}"
+        return f"{fact.id}: {fact.content[:200]}{told}"
 
     def _remember(self, content: str, kind: str, importance: float, tags: Sequence[str]) -> str:
         claim = {"kind": kind, "content": content, "importance": importance, "tags": list(tags)}
@@ -120,11 +120,17 @@ class SessionFacts:
     def _forget(self, ident: str) -> str:
         try:
             with Keeper.at(self.home) as keeper:
+                entries = keeper.sources(keeper.known(ident))
                 fact = keeper.delete(ident)
-                renew(self.home, keeper, fact.projects)
+                told = self._renew(keeper, fact, entries)
         except (sqlite3.Error, OSError) as error:
             raise ExpectedError(f"the learned facts cannot be written now ({error}); try again later") from error
-        return f"{fact.id}: {fact.content[:200]}"
+        return f"{fact.id}: {fact.content[:200]}{told}"
+
+    def _renew(self, keeper: Keeper, fact: Fact, entries: Sequence[str]) -> str:
+        """Bring wiki and pages up to date after a change of a fact; return what it means for the articles."""
+        told = consequences(self.home, entries, renew(self.home, keeper, fact.projects))
+        return f"\n{told}" if told else ""
 
 
 def _place(path: str, anchor: str) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def read(text: str, schema: JsonObject) -> JsonObject:
     """Return the JSON object in a model's answer, checked; raise BadAnswerError with the first reason.
 
-    If the schema's object has a list as its only property, the bare list is accepted too.
+    If the only property that the schema's object requires is a list, the bare list is accepted too.
     """
     return check(_find_object(text, _only_list(schema)), schema)
 
@@ -40,9 +40,9 @@ def check(value: object, schema: JsonObject) -> JsonObject:
 
 
 def _only_list(schema: JsonObject) -> str:
-    """Return the name of the list that is the schema's only property; ``""`` when there are others."""
-    properties = schema.get("properties", {})
-    return next((name for name, part in properties.items() if len(properties) == 1 and part.get("type") == "array"), "")
+    """Return the name of the list that is the schema's only required property; ``""`` when it requires others."""
+    properties, required = schema.get("properties", {}), schema.get("required", [])
+    return next((name for name in required if len(required) == 1 and properties[name].get("type") == "array"), "")
 
 
 def _find_object(text: str, only_list: str) -> JsonObject:

@@ -20,7 +20,6 @@ LINE_CHARS = 2_000  # of one row
 PART_CHARS = 20_000  # of all rows of one kind in an entry or article
 
 KINDS = ("correction", "preference", "decision", "fact", "debugging", "workaround", "operational")
-ORIGINS = ("user", "assistant", "tool")
 ARTICLE_KINDS = ("concept", "connection")
 
 
@@ -34,6 +33,11 @@ def _must(limit: int) -> JsonObject:
 
 def _many(item: JsonObject, limit: int) -> JsonObject:
     return {"type": "array", "items": item, "maxItems": limit, "default": []}
+
+
+def _loose(part: JsonObject) -> JsonObject:
+    """Return a part of a schema without its default."""
+    return {name: rule for name, rule in part.items() if name != "default"}
 
 
 def _object(required: Iterable[str], **properties: JsonObject) -> JsonObject:
@@ -63,11 +67,11 @@ FLUSH_SHAPE = _object(
             tags=_many(_must(80), 20),
             keywords=_many(_must(120), 30),
             quote=_text(2_000),
-            origin={"type": "string", "enum": list(ORIGINS), "default": "assistant"},
-            supersedes=_text(1_500),
+            supersedes=_many(_must(80), 10),
         ),
         40,
     ),
+    ended=_many(_object(["id", "quote"], id=_must(80), why=_text(300), quote=_text(2_000)), 10),
 )
 
 # Loose on purpose: one bad event must cost neither the summary nor the good events beside it, even if it is not an
@@ -77,11 +81,20 @@ FACTS: JsonObject = {
     "default": [],
     "items": {
         "properties": {
-            name: {} for name in ("kind", "content", "importance", "tags", "keywords", "quote", "origin", "supersedes")
+            name: {} for name in ("kind", "content", "importance", "tags", "keywords", "quote", "supersedes")
         },
     },
 }
-FLUSH_SCHEMA: JsonObject = {**FLUSH_SHAPE, "properties": {**FLUSH_SHAPE["properties"], "learned": FACTS}}
+ENDED: JsonObject = {
+    "type": "array",
+    "default": [],
+    "items": {"properties": {name: {} for name in ("id", "why", "quote")}},
+}
+FLUSH_SCHEMA: JsonObject = {
+    **FLUSH_SHAPE,
+    "properties": {**FLUSH_SHAPE["properties"], "learned": FACTS, "ended": ENDED},
+}
+LEARN_SCHEMA = _object(["learned"], learned=_loose(FACTS), ended=ENDED)
 
 # With or without its folder: ``concepts/flush-race``. No path that leads out of the wiki matches.
 SLUG = {"type": "string", "pattern": "^([a-z]+/)?[a-z0-9]+(-[a-z0-9]+)*$", "maxLength": 120}
@@ -128,11 +141,22 @@ CONTRADICTIONS_SCHEMA = _object(
 def flush(material: JsonObject) -> Prompt:
     """Ask for the note on a stretch of conversation.
 
-    ``material``: ``{"project": str, "exchanges": [{"user", "assistant": str, "tools", "errors", "notes": [str]}]}``.
+    ``material``: ``{"project": str, "exchanges": [{"user", "assistant": str, "tools", "errors", "notes": [str]}],
+    "facts": [{"id", "kind", "day", "origin", "content"}]}``.
     """
     blocks = [_exchange(number, exchange) for number, exchange in enumerate(material["exchanges"], 1)]
     carried = "\n".join([f"project: {material['project']}", *blocks])
-    return _prompt("flush", FLUSH_SHAPE, [("conversation", carried)], material, FLUSH_SCHEMA)
+    parts = [*known_facts(material), ("conversation", carried)]
+    return _prompt("flush", FLUSH_SHAPE, parts, material, FLUSH_SCHEMA)
+
+
+def known_facts(material: JsonObject) -> list[tuple[str, str]]:
+    """Return the known facts nearest to a conversation as a labelled part of a prompt, none when there are none."""
+    rows = [
+        f"{fact['id']} · {fact['kind']} · {fact['day']} · {fact['origin']} · {fact['content']}"
+        for fact in material.get("facts", ())
+    ]
+    return [("facts", "\n".join(rows))] if rows else []
 
 
 def compile_(material: JsonObject) -> Prompt:
@@ -233,6 +257,7 @@ def _entry(entry: JsonObject) -> str:
         ("decision", "decisions"),
         ("lesson", "lessons"),
         ("to do", "action_items"),
+        ("no longer holds", "ended"),
     ):
         lines += _rows(label, entry.get(key, ()), PART_CHARS)
     facts = (f"({fact['kind']}): {fact['content']}" for fact in entry.get("learned", ()))

@@ -261,6 +261,19 @@ class Article:
             newest = self.claims[-1].text
             self.lead = [newest if row and old.same_as(row) else row for row in self.lead]
 
+    def remove(self, old: Claim) -> None:
+        """Remove a claim with its indented lines."""
+        section, number, _ = next(found for found in self._claims() if found[2] == old)
+        del section.rows[number : section.block(number)]
+
+    def summarise(self, text: str) -> None:
+        """Replace the paragraph below the title."""
+        rows = self.lead
+        start = next((n for n, row in enumerate(rows) if row.strip() and not row.startswith("# ")), len(rows))
+        end = next((n for n in range(start, len(rows)) if not rows[n].strip()), len(rows))
+        blank = [] if start and not rows[start - 1].strip() else [""]
+        rows[start:end] = [*blank, markdown.line(text), *([""] if end == len(rows) else [])]
+
     def add_past(self, claim: Claim, day: str) -> None:
         """Add a claim that was outdated before it was recorded directly under History."""
         if not any(past.same_as(claim.text) for past in self.past):

@@ -118,6 +118,11 @@ def restored_block(when: datetime, entries: Sequence[Entry]) -> str:
     return f"\n## {when:%Y-%m-%d %H:%M} restore\n\n<!-- memoria took={took} -->\n"
 
 
+def outdated_block(when: datetime, slugs: Sequence[str]) -> str:
+    """Return the lines of ``log.md`` for pages that no longer tell what ceased to hold; ``when`` is local time."""
+    return f"\n## {when:%Y-%m-%d %H:%M} outdated\n- Outdated: " + ", ".join(f"[[{slug}]]" for slug in slugs) + "\n"
+
+
 def filed_block(when: datetime, slug: str) -> str:
     """Return the lines of ``log.md`` for an answer that was filed; ``when`` is in the user's zone."""
     return f"\n## {when:%Y-%m-%d %H:%M} query\n- Filed: [[{slug}]]\n"

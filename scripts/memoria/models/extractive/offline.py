@@ -11,19 +11,27 @@ from collections.abc import Callable
 
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
-from memoria.facts import local_judge
+from memoria.facts import local_judge, retractions
 from memoria.ground.errors import BadAnswerError
 from memoria.models import answer
 from memoria.models.extractive import cluster, passages, summarize
 from memoria.models.protocol import Completion, JsonObject, Model, Prompt, Usage
 
 
+def _note(material: JsonObject) -> JsonObject:
+    return {**summarize.note(material), "ended": _ended(material)}
+
+
 def _learned(material: JsonObject) -> JsonObject:
-    return {"learned": local_judge.claims(material["exchanges"])}
+    return {"learned": local_judge.claims(material["exchanges"]), "ended": _ended(material)}
+
+
+def _ended(material: JsonObject) -> list[JsonObject]:
+    return retractions.ended(material["exchanges"], material.get("facts", ()))
 
 
 TASKS: dict[str, Callable[[JsonObject], JsonObject]] = {
-    "flush": summarize.note,
+    "flush": _note,
     "compile": cluster.articles,
     "learn": _learned,
     "query": passages.reply,
