@@ -6,12 +6,14 @@ rather than invent one: questions, quotations and passing wishes ("for now") sta
 
 from __future__ import annotations
 
+from memoria.language import cues_abroad, moment
+from memoria.language.cue import Cue
 from memoria.language.pattern import Pattern
 
 MAX_PROMPT = 1_500  # characters; longer prompts are mostly pasted text and are not examined
 
 _PASTED = Pattern(r"(?sm)```.*?(?:```|\Z)|^[ \t]*>.*$|<[a-z_-]+>.*?</[a-z_-]+>")
-_SPLIT = Pattern(r"(?<=[.!?])\s+(?=\S)|\n+")
+_SPLIT = Pattern(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])(?=\S)|\n+")
 _COMMAND = Pattern(r"^\s*(?:[/!#]\w|<(?:command|local-command|bash|task-notification|teammate)|\[Request interrupted)")
 _FILLER = Pattern(
     r"(?i)^(?:(?:ok(?:ay)?|so|and|but|also|well|hm+|actually|please|bitte|und|gut|ja|yes|yeah|thanks|danke|sorry|"
@@ -21,34 +23,12 @@ _FILLER = Pattern(
     r"i (?:already )?told you(?: already)?)\b[\s,:;!.-]*)+"
 )
 _QUESTION = Pattern(
-    r"(?i)\?\s*$|^(?:(?:ok|so|and|but|actually|hey|presumably)[\s,]+)*(?:can|could|should|shall|would|will|is|are|"
+    r"(?i)[?？]\s*$|^¿|^(?:(?:ok|so|and|but|actually|hey|presumably)[\s,]+)*(?:can|could|should|shall|would|will|is|are|"
     r"was|were|do we|do you|does|did|what|why|how|where|which|who|when should|"
     r"kannst|könntest|können|soll|sollen|sollte|ist|sind|warum|wieso|wie (?!gesagt)|wo|welche|wer|gibt|hast|"
     r"haben wir)\b"
 )
-_PASSING = Pattern(
-    r"(?i)\b(?:for now|right now|this time|just once|for the moment|today|yet|for a (?:second|moment)|"
-    r"erst ?mal|vorerst|diesmal|gerade nicht|noch nicht|heute)\b"
-)
 _THIS = Pattern(r"(?i)^(?:use|run|take|nimm|nutze) (?:this|that|it|the (?:same|following)|dies\w*|das)\b")
-
-
-class Cue:
-    """A pattern with the kind of fact it shows, its usual importance (0 to 1) and the least length of a sentence."""
-
-    __slots__ = ("importance", "kind", "min_words", "pattern")
-
-    def __init__(self, kind: str, importance: float, min_words: int, *patterns: str) -> None:
-        self.kind = kind
-        self.importance = importance
-        self.min_words = min_words
-        self.pattern = Pattern("(?i)" + "|".join(patterns))
-
-    def fits(self, sentence: str, bare: str) -> bool:
-        """Return whether the sentence, or its ``bare`` form without the lead-in, holds the cue."""
-        return len(sentence.split()) >= self.min_words and bool(
-            self.pattern.search(sentence) or self.pattern.search(bare)
-        )
 
 
 _ASIDE = (  # verbs after "don't" that do not make a rule
@@ -64,13 +44,36 @@ _NAMED = (  # the name of a tool or a habit, not a reference to something at han
     r"der|dem|dies\w*|es|ihn|sie|ein\w*|mein\w*|dein\w*|\d)\b)\S"
 )
 _USE = r"(?:use|run|write|keep|name) " + _NAMED
+_STANDING = (  # what follows "we use": a tool or a kind of thing, not one of the things at hand
+    r"(?!(?:this|that|it|the same|a|an|my|your|them|these|those|one|another|both|either|what\w*|\d)\b)\S"
+)
+_KIND_OF_THING = (  # "small pull requests", "explicit returns": kinds of things, not one of them
+    r"(?!(?:this|that|it|the|to|not|your|how|what|my|a|an|these|those|both|his|her|their|option)\b)(?:[\w-]+ ){0,3}\w+s\b"
+)
+_THINGS_NAMED = (  # things that every project has, about which rules are made
+    r"tests|commits|commit messages|messages|branches|functions|methods|classes|modules|files|file names|names|imports|"
+    r"comments|migrations|endpoints|queries|logs|log lines|dates|timestamps|times|variables|constants|types|errors|"
+    r"error messages|warnings|docs|docstrings|dependencies|packages|services|components|texts|strings|settings|secrets|"
+    r"credentials|passwords|tokens|keys|fixtures|prs|pull requests|releases|deploys|deployments|scripts|tables|columns|"
+    r"ids|flags|feature flags|retries|timeouts|helpers|utilities|routes|handlers|models|schemas|changes|hotfixes|builds|"
+    r"sql|json"
+)
+_THING = (
+    r"(?:test|commit|branch|function|method|class|module|file|import|comment|migration|endpoint|query|log line|date|"
+    r"timestamp|variable|constant|type|error|warning|docstring|dependency|package|service|component|string|setting|"
+    r"secret|fixture|pr|pull request|release|deployment|script|table|column|flag|route|handler|model|schema|change|bug fix)"
+)
+_THINGS = (
+    r"^(?:all |our |new |public |private |generated |ui |api |unit |integration |[\w-]+ )?(?:" + _THINGS_NAMED + r")"
+    r"(?: (?:in|of|for|under) (?:the )?[\w/]+(?: [\w/]+)?)?"
+)
 # Tried in order on each sentence that is not a question; the first that fits decides. The wording separates a lasting
 # rule ("never", "always", "we … here", plural nouns) from a step of the current task ("don't set it").
 _CUES = (
     Cue(
         "correction", 0.9, 6,
         r"\bas i (?:already )?said\b",
-        r"\bi (?:already )?(?:told|asked) you(?: already| before| to| not)",
+        r"\bi (?:already |have )?(?:told|asked) you(?: already| before| twice| many times| (?:to|not to) (?:always|never))",
         r"\byou keep \w+ing\b",
         r"^wie gesagt\b",
         r"\bich (?:habe|hab) (?:es )?dir (?:schon|bereits|doch)\b",
@@ -78,9 +81,10 @@ _CUES = (
     Cue(
         "correction", 0.85, 6,
         _NO + r"[,:.!]\s+(?!(?:thanks|thank|danke|problem|worries|the other)\b)"
-        r".*\b(?:(?:we (?:use|run|do|don't)|wir|instead|immer|nie|niemals|statt|sondern)\b|(?:always|never) "
-        + _HABIT + ")",
-        _NO + r"[,:.!]\s+(?:(?:do not|don't) use|nicht)\b",
+        r".*\b(?:(?:we (?:use|run|don't|never|always)|wir (?:nutzen|nehmen|verwenden|schreiben)|immer|nie|niemals)\b|"
+        r"(?:always|never) " + _HABIT + ")",
+        _NO + r"[,:.!]\s+(?:do not|don't) use " + _NAMED,
+        _NO + r"[,:.!]\s+nicht \w+ (?:verwenden|nutzen|nehmen)\b",
     ),
     Cue(  # the short forms that people use
         "correction", 0.85, 3,
@@ -95,13 +99,15 @@ _CUES = (
         r"\b(?:that'?s|that is) not how (?:we|i|it)\b",
         r"\bso (?:machen|nennen|schreiben) wir das (?:hier )?nicht\b",
         r"\b(?:that'?s|that is|you(?:'re| are)|das ist) (?:wrong|incorrect|not (?:right|true|correct)|mistaken|falsch|"
-        r"nicht (?:richtig|wahr))\b.*(?:, not\b|\binstead of\b|\b(?:und|and) nicht\b|\bsondern\b)",
+        r"nicht (?:richtig|wahr))\b.*\b(?:we|our|wir|bei uns|always|never|immer|nie)\b.*"
+        r"(?:, not\b|\binstead of\b|\b(?:und|and) nicht\b|\bsondern\b)",
         r"\bdas stimmt nicht\b.*(?:\bnicht\b.*\bnicht\b|\bsondern\b)",
     ),
     Cue(
         "correction", 0.8, 4,
-        r"^(?:never(?! mind\b)|ever use|avoid|only ever|stop \w+ing|niemals|vermeide|keine[nr]?)\b(?! ahnung\b)",
-        r"^(?:please )?(?:do not|don't|dont) (?!(?:" + _ASIDE + r")\b)\w+ .*, (?:use|take|ask|read) ",
+        r"^(?:never(?! (?:mind|seen|heard|had|worked|been)\b)|ever use|avoid|only ever|stop \w+ing|niemals|vermeide|keine[nr]?)\b(?! ahnung\b)",
+        r"^(?:please )?(?:do not|don't|dont) (?!(?:" + _ASIDE + r")\b)\w+ (?!the\b|a\b|an\b|it\b|my\b).*, "
+        r"(?:use|take|ask|read|look) ",
         r"^(?:please )?(?:do not|don't|dont) (?:ever\b|(?!" + _ASIDE + r")\w+"
         r"(?: (?!it|this|that|them|these|those|anything|the|any|a|an|my|your|us|me)\w+){0,2} (?!this|is|was)\w{3,}s\b)",
         r"^(?:do not|don't|dont) (?:use " + _NAMED + r"|just \w+)",
@@ -115,9 +121,13 @@ _CUES = (
     ),
     Cue(
         "preference", 0.75, 5,
-        r"\bi (?:really |strongly |much |generally |usually )?prefer\b",
-        r"\bi'?d (?:much )?prefer\b",
-        r"\bi(?:'d| would) rather (?!not\b)|\bmir (?:ist|wäre) (?:es )?lieber\b|\bich hätte lieber\b",
+        r"\bi (?:really |strongly |much |generally |usually |always )?prefer " + _KIND_OF_THING,
+        r"\bi'?d (?:much )?prefer " + _KIND_OF_THING,
+        r"\bi (?:\w+ )?prefer \w+(?: \w+){0,3} (?:over|to|rather than) \w+",
+        r"^prefer (?!the\b|that\b|this\b|it\b)\w+(?: \w+){0,3} (?:over|to|rather than|instead of) \w+",
+        r"\bi (?:really )?(?:like|love|hate|dislike|can't stand) " + _KIND_OF_THING,
+        r"\bi(?:'d| would) rather (?:you|we|have \w+s)\b(?! not\b)|\bmir (?:ist|wäre) (?:es )?lieber\b|"
+        r"\bich hätte lieber\b|\bich (?:mag|hasse) keine \w+",
         r"\bthat'?s how (?:i|we) (?:want|like)\b|"
         r"\bi always want\b|\bmy preference\b|\bich bevorzuge\b",
     ),
@@ -125,30 +135,44 @@ _CUES = (
         "preference", 0.7, 6,
         r"\bi (?:don't|do not) (?:want|like) (?!(?:you|to|this|that|it|the|a|an|any|anything|another|my|your)\b)\w+"
         r"(?: \w+)? (?:in|on|for|with|around)\b",
-        r"\bbefore (?:you|we) \w+.*\bask me\b|\bask me before (?:you )?\w+",
+        r"\bi (?:don't|do not|never) want you to \w+ (?!the\b|a\b|an\b|my\b|anything\b|it\b)(?:\w+ )?\w+s\b",
+        r"\bi (?:don't|do not) (?:want|need) (?:\w+ )+unless\b",
+        r"\bbefore (?:you|we) \w+.*\bask me\b|\b(?:ask|check with|tell) me before (?:you )?\w+ (?!the\b)\w+",
+        r"\bno need to ask (?:me )?(?:for|before|every|each|when)\b|\bdon't ask (?:me )?(?:for permission|before|every)\b",
+        r"\bfrag mich,? bevor\b|\bfrag(?:e)? (?:mich )?nicht (?:jedes mal|immer|vorher)\b",
         r"^only (?:a|an|the) .*\bmay\b",
         r"\bich (?:will|mag|möchte) keine\w* \w+(?: \w+)? (?:in|auf|bei|im|am)\b",
     ),
     Cue(
         "preference", 0.75, 5,
-        r"^(?:always|immer)\b(?! (?:works?|fails?|returns?|happens?|wieder|noch|mehr)\b)",
-        r"^make sure (?:to |that you |you )?always\b",
+        r"^always " + _HABIT + r"|^immer\b(?! (?:wieder|noch|mehr|dasselbe|das gleiche|der|die|das)\b)",
+        r"^make sure (?:to |that you |you )?always\b|^(?:remember to )?always \w+",
+        r"^\w+ .*, (?:always|everywhere|in every case|period|no exceptions)\W*$",
         r"^(?:schreib\w*|nutze|verwende|nimm|antworte|teste)\b.*\bimmer\b",
     ),
     Cue(
         "decision", 0.7, 5,
         r"\b(?:we|i)(?:'ve| have)? (?:decided|agreed|settled|opted|chosen|went with)\b"
         r"(?! on (?:this|that|yesterday|earlier|before)\b)",
-        r"\bthe decision (?:is|was)\b",
+        r"\bthe decision (?:is|was) (?!yours\b)|\bthat is (?:a|the) decision of\b",
+        r"\b(?:the (?:team|client|customer|board|architects?)|management|ops|legal) (?:has |have )?(?:decided|chose|agreed|"
+        r"wants?|insists?)\b",
+        r"\b(?:is|stays|remains|are) (?:(?:the|our|a) )?(?:single |only )?source of truth\b",
+        r"\bthe (?:official |new )?name (?:of the \w+ )?is \S+ now\b|\bis now called\b|\bis (?:called|named) \S+ now\b",
+        r"^(?:we|the [\w-]+(?: [\w-]+)?) (?:won't|will not|will never) (?:ship|support|get|have|offer|need|use|write|add|build)"
+        r" (?!it\b|them\b)",
+        r"^[\w`-]+(?: [\w`-]+){0,2} (?:stays|stay|remains|remain) (?:with|in|on|at|inside|outside) (?!it\b)",
+        r"\b(?:wir steigen auf|wir wechseln (?:auf|zu)|wir ziehen (?:auf|zu)) \w+|^wir steigen (?!\w+ wieder)\w+ \S+ um\b",
+        r"^(?:die|der|das) \w+ (?:bleibt|bleiben) (?:bei|beim|im|in der|auf) \w+",
         r"\bwe(?:'re| are) (?:dropping|moving (?:to|off|away)|switching (?:to|from)|going with|getting rid of|"
         r"standardi[sz]ing on|deprecating)\b(?! (?:option|this|that|it|the (?:next|first|second)|\d))",
         r"\bi(?:'ve| have)? (?:switched|moved|migrated) (?:us|everything|the team)\b",
-        r"\bwir haben uns\b.*\b(?:entschieden|geeinigt)\b|\bwir (?:bleiben bei|steigen (?:auf|um))\b",
+        r"\bwir haben uns\b.*\b(?:entschieden|geeinigt)\b|\bwir (?:bleiben bei|steigen auf)\b",
         r"\bshould be (?:the )?(?:single )?source of truth\b",
     ),
     Cue(
         "decision", 0.65, 5,
-        r"^let'?s (?:use|go with|stick (?:to|with)|switch to|settle on) (?!option|\d|that|this|it\b).*"
+        r"^let'?s (?:use|go with|stick (?:to|with)|switch to|settle on) (?!option\b|\d|that\b|this\b|it\b|your\b|a\b|the\b).*"
         r"(?:\bnot\b|\binstead\b|\bover\b|\brather\b|\bbecause\b|\bsince\b|, (?:it|they|we)\b)",
         r"^lass uns .*\b(?:statt|weil)\b",
     ),
@@ -162,8 +186,39 @@ _CUES = (
     ),
     Cue(
         "preference", 0.7, 4,
-        r"\b(?:we|you should|you must|please) (?:always|never) " + _HABIT,
-        r"\bwe only use " + _NAMED,
+        r"\b(?:we|you should|you must|you|please|must|should) (?:always|never) " + _HABIT,
+        r"\byou (?:must|may|can) ?not \w+ (?!the\b|a\b|an\b|it\b|that\b)(?:[\w-]+ )?\w+s\b",
+        r"\b(?:must|should|may|can|shall) (?:never|always|under no circumstances) (?:be \w+|\w+)",
+        r"\bwe only (?:use|support|ship|deploy|test|write|accept|allow|merge|release) " + _STANDING,
+        r"(?:^|, |\b(?:here|code|docs|tests|everything) )we (?:generally |usually |all )?(?:use|follow|name|prefix|squash|deploy|"
+        r"version|pin) " + _STANDING,
+        r"\bwe (?:don't|do not|never) (?:use|write|add|mock|commit|ship|support|deploy|log|store|put|allow|accept|merge|"
+        r"check in|hard-?code) (?!the\b|a\b|an\b|it\b|that\b|this\b|them\b|any more\b|our\b)\S",
+        _THINGS + r" (?:must|must not|may|may not|should never|should always|never|always|only|go|goes|come|comes|live|lives|"
+        r"belong|belongs|need|needs|get|gets|stay|stays|are always|are never|are only|is always|is never)\b"
+        r"(?! (?:to )?(?:pass|fail|work|be green|be fixed|wrong|through|broken|back|red|sense|work)\b)",
+        _THINGS + r" (?:are|is) (?:stored|named|written|kept|limited|prefixed|sorted|versioned|pinned|squashed|forbidden|"
+        r"required|mandatory|banned|json|utc|english|kebab-case|snake_case|camelcase)\b",
+        r"^(?:every|each|any) (?:new )?[\w-]+(?: [\w-]+){0,3} (?:needs?|gets?|must|has to|goes|requires?|comes) (?!to (?:be fixed|work)\b)",
+        r"\bevery (?:new |user visible |user-visible |public |api )*" + _THING + r" (?:needs?|gets?|must|has to|goes|requires?)\b",
+        r"\ball (?:new |our |public |sql |user[- ]facing )*(?:" + _THINGS_NAMED + r") (?:go|must|are|use|live|come|need|get|have to)\b"
+        r"(?! (?:failing|broken|red|green|passing|done|fixed|there|now)\b)",
+        r"^all \w+ goes through\b",
+        r"^whenever (?:a|an|you)\b",
+        r"\bwhen(?:ever)? you (?:add|create|write|change|fix|rename|delete|review|commit|touch|introduce|answer) (?:a|an|any|new|\w+s)\b",
+        r"^(?:please )?(?:don'?t|do not|never|no|only|stick|adhere)\b.*\bunless\b",
+        r"^no (?:[\w-]+ ){0,3}\w+s in (?:the |our |this )?(?:code|codebase|code base|commits|tests|production|repo|docs|project|"
+        r"fixtures|commit messages|prs)\b",
+        r"\b(?:is|are) (?:strictly )?(?:forbidden|not allowed|banned|off limits|mandatory|verboten|tabu|pflicht)\b",
+        r"\b(?:is|are) frozen until\b",
+        r"\bour (?:\w+ )?(?:convention|rule|policy|style|standard|guideline)s? (?:is|are|for|says?)\b",
+        r"^(?:only) (?:a|an|the) .*\bmay\b",
+        r"\b(?:for everything|for all (?:new|our|\w+s)\b|in all (?:new|our|user|\w+s)\b|for every (?:new )?\w+|for any \w+)(?=.*\w)",
+        r"\b[A-ZÄÖÜ]\w+(?: \w+)? (?:niemals|nie|immer|grundsätzlich) (?!wieder|noch|mehr)\w+",
+        r"^alle \w+ (?:werden|sind|müssen|gehören|bekommen|gehen) (?!gleich|noch|kaputt|rot|grün)",
+        r"\bwenn du (?:eine?n? )(?:neue[nrs]? )?\w+ (?:\w+st|\w+t)\b",
+        r"\b(?:bitte |you |du )?(?:nie|niemals) (?:direkt |wieder )?(?:auf|in|an) \w+ \w+en\b",
+        r"\bwir (?:\w+ )?(?:\w+ )?\w+en? (?:\w+ ){0,4}(?:nie|niemals)$",
         r"\bwir (?:nutzen|verwenden|nehmen|benutzen|schreiben|testen) (?:hier )?"
         r"(?:immer|nie|niemals|nur|ausschließlich)\b",
         r"\bour (?:convention|rule|policy|style) (?:is|here)\b|\bby convention\b",
@@ -178,7 +233,7 @@ _CUES = (
         "operational", 0.7, 6,
         r"\bremember(?: that\b(?!,)|:|,)|\bremember this\b|,? remember that$",
         r"^(?:just )?so (?:that )?you know\b|^(?:fyi|heads[ -]up|for your information)\b|^damit du(?:'s| es)? weißt\b",
-        r"\bkeep in mind\b|\bfor the record\b|\bmemori[sz]e\b.*:|\bmerke? dir\b|\bzur info\b",
+        r"\bkeep in mind(?! that i\b|,? i\b)\b|\bfor the record\b|\bmemori[sz]e\b.*:|\bmerke? dir\b|\bzur info\b",
     ),
     Cue(
         "debugging", 0.6, 8,
@@ -200,6 +255,8 @@ _CUES = (
         r"^(?:my name is|i'm responsible for|i am responsible for|deploys? (?:go|happen|run))\b",
     ),
 )  # fmt: skip
+
+_RULES = ("correction", "preference", "decision", "operational")  # the kinds that an order of the moment can be taken for
 
 # Looser: enough to ask a model, not enough to decide without one.
 _HINT = Pattern(
@@ -271,9 +328,12 @@ def is_command(text: str) -> bool:
 def of(sentence: str) -> Cue | None:
     """Return the cue that shows which kind of fact a sentence states, or None when it states none."""
     bare = _FILLER.sub("", sentence)
-    if _QUESTION.search(sentence) or _QUESTION.search(bare) or _PASSING.search(sentence) or _THIS.search(bare):
+    if _QUESTION.search(sentence) or _QUESTION.search(bare) or _THIS.search(bare):
         return None
-    return next((cue for cue in _CUES if cue.fits(sentence, bare)), None)
+    cue = next((cue for cue in _CUES if cue.fits(sentence, bare)), None) or cues_abroad.of(sentence)
+    if cue and (moment.is_order(sentence) if cue.kind in _RULES else moment.is_passing(sentence)):
+        return None
+    return cue
 
 
 def is_hint(sentence: str) -> bool:
@@ -284,7 +344,7 @@ def is_hint(sentence: str) -> bool:
 def worded(sentence: str) -> str:
     """Return the sentence without its lead-in, with a capital at the start and a full stop at the end."""
     bare = _FILLER.sub("", sentence).strip() or sentence
-    return bare[:1].upper() + bare[1:] + ("" if bare[-1:] in ".!" else ".")
+    return bare[:1].upper() + bare[1:] + ("" if bare[-1:] in ".!。！" else ".")
 
 
 def without_quotations(text: str) -> str:

@@ -249,11 +249,14 @@ def _written(exchange: JsonObject) -> str:
 
 
 def _said(prompt: str) -> Iterator[tuple[str, str]]:
-    """Yield the user's sentences that are worth recording, with their kinds."""
+    """Yield the user's sentences that are worth recording, with their kinds.
+
+    What holds on is recognised by ``cues`` alone, so that an order of the moment is nowhere taken for a rule.
+    """
     ruled = [(sentence, cue.kind) for sentence in cues.own_sentences(prompt) if (cue := cues.of(sentence))]
     yield from ruled
     known = {sentence for sentence, _ in ruled}
-    for sentence in _own_words(prompt):
+    for sentence in _own_words(cues.without_quotations(prompt)):
         kind = _kind_of_user(sentence) if 12 <= len(sentence) <= MAX_SENTENCE and sentence not in known else ""
         if kind:
             yield sentence, kind
@@ -285,18 +288,12 @@ def _commands(exchanges: list[JsonObject]) -> Iterator[Found]:
 
 
 def _kind_of_user(sentence: str) -> str:
-    """Return another kind of a user's sentence; ``cues`` recognises rules and corrections."""
+    """Return the kind of a user's sentence that states no rule: something open, or a cause."""
     if sentence.endswith("?"):
         return ""
-    for kind, cue in (
-        ("todo", _TODO),
-        ("decision", _DECISION),
-        ("debugging", _CAUSE),
-        ("workaround", cues.WORKAROUND),
-    ):
-        if cue.search(sentence) and not (kind == "debugging" and cues.GUESS.search(sentence)):
-            return kind
-    return "fact" if _states(sentence) and not cues.GUESS.search(sentence) and len(sentence) >= 30 else ""
+    if _TODO.search(sentence):
+        return "todo"
+    return "debugging" if _CAUSE.search(sentence) and not cues.GUESS.search(sentence) else ""
 
 
 def _kind_of_assistant(sentence: str) -> str:
