@@ -21,3 +21,8 @@ class Cue:
         return len(sentence.split()) >= self.min_words and bool(
             self.pattern.search(sentence) or self.pattern.search(bare)
         )
+
+    @property
+    def explicit(self) -> bool:
+        """Whether the words name the decision as one ("we decided"), so that nothing else in the sentence undoes it."""
+        return self.kind == "decision" and self.importance >= 0.7  # noqa: PLR2004 (weaker wording has less)

@@ -36,7 +36,7 @@ _ASIDE = (  # verbs after "don't" that do not make a rule
 )
 _NO = r"^(?:(?:ok|sorry|hm+|oh|ah|ach|wait),? )?(?:no|nope|nah|nein|nee|nö)"
 _HABIT = (  # a verb after "always" or "never" that makes a rule, not a report
-    r"(?!(?:get|gets|got|gotten|see|saw|seen|work|works|fail|fails|had|been|return|returns|is|was|were|has|be|"
+    r"(?!(?:the|a|an|my|this|that|get|gets|got|gotten|see|saw|seen|work|works|fail|fails|had|been|return|returns|is|was|were|has|be|"
     r"happen\w*|mind|did|knew|know|thought|will|would|could|quite|really|even|\w+ed)\b)\w+"
 )
 _NAMED = (  # the name of a tool or a habit, not a reference to something at hand
@@ -81,7 +81,7 @@ _CUES = (
     Cue(
         "correction", 0.85, 6,
         _NO + r"[,:.!]\s+(?!(?:thanks|thank|danke|problem|worries|the other)\b)"
-        r".*\b(?:(?:we (?:use|run|don't|never|always)|wir (?:nutzen|nehmen|verwenden|schreiben)|immer|nie|niemals)\b|"
+        r".*\b(?:(?:we (?:use|run|don't)|wir (?:nutzen|nehmen|verwenden|schreiben)|immer|nie|niemals)\b|"
         r"(?:always|never) " + _HABIT + ")",
         _NO + r"[,:.!]\s+(?:do not|don't) use " + _NAMED,
         _NO + r"[,:.!]\s+nicht \w+ (?:verwenden|nutzen|nehmen)\b",
@@ -99,8 +99,8 @@ _CUES = (
         r"\b(?:that'?s|that is) not how (?:we|i|it)\b",
         r"\bso (?:machen|nennen|schreiben) wir das (?:hier )?nicht\b",
         r"\b(?:that'?s|that is|you(?:'re| are)|das ist) (?:wrong|incorrect|not (?:right|true|correct)|mistaken|falsch|"
-        r"nicht (?:richtig|wahr))\b.*\b(?:we|our|wir|bei uns|always|never|immer|nie)\b.*"
-        r"(?:, not\b|\binstead of\b|\b(?:und|and) nicht\b|\bsondern\b)",
+        r"nicht (?:richtig|wahr))\b(?!.*\b(?:should|needs?|soll|muss) )"
+        r".*(?:, not\b(?! \d)|\binstead of\b|\b(?:und|and) nicht\b|\bsondern\b)",
         r"\bdas stimmt nicht\b.*(?:\bnicht\b.*\bnicht\b|\bsondern\b)",
     ),
     Cue(
@@ -152,6 +152,7 @@ _CUES = (
     ),
     Cue(
         "decision", 0.7, 5,
+        r"^(?:decided|agreed|decision): \w+",
         r"\b(?:we|i)(?:'ve| have)? (?:decided|agreed|settled|opted|chosen|went with)\b"
         r"(?! on (?:this|that|yesterday|earlier|before)\b)",
         r"\bthe decision (?:is|was) (?!yours\b)|\bthat is (?:a|the) decision of\b",
@@ -331,9 +332,10 @@ def of(sentence: str) -> Cue | None:
     if _QUESTION.search(sentence) or _QUESTION.search(bare) or _THIS.search(bare):
         return None
     cue = next((cue for cue in _CUES if cue.fits(sentence, bare)), None) or cues_abroad.of(sentence)
-    if cue and (moment.is_order(sentence) if cue.kind in _RULES else moment.is_passing(sentence)):
+    if not cue:
         return None
-    return cue
+    ordered = moment.is_order(sentence) if cue.kind in _RULES and not cue.explicit else moment.is_passing(sentence)
+    return None if ordered else cue
 
 
 def is_hint(sentence: str) -> bool:

@@ -27,32 +27,39 @@ _POINTED = (
     r"(?:this|these|those)(?! (?:project|repo|repository|codebase|team|company)\b)|"
     r"(?:in|on|for|of|to|with|at|do|use|touch|change|like|fix|revert|delete|remove|about|from|need|spell out) that\b|"
     r"that (?:one|file|test|tests|function|method|class|page|module|branch|line|ticket|helper|variable|way|again|now)|"
-    r"(?:the|my|your|its) (?:first|second|third|fourth|next|previous|other|others|same|existing|remaining|rest|left|"
-    r"right|following|above|latest|newest|old|new|former|latter|wrong|correct|current|last(?! (?:one|two|three|\d)\b)|"
-    r"\w+ (?:one|ones)|two|three|four|five)|"
-    r"another (?:one|file|test|way)|an existing|"
     r"(?:line|lines|row|step|steps|item|items|number|option|variant|phase|part|point|column|section|page|pr|issue|"
     r"ticket|task) #?\d+\w*|option [a-z]|[a-d]\)|#\d+|pr \w+-\d+|"
     r"my (?:local|last|first|branch|fork|mind|message|comment)|"
-    r"den anderen|die anderen?|das andere|dem anderen|der andere|diese[nrms]? (?!projekt|repo|team)\w+|"
-    r"(?:den|die|das|der|dem) (?:erste|zweite|dritte|letzte|nächste|vorige|neue|alte|bestehende)[nrs]?|zeile \d+|"
+    r"den anderen|die anderen?|das andere|dem anderen|der andere|diese[nrms]? (?!projekt|repo|team)\w+|zeile \d+|"
     r"noch einen?|beide[ns]?"
+)
+_CHOSEN = (  # one of several things at hand; beside "always" or "never" it may be said of all times
+    r"(?:the|my|your|its) (?:first|second|third|fourth|next|previous|other|others|same|existing|remaining|rest|left|"
+    r"right|following|above|latest|newest|old|new|former|latter|wrong|correct|current|last(?! (?:one|two|three|\d)\b)|"
+    r"\w+ (?:one|ones)|two|three|four|five)|another (?:one|file|test|way)|an existing|"
+    r"(?:den|die|das|der|dem) (?:erste|zweite|dritte|letzte|nächste|vorige|neue|alte|bestehende)[nrs]?"
 )
 _UNDER_WAY = (
     r"(?:the|my) (?:changes|diff|rest|button|page|screen|header|title|dialog|form|chart|table|toolbar|sidebar|row|column|"
     r"spinner|backend part|frontend part|parameter)|"
     r"i'?(?:ll| will| am going to|m going to) \w+|i (?:want|need|would like|'d like) (?:to|you to|a|an|the) "
     r"(?!always\b|never\b)\w+|"
-    r"(?:then|and) (?:commit|push|merge|continue|go on|tell me|show me|try again|see)|never mind|as always|"
+    r"(?:then|and) (?:commit|push|merge|continue|go on|tell me|show me|try again|see)|never mind|as always|irrelevant|just (?:fix|change|do|make|add|remove|move|show) the|"
     r"(?:ich|dann) (?:mache|schaue|melde|prüfe)|sag bescheid"
 )
 _PASSING = Pattern(r"(?i)\b(?:" + _TIME + r")(?!\w)")
-_MOMENT = Pattern(r"(?i)\b(?:" + "|".join((_TIME, _POINTED, _UNDER_WAY)) + r")(?!\w)|^(?:now|jetzt|nun)\b|, now\W*$|\bnow!")
+_MOMENT = Pattern(
+    r"(?i)\b(?:" + "|".join((_TIME, _POINTED, _UNDER_WAY)) + r")(?!\w)|^(?:now|jetzt|nun)\b|, now\W*$|\bnow!"
+)
+_ONE_OF_SEVERAL = Pattern(r"(?i)\b(?:" + _CHOSEN + r")(?!\w)")
+_HABIT = Pattern(r"(?i)\b(?:always|never|immer|nie|niemals)\b")
 
 
 def is_order(sentence: str) -> bool:
     """Return whether an English or German sentence is about the task at hand, whatever rule its words resemble."""
-    return bool(_MOMENT.search(sentence)) and not _LASTING.search(sentence)
+    if _LASTING.search(sentence):
+        return False
+    return bool(_MOMENT.search(sentence) or (_ONE_OF_SEVERAL.search(sentence) and not _HABIT.search(sentence)))
 
 
 def is_passing(sentence: str) -> bool:
