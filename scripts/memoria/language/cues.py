@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from memoria.language import cues_abroad, moment
 from memoria.language.cue import Cue
+from memoria.language.rule_cues import KIND_OF_THING, RULE_CUES
 from memoria.language.pattern import Pattern
 
 MAX_PROMPT = 1_500  # characters; longer prompts are mostly pasted text and are not examined
@@ -44,29 +45,6 @@ _NAMED = (  # the name of a tool or a habit, not a reference to something at han
     r"der|dem|dies\w*|es|ihn|sie|ein\w*|mein\w*|dein\w*|\d)\b)\S"
 )
 _USE = r"(?:use|run|write|keep|name) " + _NAMED
-_STANDING = (  # what follows "we use": a tool or a kind of thing, not one of the things at hand
-    r"(?!(?:this|that|it|the same|a|an|my|your|them|these|those|one|another|both|either|what\w*|\d)\b)\S"
-)
-_KIND_OF_THING = (  # "small pull requests", "explicit returns": kinds of things, not one of them
-    r"(?!(?:this|that|it|the|to|not|your|how|what|my|a|an|these|those|both|his|her|their|option)\b)(?:[\w-]+ ){0,3}\w+s\b"
-)
-_THINGS_NAMED = (  # things that every project has, about which rules are made
-    r"tests|commits|commit messages|messages|branches|functions|methods|classes|modules|files|file names|names|imports|"
-    r"comments|migrations|endpoints|queries|logs|log lines|dates|timestamps|times|variables|constants|types|errors|"
-    r"error messages|warnings|docs|docstrings|dependencies|packages|services|components|texts|strings|settings|secrets|"
-    r"credentials|passwords|tokens|keys|fixtures|prs|pull requests|releases|deploys|deployments|scripts|tables|columns|"
-    r"ids|flags|feature flags|retries|timeouts|helpers|utilities|routes|handlers|models|schemas|changes|hotfixes|builds|"
-    r"sql|json"
-)
-_THING = (
-    r"(?:test|commit|branch|function|method|class|module|file|import|comment|migration|endpoint|query|log line|date|"
-    r"timestamp|variable|constant|type|error|warning|docstring|dependency|package|service|component|string|setting|"
-    r"secret|fixture|pr|pull request|release|deployment|script|table|column|flag|route|handler|model|schema|change|bug fix)"
-)
-_THINGS = (
-    r"^(?:all |our |new |public |private |generated |ui |api |unit |integration |[\w-]+ )?(?:" + _THINGS_NAMED + r")"
-    r"(?: (?:in|of|for|under) (?:the )?[\w/]+(?: [\w/]+)?)?"
-)
 # Tried in order on each sentence that is not a question; the first that fits decides. The wording separates a lasting
 # rule ("never", "always", "we … here", plural nouns) from a step of the current task ("don't set it").
 _CUES = (
@@ -121,11 +99,11 @@ _CUES = (
     ),
     Cue(
         "preference", 0.75, 5,
-        r"\bi (?:really |strongly |much |generally |usually |always )?prefer " + _KIND_OF_THING,
-        r"\bi'?d (?:much )?prefer " + _KIND_OF_THING,
+        r"\bi (?:really |strongly |much |generally |usually |always )?prefer " + KIND_OF_THING,
+        r"\bi'?d (?:much )?prefer " + KIND_OF_THING,
         r"\bi (?:\w+ )?prefer \w+(?: \w+){0,3} (?:over|to|rather than) \w+",
         r"^prefer (?!the\b|that\b|this\b|it\b)\w+(?: \w+){0,3} (?:over|to|rather than|instead of) \w+",
-        r"\bi (?:really )?(?:like|love|hate|dislike|can't stand) " + _KIND_OF_THING,
+        r"\bi (?:really )?(?:like|love|hate|dislike|can't stand) " + KIND_OF_THING,
         r"\bi(?:'d| would) rather (?:you|we|have \w+s)\b(?! not\b)|\bmir (?:ist|wäre) (?:es )?lieber\b|"
         r"\bich hätte lieber\b|\bich (?:mag|hasse) keine \w+",
         r"\bthat'?s how (?:i|we) (?:want|like)\b|"
@@ -133,7 +111,7 @@ _CUES = (
     ),
     Cue(
         "preference", 0.7, 6,
-        r"\bi (?:don't|do not) (?:want|like) (?!(?:you|to|this|that|it|the|a|an|any|anything|another|my|your)\b)\w+"
+        r"\bi (?:don't|do not) (?:want|like) (?:any )?(?!(?:you|to|this|that|it|the|a|an|any|anything|another|my|your)\b)\w+"
         r"(?: \w+)? (?:in|on|for|with|around)\b",
         r"\bi (?:don't|do not|never) want you to \w+ (?!the\b|a\b|an\b|my\b|anything\b|it\b)(?:\w+ )?\w+s\b",
         r"\bi (?:don't|do not) (?:want|need) (?:\w+ )+unless\b",
@@ -156,13 +134,11 @@ _CUES = (
         r"\b(?:we|i)(?:'ve| have)? (?:decided|agreed|settled|opted|chosen|went with)\b"
         r"(?! on (?:this|that|yesterday|earlier|before)\b)",
         r"\bthe decision (?:is|was) (?!yours\b)|\bthat is (?:a|the) decision of\b",
-        r"\b(?:the (?:team|client|customer|board|architects?)|management|ops|legal) (?:has |have )?(?:decided|chose|agreed|"
-        r"wants?|insists?)\b",
+        r"\b(?:the (?:team|client|customer|board|architects?)|management|ops|legal) (?:has |have )?(?:decided|chose|agreed)\b",
         r"\b(?:is|stays|remains|are) (?:(?:the|our|a) )?(?:single |only )?source of truth\b",
         r"\bthe (?:official |new )?name (?:of the \w+ )?is \S+ now\b|\bis now called\b|\bis (?:called|named) \S+ now\b",
-        r"^(?:we|the [\w-]+(?: [\w-]+)?) (?:won't|will not|will never) (?:ship|support|get|have|offer|need|use|write|add|build)"
-        r" (?!it\b|them\b)",
-        r"^[\w`-]+(?: [\w`-]+){0,2} (?:stays|stay|remains|remain) (?:with|in|on|at|inside|outside) (?!it\b)",
+        r"^we (?:won't|will not|will never) (?:ship|support|offer|use|write|build) (?!it\b|them\b|anything\b)",
+        r"^(?!(?:the|it|this|that|he|she|everything)\b)[\w`-]+(?: [\w`-]+){0,2} (?:stays|stay|remains|remain) (?:with|in|on|at|inside|outside) (?!it\b)",
         r"\b(?:wir steigen auf|wir wechseln (?:auf|zu)|wir ziehen (?:auf|zu)) \w+|^wir steigen (?!\w+ wieder)\w+ \S+ um\b",
         r"^(?:die|der|das) \w+ (?:bleibt|bleiben) (?:bei|beim|im|in der|auf) \w+",
         r"\bwe(?:'re| are) (?:dropping|moving (?:to|off|away)|switching (?:to|from)|going with|getting rid of|"
@@ -187,39 +163,8 @@ _CUES = (
     ),
     Cue(
         "preference", 0.7, 4,
-        r"\b(?:we|you should|you must|you|please|must|should) (?:always|never) " + _HABIT,
-        r"\byou (?:must|may|can) ?not \w+ (?!the\b|a\b|an\b|it\b|that\b)(?:[\w-]+ )?\w+s\b",
-        r"\b(?:must|should|may|can|shall) (?:never|always|under no circumstances) (?:be \w+|\w+)",
-        r"\bwe only (?:use|support|ship|deploy|test|write|accept|allow|merge|release) " + _STANDING,
-        r"(?:^|, |\b(?:here|code|docs|tests|everything) )we (?:generally |usually |all )?(?:use|follow|name|prefix|squash|deploy|"
-        r"version|pin) " + _STANDING,
-        r"\bwe (?:don't|do not|never) (?:use|write|add|mock|commit|ship|support|deploy|log|store|put|allow|accept|merge|"
-        r"check in|hard-?code) (?!the\b|a\b|an\b|it\b|that\b|this\b|them\b|any more\b|our\b)\S",
-        _THINGS + r" (?:must|must not|may|may not|should never|should always|never|always|only|go|goes|come|comes|live|lives|"
-        r"belong|belongs|need|needs|get|gets|stay|stays|are always|are never|are only|is always|is never)\b"
-        r"(?! (?:to )?(?:pass|fail|work|be green|be fixed|wrong|through|broken|back|red|sense|work)\b)",
-        _THINGS + r" (?:are|is) (?:stored|named|written|kept|limited|prefixed|sorted|versioned|pinned|squashed|forbidden|"
-        r"required|mandatory|banned|json|utc|english|kebab-case|snake_case|camelcase)\b",
-        r"^(?:every|each|any) (?:new )?[\w-]+(?: [\w-]+){0,3} (?:needs?|gets?|must|has to|goes|requires?|comes) (?!to (?:be fixed|work)\b)",
-        r"\bevery (?:new |user visible |user-visible |public |api )*" + _THING + r" (?:needs?|gets?|must|has to|goes|requires?)\b",
-        r"\ball (?:new |our |public |sql |user[- ]facing )*(?:" + _THINGS_NAMED + r") (?:go|must|are|use|live|come|need|get|have to)\b"
-        r"(?! (?:failing|broken|red|green|passing|done|fixed|there|now)\b)",
-        r"^all \w+ goes through\b",
-        r"^whenever (?:a|an|you)\b",
-        r"\bwhen(?:ever)? you (?:add|create|write|change|fix|rename|delete|review|commit|touch|introduce|answer) (?:a|an|any|new|\w+s)\b",
-        r"^(?:please )?(?:don'?t|do not|never|no|only|stick|adhere)\b.*\bunless\b",
-        r"^no (?:[\w-]+ ){0,3}\w+s in (?:the |our |this )?(?:code|codebase|code base|commits|tests|production|repo|docs|project|"
-        r"fixtures|commit messages|prs)\b",
-        r"\b(?:is|are) (?:strictly )?(?:forbidden|not allowed|banned|off limits|mandatory|verboten|tabu|pflicht)\b",
-        r"\b(?:is|are) frozen until\b",
-        r"\bour (?:\w+ )?(?:convention|rule|policy|style|standard|guideline)s? (?:is|are|for|says?)\b",
-        r"^(?:only) (?:a|an|the) .*\bmay\b",
-        r"\b(?:for everything|for all (?:new|our|\w+s)\b|in all (?:new|our|user|\w+s)\b|for every (?:new )?\w+|for any \w+)(?=.*\w)",
-        r"\b[A-ZÄÖÜ]\w+(?: \w+)? (?:niemals|nie|immer|grundsätzlich) (?!wieder|noch|mehr)\w+",
-        r"^alle \w+ (?:werden|sind|müssen|gehören|bekommen|gehen) (?!gleich|noch|kaputt|rot|grün)",
-        r"\bwenn du (?:eine?n? )(?:neue[nrs]? )?\w+ (?:\w+st|\w+t)\b",
-        r"\b(?:bitte |you |du )?(?:nie|niemals) (?:direkt |wieder )?(?:auf|in|an) \w+ \w+en\b",
-        r"\bwir (?:\w+ )?(?:\w+ )?\w+en? (?:\w+ ){0,4}(?:nie|niemals)$",
+        r"\b(?:we|you should|you must|please) (?:always|never) " + _HABIT,
+        r"\bwe only use " + _NAMED,
         r"\bwir (?:nutzen|verwenden|nehmen|benutzen|schreiben|testen) (?:hier )?"
         r"(?:immer|nie|niemals|nur|ausschließlich)\b",
         r"\bour (?:convention|rule|policy|style) (?:is|here)\b|\bby convention\b",
@@ -331,7 +276,7 @@ def of(sentence: str) -> Cue | None:
     bare = _FILLER.sub("", sentence)
     if _QUESTION.search(sentence) or _QUESTION.search(bare) or _THIS.search(bare):
         return None
-    cue = next((cue for cue in _CUES if cue.fits(sentence, bare)), None) or cues_abroad.of(sentence)
+    cue = next((cue for cue in (*_CUES, *RULE_CUES) if cue.fits(sentence, bare)), None) or cues_abroad.of(sentence)
     if not cue:
         return None
     ordered = moment.is_order(sentence) if cue.kind in _RULES and not cue.explicit else moment.is_passing(sentence)
