@@ -123,7 +123,7 @@ _CUES = (
     ),
     Cue(
         "preference", 0.75, 5,
-        r"^always " + _HABIT + r"|^immer\b(?! (?:wieder|noch|mehr|dasselbe|das gleiche|der|die|das)\b)",
+        r"^always (?!(?:same|this|that)\b)" + _HABIT + r"|^immer\b(?! (?:wieder|noch|mehr|dasselbe|das gleiche|der|die|das)\b)",
         r"^make sure (?:to |that you |you )?always\b|^(?:remember to )?always \w+",
         r"^\w+ .*, (?:always|everywhere|in every case|period|no exceptions)\W*$",
         r"^(?:schreib\w*|nutze|verwende|nimm|antworte|teste)\b.*\bimmer\b",

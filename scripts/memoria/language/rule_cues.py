@@ -34,7 +34,7 @@ _REPORT = (  # a verb that tells what happens, after "always" or "never"
 _HABIT = rf"(?!(?:{_REPORT})\b)\w+"
 _WORK = (
     r"(?:add|create|write|change|fix|rename|delete|review|commit|touch|introduce|answer|edit|merge|release|deploy|refactor|"
-    r"implement|push|generate|update|modify|remove)"
+    r"implement|push|generate|update|modify|remove|open|make|start|finish|close|name|log|document)"
 )
 
 RULE_CUES = (
@@ -51,6 +51,7 @@ RULE_CUES = (
         r"\b(?:without|don't need to|needn't|no need to|don't have to|stop) ask(?:ing)?\b(?! (?:him|her|them|the|your)\b)",
         r"\b(?:check with|ask|tell|run it by) me (?:first )?before\b",
         r"^(?:please )?(?:don'?t|do not|never|no|only|stick|adhere)\b.*\bunless\b",
+        r"\bi(?:'d| would) rather (?:see|have|get|read|use|write|keep) .*\bthan\b",
         r"\bi (?:always|never|usually|generally|normally) (?:use|want|run|squash|write|commit|merge|review|name|deploy|keep|"
         r"test|put|rebase|prefer)\b",
         r"^(?:the |our |a |general |golden )?rules? (?:is|of thumb)\b|^(?:rule|convention|policy|guideline)s?: ?\w",
@@ -61,6 +62,7 @@ RULE_CUES = (
         "preference", 0.7, 4,
         r"(?:^|, |\b(?:here|code|docs|tests|everything) )we (?:only |generally |usually |all )?(?:use|follow|name|prefix|squash|"
         r"deploy|version|pin|run|write|store|log in|tag) " + _OUR,
+        r"\bwe (?:have our own|pin|vendor|stay on|freeze) (?!it\b|that\b|this\b|them\b|the (?:top|page|same)\b)\S",
         r"\bwe only (?:use|support|ship|deploy|test|write|accept|allow|merge|release) (?!the (?:first|second|new|old)\b)" + _OUR,
         r"\bwe (?:don't|do not|never) (?:use|write|add|mock|commit|ship|support|deploy|log|store|put|allow|accept|merge|"
         r"check in|hard-?code|squash|rebase) " + _NAMED,
@@ -104,6 +106,11 @@ RULE_CUES = (
         r"american english|imperative mood|present tense)\b",
     ),
     Cue(
+        "preference", 0.7, 3,
+        r"^we use (?!(?:this|that|it|the|a|an|my|your|them|these|those|one|both|all|here)\b)[\w.+/`-]+(?: (?:and|with|for|,) [\w.+/`-]+| "
+        r"(?:here|everywhere|only))?\W*$",
+    ),
+    Cue(
         "preference", 0.7, 2,
         r"^no (?!(?:changes|tests|errors|problems|worries|thanks|issues|questions|results|hits|longer|matches|ideas|plans|news|"
         r"edits|commits|differences|others|is|was|this|less|docs|as|us)\b)(?:(?!we\b|i\b|it\b|you\b|the\b)[\w-]+ ){0,2}"
@@ -115,7 +122,9 @@ RULE_CUES = (
         "preference", 0.7, 4,
         r"^(?!ich\b|es\b|das\b|er\b|sie\b)(?:\w+ ){1,4}(?:niemals|nie|immer|grundsätzlich) (?!noch\b|wieder\b|mehr\b)(?:\w+ ){0,4}"
         r"\w+(?:en|n)\W*$",
-        r"\bdaten\w* (?:werden|sind) immer\b|^alle \w+ (?:werden|müssen|gehören|bekommen|kommen) (?!gleich|noch|kaputt|rot)",
+        r"\b(?:nutzen|verwenden|nehmen|schreiben|testen|nennen|speichern|deployen|benennen) wir (?:hier|bei uns|immer|nie|niemals|"
+        r"nur|grundsätzlich|ausschließlich)\b",
+        r"^alle \w+ (?:werden|müssen|gehören|bekommen|kommen) (?!gleich|noch|kaputt|rot)",
         r"\bwenn du (?:eine?n? )(?:neue[nrs]? )?\w+ (?:\w+st|\w+t)\b",
         r"\b(?:sind|ist) (?:hier |bei uns |strikt )?(?:verboten|tabu|pflicht|nicht erlaubt|untersagt)\b",
         r"\b(?:nie|niemals) (?:direkt |wieder )?(?:auf|in|an) \w+ \w+en\b",
