@@ -41,6 +41,7 @@ _ORDER = re.compile(
     re.IGNORECASE,
 )
 _PASTED = re.compile(r"```.*?(?:```|\Z)|^[ \t]*>.*$", re.DOTALL | re.MULTILINE)
+_EMPHASIS = re.compile(r"\*\*|__(?=\S)|(?<=\S)__")  # a quote may leave it out
 _MARKERS = re.compile(r"<!--.*?(?:-->|$)|\^[le]-[0-9a-z]+\b|\[\[|\]\]", re.DOTALL)
 
 
@@ -297,4 +298,4 @@ def _text(value: object) -> str:
 
 
 def _folded(text: str) -> str:
-    return " ".join(fence.visible(text).split()).casefold()
+    return " ".join(_EMPHASIS.sub("", fence.visible(text)).split()).casefold()

@@ -124,7 +124,7 @@ _CUES = (
     Cue(
         "preference", 0.75, 5,
         r"^always (?!(?:same|this|that)\b)" + _HABIT + r"|^immer\b(?! (?:wieder|noch|mehr|dasselbe|das gleiche|der|die|das)\b)",
-        r"^make sure (?:to |that you |you )?always\b|^(?:remember to )?always \w+",
+        r"^make sure (?:to |that you |you )?always\b|^remember to always " + _HABIT,
         r"^\w+ .*, (?:always|everywhere|in every case|period|no exceptions)\W*$",
         r"^(?:schreib\w*|nutze|verwende|nimm|antworte|teste)\b.*\bimmer\b",
     ),
@@ -249,7 +249,8 @@ GUESS = Pattern(
     r"wondering|i (?:think|guess|believe|feel)|i'll look|vielleicht|vermutlich|eventuell)\b"
 )
 WORKAROUND = Pattern(
-    r"(?i)\b(?:work-?around|avoids|umgehung|as a stopgap|for now,? (?:use|we|run|set)|"
+    r"(?i)\b(?:work-?around|avoids (?:it|this|that|the (?:error|problem|issue|crash|failure|race|deadlock|bug|hang))|"
+    r"umgehung|as a stopgap|for now,? (?:use|we|run|set)|"
     r"until (?:this|that|it) is fixed)\b"
 )
 
