@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from memoria.facts.fact import Checked, Material, Stamp, check, sentences
-from memoria.language import cues, prose
-from memoria.language.pattern import Pattern
+from memoria.language import cues
 
 Exchange = Mapping[str, Any]
 
@@ -82,24 +81,12 @@ def _resolved(exchange: Exchange) -> Iterator[dict[str, Any]]:
     answer = cues.sentences(cues.without_quotations(str(exchange.get("assistant", ""))))
     fixes = [number for number, part in enumerate(answer) if cues.FIX.search(part) and not cues.GUESS.search(part)]
     for number in fixes[-1:]:
-        before = answer[number - 1] if number and _belong(answer[number - 1], answer[number]) else ""
-        text = f"{before} {answer[number]}".strip()
+        before = answer[number - 1] if number else ""
+        joined = before and not cues.GUESS.search(before) and cues.refers(answer[number], before)
+        text = f"{before} {answer[number]}" if joined else answer[number]
         if cues.CAUSE.search(text) and sentences(text) <= 3:
             kind = "workaround" if cues.WORKAROUND.search(text) else "debugging"
             yield _claim(kind, 0.6, cues.worded(text), answer[number], "assistant")
-
-
-_REFERS = Pattern(
-    r"(?i)^(?:fixed|solved|resolved|setting|adding|using|behoben|gelöst)\b|"
-    r"\b(?:it|this|that|the (?:error|cause|problem|issue|bug|fix)|so|das|damit|dadurch|deshalb|der fehler)\b"
-)
-
-
-def _belong(cause: str, fix: str) -> bool:
-    """Return whether two sentences in a row are about one thing: the second refers to the first or names the same."""
-    if cues.GUESS.search(cause):
-        return False
-    return bool(_REFERS.search(fix) or prose.content(cause) & prose.content(fix))
 
 
 def _claim(kind: str, importance: float, content: str, quote: str, origin: str) -> dict[str, Any]:

@@ -25,4 +25,4 @@ class Cue:
     @property
     def explicit(self) -> bool:
         """Whether the words name the decision as one ("we decided"), so that nothing else in the sentence undoes it."""
-        return self.kind == "decision" and self.importance >= 0.7  # noqa: PLR2004 (weaker wording has less)
+        return self.kind == "decision" and self.importance >= 0.7

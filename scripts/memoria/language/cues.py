@@ -6,15 +6,15 @@ rather than invent one: questions, quotations and passing wishes ("for now") sta
 
 from __future__ import annotations
 
-from memoria.language import cues_abroad, moment
+from memoria.language import cues_abroad, moment, prose
 from memoria.language.cue import Cue
-from memoria.language.rule_cues import KIND_OF_THING, RULE_CUES
 from memoria.language.pattern import Pattern
+from memoria.language.rule_cues import KIND_OF_THING, RULE_CUES
 
 MAX_PROMPT = 1_500  # characters; longer prompts are mostly pasted text and are not examined
 
 _PASTED = Pattern(r"(?sm)```.*?(?:```|\Z)|^[ \t]*>.*$|<[a-z_-]+>.*?</[a-z_-]+>")
-_SPLIT = Pattern(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])(?=\S)|\n+")
+_SPLIT = Pattern(r"(?<=[.!?])\s+(?=\S)|(?<=[\u3002\uff01\uff1f])(?=\S)|\n+")
 _COMMAND = Pattern(r"^\s*(?:[/!#]\w|<(?:command|local-command|bash|task-notification|teammate)|\[Request interrupted)")
 _FILLER = Pattern(
     r"(?i)^(?:(?:ok(?:ay)?|so|and|but|also|well|hm+|actually|please|bitte|und|gut|ja|yes|yeah|thanks|danke|sorry|"
@@ -24,7 +24,7 @@ _FILLER = Pattern(
     r"i (?:already )?told you(?: already)?)\b[\s,:;!.-]*)+"
 )
 _QUESTION = Pattern(
-    r"(?i)[?？]\s*$|^¿|^(?:(?:ok|so|and|but|actually|hey|presumably)[\s,]+)*(?:can|could|should|shall|would|will|is|are|"
+    r"(?i)[?\uff1f]\s*$|^¿|^(?:(?:ok|so|and|but|actually|hey|presumably)[\s,]+)*(?:can|could|should|shall|would|will|is|are|"
     r"was|were|do we|do you|does|did|what|why|how|where|which|who|when should|"
     r"kannst|könntest|können|soll|sollen|sollte|ist|sind|warum|wieso|wie (?!gesagt)|wo|welche|wer|gibt|hast|"
     r"haben wir)\b"
@@ -37,7 +37,8 @@ _ASIDE = (  # verbs after "don't" that do not make a rule
 )
 _NO = r"^(?:(?:ok|sorry|hm+|oh|ah|ach|wait),? )?(?:no|nope|nah|nein|nee|nö)"
 _HABIT = (  # a verb after "always" or "never" that makes a rule, not a report
-    r"(?!(?:the|a|an|my|this|that|get|gets|got|gotten|see|saw|seen|work|works|fail|fails|had|been|return|returns|is|was|were|has|be|"
+    r"(?!(?:the|a|an|my|this|that|get|gets|got|gotten|see|saw|seen|work|works|fail|fails|had|been|return|returns|is|"
+    r"was|were|has|be|"
     r"happen\w*|mind|did|knew|know|thought|will|would|could|quite|really|even|\w+ed)\b)\w+"
 )
 _NAMED = (  # the name of a tool or a habit, not a reference to something at hand
@@ -51,7 +52,8 @@ _CUES = (
     Cue(
         "correction", 0.9, 6,
         r"\bas i (?:already )?said\b",
-        r"\bi (?:already |have )?(?:told|asked) you(?: already| before| twice| many times| (?:to|not to) (?:always|never))",
+        r"\bi (?:already |have )?(?:told|asked) you(?: already| before| twice| many times| (?:to|not to) (?:always|"
+        r"never))",
         r"\byou keep \w+ing\b",
         r"^wie gesagt\b",
         r"\bich (?:habe|hab) (?:es )?dir (?:schon|bereits|doch)\b",
@@ -83,7 +85,8 @@ _CUES = (
     ),
     Cue(
         "correction", 0.8, 4,
-        r"^(?:never(?! (?:mind|seen|heard|had|worked|been)\b)|ever use|avoid|only ever|stop \w+ing|niemals|vermeide|keine[nr]?)\b(?! ahnung\b)",
+        r"^(?:never(?! (?:mind|seen|heard|had|worked|been)\b)|ever use|avoid|only ever|stop \w+ing|niemals|vermeide|"
+        r"keine[nr]?)\b(?! ahnung\b)",
         r"^(?:please )?(?:do not|don't|dont) (?!(?:" + _ASIDE + r")\b)\w+ (?!the\b|a\b|an\b|it\b|my\b).*, "
         r"(?:use|take|ask|read|look) ",
         r"^(?:please )?(?:do not|don't|dont) (?:ever\b|(?!" + _ASIDE + r")\w+"
@@ -111,19 +114,22 @@ _CUES = (
     ),
     Cue(
         "preference", 0.7, 6,
-        r"\bi (?:don't|do not) (?:want|like) (?:any )?(?!(?:you|to|this|that|it|the|a|an|any|anything|another|my|your)\b)\w+"
+        r"\bi (?:don't|do not) (?:want|like) (?:any )?(?!(?:you|to|this|that|it|the|a|an|any|anything|another|my|"
+        r"your)\b)\w+"
         r"(?: \w+)? (?:in|on|for|with|around)\b",
         r"\bi (?:don't|do not|never) want you to \w+ (?!the\b|a\b|an\b|my\b|anything\b|it\b)(?:\w+ )?\w+s\b",
         r"\bi (?:don't|do not) (?:want|need) (?:\w+ )+unless\b",
         r"\bbefore (?:you|we) \w+.*\bask me\b|\b(?:ask|check with|tell) me before (?:you )?\w+ (?!the\b)\w+",
-        r"\bno need to ask (?:me )?(?:for|before|every|each|when)\b|\bdon't ask (?:me )?(?:for permission|before|every)\b",
+        r"\bno need to ask (?:me )?(?:for|before|every|each|when)\b|\bdon't ask (?:me )?(?:for permission|before|"
+        r"every)\b",
         r"\bfrag mich,? bevor\b|\bfrag(?:e)? (?:mich )?nicht (?:jedes mal|immer|vorher)\b",
         r"^only (?:a|an|the) .*\bmay\b",
         r"\bich (?:will|mag|möchte) keine\w* \w+(?: \w+)? (?:in|auf|bei|im|am)\b",
     ),
     Cue(
         "preference", 0.75, 5,
-        r"^always (?!(?:same|this|that)\b)" + _HABIT + r"|^immer\b(?! (?:wieder|noch|mehr|dasselbe|das gleiche|der|die|das)\b)",
+        r"^always (?!(?:same|this|that)\b)" + _HABIT + r"|^immer\b(?! (?:wieder|noch|mehr|dasselbe|das gleiche|der|"
+        r"die|das)\b)",
         r"^make sure (?:to |that you |you )?always\b|^remember to always " + _HABIT,
         r"^\w+ .*, (?:always|everywhere|in every case|period|no exceptions)\W*$",
         r"^(?:schreib\w*|nutze|verwende|nimm|antworte|teste)\b.*\bimmer\b",
@@ -134,12 +140,15 @@ _CUES = (
         r"\b(?:we|i)(?:'ve| have)? (?:decided|agreed|settled|opted|chosen|went with)\b"
         r"(?! on (?:this|that|yesterday|earlier|before)\b)",
         r"\bthe decision (?:is|was) (?!yours\b)|\bthat is (?:a|the) decision of\b",
-        r"\b(?:the (?:team|client|customer|board|architects?)|management|ops|legal) (?:has |have )?(?:decided|chose|agreed)\b",
+        r"\b(?:the (?:team|client|customer|board|architects?)|management|ops|legal) (?:has |have )?(?:decided|chose|"
+        r"agreed)\b",
         r"\b(?:is|stays|remains|are) (?:(?:the|our|a) )?(?:single |only )?source of truth\b",
         r"\bthe (?:official |new )?name (?:of the \w+ )?is \S+ now\b|\bis now called\b|\bis (?:called|named) \S+ now\b",
         r"^we (?:won't|will not|will never) (?:ship|support|offer|use|write|build) (?!it\b|them\b|anything\b)",
-        r"^(?!(?:the|it|this|that|he|she|everything)\b)[\w`-]+(?: [\w`-]+){0,2} (?:stays|stay|remains|remain) (?:with|in|on|at|inside|outside) (?!it\b)",
-        r"\b(?:wir steigen auf|wir wechseln (?:auf|zu)|wir ziehen (?:auf|zu)) \w+|^wir steigen (?!\w+ wieder)\w+ \S+ um\b",
+        r"^(?!(?:the|it|this|that|he|she|everything)\b)[\w`-]+(?: [\w`-]+){0,2} (?:stays|stay|remains|"
+        r"remain) (?:with|in|on|at|inside|outside) (?!it\b)",
+        r"\b(?:wir steigen auf|wir wechseln (?:auf|zu)|wir ziehen (?:auf|zu)) \w+|"
+        r"^wir steigen (?!\w+ wieder)\w+ \S+ um\b",
         r"^(?:die|der|das) \w+ (?:bleibt|bleiben) (?:bei|beim|im|in der|auf) \w+",
         r"\bwe(?:'re| are) (?:dropping|moving (?:to|off|away)|switching (?:to|from)|going with|getting rid of|"
         r"standardi[sz]ing on|deprecating)\b(?! (?:option|this|that|it|the (?:next|first|second)|\d))",
@@ -149,7 +158,8 @@ _CUES = (
     ),
     Cue(
         "decision", 0.65, 5,
-        r"^let'?s (?:use|go with|stick (?:to|with)|switch to|settle on) (?!option\b|\d|that\b|this\b|it\b|your\b|a\b|the\b).*"
+        r"^let'?s (?:use|go with|stick (?:to|with)|switch to|settle on) (?!option\b|\d|that\b|this\b|it\b|your\b|a\b|"
+        r"the\b).*"
         r"(?:\bnot\b|\binstead\b|\bover\b|\brather\b|\bbecause\b|\bsince\b|, (?:it|they|we)\b)",
         r"^lass uns .*\b(?:statt|weil)\b",
     ),
@@ -202,7 +212,12 @@ _CUES = (
     ),
 )  # fmt: skip
 
-_RULES = ("correction", "preference", "decision", "operational")  # the kinds that an order of the moment can be taken for
+_RULES = (
+    "correction",
+    "preference",
+    "decision",
+    "operational",
+)  # the kinds that an order of the moment can be taken for
 
 # Looser: enough to ask a model, not enough to decide without one.
 _HINT = Pattern(
@@ -254,6 +269,11 @@ WORKAROUND = Pattern(
     r"until (?:this|that|it) is fixed)\b"
 )
 
+_REFERS = Pattern(
+    r"(?i)^(?:fixed|solved|resolved|setting|adding|using|behoben|gelöst)\b|"
+    r"\b(?:it|this|that|the (?:error|cause|problem|issue|bug|fix)|so|das|damit|dadurch|deshalb|der fehler)\b"
+)
+
 
 def own_sentences(prompt: str) -> list[str]:
     """Return the sentences of a prompt that are the user's own: no commands, quotations or pasted text."""
@@ -289,10 +309,15 @@ def is_hint(sentence: str) -> bool:
     return bool(_HINT.search(sentence)) and len(sentence.split()) >= 5 and not _QUESTION.search(sentence)
 
 
+def refers(sentence: str, earlier: str) -> bool:
+    """Return whether a sentence speaks of what an earlier line says: it refers to it or names the same thing."""
+    return bool(_REFERS.search(sentence) or prose.content(sentence) & prose.content(earlier))
+
+
 def worded(sentence: str) -> str:
     """Return the sentence without its lead-in, with a capital at the start and a full stop at the end."""
     bare = _FILLER.sub("", sentence).strip() or sentence
-    return bare[:1].upper() + bare[1:] + ("" if bare[-1:] in ".!。！" else ".")
+    return bare[:1].upper() + bare[1:] + ("" if bare[-1:] in ".!\u3002\uff01" else ".")
 
 
 def without_quotations(text: str) -> str:

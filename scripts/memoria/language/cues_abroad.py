@@ -11,7 +11,7 @@ from memoria.language.pattern import Pattern
 
 
 class Tongue:
-    """The cues of one language, the wording of ``moment`` that outweighs them, and the ``lasting`` that outweighs that."""
+    """The cues of one language, the ``moment`` wording that outweighs them, and the ``lasting`` that outweighs that."""
 
     __slots__ = ("cues", "lasting", "moment")
 
@@ -29,25 +29,31 @@ class Tongue:
 _FRENCH = Tongue(
     r"à partir de maintenant|désormais|dorénavant|à l'avenir|dans (?:ce|notre) (?:projet|dépôt|repo)|chez nous",
     r"\b(?:pour (?:l'instant|le moment)|cette fois|aujourd'hui|demain|pas encore|maintenant|tout de suite|pendant que|"
-    r"l'autre|les autres|cel(?:ui|le)-(?:ci|là)|ce (?:fichier|test|bouton|module|cas|ticket|commit|code)|cet|cette|ces|ça|"
+    r"l'autre|les autres|cel(?:ui|le)-(?:ci|là)|ce (?:fichier|test|bouton|module|cas|ticket|commit|code)|cet|cette|"
+    r"ces|ça|"
     r"(?:la|le|les) (?:première?|deuxième|seconde?|troisième|dernière?|même|suivante?|précédente?)s?|ligne \d+|"
     r"la tâche|la suite)\b",
     Cue(
-        "decision", 0.7, 3,
+        "decision",
+        0.7,
+        3,
         r"\b(?:on a|nous avons|on s'est) (?:décidé|choisi|opté|convenu|retenu|mis d'accord)\b",
         r"\b(?:on|nous) (?:passe|passons|migre|migrons|bascule|basculons|reste|restons) (?:à|sur|vers|sous) "
         r"(?!la\b|le\b|l'|les\b)\S",
         r"\b(?:on|nous) abandonn(?:e|ons) \S",
     ),
     Cue(
-        "preference", 0.75, 3,
+        "preference",
+        0.75,
+        3,
         r"à partir de maintenant|\bdésormais\b|\bdorénavant\b|à l'avenir|\ben règle générale\b",
         r"^(?:non, )?(?:toujours|ne jamais|jamais de)\b(?! (?:la|le|les|même)\b)",
         r"^(?:non, )?(?:s'il te plaît,? )?(?:ne |n')\w+(?:-\w+)? jamais\b",
         r"\b(?:on|nous) (?:ne |n')\w+ jamais\b|, jamais\W*$",
         r"\bje (?:préfère|veux toujours|déteste|n'aime pas) (?:de |d'|les |des )\w+",
         r"\b(?:on|nous) (?:utilis|nomm|écri[tv]|déplo|stock|rédig|sui[tv]|test)\w* (?!ça\b|cela\b|plutôt\b)\S",
-        r"^dans (?:ce|notre) (?:projet|dépôt|repo),? (?:les|on|nous|tous|toutes|pas de|aucun\w*|il faut|toujours|jamais)\b",
+        r"^dans (?:ce|notre) (?:projet|dépôt|repo),? (?:les|on|nous|tous|toutes|pas de|aucun\w*|il faut|toujours|"
+        r"jamais)\b",
         r"\bchez nous\b",
         r"^demande[sz]?(?:-moi)? (?:toujours )?(?:mon avis )?avant (?:de |d')|\bdemande[sz]?-moi\b.*\bavant\b",
         r"^évite[sz]? (?:les|des|d'utiliser|d'ajouter)\b",
@@ -56,27 +62,37 @@ _FRENCH = Tongue(
     ),
 )
 _SPANISH = Tongue(
-    r"a partir de ahora|de ahora en adelante|en adelante|en el futuro|en (?:este|nuestro) (?:proyecto|repo|repositorio)",
+    r"a partir de ahora|de ahora en adelante|en adelante|en el futuro|en (?:este|nuestro) (?:proyecto|repo|"
+    r"repositorio)",
     r"\b(?:todavía|aún|por ahora|de momento|por el momento|esta vez|ahora|hoy|mañana|mientras|"
     r"est[ea] (?!proyecto|repo|repositorio)\w+|est[oa]s? \w+|es[ea]|eso|el otro|la otra|"
-    r"(?:la|el|los|las) (?:primer[ao]?|segund[ao]|tercer[ao]?|últim[ao]s?|siguientes?|mism[ao]s?)|línea \d+|paso \w+|mejor)\b",
+    r"(?:la|el|los|las) (?:primer[ao]?|segund[ao]|tercer[ao]?|últim[ao]s?|siguientes?|mism[ao]s?)|línea \d+|paso \w+|"
+    r"mejor)\b",
     Cue(
-        "decision", 0.7, 3,
+        "decision",
+        0.7,
+        3,
         r"\b(?:hemos (?:decidido|acordado|elegido)|decidimos|acordamos|elegimos|nos quedamos con)\b",
         r"\b(?:vamos a (?:migrar|pasar|cambiar) a|migramos a|pasamos a|cambiamos a) (?!la\b|el\b|los\b|las\b)\S",
     ),
     Cue(
-        "preference", 0.75, 3,
+        "preference",
+        0.75,
+        3,
         r"a partir de ahora|de ahora en adelante|\ben el futuro\b|\bpor norma\b",
         r"(?:^|, |: )(?:no, )?nunca (?!ha\b|he\b|han\b|me\b|se ha\b|lo\b|la\b)\w+(?:as|es|os|an|en)\b",
         r"^(?:no, )?siempre (?!me\b|que\b|da\b|sale\b|es\b|el\b|la\b|lo\b)\w+",
-        r"\b(?:nosotros|aquí) (?:siempre|nunca|solo) \w+|^(?:los|las) \w+s (?:siempre|nunca) se (?:guard|escrib|nombr|us|pon|hac|sub|prueb|document)\w+",
+        r"\b(?:nosotros|aquí) (?:siempre|nunca|solo) \w+|^(?:los|las) \w+s (?:siempre|nunca) se (?:guard|escrib|"
+        r"nombr|us|pon|hac|sub|prueb|document)\w+",
         r"\b(?:prefiero|odio|no me gustan|me gustan) (?!la\b|el\b|lo\b|que\b|no\b|el\b)(?:\w+ )*\w+s\b",
-        r"\b(?:usamos|nombramos|escribimos|desplegamos|guardamos|seguimos) (?!lo\b|la\b|el\b|con\b)\S.*(?:, no\b|\baquí\b|"
+        r"\b(?:usamos|nombramos|escribimos|desplegamos|guardamos|seguimos) (?!lo\b|la\b|el\b|con\b)\S.*(?:, no\b|"
+        r"\baquí\b|"
         r"\bsiempre\b|\ben vez de\b)|\b(?:aquí|nosotros) usamos\b",
         r"\bpregúnta(?:me|nos) (?:siempre )?antes de\b",
-        r"^(?:por favor,? )?no (?:uses|escribas|añadas|agregues|pongas|hagas|crees) (?!la\b|el\b|los\b|las\b|lo\b)\w+s\b",
-        r"^en (?:este|nuestro) (?:proyecto|repo|repositorio),? (?:los|las|todos|todas|no|se|usamos|nunca|siempre|solo)\b",
+        r"^(?:por favor,? )?no (?:uses|escribas|añadas|agregues|pongas|hagas|crees) (?!la\b|el\b|los\b|las\b|"
+        r"lo\b)\w+s\b",
+        r"^en (?:este|nuestro) (?:proyecto|repo|repositorio),? (?:los|las|todos|todas|no|se|usamos|nunca|siempre|"
+        r"solo)\b",
         r"^evita (?:los|las|usar|el uso)\b",
         r"\b(?:está|están) (?:prohibid|vetad)[oa]s?\b|\bes obligatorio\b",
         r"\bno quiero tener que\b",
@@ -88,20 +104,27 @@ _RUSSIAN = Tongue(
     r"эт(?:от|у|о|ом|ой|и|их|ого) (?!проект\w*|репозитор\w*)\w+|т(?:от|у|ом|ой|ех)\b|друг(?:ой|ую|ое|ие)|"
     r"(?:перв|втор|треть|следующ|последн)\w+|строк\w* \d+|лучше)\b|^\W*это\b",
     Cue(
-        "decision", 0.7, 3,
+        "decision",
+        0.7,
+        3,
         r"\bмы (?:решили|выбрали|договорились|остаёмся на|остаемся на|перешли на|переходим на|отказались от|"
         r"отказываемся от)\b",
     ),
     Cue(
-        "preference", 0.75, 3,
+        "preference",
+        0.75,
+        3,
         r"\bс этого момента\b|\bотныне\b|\bвпредь\b|\bв дальнейшем\b|\bна будущее\b",
         r"\b(?:никогда|ни в коем случае) не \w+(?:й|йте|и|ите|ь|ьте|ют|ят|ем|им)\b|\bмы никогда не \w+",
-        r"\bвсегда \w+(?:й|йте|и|ите|ь|ьте)\b|^\w+(?:ы|и|а|я) всегда (?:хран|пиш|назыв|леж|указыв|использ|нахо)\w+\b|\bмы всегда \w+",
+        r"\bвсегда \w+(?:й|йте|и|ите|ь|ьте)\b|^\w+(?:ы|и|а|я) всегда (?:хран|пиш|назыв|леж|указыв|использ|нахо)\w+\b|"
+        r"\bмы всегда \w+",
         r"\bя (?:предпочитаю|люблю|ненавижу|не люблю)\b",
         r"\bмы (?:используем|пишем|называем|храним|деплоим|тестируем|применяем) (?!это\b|его\b|её\b)\S",
         r"\b(?:спрашивай|спрашивайте|спроси|спросите) меня\b.*\b(?:прежде чем|перед)\b",
-        r"^(?:пожалуйста,? )?не (?:используй|пиши|добавляй|делай|коммить|создавай|применяй)(?:те)? \w+(?:ы|и|ия|ия|ения|ов|ей)\b",
-        r"^в (?:этом|нашем) (?:проекте|репозитории) (?!есть\b|нет\b|ошибк|что-то|не работа)|\bу нас (?:принято|всегда|никогда|только|не)\b",
+        r"^(?:пожалуйста,? )?не (?:используй|пиши|добавляй|делай|коммить|создавай|применяй)(?:те)? \w+(?:ы|и|ия|ия|"
+        r"ения|ов|ей)\b",
+        r"^в (?:этом|нашем) (?:проекте|репозитории) (?!есть\b|нет\b|ошибк|что-то|не работа)|\bу нас (?:принято|"
+        r"всегда|никогда|только|не)\b",
         r"^избегай(?:те)?\b",
         r"\b(?:запрещен|запрещён)\w*\b|\bобязательны\b",
     ),
@@ -111,11 +134,15 @@ _CHINESE = Tongue(
     r"先别|先不|^先|^请先|现在(?!起)|今天|明天|这次|暂时|目前|这个(?!项目|仓库|代码库)|那个|那些|这些|另一个|上面|下面|刚才|"
     r"第 ?[一二三四五\d]+ ?(?:个|行|步|条)|^继续|还是|一下|同样的|在我(?:的)?(?:机器|电脑)",
     Cue(
-        "decision", 0.7, 1,
+        "decision",
+        0.7,
+        1,
         r"我们?(?:已经)?(?:决定|选择了|选定|商定|打算)|改用|不再(?:使用|用|支持)|迁移到|切换到|弃用",
     ),
     Cue(
-        "preference", 0.75, 1,
+        "preference",
+        0.75,
+        1,
         r"永远(?:不|都)|从不|从来不|绝不|绝对不|千万(?:不要|别)|一定要|必须|一律|始终(?!失败|报错|出错)|总是要|禁止|不允许|严禁",
         r"(?:^|[，,])(?:以后|今后)|从现在起|从今以后",
         r"我(?:更|比较|一般)?(?:喜欢|偏好|倾向于|讨厌)",

@@ -19,7 +19,8 @@ _TIME = (
     r"for now|right now|just now|this time|just (?:this )?once|for (?:the|a) (?:moment|second|minute|time being)|"
     r"at the moment|today|tonight|tomorrow|yesterday|yet|so far|meanwhile|in the meantime|until then|"
     r"until (?:i|we) (?:have|get|are|find|finish|talk|hear)\b.*|(?:before|after|on|until|by) (?:mon|tues|wednes|thurs|"
-    r"fri|satur)day|later|before the (?:demo|meeting|talk|weekend|deadline|holidays|end of the day)|(?:for|in|during) the (?:demo|meeting|talk|presentation|sprint|spike|review)|"
+    r"fri|satur)day|later|before the (?:demo|meeting|talk|weekend|deadline|holidays|end of the day)|(?:for|in|"
+    r"during) the (?:demo|meeting|talk|presentation|sprint|spike|review)|"
     r"erst ?mal|vorerst|diesmal|dieses mal|gerade nicht|noch nicht|heute|morgen|gestern|später|jetzt noch|"
     r"im moment|momentan|einstweilen"
 )
@@ -40,11 +41,13 @@ _CHOSEN = (  # one of several things at hand; beside "always" or "never" it may 
     r"(?:den|die|das|der|dem) (?:erste|zweite|dritte|letzte|nächste|vorige|neue|alte|bestehende)[nrs]?"
 )
 _UNDER_WAY = (
-    r"(?:the|my) (?:changes|diff|rest|button|page|screen|header|title|dialog|form|chart|table|toolbar|sidebar|row|column|"
+    r"(?:the|my) (?:changes|diff|rest|button|page|screen|header|title|dialog|form|chart|table|toolbar|sidebar|row|"
+    r"column|"
     r"spinner|backend part|frontend part|parameter)|"
     r"i'?(?:ll| will| am going to|m going to) \w+|i (?:want|need|would like|'d like) (?:to|you to|a|an|the) "
     r"(?!always\b|never\b)\w+|"
-    r"(?:then|and) (?:commit|push|merge|continue|go on|tell me|show me|try again|see)|never mind|as always|irrelevant|just (?:fix|change|do|make|add|remove|move|show) the|"
+    r"(?:then|and) (?:commit|push|merge|continue|go on|tell me|show me|try again|see)|never mind|as always|"
+    r"irrelevant|just (?:fix|change|do|make|add|remove|move|show) the|"
     r"(?:ich|dann) (?:mache|schaue|melde|prüfe)|sag bescheid"
 )
 _PASSING = Pattern(r"(?i)\b(?:" + _TIME + r")(?!\w)")

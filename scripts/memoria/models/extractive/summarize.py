@@ -89,15 +89,18 @@ _REPLACED = _cue(
     r"(\S+(?: \S+){0,3}?)(?= to | for | on | in |[,.;!?](?:\s|$)|$)"
 )
 _COMMAND = re.compile(  # a tool with its task; what follows (a test's name, a path, an option) differs from run to run
-    r"(?:^Bash |[:`&;] ?)((?:(?:uv run|poetry run|npx|bunx|pnpm exec) )?(?:(?:npm|pnpm|yarn|bun)(?: run)?|go|cargo|make|mise(?: run)?|"
-    r"just|gradle|mvn|rake|bundle exec|docker compose|terraform|kubectl|python3? -m|pytest|tox|nox|ruff|mypy|eslint|vitest|jest|tsc)"
+    r"(?:^Bash |[:`&;] ?)((?:(?:uv run|poetry run|npx|bunx|pnpm exec) )?(?:(?:npm|pnpm|yarn|bun)(?: run)?|go|cargo|"
+    r"make|mise(?: run)?|"
+    r"just|gradle|mvn|rake|bundle exec|docker compose|terraform|kubectl|python3? -m|pytest|tox|nox|ruff|mypy|eslint|"
+    r"vitest|jest|tsc)"
     r"(?: (?!-)[a-z][\w:-]*(?![\w./=]))*)(?=[\s`&;|<>]|$)"
 )
 MIN_RUNS = 3  # runs in one stretch that make a command one of the project's
 _NO_TASK = frozenset("npm pnpm yarn bun go cargo mise just gradle mvn rake npx bunx terraform kubectl".split())  # noqa: SIM905
 _HANDLING = _cue(r"\b(?:install|add|remove|init|get|exec|create|mod tidy|version|help|list|ls|apply|get pods)\b")
 _CLIENT_COMMAND = re.compile(  # addressed to the client, not to the assistant
-    r"^(?:/(?:clear|compact|config|context|cost|exit|help|login|logout|mcp|model|remote-env|resume|status|usage)\b|!).*$",
+    r"^(?:/(?:clear|compact|config|context|cost|exit|help|login|logout|mcp|model|remote-env|resume|status|usage)\b|"
+    r"!).*$",
     re.MULTILINE,
 )
 _PASTE = 2_000  # characters; a longer prompt contains pasted text, with the user's own words at its ends
@@ -115,7 +118,8 @@ _RUN_IMPORTANCE = 0.3  # of a command that was seen to be run; nobody said that 
 # What the assistant says of a decision or a fact is the state of its own work; a cause and how to run things hold on.
 _LEARNED_FROM_ASSISTANT = ("debugging", "workaround", "operational")
 _WORK_DONE = _cue(
-    r"^(?:the |root cause |bug )?(?:fix(?:ed|es)?|change[sd]?|update[sd]?|added|proposed|status|learnings?|lint|tests?)\b|"
+    r"^(?:the |root cause |bug )?(?:fix(?:ed|es)?|change[sd]?|update[sd]?|added|proposed|status|learnings?|lint|"
+    r"tests?)\b|"
     r"\b(?:pushed to|pr #\d+|was updating|were updated|lines? \d+)\b|^(?:i|we|you)\b"
 )
 
@@ -365,18 +369,9 @@ def _unexplained_errors(exchanges: list[JsonObject], found: list[Found]) -> list
     for number, exchange in enumerate(exchanges):
         error = next(filter(None, map(_relevant_line, exchange.get("errors", ()))), "")
         outcome = _outcome(exchange)
-        if error and number not in explained and _FIXED.search(outcome) and _belongs(error, outcome):
+        if error and number not in explained and _FIXED.search(outcome) and cues.refers(outcome, error):
             lines[f"`{error}` → {outcome}"] = None
     return list(lines)[:3]
-
-
-def _belongs(error: str, outcome: str) -> bool:
-    """Return whether an outcome answers this error: it says what was done, or names something of the error's."""
-    named = {name.lower() for name in identifiers.in_prose(outcome)}
-    return bool(named) if len(outcome) < MAX_FIX else bool(prose.content(error) & prose.content(outcome))
-
-
-MAX_FIX = 100  # characters; a longer outcome may speak of something else than the error
 
 
 def _relevant_line(error: str) -> str:
@@ -392,11 +387,7 @@ def _relevant_line(error: str) -> str:
 
 def _best(found: list[Found]) -> list[Found]:
     """Return the items worth learning, the most important if there are too many, in their original order."""
-    items = [
-        item
-        for item in found
-        if item.kind in _IMPORTANCE and (item.origin != "assistant" or _holds_on(item))
-    ]
+    items = [item for item in found if item.kind in _IMPORTANCE and (item.origin != "assistant" or _holds_on(item))]
     kept = sorted(items, key=lambda item: (-_IMPORTANCE[item.kind], item.exchange))[:MAX_FACTS]
     return [item for item in items if item in kept]
 
