@@ -134,13 +134,17 @@ def test_an_error_is_kept_with_the_fix_that_followed() -> None:
 
 def test_an_error_is_not_paired_with_an_outcome_that_is_about_something_else() -> None:
     said = "The importer is faster now, fixed the page of orders and updated its docs."
-    lessons = flushed(exchange("Run the importer", said, errors=["Exit code 1\nerrcheck: value of `Close` is not checked"]))
+    lessons = flushed(
+        exchange("Run the importer", said, errors=["Exit code 1\nerror: value of `Close` is not checked"])
+    )
     assert lessons["lessons"] == []
 
 
 def test_a_command_that_was_run_again_and_again_is_learned_without_what_differs_from_run_to_run() -> None:
     runs = ["uv run pytest tests/test_a.py::test_x", "uv run pytest -q -k other 2>&1 | tail", "cd x && uv run pytest"]
-    shown = exchange("Please mend the importer", LONG, tools=[f"Bash {run}" for run in [*runs, "npm install left-pad"] * 2])
+    shown = exchange(
+        "Please mend the importer", LONG, tools=[f"Bash {run}" for run in [*runs, "npm install left-pad"] * 2]
+    )
     (fact,) = flushed(shown)["learned"]
     assert (fact["content"], fact["kind"], fact["origin"]) == ("Often run: `uv run pytest`", "operational", "tool")
     (checked,) = check([fact], Material.of([shown]), Stamp("p", "s", datetime(2026, 11, 21, tzinfo=UTC))).facts

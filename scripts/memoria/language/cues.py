@@ -1,7 +1,8 @@
 """Cues: the wording by which a user's sentence shows what it states: a correction, a preference, a decision, a fact.
 
-Covers English and German. Every caller classifies sentences here, so that all agree. The patterns prefer to miss a rule
-rather than invent one: questions, quotations and passing wishes ("for now") state nothing. Knows sentences only.
+Covers English and German, here and in ``rule_cues``; ``cues_abroad`` covers five more languages. Every caller
+classifies sentences here, so that all agree. The patterns prefer to miss a rule rather than invent one: questions,
+quotations, passing wishes ("for now") and orders of the moment (``moment``) state nothing. Knows sentences only.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ _FILLER = Pattern(
     r"i (?:already )?told you(?: already)?)\b[\s,:;!.-]*)+"
 )
 _QUESTION = Pattern(
-    r"(?i)[?\uff1f]\s*$|^¿|^(?:(?:ok|so|and|but|actually|hey|presumably)[\s,]+)*(?:can|could|should|shall|would|will|is|are|"
+    r"(?i)[?\uff1f]\s*$|^¿|^(?:(?:ok|so|and|but|actually|hey|presumably)[\s,]+)*(?:can|could|should|shall|would|will|"
+    r"is|are|"
     r"was|were|do we|do you|does|did|what|why|how|where|which|who|when should|"
     r"kannst|könntest|können|soll|sollen|sollte|ist|sind|warum|wieso|wie (?!gesagt)|wo|welche|wer|gibt|hast|"
     r"haben wir)\b"
@@ -104,7 +106,7 @@ _CUES = (
         "preference", 0.75, 5,
         r"\bi (?:really |strongly |much |generally |usually |always )?prefer " + KIND_OF_THING,
         r"\bi'?d (?:much )?prefer " + KIND_OF_THING,
-        r"\bi (?:\w+ )?prefer \w+(?: \w+){0,3} (?:over|to|rather than) \w+",
+        r"\bi (?:\w+ )?prefer (?!not\b|to\b)\w+(?: \w+){0,3} (?:over|to|rather than) \w+",
         r"^prefer (?!the\b|that\b|this\b|it\b)\w+(?: \w+){0,3} (?:over|to|rather than|instead of) \w+",
         r"\bi (?:really )?(?:like|love|hate|dislike|can't stand) " + KIND_OF_THING,
         r"\bi(?:'d| would) rather (?:you|we|have \w+s)\b(?! not\b)|\bmir (?:ist|wäre) (?:es )?lieber\b|"
@@ -138,7 +140,8 @@ _CUES = (
         "decision", 0.7, 5,
         r"^(?:decided|agreed|decision): \w+",
         r"\b(?:we|i)(?:'ve| have)? (?:decided|agreed|settled|opted|chosen|went with)\b"
-        r"(?! on (?:this|that|yesterday|earlier|before)\b)",
+        r"(?! (?:yesterday )?(?:on (?:this|that|yesterday|earlier|before)|who|what|when|how|where|why|your|the first|"
+        r"the second)\b)",
         r"\bthe decision (?:is|was) (?!yours\b)|\bthat is (?:a|the) decision of\b",
         r"\b(?:the (?:team|client|customer|board|architects?)|management|ops|legal) (?:has |have )?(?:decided|chose|"
         r"agreed)\b",
@@ -151,7 +154,7 @@ _CUES = (
         r"^wir steigen (?!\w+ wieder)\w+ \S+ um\b",
         r"^(?:die|der|das) \w+ (?:bleibt|bleiben) (?:bei|beim|im|in der|auf) \w+",
         r"\bwe(?:'re| are) (?:dropping|moving (?:to|off|away)|switching (?:to|from)|going with|getting rid of|"
-        r"standardi[sz]ing on|deprecating)\b(?! (?:option|this|that|it|the (?:next|first|second)|\d))",
+        r"standardi[sz]ing on|deprecating)\b(?! (?:your|my|option|this|that|it|the (?:next|first|second)|\d))",
         r"\bi(?:'ve| have)? (?:switched|moved|migrated) (?:us|everything|the team)\b",
         r"\bwir haben uns\b.*\b(?:entschieden|geeinigt)\b|\bwir (?:bleiben bei|steigen auf)\b",
         r"\bshould be (?:the )?(?:single )?source of truth\b",

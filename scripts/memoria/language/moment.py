@@ -17,17 +17,17 @@ _LASTING = Pattern(  # said of the future, whatever else the sentence points at
 )
 _TIME = (
     r"for now|right now|just now|this time|just (?:this )?once|for (?:the|a) (?:moment|second|minute|time being)|"
-    r"at the moment|today|tonight|tomorrow|yesterday|yet|so far|meanwhile|in the meantime|until then|"
+    r"at the moment|today|tonight|tomorrow|yet|so far|meanwhile|in the meantime|until then|"
     r"until (?:i|we) (?:have|get|are|find|finish|talk|hear)\b.*|(?:before|after|on|until|by) (?:mon|tues|wednes|thurs|"
     r"fri|satur)day|later|before the (?:demo|meeting|talk|weekend|deadline|holidays|end of the day)|(?:for|in|"
     r"during) the (?:demo|meeting|talk|presentation|sprint|spike|review)|"
-    r"erst ?mal|vorerst|diesmal|dieses mal|gerade nicht|noch nicht|heute|morgen|gestern|später|jetzt noch|"
+    r"erst ?mal|vorerst|diesmal|dieses mal|gerade nicht|noch nicht|heute|morgen|später|jetzt noch|"
     r"im moment|momentan|einstweilen"
 )
 _POINTED = (
-    r"(?:this|these|those)(?! (?:project|repo|repository|codebase|team|company)\b)|"
+    r"yesterday|gestern|(?:this|these|those)(?! (?:project|repo|repository|codebase|team|company)\b)|"
     r"(?:in|on|for|of|to|with|at|do|use|touch|change|like|fix|revert|delete|remove|about|from|need|spell out) that\b|"
-    r"that (?:one|file|test|tests|function|method|class|page|module|branch|line|ticket|helper|variable|way|again|now)|"
+    r"that (?:one|file|test|tests|function|method|class|page|module|branch|line|ticket|helper|variable|again|now)|"
     r"(?:line|lines|row|step|steps|item|items|number|option|variant|phase|part|point|column|section|page|pr|issue|"
     r"ticket|task) #?\d+\w*|option [a-z]|[a-d]\)|#\d+|pr \w+-\d+|"
     r"my (?:local|last|first|branch|fork|mind|message|comment)|"

@@ -43,8 +43,8 @@ _WORK = (
 RULE_CUES = (
     Cue(
         "preference", 0.75, 4,
-        r"(?<!it )(?<!this )(?<!that )(?<!which )\b(?:must|should|may|can|shall) (?:never|always|"
-        r"under no circumstances)\b",
+        r"(?<!it )(?<!this )(?<!that )(?<!which )\b(?:(?:must|should|shall) (?:never|always)|"
+        r"(?:may|can) (?:never|under no circumstances))\b",
         r"\byou (?:must|may|can) ?not \w+ (?!the\b|a\b|an\b|it\b|that\b)(?:[\w-]+ )?\w+s\b",
         r"\b(?:after|before|with|for|on) (?:every|each|any) (?:single |new )?(?:change|edit|commit|step|task|push|"
         r"merge|release|"
@@ -53,6 +53,8 @@ RULE_CUES = (
         r"test|ask)\b",
         rf"\b(?:when(?:ever)?|every time|each time|any time) you {_WORK} (?:a|an|any|new|something|code|(?!this|"
         rf"his)\w+s)\b",
+        rf"^\w.*, (?:and |so |but )?(?:never|always) {_HABIT}",
+        r"^no need for (?:a|an|any) [\w-]+ (?:on|in|for) (?!this\b|that\b|the\b)",
         r"^whenever a (?:test|build|check|migration|release|deployment|dependency|function|module)\b",
         r"\b(?:don't|do not|stop|no need to)\b.*\b(?:every|each) (?:single )?time\b",
         r"\b(?:without|don't need to|needn't|no need to|don't have to|stop) ask(?:ing)?\b(?! (?:him|her|them|the|"
@@ -87,7 +89,7 @@ RULE_CUES = (
         rf"^(?:[\w-]+ )?{_THINGS}{_PLACE} (?:are|is) (?:always )?(?:stored|named|written|kept|limited|prefixed|"
         rf"sorted|versioned|"
         r"pinned|squashed|forbidden|required|mandatory|banned|json|utc|kebab-case|snake_case|camelcase|in english)\b",
-        r"^(?:[\w-]+ ){1,4}are (?:strictly )?(?:forbidden|not allowed|banned|off limits|mandatory)\b",
+        r"^(?:[\w-]+ ){1,6}are (?:strictly )?(?:forbidden|not allowed|banned|off limits|mandatory)\b",
         r"\bthere (?:should|must|may) (?:never|not) be\b",
         r"^(?:every|each|any) (?:new )?[\w-]+(?: [\w-]+){0,3} (?:needs?|gets?|must have|has to have|goes|"
         r"requires?|comes with) "
@@ -153,9 +155,10 @@ RULE_CUES = (
         r"\b(?:nutzen|verwenden|nehmen|schreiben|testen|nennen|speichern|deployen|benennen) wir (?:hier|bei uns|"
         r"immer|nie|niemals|"
         r"nur|grundsätzlich|ausschließlich)\b",
+        r"^[\w-]+ (?:liegen|heißen|stehen|gehören|kommen|laufen|werden|haben) bei uns\b",
         r"^alle \w+ (?:werden|müssen|gehören|bekommen|kommen) (?!gleich|noch|kaputt|rot)",
         r"\bwenn du (?:eine?n? )(?:neue[nrs]? )?\w+ (?:\w+st|\w+t)\b",
-        r"\b(?:sind|ist) (?:hier |bei uns |strikt )?(?:verboten|tabu|pflicht|nicht erlaubt|untersagt)\b",
+        r"\b(?:sind|ist) (?:[\w-]+ ){0,3}(?:verboten|tabu|pflicht|nicht erlaubt|untersagt)\b",
         r"\b(?:nie|niemals) (?:direkt |wieder )?(?:auf|in|an) \w+ \w+en\b",
         r"\bwir (?:\w+ )?(?:\w+ )?\w+en? (?:\w+ ){0,4}(?:nie|niemals)\W*$",
         r"\b(?:für|in) jede[nrms]? (?:neue[nrms]? )?\w+ (?:gibt|braucht|kommt|gehört|schreib)|"
