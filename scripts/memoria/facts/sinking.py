@@ -37,6 +37,8 @@ def sink(keeper: Keeper, project: str, session: str, prompts: Iterable[str]) -> 
                 log.warning("%s keeps its importance: %s", fact.id, error)
                 continue
             sunk.append(lowered)
+    if sunk:
+        keeper.store.set_meta("unshown", "1")  # the worker prepares the pages anew
     return sunk
 
 

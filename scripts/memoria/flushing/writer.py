@@ -24,6 +24,7 @@ from memoria.facts.fact import Fact
 from memoria.ground import clock
 from memoria.ground.home import Home
 from memoria.learning.learner import Findings, Learner
+from memoria.learning.pending import without_sidechains
 from memoria.learning.session import Session
 from memoria.models import tasks
 from memoria.models.metered import Metered
@@ -66,7 +67,7 @@ class Writer:
         else:
             self.ledger.record_nothing(stretch.keys, session.id, f"{completion.model}: nothing worth saving")
         self.learner.keep(session, found)
-        said = [text for part in stretch.exchanges for text in part.texts("user")]
+        said = [text for part in without_sidechains(stretch.exchanges) for text in part.texts("user")]
         sinking.sink(self.learner.keeper, session.project, session.id, said)
         return entry.id if is_kept else ""
 
