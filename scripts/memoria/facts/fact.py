@@ -41,7 +41,6 @@ _ORDER = re.compile(
     re.IGNORECASE,
 )
 _PASTED = re.compile(r"```.*?(?:```|\Z)|^[ \t]*>.*$", re.DOTALL | re.MULTILINE)
-_EMPHASIS = re.compile(r"\*\*|__(?=\S)|(?<=\S)__")  # a quote may leave it out
 _MARKERS = re.compile(r"<!--.*?(?:-->|$)|\^[le]-[0-9a-z]+\b|\[\[|\]\]", re.DOTALL)
 
 
@@ -295,6 +294,9 @@ def _base32(digest: bytes) -> str:
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
+
+
+_EMPHASIS = re.compile(r"\*\*|__(?=\S)|(?<=\S)__")  # a quote may leave it out
 
 
 def _folded(text: str) -> str:
