@@ -750,6 +750,18 @@ def test_what_was_learned_makes_an_entry_worth_saving_and_is_kept(bench: Bench) 
     assert [fact.content for fact in verb.keeper.store.facts()] == ["Always use pnpm instead of npm."]
 
 
+def test_an_order_that_was_learned_as_a_rule_sinks_when_a_later_session_does_otherwise(bench: Bench) -> None:
+    said = "don't create a pr, just a commit"
+    learned = [{"kind": "preference", "content": "Don't create a PR, just a commit.", "importance": 0.8,
+                "quote": said, "origin": "user"}]  # fmt: skip
+    bench.job(line(said) + line("Done.", "assistant"))
+    verb, _ = bench.flush({**ANSWER, "learned": learned})
+    assert [fact.importance for fact in verb.keeper.store.facts()] == [0.8]
+    bench.job(line("now create a pr for it") + line("Created.", "assistant"), session="another-session")
+    verb, _ = bench.flush()
+    assert [fact.importance for fact in verb.keeper.store.facts()] == [0.1]
+
+
 def test_a_bad_answer_about_one_day_holds_up_no_other(bench: Bench) -> None:
     bench.set("MEMORIA_RETRY_S", "")
     late = [exchange(n, time=f"2026-11-2{n}T10:00:00Z") for n in range(3)]

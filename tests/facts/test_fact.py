@@ -59,6 +59,13 @@ def test_a_quote_counts_however_its_spaces_fall() -> None:
     assert only(quote="we always use pnpm here. Never  npm.").origin == "user"
 
 
+def test_a_quote_counts_without_the_emphasis_of_what_was_written() -> None:
+    said = Material(user="", assistant="**Root cause:** the pool was __never__ closed in `db_pool__old.py`.")
+    quote = "Root cause: the pool was never closed in `db_pool__old.py`"
+    (fact,) = check([claim(kind="debugging", content=quote, quote=quote, origin="assistant")], said, STAMP).facts
+    assert fact.content == quote
+
+
 def test_a_quote_that_nobody_said_drops_the_claim() -> None:
     assert "does not occur" in reason(quote="we always use yarn here")
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memoria.facts.fact import Material, Stamp, check
 from memoria.ground.errors import BadAnswerError
 from memoria.models import tasks
 from memoria.models.extractive.offline import Offline
@@ -63,6 +65,23 @@ def test_the_title_is_the_first_real_request_without_its_politeness() -> None:
     assert data["title"] == "Fix the race in flush.py"
 
 
+@pytest.mark.parametrize(
+    ("said", "title"),
+    [
+        ("You never close the file after reading it.", "You never close the file after reading it"),
+        ("This is not what I wanted to see here.", "This is not what I wanted to see here"),
+        ("We should not use the cache for the export.", "We should not use the cache for the export"),
+        ("Don't deploy; delete the old bucket first", "Don't deploy. delete the old bucket first"),
+        ("Move the tables, but never the ones of customers", "Move the tables, but never the ones of customers"),
+        ("you can use your LSP for this, right?", "You can use your LSP for this, right?"),
+        ("Can you help me understand how decorators work?", "Understand how decorators work"),
+        ("I have not changed the parser since Monday", "I have not changed the parser since Monday"),
+    ],
+)
+def test_a_title_does_not_turn_the_request_round(said: str, title: str) -> None:
+    assert flushed(exchange(said, LONG))["title"] == title
+
+
 def test_a_request_is_kept_with_how_it_ended() -> None:
     said = "Let me look.\n\nI'll edit the lock now.\n\nFixed the race: `flush.py` now takes the lock before the header."
     line = flushed(exchange("Fix the race in flush.py", said))["key_exchanges"][0]
@@ -111,6 +130,37 @@ def test_an_error_is_kept_with_the_fix_that_followed() -> None:
         )
     )["lessons"]
     assert lessons == ["`UnicodeDecodeError: x` → Fixed it by passing `--encoding utf-8`."]
+
+
+def test_an_error_is_not_paired_with_an_outcome_that_is_about_something_else() -> None:
+    said = "The importer is faster now, fixed the page of orders and updated its docs."
+    lessons = flushed(
+        exchange("Run the importer", said, errors=["Exit code 1\nerror: value of `Close` is not checked"])
+    )
+    assert lessons["lessons"] == []
+
+
+def test_a_command_that_was_run_again_and_again_is_learned_without_what_differs_from_run_to_run() -> None:
+    runs = ["uv run pytest tests/test_a.py::test_x", "uv run pytest -q -k other 2>&1 | tail", "cd x && uv run pytest"]
+    shown = exchange(
+        "Please mend the importer", LONG, tools=[f"Bash {run}" for run in [*runs, "npm install left-pad"] * 2]
+    )
+    (fact,) = flushed(shown)["learned"]
+    assert (fact["content"], fact["kind"], fact["origin"]) == ("Often run: `uv run pytest`", "operational", "tool")
+    (checked,) = check([fact], Material.of([shown]), Stamp("p", "s", datetime(2026, 11, 21, tzinfo=UTC))).facts
+    assert checked.content == fact["content"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Changed from manual setup to the automatic hook to save time.",
+        "The fix was updating `handlers.py` to match the new signature.",
+        "`WithAgent` is now used in the logging package of the project.",
+    ],
+)
+def test_what_the_assistant_did_is_not_learned_as_what_holds(said: str) -> None:
+    assert flushed(exchange("Please mend the importer", f"{LONG}{said}"))["learned"] == []
 
 
 def test_open_work_is_an_action_item_and_a_proposal_is_not() -> None:

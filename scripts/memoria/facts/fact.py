@@ -358,5 +358,8 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
+_EMPHASIS = re.compile(r"\*\*|__(?=\S)|(?<=\S)__")  # a quote may leave it out
+
+
 def _folded(text: str) -> str:
-    return " ".join(fence.visible(text).split()).casefold()
+    return " ".join(_EMPHASIS.sub("", fence.visible(text)).split()).casefold()

@@ -81,8 +81,9 @@ def _resolved(exchange: Exchange) -> Iterator[dict[str, Any]]:
     answer = cues.sentences(cues.without_quotations(str(exchange.get("assistant", ""))))
     fixes = [number for number, part in enumerate(answer) if cues.FIX.search(part) and not cues.GUESS.search(part)]
     for number in fixes[-1:]:
-        near = [part for part in answer[max(0, number - 1) : number + 1] if not cues.GUESS.search(part)]
-        text = " ".join(near)
+        before = answer[number - 1] if number else ""
+        joined = before and not cues.GUESS.search(before) and cues.refers(answer[number], before)
+        text = f"{before} {answer[number]}" if joined else answer[number]
         if cues.CAUSE.search(text) and sentences(text) <= 3:
             kind = "workaround" if cues.WORKAROUND.search(text) else "debugging"
             yield _claim(kind, 0.6, cues.worded(text), answer[number], "assistant")

@@ -1,17 +1,21 @@
 """Cues: the wording by which a user's sentence shows what it states: a correction, a preference, a decision, a fact.
 
-Covers English and German. Every caller classifies sentences here, so that all agree. The patterns prefer to miss a rule
-rather than invent one: questions, quotations and passing wishes ("for now") state nothing. Knows sentences only.
+Covers English and German, here and in ``rule_cues``; ``cues_abroad`` covers five more languages. Every caller
+classifies sentences here, so that all agree. The patterns prefer to miss a rule rather than invent one: questions,
+quotations, passing wishes ("for now") and orders of the moment (``moment``) state nothing. Knows sentences only.
 """
 
 from __future__ import annotations
 
+from memoria.language import cues_abroad, moment, prose
+from memoria.language.cue import Cue
 from memoria.language.pattern import Pattern
+from memoria.language.rule_cues import KIND_OF_THING, RULE_CUES
 
 MAX_PROMPT = 1_500  # characters; longer prompts are mostly pasted text and are not examined
 
 _PASTED = Pattern(r"(?sm)```.*?(?:```|\Z)|^[ \t]*>.*$|<[a-z_-]+>.*?</[a-z_-]+>")
-_SPLIT = Pattern(r"(?<=[.!?])\s+(?=\S)|\n+")
+_SPLIT = Pattern(r"(?<=[.!?])\s+(?=\S)|(?<=[\u3002\uff01\uff1f])(?=\S)|\n+")
 _COMMAND = Pattern(r"^\s*(?:[/!#]\w|<(?:command|local-command|bash|task-notification|teammate)|\[Request interrupted)")
 _FILLER = Pattern(
     r"(?i)^(?:(?:ok(?:ay)?|so|and|but|also|well|hm+|actually|please|bitte|und|gut|ja|yes|yeah|thanks|danke|sorry|"
@@ -21,34 +25,13 @@ _FILLER = Pattern(
     r"i (?:already )?told you(?: already)?)\b[\s,:;!.-]*)+"
 )
 _QUESTION = Pattern(
-    r"(?i)\?\s*$|^(?:(?:ok|so|and|but|actually|hey|presumably)[\s,]+)*(?:can|could|should|shall|would|will|is|are|"
+    r"(?i)[?\uff1f]\s*$|^¿|^(?:(?:ok|so|and|but|actually|hey|presumably)[\s,]+)*(?:can|could|should|shall|would|will|"
+    r"is|are|"
     r"was|were|do we|do you|does|did|what|why|how|where|which|who|when should|"
     r"kannst|könntest|können|soll|sollen|sollte|ist|sind|warum|wieso|wie (?!gesagt)|wo|welche|wer|gibt|hast|"
     r"haben wir)\b"
 )
-_PASSING = Pattern(
-    r"(?i)\b(?:for now|right now|this time|just once|for the moment|today|yet|for a (?:second|moment)|"
-    r"erst ?mal|vorerst|diesmal|gerade nicht|noch nicht|heute)\b"
-)
 _THIS = Pattern(r"(?i)^(?:use|run|take|nimm|nutze) (?:this|that|it|the (?:same|following)|dies\w*|das)\b")
-
-
-class Cue:
-    """A pattern with the kind of fact it shows, its usual importance (0 to 1) and the least length of a sentence."""
-
-    __slots__ = ("importance", "kind", "min_words", "pattern")
-
-    def __init__(self, kind: str, importance: float, min_words: int, *patterns: str) -> None:
-        self.kind = kind
-        self.importance = importance
-        self.min_words = min_words
-        self.pattern = Pattern("(?i)" + "|".join(patterns))
-
-    def fits(self, sentence: str, bare: str) -> bool:
-        """Return whether the sentence, or its ``bare`` form without the lead-in, holds the cue."""
-        return len(sentence.split()) >= self.min_words and bool(
-            self.pattern.search(sentence) or self.pattern.search(bare)
-        )
 
 
 _ASIDE = (  # verbs after "don't" that do not make a rule
@@ -56,7 +39,8 @@ _ASIDE = (  # verbs after "don't" that do not make a rule
 )
 _NO = r"^(?:(?:ok|sorry|hm+|oh|ah|ach|wait),? )?(?:no|nope|nah|nein|nee|nö)"
 _HABIT = (  # a verb after "always" or "never" that makes a rule, not a report
-    r"(?!(?:get|gets|got|gotten|see|saw|seen|work|works|fail|fails|had|been|return|returns|is|was|were|has|be|"
+    r"(?!(?:the|a|an|my|this|that|get|gets|got|gotten|see|saw|seen|work|works|fail|fails|had|been|return|returns|is|"
+    r"was|were|has|be|"
     r"happen\w*|mind|did|knew|know|thought|will|would|could|quite|really|even|\w+ed)\b)\w+"
 )
 _NAMED = (  # the name of a tool or a habit, not a reference to something at hand
@@ -70,7 +54,8 @@ _CUES = (
     Cue(
         "correction", 0.9, 6,
         r"\bas i (?:already )?said\b",
-        r"\bi (?:already )?(?:told|asked) you(?: already| before| to| not)",
+        r"\bi (?:already |have )?(?:told|asked) you(?: already| before| twice| many times| (?:to|not to) (?:always|"
+        r"never))",
         r"\byou keep \w+ing\b",
         r"^wie gesagt\b",
         r"\bich (?:habe|hab) (?:es )?dir (?:schon|bereits|doch)\b",
@@ -78,9 +63,10 @@ _CUES = (
     Cue(
         "correction", 0.85, 6,
         _NO + r"[,:.!]\s+(?!(?:thanks|thank|danke|problem|worries|the other)\b)"
-        r".*\b(?:(?:we (?:use|run|do|don't)|wir|instead|immer|nie|niemals|statt|sondern)\b|(?:always|never) "
-        + _HABIT + ")",
-        _NO + r"[,:.!]\s+(?:(?:do not|don't) use|nicht)\b",
+        r".*\b(?:(?:we (?:use|run|don't)|wir (?:nutzen|nehmen|verwenden|schreiben)|immer|nie|niemals)\b|"
+        r"(?:always|never) " + _HABIT + ")",
+        _NO + r"[,:.!]\s+(?:do not|don't) use " + _NAMED,
+        _NO + r"[,:.!]\s+nicht \w+ (?:verwenden|nutzen|nehmen)\b",
     ),
     Cue(  # the short forms that people use
         "correction", 0.85, 3,
@@ -95,13 +81,16 @@ _CUES = (
         r"\b(?:that'?s|that is) not how (?:we|i|it)\b",
         r"\bso (?:machen|nennen|schreiben) wir das (?:hier )?nicht\b",
         r"\b(?:that'?s|that is|you(?:'re| are)|das ist) (?:wrong|incorrect|not (?:right|true|correct)|mistaken|falsch|"
-        r"nicht (?:richtig|wahr))\b.*(?:, not\b|\binstead of\b|\b(?:und|and) nicht\b|\bsondern\b)",
+        r"nicht (?:richtig|wahr))\b(?!.*\b(?:should|needs?|soll|muss) )"
+        r".*(?:, not\b(?! \d)|\binstead of\b|\b(?:und|and) nicht\b|\bsondern\b)",
         r"\bdas stimmt nicht\b.*(?:\bnicht\b.*\bnicht\b|\bsondern\b)",
     ),
     Cue(
         "correction", 0.8, 4,
-        r"^(?:never(?! mind\b)|ever use|avoid|only ever|stop \w+ing|niemals|vermeide|keine[nr]?)\b(?! ahnung\b)",
-        r"^(?:please )?(?:do not|don't|dont) (?!(?:" + _ASIDE + r")\b)\w+ .*, (?:use|take|ask|read) ",
+        r"^(?:never(?! (?:mind|seen|heard|had|worked|been)\b)|ever use|avoid|only ever|stop \w+ing|niemals|vermeide|"
+        r"keine[nr]?)\b(?! ahnung\b)",
+        r"^(?:please )?(?:do not|don't|dont) (?!(?:" + _ASIDE + r")\b)\w+ (?!the\b|a\b|an\b|it\b|my\b).*, "
+        r"(?:use|take|ask|read|look) ",
         r"^(?:please )?(?:do not|don't|dont) (?:ever\b|(?!" + _ASIDE + r")\w+"
         r"(?: (?!it|this|that|them|these|those|anything|the|any|a|an|my|your|us|me)\w+){0,2} (?!this|is|was)\w{3,}s\b)",
         r"^(?:do not|don't|dont) (?:use " + _NAMED + r"|just \w+)",
@@ -115,40 +104,65 @@ _CUES = (
     ),
     Cue(
         "preference", 0.75, 5,
-        r"\bi (?:really |strongly |much |generally |usually )?prefer\b",
-        r"\bi'?d (?:much )?prefer\b",
-        r"\bi(?:'d| would) rather (?!not\b)|\bmir (?:ist|wäre) (?:es )?lieber\b|\bich hätte lieber\b",
+        r"\bi (?:really |strongly |much |generally |usually |always )?prefer " + KIND_OF_THING,
+        r"\bi'?d (?:much )?prefer " + KIND_OF_THING,
+        r"\bi (?:\w+ )?prefer (?!not\b|to\b)\w+(?: \w+){0,3} (?:over|to|rather than) \w+",
+        r"^prefer (?!the\b|that\b|this\b|it\b)\w+(?: \w+){0,3} (?:over|to|rather than|instead of) \w+",
+        r"\bi (?:really )?(?:like|love|hate|dislike|can't stand) " + KIND_OF_THING,
+        r"\bi(?:'d| would) rather (?:you|we|have \w+s)\b(?! not\b)|\bmir (?:ist|wäre) (?:es )?lieber\b|"
+        r"\bich hätte lieber\b|\bich (?:mag|hasse) keine \w+",
         r"\bthat'?s how (?:i|we) (?:want|like)\b|"
         r"\bi always want\b|\bmy preference\b|\bich bevorzuge\b",
     ),
     Cue(
         "preference", 0.7, 6,
-        r"\bi (?:don't|do not) (?:want|like) (?!(?:you|to|this|that|it|the|a|an|any|anything|another|my|your)\b)\w+"
+        r"\bi (?:don't|do not) (?:want|like) (?:any )?(?!(?:you|to|this|that|it|the|a|an|any|anything|another|my|"
+        r"your)\b)\w+"
         r"(?: \w+)? (?:in|on|for|with|around)\b",
-        r"\bbefore (?:you|we) \w+.*\bask me\b|\bask me before (?:you )?\w+",
+        r"\bi (?:don't|do not|never) want you to \w+ (?!the\b|a\b|an\b|my\b|anything\b|it\b)(?:\w+ )?\w+s\b",
+        r"\bi (?:don't|do not) (?:want|need) (?:\w+ )+unless\b",
+        r"\bbefore (?:you|we) \w+.*\bask me\b|\b(?:ask|check with|tell) me before (?:you )?\w+ (?!the\b)\w+",
+        r"\bno need to ask (?:me )?(?:for|before|every|each|when)\b|\bdon't ask (?:me )?(?:for permission|before|"
+        r"every)\b",
+        r"\bfrag mich,? bevor\b|\bfrag(?:e)? (?:mich )?nicht (?:jedes mal|immer|vorher)\b",
         r"^only (?:a|an|the) .*\bmay\b",
         r"\bich (?:will|mag|möchte) keine\w* \w+(?: \w+)? (?:in|auf|bei|im|am)\b",
     ),
     Cue(
         "preference", 0.75, 5,
-        r"^(?:always|immer)\b(?! (?:works?|fails?|returns?|happens?|wieder|noch|mehr)\b)",
-        r"^make sure (?:to |that you |you )?always\b",
+        r"^always (?!(?:same|this|that)\b)" + _HABIT + r"|^immer\b(?! (?:wieder|noch|mehr|dasselbe|das gleiche|der|"
+        r"die|das)\b)",
+        r"^make sure (?:to |that you |you )?always\b|^remember to always " + _HABIT,
+        r"^\w+ .*, (?:always|everywhere|in every case|period|no exceptions)\W*$",
         r"^(?:schreib\w*|nutze|verwende|nimm|antworte|teste)\b.*\bimmer\b",
     ),
     Cue(
         "decision", 0.7, 5,
+        r"^(?:decided|agreed|decision): \w+",
         r"\b(?:we|i)(?:'ve| have)? (?:decided|agreed|settled|opted|chosen|went with)\b"
-        r"(?! on (?:this|that|yesterday|earlier|before)\b)",
-        r"\bthe decision (?:is|was)\b",
+        r"(?! (?:yesterday )?(?:on (?:this|that|yesterday|earlier|before)|who|what|when|how|where|why|your|the first|"
+        r"the second)\b)",
+        r"\bthe decision (?:is|was) (?!yours\b)|\bthat is (?:a|the) decision of\b",
+        r"\b(?:the (?:team|client|customer|board|architects?)|management|ops|legal) (?:has |have )?(?:decided|chose|"
+        r"agreed)\b",
+        r"\b(?:is|stays|remains|are) (?:(?:the|our|a) )?(?:single |only )?source of truth\b",
+        r"\bthe (?:official |new )?name (?:of the \w+ )?is \S+ now\b|\bis now called\b|\bis (?:called|named) \S+ now\b",
+        r"^we (?:won't|will not|will never) (?:ship|support|offer|use|write|build) (?!it\b|them\b|anything\b)",
+        r"^(?!(?:the|it|this|that|he|she|everything)\b)[\w`-]+(?: [\w`-]+){0,2} (?:stays|stay|remains|"
+        r"remain) (?:with|in|on|at|inside|outside) (?!it\b)",
+        r"\b(?:wir steigen auf|wir wechseln (?:auf|zu)|wir ziehen (?:auf|zu)) \w+|"
+        r"^wir steigen (?!\w+ wieder)\w+ \S+ um\b",
+        r"^(?:die|der|das) \w+ (?:bleibt|bleiben) (?:bei|beim|im|in der|auf) \w+",
         r"\bwe(?:'re| are) (?:dropping|moving (?:to|off|away)|switching (?:to|from)|going with|getting rid of|"
-        r"standardi[sz]ing on|deprecating)\b(?! (?:option|this|that|it|the (?:next|first|second)|\d))",
+        r"standardi[sz]ing on|deprecating)\b(?! (?:your|my|option|this|that|it|the (?:next|first|second)|\d))",
         r"\bi(?:'ve| have)? (?:switched|moved|migrated) (?:us|everything|the team)\b",
-        r"\bwir haben uns\b.*\b(?:entschieden|geeinigt)\b|\bwir (?:bleiben bei|steigen (?:auf|um))\b",
+        r"\bwir haben uns\b.*\b(?:entschieden|geeinigt)\b|\bwir (?:bleiben bei|steigen auf)\b",
         r"\bshould be (?:the )?(?:single )?source of truth\b",
     ),
     Cue(
         "decision", 0.65, 5,
-        r"^let'?s (?:use|go with|stick (?:to|with)|switch to|settle on) (?!option|\d|that|this|it\b).*"
+        r"^let'?s (?:use|go with|stick (?:to|with)|switch to|settle on) (?!option\b|\d|that\b|this\b|it\b|your\b|a\b|"
+        r"the\b).*"
         r"(?:\bnot\b|\binstead\b|\bover\b|\brather\b|\bbecause\b|\bsince\b|, (?:it|they|we)\b)",
         r"^lass uns .*\b(?:statt|weil)\b",
     ),
@@ -178,7 +192,7 @@ _CUES = (
         "operational", 0.7, 6,
         r"\bremember(?: that\b(?!,)|:|,)|\bremember this\b|,? remember that$",
         r"^(?:just )?so (?:that )?you know\b|^(?:fyi|heads[ -]up|for your information)\b|^damit du(?:'s| es)? weißt\b",
-        r"\bkeep in mind\b|\bfor the record\b|\bmemori[sz]e\b.*:|\bmerke? dir\b|\bzur info\b",
+        r"\bkeep in mind(?! that i\b|,? i\b)\b|\bfor the record\b|\bmemori[sz]e\b.*:|\bmerke? dir\b|\bzur info\b",
     ),
     Cue(
         "debugging", 0.6, 8,
@@ -200,6 +214,13 @@ _CUES = (
         r"^(?:my name is|i'm responsible for|i am responsible for|deploys? (?:go|happen|run))\b",
     ),
 )  # fmt: skip
+
+_RULES = (
+    "correction",
+    "preference",
+    "decision",
+    "operational",
+)  # the kinds that an order of the moment can be taken for
 
 # Looser: enough to ask a model, not enough to decide without one.
 _HINT = Pattern(
@@ -246,8 +267,14 @@ GUESS = Pattern(
     r"wondering|i (?:think|guess|believe|feel)|i'll look|vielleicht|vermutlich|eventuell)\b"
 )
 WORKAROUND = Pattern(
-    r"(?i)\b(?:work-?around|avoids|umgehung|as a stopgap|for now,? (?:use|we|run|set)|"
+    r"(?i)\b(?:work-?around|avoids (?:it|this|that|the (?:error|problem|issue|crash|failure|race|deadlock|bug|hang))|"
+    r"umgehung|as a stopgap|for now,? (?:use|we|run|set)|"
     r"until (?:this|that|it) is fixed)\b"
+)
+
+_REFERS = Pattern(
+    r"(?i)^(?:fixed|solved|resolved|setting|adding|using|behoben|gelöst)\b|"
+    r"\b(?:it|this|that|the (?:error|cause|problem|issue|bug|fix)|so|das|damit|dadurch|deshalb|der fehler)\b"
 )
 
 
@@ -271,9 +298,13 @@ def is_command(text: str) -> bool:
 def of(sentence: str) -> Cue | None:
     """Return the cue that shows which kind of fact a sentence states, or None when it states none."""
     bare = _FILLER.sub("", sentence)
-    if _QUESTION.search(sentence) or _QUESTION.search(bare) or _PASSING.search(sentence) or _THIS.search(bare):
+    if _QUESTION.search(sentence) or _QUESTION.search(bare) or _THIS.search(bare):
         return None
-    return next((cue for cue in _CUES if cue.fits(sentence, bare)), None)
+    cue = next((cue for cue in (*_CUES, *RULE_CUES) if cue.fits(sentence, bare)), None) or cues_abroad.of(sentence)
+    if not cue:
+        return None
+    ordered = moment.is_order(sentence) if cue.kind in _RULES and not cue.explicit else moment.is_passing(sentence)
+    return None if ordered else cue
 
 
 def is_hint(sentence: str) -> bool:
@@ -281,10 +312,15 @@ def is_hint(sentence: str) -> bool:
     return bool(_HINT.search(sentence)) and len(sentence.split()) >= 5 and not _QUESTION.search(sentence)
 
 
+def refers(sentence: str, earlier: str) -> bool:
+    """Return whether a sentence speaks of what an earlier line says: it refers to it or names the same thing."""
+    return bool(_REFERS.search(sentence) or prose.content(sentence) & prose.content(earlier))
+
+
 def worded(sentence: str) -> str:
     """Return the sentence without its lead-in, with a capital at the start and a full stop at the end."""
     bare = _FILLER.sub("", sentence).strip() or sentence
-    return bare[:1].upper() + bare[1:] + ("" if bare[-1:] in ".!" else ".")
+    return bare[:1].upper() + bare[1:] + ("" if bare[-1:] in ".!\u3002\uff01" else ".")
 
 
 def without_quotations(text: str) -> str:

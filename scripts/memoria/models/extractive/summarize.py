@@ -88,12 +88,19 @@ _REPLACED = _cue(
     r"\b(?:instead of|rather than|switched from|migrated from|moved from|changed from|no longer)\s+"
     r"(\S+(?: \S+){0,3}?)(?= to | for | on | in |[,.;!?](?:\s|$)|$)"
 )
-_COMMAND = re.compile(
-    r"(?:^Bash |[:`&;] ?)((?:uv run|npm|pnpm|yarn|npx|bun|go|cargo|make|mise|just|pytest|tox|nox|docker|gradle|mvn|"
-    r"bundle|rake|python3? -m|terraform|kubectl) (?:[^`;&|<>\n→\d]|\d(?!>)){2,60})"
+_COMMAND = re.compile(  # a tool with its task; what follows (a test's name, a path, an option) differs from run to run
+    r"(?:^Bash |[:`&;] ?)((?:(?:uv run|poetry run|npx|bunx|pnpm exec) )?(?:(?:npm|pnpm|yarn|bun)(?: run)?|go|cargo|"
+    r"make|mise(?: run)?|"
+    r"just|gradle|mvn|rake|bundle exec|docker compose|terraform|kubectl|python3? -m|pytest|tox|nox|ruff|mypy|eslint|"
+    r"vitest|jest|tsc)"
+    r"(?: (?!-)[a-z][\w:-]*(?![\w./=]))*)(?=[\s`&;|<>]|$)"
 )
+MIN_RUNS = 3  # runs in one stretch that make a command one of the project's
+_NO_TASK = frozenset("npm pnpm yarn bun go cargo mise just gradle mvn rake npx bunx terraform kubectl".split())  # noqa: SIM905
+_HANDLING = _cue(r"\b(?:install|add|remove|init|get|exec|create|mod tidy|version|help|list|ls|apply|get pods)\b")
 _CLIENT_COMMAND = re.compile(  # addressed to the client, not to the assistant
-    r"^(?:/(?:clear|compact|config|context|cost|exit|help|login|logout|mcp|model|remote-env|resume|status|usage)\b|!).*$",
+    r"^(?:/(?:clear|compact|config|context|cost|exit|help|login|logout|mcp|model|remote-env|resume|status|usage)\b|"
+    r"!).*$",
     re.MULTILINE,
 )
 _PASTE = 2_000  # characters; a longer prompt contains pasted text, with the user's own words at its ends
@@ -107,16 +114,25 @@ _IMPORTANCE = {
     "operational": 0.5,
     "fact": 0.4,
 }
+_RUN_IMPORTANCE = 0.3  # of a command that was seen to be run; nobody said that it matters
+# What the assistant says of a decision or a fact is the state of its own work; a cause and how to run things hold on.
+_LEARNED_FROM_ASSISTANT = ("debugging", "workaround", "operational")
+_WORK_DONE = _cue(
+    r"^(?:the |root cause |bug )?(?:fix(?:ed|es)?|change[sd]?|update[sd]?|added|proposed|status|learnings?|lint|"
+    r"tests?)\b|"
+    r"\b(?:pushed to|pr #\d+|was updating|were updated|lines? \d+)\b|^(?:i|we|you)\b"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One sentence that matched a cue: its kind, its speaker, and its exchange."""
+    """One sentence that matched a cue: its kind, its speaker, its exchange, and the words that prove it, if others."""
 
     kind: str
     text: str
     origin: str
     exchange: int
+    quote: str = ""
 
 
 def note(material: JsonObject) -> JsonObject:
@@ -181,21 +197,37 @@ def _ending(sentence: str, place: float) -> float:
 
 
 def _title(requests: list[str], exchanges: list[JsonObject]) -> str:
+    """Return the first request, or outcome, that says something, as a title."""
     for text in [*requests, *map(_outcome, exchanges)]:
-        asked = re.sub(r"https?://\S+", "", _POLITE.sub("", text)).strip(_MARKS)
-        for clause in map(_clean_clause, _CLAUSES.split(asked)):
-            whole = clause.count("`") % 2 == 0
-            if whole and (len(clause) >= 15 or (clause == asked and len(clause) >= 8)):
-                return prose.shorten(clause[0].upper() + clause[1:], 72)
+        words = re.sub(r"https?://\S+", "", text)
+        title = _heading(words)
+        if len(title) >= (MIN_TITLE if words == text else _LONG_ENOUGH):
+            return prose.shorten(title[0].upper() + title[1:], 72)
     return "Conversation"
 
 
+MIN_TITLE = 8  # characters; a shorter request says nothing by itself
+_LONG_ENOUGH = 24  # characters; a shorter clause is continued with the next
 _MARKS = " ,;:.-\"'"
-_CLAUSES = re.compile(r"(?<=[\w`)])[.!?;:](?:\s|$)| - |, (?:but|so|and|because|since|can you) ")
+_CLAUSES = re.compile(r"(?<=[\w`)])[.!;:](?:\s|$)|(?<=\?)\s| - |, (?:because|since) |, (?=can you )")
+_NEGATED = _cue(r"^(?:not|never|no longer|nicht|nie|kein\w*)\b")
 
 
-def _clean_clause(clause: str) -> str:
-    return re.sub(r"^(?:i(?:'ve| have)|you|this is|the user) ", "", clause.strip(_MARKS), flags=re.IGNORECASE)
+def _heading(text: str) -> str:
+    """Return the beginning of a request that stands for it: whole clauses, none of them skipped or turned round.
+
+    A lead-in goes only when what follows says the same without it. A question mark stays unless the lead-in made the
+    question a request.
+    """
+    asked = _POLITE.sub("", text).strip()
+    polite = asked != text.strip() and bool(asked) and not _NEGATED.match(asked)
+    clauses = [clause for clause in _CLAUSES.split(asked if polite else text) if clause and clause.strip(_MARKS)]
+    title = ""
+    for clause in clauses:
+        title = f"{title}. {clause.strip(_MARKS)}".strip(". ")
+        if len(title) >= _LONG_ENOUGH and title.count("`") % 2 == 0:
+            break
+    return (title.removesuffix("?") if polite else title).strip(_MARKS)
 
 
 def _context(requests: list[str], exchanges: list[JsonObject]) -> str:
@@ -249,11 +281,14 @@ def _written(exchange: JsonObject) -> str:
 
 
 def _said(prompt: str) -> Iterator[tuple[str, str]]:
-    """Yield the user's sentences that are worth recording, with their kinds."""
+    """Yield the user's sentences that are worth recording, with their kinds.
+
+    What holds on is recognised by ``cues`` alone, so that an order of the moment is nowhere taken for a rule.
+    """
     ruled = [(sentence, cue.kind) for sentence in cues.own_sentences(prompt) if (cue := cues.of(sentence))]
     yield from ruled
     known = {sentence for sentence, _ in ruled}
-    for sentence in _own_words(prompt):
+    for sentence in _own_words(cues.without_quotations(prompt)):
         kind = _kind_of_user(sentence) if 12 <= len(sentence) <= MAX_SENTENCE and sentence not in known else ""
         if kind:
             yield sentence, kind
@@ -280,23 +315,17 @@ def _commands(exchanges: list[JsonObject]) -> Iterator[Found]:
     lines = [line for exchange in exchanges for line in exchange.get("tools", ())]
     runs = Counter(match.group(1).strip() for line in lines for match in _COMMAND.finditer(line))
     for command, count in runs.most_common(2):
-        if count >= 2:
-            yield Found("operational", f"Often run: `{command}`", "tool", len(exchanges) - 1)
+        if count >= MIN_RUNS and command not in _NO_TASK and not _HANDLING.search(command):
+            yield Found("operational", f"Often run: `{command}`", "tool", len(exchanges) - 1, quote=command)
 
 
 def _kind_of_user(sentence: str) -> str:
-    """Return another kind of a user's sentence; ``cues`` recognises rules and corrections."""
+    """Return the kind of a user's sentence that states no rule: something open, or a cause."""
     if sentence.endswith("?"):
         return ""
-    for kind, cue in (
-        ("todo", _TODO),
-        ("decision", _DECISION),
-        ("debugging", _CAUSE),
-        ("workaround", cues.WORKAROUND),
-    ):
-        if cue.search(sentence) and not (kind == "debugging" and cues.GUESS.search(sentence)):
-            return kind
-    return "fact" if _states(sentence) and not cues.GUESS.search(sentence) and len(sentence) >= 30 else ""
+    if _TODO.search(sentence):
+        return "todo"
+    return "debugging" if _CAUSE.search(sentence) and not cues.GUESS.search(sentence) else ""
 
 
 def _kind_of_assistant(sentence: str) -> str:
@@ -340,7 +369,7 @@ def _unexplained_errors(exchanges: list[JsonObject], found: list[Found]) -> list
     for number, exchange in enumerate(exchanges):
         error = next(filter(None, map(_relevant_line, exchange.get("errors", ()))), "")
         outcome = _outcome(exchange)
-        if error and number not in explained and _FIXED.search(outcome):
+        if error and number not in explained and _FIXED.search(outcome) and cues.refers(outcome, error):
             lines[f"`{error}` → {outcome}"] = None
     return list(lines)[:3]
 
@@ -358,9 +387,14 @@ def _relevant_line(error: str) -> str:
 
 def _best(found: list[Found]) -> list[Found]:
     """Return the items worth learning, the most important if there are too many, in their original order."""
-    items = [item for item in found if item.kind in _IMPORTANCE]
+    items = [item for item in found if item.kind in _IMPORTANCE and (item.origin != "assistant" or _holds_on(item))]
     kept = sorted(items, key=lambda item: (-_IMPORTANCE[item.kind], item.exchange))[:MAX_FACTS]
     return [item for item in items if item in kept]
+
+
+def _holds_on(item: Found) -> bool:
+    """Return whether the assistant's sentence speaks of how things are, and not of what was done in the session."""
+    return item.kind in _LEARNED_FROM_ASSISTANT and not _WORK_DONE.search(item.text)
 
 
 def _learned(item: Found) -> JsonObject:
@@ -369,10 +403,10 @@ def _learned(item: Found) -> JsonObject:
     return {
         "kind": item.kind,
         "content": item.text,
-        "importance": _IMPORTANCE[item.kind],
+        "importance": _IMPORTANCE[item.kind] if item.origin != "tool" else _RUN_IMPORTANCE,
         "tags": [],
         "keywords": [prose.shorten(word, 100) for word in dict.fromkeys([*names, *prose.words(item.text)])][:10],
-        "quote": item.text,
+        "quote": item.quote or item.text,
         "origin": item.origin,
         "supersedes": replaced.group(1).strip() if replaced else "",
     }
