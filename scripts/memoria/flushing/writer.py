@@ -60,7 +60,8 @@ class Writer:
             session, stretch.exchanges, completion.data["learned"], day, continued=stretch.continued
         )
         entry = _entry(completion, stretch, session, found, self.home.zone.local(moment))
-        is_kept = completion.data["worth_saving"] or entry.learned  # learned facts are compiled from their entry
+        # An empty note is no entry; learned facts are compiled from their entry.
+        is_kept = (completion.data["worth_saving"] and _says_something(completion)) or entry.learned
         if is_kept:
             self._put(entry, stretch, found.known)
         else:
@@ -101,6 +102,12 @@ def _entry(completion: Completion, stretch: Stretch, session: Session, found: Fi
         turns=stretch.keys,
         model=completion.model,
     )
+
+
+def _says_something(completion: Completion) -> bool:
+    """Return whether a note holds more than what every note has."""
+    named = ("title", "context", "key_exchanges", "decisions", "lessons", "action_items")
+    return any(completion.data[name] for name in named)
 
 
 def _short_id(text: str, length: int) -> str:
