@@ -54,6 +54,8 @@ FLUSH_SHAPE = _object(
     decisions=_many(_must(1_500), 40),
     lessons=_many(_must(1_500), 40),
     action_items=_many(_must(1_500), 40),
+    done=_many(_must(80), 40),
+    dropped=_many(_must(80), 40),
     learned=_many(
         _object(
             ["kind", "content"],
@@ -128,11 +130,16 @@ CONTRADICTIONS_SCHEMA = _object(
 def flush(material: JsonObject) -> Prompt:
     """Ask for the note on a stretch of conversation.
 
-    ``material``: ``{"project": str, "exchanges": [{"user", "assistant": str, "tools", "errors", "notes": [str]}]}``.
+    ``material``: ``{"project": str, "exchanges": [{"user", "assistant": str, "tools", "errors", "notes": [str]}]}``,
+    and optionally ``"open_items": [{"id", "day", "text"}]``, those of the project.
     """
     blocks = [_exchange(number, exchange) for number, exchange in enumerate(material["exchanges"], 1)]
     carried = "\n".join([f"project: {material['project']}", *blocks])
-    return _prompt("flush", FLUSH_SHAPE, [("conversation", carried)], material, FLUSH_SCHEMA)
+    parts = [("conversation", carried)]
+    if material.get("open_items"):
+        rows = (f"{item['id']} · {item['day']} · {_cut(item['text'], NAME_CHARS)}" for item in material["open_items"])
+        parts.insert(0, ("open items", "\n".join(rows)))
+    return _prompt("flush", FLUSH_SHAPE, parts, material, FLUSH_SCHEMA)
 
 
 def compile_(material: JsonObject) -> Prompt:
@@ -232,7 +239,6 @@ def _entry(entry: JsonObject) -> str:
         ("exchange", "key_exchanges"),
         ("decision", "decisions"),
         ("lesson", "lessons"),
-        ("to do", "action_items"),
     ):
         lines += _rows(label, entry.get(key, ()), PART_CHARS)
     facts = (f"({fact['kind']}): {fact['content']}" for fact in entry.get("learned", ()))
