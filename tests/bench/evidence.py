@@ -1,7 +1,7 @@
 """Evidence: how many honest claims are refused and invented ones pass. ``uv run python tests/bench/evidence.py [file]``
 
-The claims and their entries are in evidence_set.txt, beside this file; evidence_set_heldout.txt holds a second set that was
-not looked at while the rules were made. Without a file, both are counted.
+The claims and their entries are in evidence_set.txt, beside this file; evidence_set_heldout.txt holds a second set
+that was not looked at while the rules were made. Without a file, both are counted.
 """
 
 from __future__ import annotations
@@ -64,9 +64,8 @@ def main(names: list[str]) -> int:
         for claim in passed:
             print(f"  invented, passed: {claim}")
         share = len(refused) / honest
-        print(
-            f"{path.name}: {len(refused)} of {honest} honest refused ({share:.1%}), {len(passed)} of {invented} invented passed"
-        )
+        counts = f"{len(refused)} of {honest} honest refused ({share:.1%}), {len(passed)} of {invented} invented passed"
+        print(f"{path.name}: {counts}")
         missed += share > 0.02 or bool(passed)
     return int(missed > 0)
 
