@@ -31,6 +31,7 @@ _DATES = (
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _PIECES = re.compile(r"[^\s=:,;()\[\]{}\"'<>~^]+")
 _TYPOGRAPHY = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-"})  # noqa: RUF001
+_SIZE = re.compile(r"(\d+(?:[.,:]\d+)*)\s?(?:%|[a-z]{0,3})")  # of a key: 20, 2500k, 280px
 _FILE = re.compile(r"(?P<folder>.*[^/])/(?P<file>[\w-]*\.?[\w.-]+)")
 
 
@@ -100,8 +101,9 @@ def _is_held(part: str, ground: str, known: Evidence) -> bool:
     if _is_path_of(plain, ground):
         return True
     pieces = _PIECES.findall(plain)
-    if len(pieces) == 2 and quantities.values(pieces[1]) and pieces[1][:1].isdigit():
-        return _occurs(pieces[0], ground) and _is_value_of(pieces[1], pieces[0], known)
+    if len(pieces) == 2 and _occurs(pieces[0], ground):
+        number = _SIZE.fullmatch(pieces[1])
+        return _is_value_of(number[1], pieces[0], known) if number else _are_near(pieces, ground)
     if len(pieces) == 1 and "/" not in plain and not identifiers.FILE.match(plain):
         pieces = [piece for piece in plain.split(".") if piece]
     return len(pieces) > 1 and _follow(pieces, ground)
@@ -136,6 +138,11 @@ def _follow(pieces: list[str], ground: str) -> bool:
     """Return whether the pieces stand there one after the other, with a few words between them."""
     between = rf"(?:\W+\S+){{0,{BESIDE}}}?\W+"
     return re.search(between.join(_whole(piece) for piece in pieces), ground) is not None
+
+
+def _are_near(pieces: list[str], ground: str) -> bool:
+    """Return whether the two pieces stand there with a few words between them, in whatever order."""
+    return _follow(pieces, ground) or _follow(pieces[::-1], ground)
 
 
 def _occurs(part: str, ground: str) -> bool:

@@ -152,7 +152,8 @@ class Evidence:
             return False
         if around.label is not None and (self._knows([around.label]) or len(number.text) < LABELLED_DIGITS):
             return self.stand_by(held, [around.label])
-        same_unit = bool(around.unit) and any(self.units[token.start] == around.unit for token in held)
+        same_unit = [token for token in held if around.unit and self.units[token.start] == around.unit]
+        held = same_unit or held
         if same_unit or _is_rare(number.text):
             return not self._is_other(held, around.beside)
         is_unknown = not self._knows(around.beside)
