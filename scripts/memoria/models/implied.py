@@ -42,14 +42,14 @@ def _note(value: JsonObject, material: Material) -> JsonObject:
 
 def _facts(value: JsonObject, material: Material) -> JsonObject:  # noqa: ARG001 (every rule has the same form)
     """Return an answer whose ``learned`` is a list, with each fact's text under its own name."""
-    learned = value.get("learned", [])
+    learned = value.get("learned")
     if isinstance(learned, Mapping):
-        learned = [learned] if "kind" in learned else list(learned.values())
-    if learned is None or (isinstance(learned, str) and NOTHING.fullmatch(learned)):
+        learned = [learned] if "kind" in learned else list(learned.values()) or None
+    if isinstance(learned, str) and learned and NOTHING.fullmatch(learned):
         learned = []
-    if isinstance(learned, list) and "learned" in value:
-        value = {**value, "learned": [_fact(part) for part in learned if part is not None]}
-    return value
+    if isinstance(learned, list):
+        return {**value, "learned": [_fact(part) for part in learned if part is not None]}
+    return value | {"learned": None} if learned is None and "learned" in value else value
 
 
 def _fact(part: Any) -> Any:
