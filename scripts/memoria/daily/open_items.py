@@ -18,8 +18,16 @@ from memoria.daily.day_text import DayText
 from memoria.daily.ledger import Item, Ledger
 from memoria.ground.errors import FileBusyError
 from memoria.language import identifiers, statements
+from memoria.language.pattern import Pattern
 from memoria.language.similarity import jaccard
 from memoria.language.statements import Words
+
+# What says no more than that an item is open: "the tests are not written yet" is "write the tests".
+_OPENNESS = Pattern(
+    r"(?i)\b(?:not|n't|nicht|pas|no)\b(?=.*\b(?:yet|encore|todavía|aún)\b)"
+    r"|\b(?:noch nicht|pas encore|todavía no|aún no)\b"
+    r"|\b(?:yet|still|encore|todavía|aún|remains?|to ?do|pending|open)\b(?::|(?= to be\b)|(?=[ .]*$))"
+)
 
 log = logging.getLogger(__name__)
 
@@ -132,7 +140,7 @@ class _Wording:
     __slots__ = ("names", "words")
 
     def __init__(self, text: str) -> None:
-        self.words: Words = statements.words(text.replace("`", ""))
+        self.words: Words = statements.words(_OPENNESS.sub(" ", text.replace("`", "")))
         self.names = frozenset(name.casefold() for name in identifiers.in_prose(text))
 
     def is_same(self, other: _Wording) -> bool:
