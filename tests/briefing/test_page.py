@@ -198,3 +198,27 @@ def test_a_fact_that_returned_in_a_second_project_is_offered_once_and_accepted_b
     assert not Path(home.paths.page, f"{SHOP}.md").exists(), "nothing is known of it that the global page does not say"
     assert run(learned, home, "promote") == 0
     assert "none has returned" in capsys.readouterr().out
+
+
+def test_the_page_shows_the_open_items_of_all_entries_and_none_that_is_closed(home: Home) -> None:
+    for number in range(7):
+        entry(
+            home,
+            f"e{number}",
+            f"Part {number}",
+            project_key=SHOP,
+            action_items=(f"Finish part {number} of the importer.",),
+        )
+    assert page(home).count("- Finish part") == 7
+    path = DailyLog.of(home.paths).path(entry(home, "e7", "Part 7").day)
+    path.write_text(path.read_text("utf-8").replace("- [ ] Finish part 3", "- [x] Finish part 3"), "utf-8")
+    assert "Finish part 3" not in page(home)
+    assert "Finish part 4 of the importer. (2026-11-20)" in page(home)
+
+
+def test_a_forgotten_open_item_is_nowhere_left(home: Home) -> None:
+    entry(home, "e1", "Zoo", project_key=SHOP, action_items=("Feed the pangolin.",))
+    assert "pangolin" in page(home)
+    assert run(forget, home, "Feed the pangolin", "--as", "text", "--yes") == 0
+    assert "pangolin" not in page(home)
+    assert b"pangolin" not in Path(home.paths.ledger).read_bytes()

@@ -241,6 +241,14 @@ def test_a_job_that_vanishes_stops_nobody_else(bench: Bench, monkeypatch: pytest
     assert set(kept(bench)) == keys(exchange(2))
 
 
+def test_an_empty_note_is_no_entry(bench: Bench) -> None:
+    bench.job(exchange(1))
+    verb, report = bench.flush('{"worth_saving": true, "lessons": ["None"], "decisions": []}')
+    assert (report.entries, bench.entries(), bench.waiting()) == ([], [], [])
+    (note,) = verb.ledger.notes("no-entry")
+    assert "nothing worth saving" in note[3]
+
+
 def test_nothing_worth_saving_writes_no_entry_but_a_line_in_the_ledger(bench: Bench) -> None:
     bench.job(exchange(1))
     verb, _ = bench.flush(NOTHING)

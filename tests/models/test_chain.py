@@ -136,7 +136,7 @@ def test_a_scripted_model_hangs_until_it_is_told() -> None:
     ],
 )
 def test_an_answer_is_found_cleaned_and_completed(text: str) -> None:
-    data = answer.read(text, tasks.FLUSH_SCHEMA)
+    data = answer.read(text, PROMPT)
     assert data["title"] == "Fix the race"
     assert data["decisions"] == []
     assert "extra" not in data
@@ -153,19 +153,14 @@ def test_an_answer_is_found_cleaned_and_completed(text: str) -> None:
         ("{" * 50_000, "no JSON object"),
         ('{"a":' * 20_000, "no JSON object"),
         ("{}", "lacks worth_saving"),
-        ('{"worth_saving": "yes"}', "worth_saving must be of type boolean"),
-        (json.dumps({"worth_saving": True, "title": "x" * 201}), "title is longer than 200 characters"),
-        (json.dumps({"worth_saving": True, "lessons": ["x"] * 41}), "lessons has more than 40 items"),
-        ('{"worth_saving": true, "lessons": [""]}', r"lessons\[0\] is empty"),
-        (
-            '{"worth_saving": true, "learned": [{"kind": "fact", "content": "x", "importance": NaN}]}',
-            "no JSON object",
-        ),
+        ('{"worth_saving": "perhaps"}', "lacks worth_saving"),
+        (json.dumps({"worth_saving": True, "context": "x" * 2_001}), "context is longer than 2000 characters"),
+        (json.dumps({"worth_saving": True, "lessons": list(map(str, range(41)))}), "lessons has more than 40 items"),
     ],
 )
 def test_a_bad_answer_is_refused_with_its_first_reason(text: str, reason: str) -> None:
     with pytest.raises(BadAnswerError, match=reason):
-        answer.read(text, tasks.FLUSH_SCHEMA)
+        answer.read(text, PROMPT)
 
 
 @pytest.mark.parametrize("slug", ["../../etc/passwd", "/etc/passwd", "a/b/c", "concepts/../x", "C:x", "", "a b"])
@@ -192,4 +187,4 @@ def test_a_slug_may_name_its_folder(slug: str) -> None:
 def test_one_bad_event_does_not_cost_the_summary() -> None:
     """``memory.event.check`` judges each event by itself."""
     said = {"worth_saving": True, "title": "t", "learned": [{"kind": "gossip"}, {"kind": "fact", "content": "x"}]}
-    assert answer.read(json.dumps(said), tasks.FLUSH_SCHEMA)["learned"] == said["learned"]
+    assert answer.read(json.dumps(said), PROMPT)["learned"] == said["learned"]

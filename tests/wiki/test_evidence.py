@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from bench import evidence
 from memoria.wiki.evidence import unsupported
 
 GROUND = """The port is 8080 and the wait 30 s; `connect_timeout` in src/net/client.py.
@@ -35,7 +36,11 @@ def test_what_the_entry_holds_is_supported(claim: str) -> None:
         ("The port is 80", "80"),
         ("The port is 808", "808"),
         ("It waits 3s", "3"),
-        ("It waits 5 minutes", None),
+        ("It waits 5 minutes", "5"),
+        ("Version 5 waits", "5"),
+        ("The port is 30", "30"),
+        ("`connect_timeout = 8080`", "connect_timeout = 8080"),
+        ("In src/net/pytest.py", "src/net/pytest.py"),
         ("Ratio 0.7", "0.7"),
         ("Version v2.3", "v2.3"),
         ("Version v2.3.10", "v2.3.10"),
@@ -51,5 +56,28 @@ def test_what_the_entry_holds_is_supported(claim: str) -> None:
         ("Set HTTP_PROXY", "HTTP_PROXY"),
     ],
 )
-def test_what_it_does_not_hold_is_named(claim: str, missing: str | None) -> None:
-    assert unsupported(claim, GROUND) == ([missing] if missing else [])
+def test_what_it_does_not_hold_is_named(claim: str, missing: str) -> None:
+    assert unsupported(claim, GROUND) == [missing]
+
+
+@pytest.mark.parametrize("name", ["evidence_set.txt", "evidence_set_heldout.txt"])
+def test_of_the_labelled_claims_hardly_an_honest_one_is_refused_and_no_invented_one_passes(name: str) -> None:
+    cases = evidence.load(evidence.HERE / name)
+    refused, passed = evidence.faults(cases)
+    assert passed == []
+    assert len(refused) <= 0.02 * sum(len(case.honest) for case in cases)
+
+
+def test_a_path_is_taken_from_its_folder_and_its_file_where_both_stand() -> None:
+    ground = "The code is in `scripts/upload`, mostly in `queue.py`; the test is tests/store.py."
+    assert unsupported("See `scripts/upload/queue.py`.", ground) == []
+    assert unsupported("See `scripts/upload/store.py`.", ground) == ["scripts/upload/store.py"]
+    assert unsupported("See `scripts/mail/queue.py`.", ground) == ["scripts/mail/queue.py"]
+
+
+def test_a_number_belongs_to_the_word_it_counts() -> None:
+    ground = "2 workers handle uploads; each tries three times within 30 s."
+    assert unsupported("There are 2 workers, which try 3 times in 30 seconds.", ground) == []
+    assert unsupported("Version 2 handles uploads.", ground) == ["2"]
+    assert unsupported("There are 3 workers.", ground) == ["3"]
+    assert unsupported("Each tries for 30 minutes.", ground) == ["30"]

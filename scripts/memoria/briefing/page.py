@@ -23,6 +23,7 @@ from memoria.capture.open_sessions import MAX_CHARS
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
 from memoria.daily.ledger import Ledger
+from memoria.daily.open_items import HAND, OpenItem, OpenItems
 from memoria.facts.fact import GLOBAL, Fact
 from memoria.facts.keeper import Keeper
 from memoria.facts.past import Past, current
@@ -90,12 +91,15 @@ class Pages:
         articles = _visible(self._articles(index), index.cited(), view)
         archived = {kept.entry: kept for kept in self.archive.listed()}
         everywhere = _seen(daily.find(booked[-RECENT_ENTRIES:]), view) if shared else []
+        open_items = OpenItems(daily, ledger)
+        open_items.refresh()
+        open_anywhere = open_items.everywhere(list(filter(view.shows, [*projects, HAND]))) if shared else []
         for key in projects:
             concerned = touched is None or {key, GLOBAL}.intersection(touched)
             if not concerned and Path(self.paths.page_of(key)).exists():
                 continue
             if view.hides(key):
-                self._write_both(key, [], [], [], limit)
+                self._write_both(key, [], [], [], [], limit)
                 continue
             recent = daily.find([entry for entry in booked if entry.project == key][-RECENT_ENTRIES:])
             near = _nearest(index, [key, *self._at_work(recent, archived), *_titles(recent)], key)
@@ -103,13 +107,15 @@ class Pages:
             facts = [_fact(fact, key, keeper.zone) for fact in leading(keeper.store, key)]
             # With projects shared, a project that has only facts shows the last sessions of others.
             last = recent or everywhere
-            self._write_both(key, facts, last, _ordered(_own_first(mine, key), near), limit)
+            items = open_items.of(key) if recent else open_anywhere
+            self._write_both(key, facts, last, items, _ordered(_own_first(mine, key), near), limit)
         facts = [
             _fact(fact, GLOBAL, keeper.zone)
             for fact in leading(keeper.store, GLOBAL)
             if fact.project == GLOBAL or (shared and not view.hides(fact.project))
         ]
-        self._write_both("global", facts, everywhere, [row for row in articles if shared or not row.project], limit)
+        everyones = [row for row in articles if shared or not row.project]
+        self._write_both("global", facts, everywhere, open_anywhere, everyones, limit)
         self._clear({*projects, "global"})
         files.replace(Path(self.paths.hidden), "\n".join(view.state()), mode=0o600)
 
@@ -136,12 +142,18 @@ class Pages:
         return [branch, *(path.replace("..", "") for path in list(touched)[:QUERY_FILES])]
 
     def _write_both(
-        self, name: str, facts: Sequence[str], recent: list[Entry], articles: list[Row], limit: int
+        self,
+        name: str,
+        facts: Sequence[str],
+        recent: list[Entry],
+        items: Sequence[OpenItem],
+        articles: list[Row],
+        limit: int,
     ) -> None:
         """Write the page, and a shorter one that leaves room for the block "where you were"."""
-        whole = self._page(facts, recent, articles, limit)
+        whole = self._page(facts, recent, items, articles, limit)
         _write(Path(self.paths.page_of(name)), whole)
-        short = self._page(facts, recent, articles, limit - MAX_CHARS - 1)
+        short = self._page(facts, recent, items, articles, limit - MAX_CHARS - 1)
         _write(Path(self.paths.page_of(name, short=True)), short)
 
     def _articles(self, index: Index) -> list[Row]:
@@ -151,15 +163,22 @@ class Pages:
         )
         return [row for row in rows if row.readable]
 
-    def _page(self, facts: Sequence[str], recent: list[Entry], articles: list[Row], limit: int) -> str:
-        if not facts and not recent and not articles:
+    def _page(
+        self,
+        facts: Sequence[str],
+        recent: list[Entry],
+        items: Sequence[OpenItem],
+        articles: list[Row],
+        limit: int,
+    ) -> str:
+        if not facts and not recent and not items and not articles:
             return ""
         room = limit - len(fence.fenced("memoria-notes", "")) - len(INTRO) - 200
         parts: list[str] = []
         for heading, rows, share in (
             ("## What matters most", facts, SHARE["facts"]),
             ("## Where the last sessions stopped", _last(recent), SHARE["last"]),
-            ("## Open action items", _open_items(recent), SHARE["open"]),
+            ("## Open action items", map(_open_item, reversed(items)), SHARE["open"]),
             ("## Articles (knowledge/)", map(_article, articles), 1.0),
         ):
             part = _fitted(heading, rows, min(room, int(limit * share)))
@@ -251,11 +270,8 @@ def _last(recent: list[Entry]) -> Iterator[str]:
         yield f"- {entry.day.isoformat()} {entry.time}, {entry.project}: {entry.title}. {context}"
 
 
-def _open_items(recent: list[Entry]) -> Iterator[str]:
-    """Yield the action items of the latest entries, latest first."""
-    for entry in reversed(recent[-5:]):
-        for text in entry.action_items:
-            yield f"- {text} ({entry.day.isoformat()})"
+def _open_item(item: OpenItem) -> str:
+    return f"- {item.text} ({item.day})"
 
 
 def _write(path: Path, page: str) -> None:

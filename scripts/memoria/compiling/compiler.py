@@ -290,7 +290,6 @@ def _entry_material(entry: Entry, project: str) -> JsonObject:
         "key_exchanges": list(entry.key_exchanges),
         "decisions": list(entry.decisions),
         "lessons": list(entry.lessons),
-        "action_items": list(entry.action_items),
         "learned": [{"kind": event.kind, "content": event.text} for event in entry.learned if not event.ended],
         "ended": [event.text for event in entry.learned if event.ended],
     }

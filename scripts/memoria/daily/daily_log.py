@@ -17,7 +17,7 @@ from memoria.base import failpoints, project
 from memoria.base.paths import Paths
 from memoria.daily.day_text import DayText, fingerprint, render
 from memoria.daily.entry import Entry
-from memoria.daily.ledger import Booked, Ledger
+from memoria.daily.ledger import Booked, Item, Ledger
 from memoria.ground import files, locks
 from memoria.ground.errors import FileBusyError, SavedMeanwhileError
 from memoria.ground.exchange import Exchange
@@ -144,7 +144,8 @@ class DailyLog:
             day = date.fromisoformat(name)
             text = DayText(self.text(day), self.aliases())
             entries = [replace(entry.booked, text=fingerprint(entry)) for entry in text.entries(day)]
-            ledger.reread(name, stamps[name], entries, text.tombstones(), len(text.unmarked()))
+            items = [Item(name, item.row, item.entry, item.text, item.is_open) for item in text.items()]
+            ledger.reread(name, stamps[name], entries, text.tombstones(), len(text.unmarked()), items)
         for name in ledger.gone_logs(stamps):
             ledger.forget_log(name)
 

@@ -60,6 +60,8 @@ _BLOCK_ID = re.compile(r"\^(e-[0-9a-z]+)[ \t]*")
 _LABEL = re.compile(r"^\*\*(?P<label>[A-Z][A-Za-z ]+):\*\*[ \t]*(?P<rest>.*)$", re.MULTILINE)
 _LEARNED = re.compile(r"- \[(?P<kind>[a-z]+)\] (?P<text>.*?)(?:[ \t]+\^(?P<id>l-[0-9a-z]+))?[ \t]*")
 _STATED = re.compile(r"(- (?:\[[ xX]\] )?|\*\*Context:\*\* )(.*\S)[ \t]*")
+_BOX = re.compile(r"(?P<before>[ \t]*[-*+] )(?:\[(?P<box>[ xX-])\] )?(?P<text>.*?)(?P<after>[ \t]*)")
+_STRUCK = re.compile(r"~~(.+)~~")
 _QUOTE = re.compile(r"[ \t]+> (.*)")
 _ENDED = re.compile(r'"ended": "\d')  # in the particulars
 _PARTICULARS = re.compile(r"[ \t]+<!-- learned (\{.*\}) -->[ \t]*")
@@ -138,6 +140,16 @@ class LearnedLine:
     def particulars(self) -> list[str]:
         """The content of each comment below the line, as JSON."""
         return [match[1] for row in self.learned.below if (match := _PARTICULARS.fullmatch(row))]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemLine:
+    """An action item: the ``entry`` that holds it, its ``row``, and its text without box and strike-through."""
+
+    entry: str
+    row: int
+    text: str
+    is_open: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +241,27 @@ class DayText:
             inside = span is not None and number >= span.first
             place = (span.marker[2], self._key(span.marker[4])) if span and inside else ()
             yield LearnedLine(learned, number, end, *place)
+
+    def items(self) -> Iterator[ItemLine]:
+        """Yield the action items of the entries, and whatever else has a box there, in order.
+
+        A person closes an item by ``[x]`` or ``[-]``, or by striking it through.
+        """
+        spans = iter(self._spans())
+        span = next(spans, None)
+        label = ""
+        for number, (row, in_code) in enumerate(markdown.code_rows(self.rows)):
+            while span and number > span.last:
+                span, label = next(spans, None), ""
+            if found := _LABEL.match(row):
+                label = found["label"]
+            match = _BOX.fullmatch(row)
+            if in_code or span is None or number < span.first or match is None or not match["text"]:
+                continue
+            if match["box"] or label == "Action Items":
+                struck = _STRUCK.fullmatch(match["text"])
+                is_open = (match["box"] or " ") == " " and not struck
+                yield ItemLine(span.marker[1], number, struck[1] if struck else match["text"], is_open)
 
     def parts(self, day: date) -> Iterator[Part]:
         """Yield all parts of the text: its beginning, each entry, and each part under a heading of an entry's level.
@@ -367,6 +400,13 @@ class DayText:
         """Replace the lines of a learned fact."""
         self._put(line.first, line.end, learned_rows(learned))
 
+    def close(self, item: ItemLine, *, dropped: bool = False) -> None:
+        """Tick an action item's box; a ``dropped`` one is struck through as well."""
+        match = _BOX.fullmatch(self.rows[item.row])
+        if match is not None:
+            text = f"~~{match['text']}~~" if dropped and not _STRUCK.fullmatch(match["text"]) else match["text"]
+            self._put(item.row, item.row + 1, [f"{match['before']}[x] {text}{match['after']}"])
+
     def remove(self, line: LearnedLine) -> None:
         """Remove a learned fact, and with it a ``### Learned`` heading that becomes empty."""
         self._put(line.first, line.end, [])
@@ -456,7 +496,9 @@ def _is_ours(row: str) -> bool:
 def _items(section: str) -> Iterator[str]:
     for row in section.split("\n"):
         if row.startswith("- "):
-            yield re.sub(r"^\[[ xX]?\] ", "", row[2:]).strip()
+            text = re.sub(r"^\[[ xX-]?\] ", "", row[2:]).strip()
+            struck = _STRUCK.fullmatch(text)
+            yield struck[1] if struck else text
 
 
 def _listed_facts(section: str) -> Iterator[Learned]:

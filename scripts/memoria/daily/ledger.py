@@ -63,6 +63,14 @@ MIGRATIONS = (
     ALTER TABLE logs ADD COLUMN unmarked INTEGER NOT NULL DEFAULT 0;  -- parts by hand that are no entries yet
     UPDATE logs SET stamp = ''  -- so that every log is read again
     """,
+    """
+    CREATE TABLE items (  -- the action items of the daily logs, each with the row of its day's file
+        day TEXT NOT NULL, row INTEGER NOT NULL, entry TEXT NOT NULL, text TEXT NOT NULL, is_open INTEGER NOT NULL,
+        ticked INTEGER NOT NULL DEFAULT 0,  -- whether a person closed it since its other copies were last looked at
+        PRIMARY KEY (day, row)
+    ) WITHOUT ROWID;
+    UPDATE logs SET stamp = ''
+    """,
 )
 _WAITS = "(compiled = '' OR (took <> '' AND text <> '' AND took <> text))"  # new, or edited since a compile took it in
 
@@ -78,6 +86,19 @@ class Booked:
     title: str
     turns: tuple[str, ...] = ()
     text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """An action item in a daily log: the entry's project, the ``row`` of the day's file, ``ticked`` by a person."""
+
+    day: str
+    row: int
+    entry: str
+    text: str
+    is_open: bool
+    ticked: bool = False
+    project: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,13 +196,15 @@ class Ledger:
         entries: Iterable[Booked],
         forgotten: Iterable[tuple[str, Iterable[str]]] = (),
         unmarked: int = 0,
+        items: Iterable[Item] = (),
     ) -> None:
         """Record the entries that a daily log holds; entries that a person removed stay recorded and are not recreated.
 
         ``forgotten`` holds entry ids and the keys of their turns; of these, only the keys are kept. ``unmarked`` is the
-        number of parts that a person wrote and that are no entries yet.
+        number of parts that a person wrote and that are no entries yet. ``items`` are the log's action items.
         """
         with self.transaction():
+            self._record_items(name, items)
             for entry in entries:
                 self._record(entry)
             for ident, keys in forgotten:
@@ -189,6 +212,45 @@ class Ledger:
                 rows = [(key,) for key in keys]
                 self.db.executemany("INSERT OR REPLACE INTO turns VALUES (?, '', 'forgotten')", rows)
             self.db.execute("INSERT OR REPLACE INTO logs VALUES (?, ?, ?)", (name, stamp, unmarked))
+
+    def _record_items(self, day: str, items: Iterable[Item]) -> None:
+        """Replace the items of a day; one that was open when the log was last read, and is closed now, is ticked."""
+        query = "SELECT entry, text FROM items WHERE day = ? AND (is_open OR ticked)"
+        open_before = set(self.db.execute(query, (day,)).fetchall())
+        self.db.execute("DELETE FROM items WHERE day = ?", (day,))
+        rows = [
+            (
+                day,
+                item.row,
+                item.entry,
+                item.text,
+                item.is_open,
+                not item.is_open and (item.entry, item.text) in open_before,
+            )
+            for item in items
+        ]
+        self.db.executemany("INSERT INTO items VALUES (?, ?, ?, ?, ?, ?)", rows)
+
+    def items(self, projects: Iterable[str] | None = None) -> list[Item]:
+        """Return the action items of these projects (by default of all) in the order in which they were written."""
+        query = (
+            "SELECT items.day, row, entry, items.text, is_open, ticked, project FROM items "
+            "JOIN entries ON entries.id = items.entry ORDER BY items.day, row"
+        )
+        found = (
+            Item(day, row, entry, text, bool(is_open), bool(ticked), project)
+            for day, row, entry, text, is_open, ticked, project in self.db.execute(query)
+        )
+        wanted = None if projects is None else set(projects)
+        return [item for item in found if wanted is None or item.project in wanted]
+
+    def close_items(self, items: Iterable[Item]) -> None:
+        """Record that these items were closed in their daily logs, and that nothing else follows from it."""
+        with self.transaction():
+            self.db.executemany(
+                "UPDATE items SET is_open = 0, ticked = 0 WHERE day = ? AND entry = ? AND text = ?",
+                [(item.day, item.entry, item.text) for item in items],
+            )
 
     def unmarked_logs(self) -> list[str]:
         """Return the names of daily logs with parts that a person wrote and that are no entries yet."""
@@ -198,6 +260,7 @@ class Ledger:
         """Record that a daily log no longer exists."""
         with self.transaction():
             self.db.execute("DELETE FROM logs WHERE name = ?", (name,))
+            self.db.execute("DELETE FROM items WHERE day = ?", (name,))
 
     def _record(self, entry: Booked) -> None:
         self.db.execute(

@@ -24,6 +24,7 @@ from memoria.capture.spool import Job, Spool
 from memoria.daily import gate
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
+from memoria.daily.open_items import OpenItems
 from memoria.facts.keeper import Keeper
 from memoria.flushing import folders, seen_folders
 from memoria.ground import backoff, clock, locks, owner_only
@@ -108,7 +109,8 @@ class Worker:
         housekeeping.clean(self.home.paths)
         owner_only.tighten(self.home.paths, is_shared=self.home.settings.shared_home)
         self.daily.sweep()
-        self.daily.refresh(self.ledger)
+        if OpenItems(self.daily, self.ledger).refresh():
+            self.ledger.put(housekeeping.PAGES_DUE, value=True)
         folders.learn(self.home, self.ledger, self.spool)
         self.daily.refresh(self.ledger)
         self.keeper.refresh()

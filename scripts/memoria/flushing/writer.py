@@ -10,7 +10,7 @@ import base64
 import hashlib
 import logging
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
@@ -21,6 +21,7 @@ from memoria.daily.entry import Entry
 from memoria.daily.ledger import Ledger
 from memoria.facts import lines, sinking
 from memoria.facts.fact import Fact
+from memoria.flushing.agenda import Agenda
 from memoria.ground import clock
 from memoria.ground.home import Home
 from memoria.learning.learner import Findings, Learner
@@ -45,6 +46,7 @@ class Writer:
     model: Metered
     archive: Archive
     learner: Learner
+    agenda: Agenda
 
     def write_entry(self, stretch: Stretch, session: Session) -> str:
         """Write the entry and return its id; ``""`` when nothing was worth saving."""
@@ -53,7 +55,11 @@ class Writer:
             return ""
         stretch = stretch.cleaned(self.archive.redactor.redact)
         near = self.learner.near(session, stretch.exchanges, learned=False)
-        prompt = tasks.flush({"project": session.name, "facts": near, "exchanges": stretch.material()})
+        shown = self.agenda.shown(session, stretch)
+        open_items = [{"id": item.id, "day": item.day, "text": item.text} for item in shown]
+        prompt = tasks.flush(
+            {"project": session.name, "facts": near, "exchanges": stretch.material(), "open_items": open_items}
+        )
         completion = self.model.complete(prompt, session.project)
         failpoints.reached("flush.answered")
         moment = next((part.time for part in stretch.exchanges if part.time), None) or clock.now()
@@ -61,8 +67,14 @@ class Writer:
         found = self.learner.findings(
             session, stretch.exchanges, completion.data, day, near=near, continued=stretch.continued
         )
-        entry = _entry(completion, stretch, session, found, self.home.zone.local(moment))
-        is_kept = completion.data["worth_saving"] or entry.learned  # learned facts are compiled from their entry
+        action_items = self.agenda.settle(session, stretch, shown, completion.data)
+        entry = replace(
+            _entry(completion, stretch, session, found, self.home.zone.local(moment)), action_items=tuple(action_items)
+        )
+        # An empty note is no entry; learned facts are compiled from their entry, and open items stand in theirs.
+        is_worth = completion.data["worth_saving"] and _says_something(completion)
+        left_open = len(action_items) > len(completion.data["action_items"])
+        is_kept = is_worth or entry.learned or left_open
         if is_kept:
             self._put(entry, stretch, found.known)
         else:
@@ -95,16 +107,21 @@ def _entry(completion: Completion, stretch: Stretch, session: Session, found: Fi
         project=session.name,
         project_key=session.project,
         # The ledger and the log message need the title on one line, as the daily log does.
-        title=" ".join(data["title"].split()) or "What was learned",
+        title=" ".join(data["title"].split()) or ("What was learned" if found.known or found.fresh else "Open tasks"),
         context=data["context"],
         key_exchanges=tuple(data["key_exchanges"]),
         decisions=tuple(data["decisions"]),
         lessons=tuple(data["lessons"]),
-        action_items=tuple(data["action_items"]),
         learned=tuple(map(lines.learned, (*found.known, *found.fresh))),
         turns=stretch.keys,
         model=completion.model,
     )
+
+
+def _says_something(completion: Completion) -> bool:
+    """Return whether a note holds more than what every note has."""
+    named = ("title", "context", "key_exchanges", "decisions", "lessons", "action_items")
+    return any(completion.data[name] for name in named)
 
 
 def _short_id(text: str, length: int) -> str:

@@ -45,12 +45,15 @@ class Chain:
     def complete(self, prompt: Prompt) -> Completion:
         """Return the first good answer; if there is none, raise the most promising error with all reasons."""
         failures: list[ModelError] = []
+        asked = prompt
         for model in self.models:
             try:
-                completion = model.complete(prompt)
+                completion = model.complete(asked)
             except (ModelUnavailableError, BadAnswerError) as error:
                 error.model = error.model or model.name
                 failures.append(error)
+                if isinstance(error, BadAnswerError):
+                    asked = prompt.again(str(error))
             else:
                 return replace(completion, failures=(*failures, *completion.failures))
         raise _combined(tuple(failures))

@@ -149,7 +149,7 @@ class Claude:
         if result is None or result.is_error or received.error:
             self._explain(received, usage)
         try:
-            data = answer.read(result.result or "".join(received.texts), prompt.schema)
+            data = answer.read(result.result or "".join(received.texts), prompt)
         except BadAnswerError as error:
             raise BadAnswerError(str(error), model=self.name, usage=usage) from None
         return Completion(data, self.name, usage)

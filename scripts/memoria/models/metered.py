@@ -67,9 +67,12 @@ class Metered:
         return self.model.name
 
     def complete(self, prompt: Prompt, project: str = "") -> Completion:
-        """Return the answer; raise ModelError when every attempt of this run failed."""
+        """Return the answer; raise ModelError when every attempt of this run failed.
+
+        After a bad answer the next attempt is told what was wrong with it.
+        """
         project = project or prompt.project
-        prompt = replace(prompt, project=project)
+        asked = prompt = replace(prompt, project=project)
         for wait in (*self.waits_s, None):
             try:
                 with locks.waiting(self.lock):  # flush, compile and others never run two model processes at once
@@ -84,6 +87,8 @@ class Metered:
                 )
                 if wait is None or not again:
                     raise
+                if isinstance(error, BadAnswerError):
+                    prompt = asked.again(str(error))
                 self.sleep(wait)
             else:
                 for failure in completion.failures:

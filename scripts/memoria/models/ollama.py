@@ -57,7 +57,7 @@ class Ollama:
         message = reply.get("message")
         content = message.get("content") if isinstance(message, dict) else None
         try:
-            data = answer.read(content if isinstance(content, str) else "", prompt.schema)
+            data = answer.read(content if isinstance(content, str) else "", prompt)
         except BadAnswerError as error:
             raise BadAnswerError(str(error), model=self.name, usage=usage) from None
         return Completion(data, self.name, usage)

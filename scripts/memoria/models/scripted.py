@@ -98,14 +98,14 @@ def _play(item: Item, prompt: Prompt, name: str, usage: Usage | None = None) -> 
     if "answer" in item:
         return _play(item["answer"], prompt, name, replace(usage, **item.get("usage", {})))
     data = _with_ids(item, [entry["id"] for entry in prompt.material.get("entries", ())])
-    return Completion(_named(answer.check, data, prompt, name, usage), name, usage)
+    return Completion(_named(answer.mended, data, prompt, name, usage), name, usage)
 
 
 def _named(
-    read: Callable[[Any, JsonObject], JsonObject], written: Any, prompt: Prompt, name: str, usage: Usage
+    read: Callable[[Any, Prompt], JsonObject], written: Any, prompt: Prompt, name: str, usage: Usage
 ) -> JsonObject:
     try:
-        return read(written, prompt.schema)
+        return read(written, prompt)
     except BadAnswerError as error:
         raise BadAnswerError(str(error), model=name, usage=usage) from None
 

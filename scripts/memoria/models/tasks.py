@@ -58,6 +58,8 @@ FLUSH_SHAPE = _object(
     decisions=_many(_must(1_500), 40),
     lessons=_many(_must(1_500), 40),
     action_items=_many(_must(1_500), 40),
+    done=_many(_must(80), 40),
+    dropped=_many(_must(80), 40),
     learned=_many(
         _object(
             ["kind", "content"],
@@ -142,11 +144,15 @@ def flush(material: JsonObject) -> Prompt:
     """Ask for the note on a stretch of conversation.
 
     ``material``: ``{"project": str, "exchanges": [{"user", "assistant": str, "tools", "errors", "notes": [str]}],
-    "facts": [{"id", "kind", "day", "origin", "content"}]}``.
+    "facts": [{"id", "kind", "day", "origin", "content"}]}``, and optionally ``"open_items": [{"id", "day", "text"}]``,
+    those of the project.
     """
     blocks = [_exchange(number, exchange) for number, exchange in enumerate(material["exchanges"], 1)]
     carried = "\n".join([f"project: {material['project']}", *blocks])
     parts = [*known_facts(material), ("conversation", carried)]
+    if material.get("open_items"):
+        rows = (f"{item['id']} · {item['day']} · {_cut(item['text'], NAME_CHARS)}" for item in material["open_items"])
+        parts.insert(-1, ("open items", "\n".join(rows)))
     return _prompt("flush", FLUSH_SHAPE, parts, material, FLUSH_SCHEMA)
 
 
@@ -256,7 +262,6 @@ def _entry(entry: JsonObject) -> str:
         ("exchange", "key_exchanges"),
         ("decision", "decisions"),
         ("lesson", "lessons"),
-        ("to do", "action_items"),
         ("no longer holds", "ended"),
     ):
         lines += _rows(label, entry.get(key, ()), PART_CHARS)

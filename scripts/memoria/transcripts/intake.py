@@ -33,6 +33,7 @@ MAX_LINE = 32 * 1024 * 1024  # bytes; a longer line is passed over, so that memo
 class Intake:
     """One session's waiting jobs, oldest first. ``headers`` are read once; ``missing`` names ranges that are gone.
 
+    ``tasks`` holds the subjects of the session's tasks that are known from earlier jobs, by id, and gains new ones.
     Without a ``screen`` every turn is read. ``dropped`` holds the keys of the turns that it did not let pass, with the
     reasons.
     """
@@ -45,6 +46,7 @@ class Intake:
     missing: list[str] = field(default_factory=list)
     unresolved: set[str] = field(default_factory=set)
     dropped: dict[str, str] = field(default_factory=dict)
+    tasks: dict[str, str] = field(default_factory=dict)
     _folder: str = ""  # of the last line that named one
     _first_folder: str = ""  # of the first turn that was let pass
 
@@ -109,7 +111,7 @@ class Intake:
     def without(self, jobs: Collection[Job]) -> Intake:
         """Return the intake of the other jobs."""
         rest = [job for job in self.jobs if job not in jobs]
-        return Intake(self.spool, rest, self.keep_sidechains, self.screen)
+        return Intake(self.spool, rest, self.keep_sidechains, self.screen, tasks=self.tasks)
 
     def keys(self) -> list[str]:
         """Return the keys of all turns, whether they are recorded or not."""
@@ -121,7 +123,7 @@ class Intake:
         ``settle``: nothing more will come, so prompts that are still queued count as typed. Otherwise the jobs whose
         queued prompts are undecided are named in ``unresolved`` afterwards, to be read again with what follows.
         """
-        reader = Reader(keep_sidechains=self.keep_sidechains)
+        reader = Reader(keep_sidechains=self.keep_sidechains, tasks=self.tasks)
         seen: set[str] = set()
         pending_since: dict[str, str] = {}
         unreadable = 0
@@ -137,6 +139,7 @@ class Intake:
                     f"{reader.unreadable - unreadable} lines of job {job.name}: no JSON that can be read"
                 )
                 unreadable = reader.unreadable
+            self.tasks = reader.tasks
             for turn in reader.pending:
                 pending_since.setdefault(turn.key, job.name)
         if settle:

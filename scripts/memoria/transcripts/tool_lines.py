@@ -103,6 +103,16 @@ def _todos(given: Input) -> str:
     return "; ".join(f"[{todo.get('status', '?')}] {one_line(todo.get('content'), 160)}" for todo in items)
 
 
+def _task_create(given: Input) -> str:
+    return _first(given, "subject")
+
+
+def _task_update(given: Input) -> str:
+    """The change of a task: its status and, where a reader knows it, its subject in place of its number."""
+    task = _first(given, "subject") or f"#{given.get('taskId', '?')}"
+    return f"[{given['status']}] {task}" if given.get("status") else task
+
+
 def _questions(given: Input) -> str:
     asked = given.get("questions")
     items = [item for item in asked if isinstance(item, Mapping)] if isinstance(asked, list) else []
@@ -143,6 +153,8 @@ _FORMS: dict[str, Callable[[Input], str]] = {
     "NotebookEdit": _edit,
     "Read": _read,
     "Task": _agent,
+    "TaskCreate": _task_create,
+    "TaskUpdate": _task_update,
     "TodoWrite": _todos,
     "WebFetch": _web,
     "WebSearch": _web,

@@ -32,6 +32,7 @@ _MAX_USES = 10_000  # tool uses without a result that a reader keeps
 _ERROR_CHARS, _ERROR_HEAD, _ERROR_TAIL = 800, 6, 3
 _EXIT = re.compile(r"(?:Error:\s*)?Exit code:? (\d+)\s*")
 _STATUS = re.compile(r"<exit_code>\s*(-?[1-9]\d*)\s*</exit_code>")
+_TASK = re.compile(r"Task #(\S+) created successfully: (.*)")
 _TAGS = re.compile(r"<(status|exit_code|task_\w+)>[^<]*</\1>|</?(?:tool_use_error|error|stdout|stderr|output)>")
 
 
@@ -193,17 +194,20 @@ class Reader:
         keep_sidechains: bool = False,
         carry: str = "",
         uses: Mapping[str, str] | None = None,
+        tasks: Mapping[str, str] | None = None,
         describing: bool = True,
     ) -> None:
         """``keep_sidechains``: also give out sub-agents' lines. ``carry``: a former reader's, '' for a fresh start.
 
         ``uses``: a former reader's ``open_uses``, all that is needed where queued prompts are not carried on.
+        ``tasks``: the subjects of the session's tasks, by their ids; ``self.tasks`` gains those that are created.
         ``describing``: whether ``tools`` says what each use was; without, it holds the names, and reading is faster.
         """
         self._keep_sidechains = keep_sidechains
         self._describing = describing
         self._queue, self._uses = _carried(carry)
         self._uses.update({ident: Use(name) for ident, name in (uses or {}).items()})
+        self.tasks = dict(tasks or {})
         self._seen: OrderedDict[str, None] = OrderedDict()
         self.unreadable = 0  # whole lines so far from which nothing could be read
 
@@ -273,10 +277,20 @@ class Reader:
             ident = use.get("id")
             if use.get("type") == "tool_use" and isinstance(ident, str):
                 given = use.get("input")
+                if use.get("name") == "TaskUpdate" and isinstance(given, dict):
+                    self._name_task(given)
                 plan = given.get("plan") if isinstance(given, dict) else None
                 self._uses[ident] = Use(str(use.get("name", "")), plan if isinstance(plan, str) else "")
                 if len(self._uses) > _MAX_USES:
                     del self._uses[next(iter(self._uses))]
+
+    def _name_task(self, given: dict[str, Any]) -> None:
+        """Put a task's subject into an update that says only its number."""
+        ident = str(given.get("taskId", ""))
+        if given.get("subject"):
+            self.tasks[ident] = str(given["subject"])
+        elif ident in self.tasks:
+            given["subject"] = self.tasks[ident]
 
     def _user(self, value: dict[str, Any]) -> list[Turn]:
         message = value.get("message")
@@ -302,9 +316,12 @@ class Reader:
         use = self._uses.pop(ident, None) if isinstance(ident, str) else None
         failed = block.get("is_error") is True
         asks = use.name in answers.ASKING if use else "toolUseResult" in value
-        if not failed and not asks and is_silent(block):  # what most of these lines are
+        makes_task = use is not None and use.name == "TaskCreate"
+        if not failed and not asks and not makes_task and is_silent(block):  # what most of these lines are
             return
         text = prompt.plain(output(block))
+        if makes_task and (task := _TASK.match(text)):
+            self.tasks[task[1]] = prompt.clean(task[2]).strip()
         result = output(value, "toolUseResult") if asks else None
         found = answers.answer(value, text, result, use, failed=failed)
         if found:

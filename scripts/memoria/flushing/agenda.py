@@ -1,0 +1,115 @@
+"""Agenda: what a flush does about the open items of its project.
+
+A model is shown the items that the conversation may be about, with their ids, and says which are done or dropped. The
+client's own task tools say the same without a model: what they leave open becomes an action item of the entry, what
+they complete closes the item of the same words. The numbers of a session's tasks are kept in the ledger with the ids of
+the items, never with their texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from memoria.daily.ledger import Ledger
+from memoria.daily.open_items import OpenItem, OpenItems, ident, is_same
+from memoria.language import statements
+from memoria.language.similarity import overlap
+from memoria.learning.session import Session
+from memoria.models.protocol import JsonObject
+from memoria.transcripts import task_lines
+from memoria.transcripts.intake import Stretch
+from memoria.transcripts.task_lines import DONE, DROPPED, Tasks
+
+MAX_SHOWN = 20  # items in a request; a project with more shows those that share words with the conversation first
+TASKS = "tasks "  # the ledger's key of a session's tasks, before the session's id
+
+
+@dataclass(frozen=True, slots=True)
+class Agenda:
+    """The open items of a home, for its flushes."""
+
+    items: OpenItems
+    ledger: Ledger
+
+    def known_tasks(self, session: str) -> dict[str, str]:
+        """Return the subjects of a session's tasks by their numbers, as far as their items are still recorded."""
+        numbers = self._stored(session).get("numbers", {})
+        if not numbers:
+            return {}
+        texts = {ident(item.text): item.text for item in self.ledger.items()}
+        return {number: texts[name] for number, name in numbers.items() if name in texts}
+
+    def keep_tasks(self, session: str, tasks: Mapping[str, str], clean: Callable[[str], str]) -> None:
+        """Keep the numbers of a session's tasks for its next flush, with the ids of their redacted subjects."""
+        numbers = {number: ident(clean(subject)) for number, subject in tasks.items()}
+        stored = self._stored(session)
+        if numbers and stored.get("numbers") != numbers:
+            self.ledger.put(TASKS + session, {**stored, "numbers": numbers})
+
+    def shown(self, session: Session, stretch: Stretch) -> list[OpenItem]:
+        """Return the items that a model is shown with this stretch of a session."""
+        self.items.refresh()
+        items = self.items.of(session.project)
+        if len(items) <= MAX_SHOWN:
+            return items
+        said = statements.words(" ".join(turn.text for part in stretch.exchanges for turn in part.turns)).stems
+        newest = items[-MAX_SHOWN // 4 :]
+        ranked = sorted(items, key=lambda item: (item not in newest, -overlap(statements.words(item.text).stems, said)))
+        return [item for item in items if item in ranked[:MAX_SHOWN]]
+
+    def settle(self, session: Session, stretch: Stretch, shown: Iterable[OpenItem], data: JsonObject) -> list[str]:
+        """Close what an answer and the task tools say is done or dropped; return the action items of the entry.
+
+        An item that the answer also lists as an action item is still open.
+        """
+        tasks = _tasks(stretch)
+        found = [*data["action_items"], *(text for text in tasks.open if _is_new(text, self.items.of(session.project)))]
+        action_items = _distinct(found)
+        known = {item.id: item for item in shown if _is_new(item.text, action_items)}
+        everything = self.items.of(session.project)
+        gone = self._gone_from_list(session, tasks)
+        for names, texts, dropped in (
+            (data["done"], tasks.with_status(*DONE), False),
+            (data["dropped"], [*tasks.with_status(*DROPPED), *gone], True),
+        ):
+            named = [known[name] for name in names if name in known]
+            self.items.close([*named, *_named(everything, texts)], dropped=dropped)
+        return action_items
+
+    def _gone_from_list(self, session: Session, tasks: Tasks) -> list[str]:
+        """Return the texts that the session's last to-do list held before this stretch and that a newer one omits."""
+        if tasks.todos is None:
+            return []
+        stored = self._stored(session.id)
+        former, now = stored.get("todos", ()), [ident(text) for text in tasks.todos]
+        self.ledger.put(TASKS + session.id, {**stored, "todos": now})
+        return [item.text for item in self.items.of(session.project) if item.id in former and item.id not in now]
+
+    def _stored(self, session: str) -> dict[str, Any]:
+        return self.ledger.get(TASKS + session) or {}
+
+
+def _tasks(stretch: Stretch) -> Tasks:
+    """Return the tasks after a stretch, without those of sub-agents, which end with them."""
+    turns = (turn for part in stretch.exchanges for turn in part.turns if not turn.sidechain)
+    return task_lines.read(line for turn in turns for line in turn.tools)
+
+
+def _named(items: Iterable[OpenItem], texts: Iterable[str]) -> list[OpenItem]:
+    wanted = list(texts)
+    return [item for item in items if any(is_same(item.text, text) for text in wanted)]
+
+
+def _is_new(text: str, known: Iterable[OpenItem | str]) -> bool:
+    return not any(is_same(text, item if isinstance(item, str) else item.text) for item in known)
+
+
+def _distinct(texts: Iterable[str]) -> list[str]:
+    """Return the texts without further wordings of an earlier one."""
+    kept: list[str] = []
+    for text in texts:
+        if _is_new(text, kept):
+            kept.append(text)
+    return kept
