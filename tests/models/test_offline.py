@@ -146,7 +146,7 @@ def test_a_command_that_was_run_again_and_again_is_learned_without_what_differs_
         "Please mend the importer", LONG, tools=[f"Bash {run}" for run in [*runs, "npm install left-pad"] * 2]
     )
     (fact,) = flushed(shown)["learned"]
-    assert (fact["content"], fact["kind"], fact["origin"]) == ("Often run: `uv run pytest`", "operational", "tool")
+    assert (fact["content"], fact["kind"]) == ("Often run: `uv run pytest`", "operational")
     (checked,) = check([fact], Material.of([shown]), Stamp("p", "s", datetime(2026, 11, 21, tzinfo=UTC))).facts
     assert checked.content == fact["content"]
 

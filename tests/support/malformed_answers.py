@@ -11,7 +11,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from memoria.models.tasks import LEARN_SCHEMA as LEARN_SCHEMA
+from memoria.models.tasks import LEARN_SCHEMA
 from memoria.models import tasks
 from memoria.models.protocol import JsonObject, Prompt
 
