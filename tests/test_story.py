@@ -67,7 +67,7 @@ def by_hand(wiki: WikiHome, day: int) -> None:
         wiki.edit("concepts/listener", "# Listener", "# The front door")
         wiki.edit("concepts/listener", "title: Listener", "title: The front door\nowner: Mara")
     if day == 6:
-        wiki.edit("concepts/carts", "- Carts expire after 7 days [[daily/2026-11-15#^e-d6]]\n", "")
+        wiki.edit("concepts/carts", "- Carts expire after 7 days [[daily/2026-11-15#^e-d6|15 Nov]]\n", "")
         wiki.edit("concepts/carts", "## Related", "## Open questions\n\nWho empties them?\n\n## Related")
 
 

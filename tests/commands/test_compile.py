@@ -168,7 +168,7 @@ def test_a_superseded_claim_does_not_come_back_when_all_is_forced(wiki: WikiHome
 
 def test_a_claim_that_a_person_deleted_does_not_come_back_from_the_same_entry(wiki: WikiHome) -> None:
     wiki.compile([PORT_PAGE])
-    wiki.edit("concepts/port", "- It is the listener [[daily/2026-11-16#^e-a1]]\n", "")
+    wiki.edit("concepts/port", "- It is the listener [[daily/2026-11-16#^e-a1|16 Nov]]\n", "")
     wiki.compile([PORT_PAGE], "--all", "--force")
     assert "It is the listener" not in wiki.text("concepts/port")
 

@@ -78,7 +78,7 @@ def test_names_aliases_anchors_and_code_are_understood(home: Home, link: str) ->
 
 
 def test_a_source_that_is_not_in_a_daily_log_is_an_error(home: Home) -> None:
-    rewrite(home, "#^e-01aa]]", "#^e-99zz]]")
+    rewrite(home, "#^e-01aa|20 Nov]]", "#^e-99zz]]")
     assert found(home) == [("dead-source", "knowledge/concepts/worker-lock.md")]
 
 
@@ -140,7 +140,7 @@ def test_a_page_that_is_not_linked_back_a_stale_one_and_a_waiting_entry_are_note
 def test_mending_mends_what_is_safe_and_can_be_undone(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
     rewrite(home, "Worker lock in short.", "Worker lock: see [[gone|the old page]].")
     rewrite(home, "- [[concepts/deploys|", "- [[concepts/lost|Lost]]\n- [[concepts/deploys|")
-    rewrite(home, "#^e-01aa]]", f"#^e-01aa]] [[daily/{DAY}#^e-99zz]]")
+    rewrite(home, "#^e-01aa|20 Nov]]", f"#^e-01aa]] [[daily/{DAY}#^e-99zz]]")
     text = page(home, "concepts/deploys").read_text()
     page(home, "concepts/deploys").write_text(text.split("## Related")[0].replace(f"updated: '{DAY}'\n", ""))
     before = page(home).read_text()
@@ -162,7 +162,7 @@ def test_mending_mends_what_is_safe_and_can_be_undone(home: Home, capsys: pytest
 
 
 def test_a_claims_only_source_is_left_for_a_person(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
-    rewrite(home, "#^e-01aa]]", "#^e-99zz]]")
+    rewrite(home, "#^e-01aa|20 Nov]]", "#^e-99zz]]")
     before = page(home).read_text()
     status, report = told(home, capsys, "--fix")
     assert (status, report["fixed"], page(home).read_text()) == (1, [], before)

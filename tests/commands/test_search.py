@@ -129,3 +129,19 @@ def test_a_number_of_results_that_makes_no_sense_is_refused_in_plain_words(
     with pytest.raises(SystemExit):
         run("zebra", f"-k={number}")
     assert "argument -k: must be at least 1" in capsys.readouterr().err
+
+
+def test_what_an_article_says_under_history_is_found_only_when_it_is_asked_for(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (home / "knowledge/concepts/uploads.md").write_text(
+        "# Uploads\n\nFiles go to the bucket.\n\n## Behaviour\n\n- Files go to the bucket\n\n## History\n\n"
+        "- Until 2026-11-18: Uploads go through the quokka queue\n"
+    )
+    for words in (("quokka queue",), ("uploads",), ("quokka", "--kind", "article")):
+        run(*words)
+        assert "quokka queue" not in capsys.readouterr().out.partition("nothing found")[0]
+    run("quokka queue", "--history")
+    shown = capsys.readouterr().out
+    assert "Uploads go through the quokka queue" in shown.replace("**", "")
+    assert "2026-11-18" in shown

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from facts import MONDAY, SHOP, a_fact
 from memoria.commands import forget
 from memoria.daily.daily_log import DailyLog
-from memoria.daily.day_text import DayText, render
+from memoria.daily.day_text import DayText, fingerprint, render
 from memoria.daily.entry import Entry, Learned
 from memoria.facts import lines
 from memoria.facts.lines import Lines
@@ -206,3 +206,12 @@ def test_a_heading_a_person_wrote_is_read_the_same_way(heading: str) -> None:
     for text in (f"{heading}\n\n{marker}\n", f"{heading}\n\nwords\n"):
         (found,) = documents.of_file(f"daily/{DAY}.md", text)
         assert found.title == known.title
+
+
+def test_a_fact_of_an_entry_is_read_with_its_particulars_which_do_not_change_its_fingerprint() -> None:
+    fact = Learned("decision", "Use npm.", "l-7f3a91kc", ("  > use npm", '  <!-- learned {"origin": "user"} -->'))
+    told = Entry("01k9x2", DAY, "14:05", "s1", "shop", "shop-1a2b3c", "Npm", learned=(fact,))
+    (found,) = DayText(render(told)).entries(DAY)
+    assert found.learned == (fact,)
+    bare = replace(told, learned=(replace(fact, below=()),))
+    assert fingerprint(found) == fingerprint(told) == fingerprint(bare)

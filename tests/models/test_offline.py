@@ -178,7 +178,7 @@ def test_code_blocks_are_not_read_as_speech() -> None:
 def test_preferences_of_a_project_have_their_article() -> None:
     rule = {"kind": "preference", "content": "Always run the formatter before a commit."}
     article = compiled(entry(1, learned=[rule]))["shop-preferences-and-conventions"]
-    assert article["claims"] == [{"text": rule["content"], "sources": ["e1"], "supersedes": ""}]
+    assert [(claim["text"], claim["sources"]) for claim in article["claims"]] == [(rule["content"], ["e1"])]
 
 
 def test_a_name_that_recurs_becomes_an_article_with_every_claim_sourced() -> None:
@@ -208,7 +208,10 @@ def known(slug: str, *claims: str, title: str = "", aliases: tuple[str, ...] = (
         "aliases": list(aliases),
         "tags": [],
         "summary": "What it is.",
-        "claims": [{"text": claim, "sources": ["e0"]} for claim in claims],
+        "claims": [
+            {"number": number, "day": "2026-11-18", "section": "Key Points", "text": claim, "sources": ["e0"]}
+            for number, claim in enumerate(claims, 1)
+        ],
     }
 
 
@@ -246,7 +249,8 @@ def test_a_changed_fact_goes_to_the_page_that_holds_the_old_one() -> None:
     new = "We switched from `db-2.internal` to `db-3.internal` for the staging database."
     page = known("concepts/shop", old, title="shop")
     articles = compiled(entry(2, decisions=[new]), articles=(page,))
-    assert {"text": new, "sources": ["e2"], "supersedes": old} in articles["concepts/shop"]["claims"]
+    found = [(claim["text"], claim["sources"], claim["supersedes"]) for claim in articles["concepts/shop"]["claims"]]
+    assert (new, ["e2"], old) in found
     assert "shop-decisions" not in articles
 
 

@@ -98,7 +98,7 @@ def test_adding_changes_only_the_lines_that_are_added() -> None:
     assert [row for row in before if row not in after] == ["aliases: []", "updated: '2026-11-16'"]
     assert [row for row in after if row not in before] == [
         "aliases:", "  - listener", "    - http", "- '[[daily/2026-11-17]]'", "updated: '2026-11-17'",
-        f"- New fact [[{S2}]]",
+        f"- New fact [[{S2}|17 Nov]]",
     ]  # fmt: skip
 
 
@@ -113,14 +113,15 @@ def test_a_page_without_frontmatter_gets_one_and_keeps_its_text() -> None:
     page.add_claim(Claim("New fact", (S2,)))
     page.touch(date(2026, 11, 17))
     assert (
-        page.render() == f"---\nupdated: '2026-11-17'\n---\n# Mine\n\nText.\n\n## Key Points\n\n- New fact [[{S2}]]\n"
+        page.render()
+        == f"---\nupdated: '2026-11-17'\n---\n# Mine\n\nText.\n\n## Key Points\n\n- New fact [[{S2}|17 Nov]]\n"
     )
 
 
 def test_a_claim_that_stands_gains_the_source_before_its_block_id() -> None:
     page = article()
     assert page.add_claim(Claim("the port is 8080", (S1, S2)))
-    assert f"- The port is `8080` [[{S1}]] [[{S2}]] ^port\n" in page.render()
+    assert f"- The port is `8080` [[{S1}]] [[{S2}|17 Nov]] ^port\n" in page.render()
     assert not page.add_claim(Claim("The port is 8080.", (S2,)))
 
 

@@ -24,7 +24,7 @@ from memoria.facts.past import Past
 from memoria.ground import clock, locks
 from memoria.indexing.index import Index
 from memoria.mcp.backends import SessionFacts
-from memoria.wiki import outdated
+from memoria.wiki import outdated, summary
 from memoria.wiki.article import Article
 from memoria.wiki.transaction import ChangedError, Transactions
 from wiki_home import WikiHome, claim, entry, page
@@ -233,5 +233,5 @@ def test_a_claim_of_the_same_entry_in_other_words_goes() -> None:
     article = an_article(("All packages of the shop are installed with `pnpm`.", SOURCE), summary=OLD)
     assert outdated.take_out(article, [Past(OLD, "2026-11-18", NEW, sources=(SOURCE,))]) == 2
     assert article.claims == []
-    assert article.summary == ""
+    assert article.summary == summary.NOTHING
     assert article.render().count("pnpm") == 1

@@ -210,7 +210,9 @@ class Settings:
     )
     memory_api_key = setting("", "The memory server's key.", "MEMORY_API_KEY")
 
-    compile_interval_min = setting(60, "Minutes between automatic compiles of the wiki.")
+    compile_interval_min = setting(
+        60, "Minutes between automatic compiles of the wiki; its first dozen entries do not wait."
+    )
     stale_days = setting(180, "Days without a new entry after which lint calls an article stale. 0: never.")
     compile_drop_share = setting(
         0.5, "Share of an article's claims that one compile may mark as outdated before it is refused (0 to 1)."

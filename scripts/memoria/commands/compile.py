@@ -29,6 +29,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--all", action="store_true", help="entries that are new or were edited since (the default)")
     which.add_argument("--file", metavar="DAILY", help="only the entries of one daily log, e.g. daily/2026-11-21.md")
+    which.add_argument("--retry-failed", action="store_true", help="entries that were set aside, because the model's "
+                       "answers about them did not pass the checks")  # fmt: skip
     parser.add_argument("--dry-run", action="store_true", help="print what would be compiled and stop")
     parser.add_argument("--force", action="store_true", help="with --all or --file: every entry again; also "
                         "write changes that would drop much of a page")  # fmt: skip
@@ -64,7 +66,7 @@ def _locked(args: argparse.Namespace, home: Home) -> None:
         if not args.dry_run:
             compile_.daily.mark_all(compile_.ledger)
         again = args.force and (args.all or bool(args.file))
-        entries = compile_.waiting(everything=again, day=_day(args.file))
+        entries = compile_.waiting(everything=again, day=_day(args.file), aside=args.retry_failed)
         if args.dry_run:
             _preview(compile_, entries)
         else:
@@ -83,8 +85,7 @@ def _is_due_now(home: Home) -> bool:
 
 
 def _is_due(ledger: Ledger, home: Home) -> bool:
-    last = clock.parse(ledger.get("last_compile"))
-    return gate.compile_due(ledger.counts()["uncompiled"], last, clock.now(), home.settings.compile_interval_min)
+    return gate.is_due(ledger, home.settings.compile_interval_min)
 
 
 def _day(name: str | None) -> str:
@@ -110,9 +111,11 @@ def _preview(compile_: Compile, entries: Sequence[Entry]) -> None:
 def _run(compile_: Compile, entries: Sequence[Entry], touched: Collection[str] | None, *, quiet: bool) -> None:
     """Compile the entries, and prepare the pages of the ``touched`` projects, None for all."""
     # Booked before the calls, so that a failing compile is retried after the interval and not by every worker.
-    compile_.ledger.put("last_compile", clock.now().isoformat())
+    compile_.ledger.put(gate.COMPILED, clock.now().isoformat())
+    compile_.ledger.put(gate.FAILED, value=True)
     report = Report()
     failure = take_all(compile_, entries, report, quiet=quiet)
+    compile_.ledger.put(gate.FAILED, value=failure is not None)
     pages = Pages.of(compile_.home.paths)
     with Keeper.at(compile_.home) as keeper:
         pages.prepare(compile_.home.settings, compile_.ledger, compile_.daily, compile_.index, keeper, touched)
@@ -139,3 +142,6 @@ def _say(compile_: Compile, report: Report, total: int, *, quiet: bool) -> None:
     print(line)
     for reason in report.refused:
         print(f"  not written: {reason}")
+    if report.aside:
+        print(f"  {printable.counted(report.aside, 'entry')} set aside, because most of the answer did not pass; "
+              "`memoria compile --retry-failed` asks again")  # fmt: skip

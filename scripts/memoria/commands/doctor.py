@@ -31,7 +31,7 @@ from memoria.capture import detach
 from memoria.capture.spool import Spool
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
-from memoria.ground import clock, locks
+from memoria.ground import clock, locks, printable
 from memoria.ground.errors import CannotLockError, ClientSettingsError, ExpectedError, HomeRefusedError, ModelError
 from memoria.ground.home import Home
 from memoria.models import chain, tasks
@@ -374,8 +374,13 @@ def _jobs(home: Home) -> Findings:
     ledger = Ledger.of(home.paths)
     try:
         reasons = [ledger.tries(job.name)[2] for job in waiting]
+        aside = ledger.failed_compiles()
     finally:
         ledger.close()
+    if aside:
+        entries = printable.counted(len(aside), "entry")
+        yield Finding("jobs", NOTE, f"{entries} not compiled, because the answers failed the checks: {aside[-1][1]}",
+                      "run `memoria compile --retry-failed`, perhaps with another model")  # fmt: skip
     if failed:
         yield Finding("jobs", NOTE, f"{len(failed)} set aside in {spool.failed} after failing too often",
                       "look at the .why files, then run `memoria flush --retry-failed`")  # fmt: skip
@@ -388,7 +393,7 @@ def _jobs(home: Home) -> Findings:
     elif time.time() - oldest > OLD_JOB_S:
         yield Finding("jobs", NOTE, f"{len(waiting)} wait, one for {(time.time() - oldest) / 86_400:.0f} days",
                       "run `memoria flush --now`")  # fmt: skip
-    elif not failed:
+    elif not failed and not aside:
         yield Finding("jobs", OK, f"{len(waiting)} wait, none failed")
 
 

@@ -26,7 +26,7 @@ from memoria.language.words import words
 from memoria.models import tasks
 from memoria.models.metered import Metered
 from memoria.wiki import evidence, minhash
-from memoria.wiki.article import KEY_POINTS, RELATED, Article, Claim
+from memoria.wiki.article import RELATED, Article, Claim
 from memoria.wiki.folder import slugify
 from memoria.wiki.snapshot import Snapshot
 from memoria.wiki.transaction import ChangedError, Transactions, digest
@@ -296,11 +296,9 @@ def _drop_source(link: Link, article: Article) -> None:
     """Remove a dead source from claims that have another; a claim's only source is left to a person."""
     source = link.target + link.anchor
     for section in article.sections:
-        if section.heading == KEY_POINTS:
-            for number, row in enumerate(section.rows):
-                claim = Claim.parse(row)
-                if claim and source in claim.sources and len(claim.sources) > 1:
-                    section.rows[number] = re.sub(r"\s*" + _pattern(link).pattern, "", row)
+        for number, claim in section.claims():
+            if source in claim.sources and len(claim.sources) > 1:
+                section.rows[number] = re.sub(r"\s*" + _pattern(link).pattern, "", section.rows[number])
 
 
 def _complete(key: str, article: Article) -> None:

@@ -37,6 +37,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="only this project (its name, key or folder; default: the folder you are in)",
     )  # fmt: skip
     parser.add_argument("--kind", choices=reader.KINDS, action="append", help="only this kind; may be repeated")
+    parser.add_argument("--history", action="store_true", help="also what no longer holds, from articles' histories")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--rebuild", action="store_true", help="rebuild the index from the files first")
     parser.add_argument(
@@ -56,11 +57,16 @@ def command(args: argparse.Namespace, home: Home) -> int:
     if args.batch:
         return _batch(args, home)
     if query:
-        kinds = tuple(args.kind or ())
-        hits = _found(home, query, args.k, args.project, kinds)
+        hits = _found(home, query, args.k, args.project, _kinds(args))
         shown = json.dumps({"results": [_record(hit) for hit in hits]}, ensure_ascii=False) if args.json else None
         print(shown if shown is not None else "\n\n".join(_lines(hits, query)) or "nothing found")
     return 0
+
+
+def _kinds(args: argparse.Namespace) -> tuple[str, ...]:
+    """Return the kinds of documents to look for."""
+    kinds = tuple(args.kind or reader.KINDS)
+    return (*kinds, reader.HISTORY) if args.history else kinds
 
 
 def _key(given: str, home: Home, index: Index) -> str:
@@ -106,8 +112,7 @@ def _answer(index: Index, line: str, args: argparse.Namespace, project_key: str 
     except (ValueError, TypeError, KeyError, AttributeError):
         return {"results": [], "error": 'expected {"query": ..., "collection": ...}'}
     collection = collection.encode("utf-8", "replace").decode()  # SQLite cannot store half a surrogate pair
-    kinds = tuple(args.kind or ())
-    hits = meaning.search(index, query, limit=args.k, project=collection, kinds=kinds)
+    hits = meaning.search(index, query, limit=args.k, project=collection, kinds=_kinds(args))
     return {"results": [{k: v for k, v in _record(hit).items() if k in _BRIEF} for hit in hits]}
 
 

@@ -121,6 +121,7 @@ def gather(home: Home) -> dict[str, Any]:
             ],
             "judging": _trouble(ledger, JUDGING),
             "failed": [{"job": job.name, "reason": _why(spool, job.name)} for job in failed],
+            "compiles_failed": [{"entry": entry, "reason": reason} for entry, reason in ledger.failed_compiles()],
             **ledger.counts(),
             "articles": len(Wiki.of(paths).slugs()),
             "calls": _calls_by_day(home, ledger),
@@ -229,6 +230,9 @@ def _lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:
         + (" (memoria flush --retry-failed)" if facts["failed"] else "")
     )
     rows += [f"  {job['job']}: {job['reason']}" for job in facts["failed"][:10]]
+    if aside := facts["compiles_failed"]:
+        rows.append(f"set aside     {printable.counted(len(aside), 'entry')} (memoria compile --retry-failed)")
+        rows += [f"  {one['entry']}: {one['reason']}" for one in aside[:10]]
     rows += _server_lines(facts["memory_server"], zone)
     rows += [
         f"{day['day']}    {printable.counted(day['calls'], 'call')} ({day['failed']} failed), "

@@ -10,6 +10,7 @@ import argparse
 from pathlib import Path
 
 from memoria.briefing.refresh import renew
+from memoria.daily import gate
 from memoria.daily.ledger import Ledger
 from memoria.facts.keeper import Keeper
 from memoria.ground import clock, locks, printable
@@ -74,7 +75,8 @@ def _settle(home: Home, before: dict[str, str], after: dict[str, str]) -> None:
     try:
         ledger.mark_waiting(waiting - after.keys())
         ledger.mark_compiled({ident: after[ident] for ident in waiting & after.keys()})
-        ledger.put("last_compile", clock.now().isoformat())
+        ledger.put(gate.COMPILED, clock.now().isoformat())
+        ledger.put(gate.FAILED, value=True)  # so that even the first entries wait for one interval
     finally:
         ledger.close()
     with Keeper.at(home) as keeper:

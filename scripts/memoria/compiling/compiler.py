@@ -1,8 +1,9 @@
 """Compiler: turn new entries of the daily logs into linked articles.
 
 The model receives only entries that no compile has taken in, with the few articles that the search index finds closest
-to them. Its answer is a proposal, which ``draft`` checks and code renders. Each batch is one transaction: if it is
-killed at any point, the wiki is the old one or, after recovery, the new one.
+to them and with numbers for their claims. Its answer is a proposal, which ``draft`` checks and code renders. When most
+of an answer does not pass, the model is asked once more, with the reasons; then the entries are set aside. Each batch
+is one transaction: if it is killed at any point, the wiki is the old one or, after recovery, the new one.
 """
 
 from __future__ import annotations
@@ -21,17 +22,20 @@ from memoria.base.visibility import Visibility
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import fingerprint, render
 from memoria.daily.entry import Entry
-from memoria.daily.ledger import Ledger
+from memoria.daily.ledger import SET_ASIDE, Ledger, compile_job
 from memoria.ground import clock, printable
 from memoria.ground.errors import BadAnswerError, DropRefusedError, ExpectedError, ModelError
 from memoria.ground.home import Home
 from memoria.ground.projects import labels
 from memoria.indexing import sources
 from memoria.indexing.index import Index
+from memoria.language import statements
+from memoria.language.similarity import coverage
 from memoria.models import tasks
 from memoria.models.metered import Metered
 from memoria.models.protocol import JsonObject, Prompt
 from memoria.wiki import index_page
+from memoria.wiki.article import Article, Claim
 from memoria.wiki.article_cache import ArticleCache, Row
 from memoria.wiki.draft import Draft
 from memoria.wiki.folder import LOG, Wiki
@@ -42,7 +46,8 @@ log = logging.getLogger(__name__)
 
 NEAR_ARTICLES = 8  # articles shown in full; with the rows below, the prompt does not grow with the wiki
 NEAR_ROWS = 40  # further articles, shown by title and summary
-SHOWN_CLAIMS = 40  # of one article, the newest, so that a page with hundreds does not fill the prompt
+SHOWN_CLAIMS = 40  # of one article, those nearest to the entries, so that a long page does not fill the prompt
+SHOWN_REASONS = 20  # why claims of the last answer were refused
 BAD_BATCHES = 3  # after this many bad answers in a row the fault is the model's, and more calls only cost money
 REDRAFTS = 5  # new drafts of one batch when a person saves a page in the meantime
 
@@ -55,6 +60,17 @@ class Report:
     created: list[str] = field(default_factory=list)
     updated: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
+    aside: int = 0  # entries whose answers were mostly refused
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a model is asked about a batch: the material, the slugs of articles near it, and the numbered claims."""
+
+    material: JsonObject
+    near: list[str]
+    numbered: dict[int, tuple[str, Claim]]
+    project: str
 
 
 @dataclass(slots=True)
@@ -70,6 +86,7 @@ class Compile:
     index: Index
     model: Metered
     force: bool = False
+    _days: dict[str, dict[str, Entry]] = field(default_factory=dict)  # of daily logs that were read, by entry id
 
     @classmethod
     def of(cls, home: Home) -> Compile:
@@ -96,12 +113,14 @@ class Compile:
         self.ledger.mark_compiled(index_page.fingerprints(self._text(LOG)))
         sources.refresh(self.index, self.home.paths)
 
-    def waiting(self, *, everything: bool = False, day: str = "") -> list[Entry]:
+    def waiting(self, *, everything: bool = False, day: str = "", aside: bool = False) -> list[Entry]:
         """Return the entries to take in, oldest first: new ones, and those whose text was edited since a compile.
 
-        With ``everything``, return all entries.
+        With ``everything``, return all entries; with ``aside``, those that were set aside.
         """
-        entries = self.daily.find(self.ledger.entries(waiting=not everything, day=day))
+        booked = self.ledger.entries(waiting=not everything and not aside, day=day)
+        failed = {entry for entry, _ in self.ledger.failed_compiles()} if aside else set()
+        entries = self.daily.find(entry for entry in booked if not aside or entry.id in failed)
         visible = Visibility(self.home.settings, self.home.paths)
         entries = [entry for entry in entries if not visible.hides(entry.project_key)]
         return sorted(entries, key=lambda entry: (entry.day, entry.time, entry.id))
@@ -131,48 +150,91 @@ class Compile:
 
     def take(self, entries: Sequence[Entry], report: Report) -> None:
         """Compile one batch: ask, check, write and book. On ModelError the entries stay uncompiled."""
-        names = self.article_cache.rows()
-        near = self._near(entries, names)
-        owners = self.owners(names)
-        projects = {entry.project_key for entry in entries}
-        completion = self.model.complete(
-            tasks.compile_(self._material(entries, near, names, owners)), projects.pop() if len(projects) == 1 else ""
-        )
+        request = self._request(entries)
+        try:
+            answer = self._answer(request, entries)
+        except BadAnswerError as error:
+            self._failed(entries, str(error))
+            raise
         failpoints.reached("compile.answered")
         for _ in range(REDRAFTS):
-            draft = self._draft(entries)
-            draft.take(completion.data, near)
+            draft = self._draft(entries, request, answer)
             if not self.force:
                 self._check(draft, entries)
             try:
-                self._commit(draft, entries)
+                if draft.accepted or not draft.failed:
+                    self._commit(draft, entries)
                 break
             except ChangedError as error:
                 log.info("%s; making the draft again", error)
         else:
             raise ExpectedError("Pages keep changing while they are compiled; the entries wait for the next compile.")
-        self.ledger.mark_compiled({entry.id: fingerprint(entry) for entry in entries})
-        failpoints.reached("compile.booked")
-        for reason in draft.refused:
-            self.ledger.note("refused", ",".join(entry.id for entry in entries), reason)
+        self._book(draft, entries)
         sources.refresh(self.index, self.home.paths)
         report.entries += len(entries)
         report.created += draft.created
         report.updated += sorted(name.removesuffix(".md") for name in draft.read if name in draft.changes())
         report.refused += draft.refused
+        report.aside += len(entries) if draft.is_failed else 0
+
+    def _answer(self, request: Request, entries: Sequence[Entry]) -> JsonObject:
+        """Return the model's answer; when most of its claims are refused, that to a second question with the reasons.
+
+        Of two such answers, the one of which more claims were accepted.
+        """
+        first = self._ask(request.material, request.project)
+        draft = self._draft(entries, request, first)
+        if not draft.is_failed:
+            return first
+        reasons = [*dict.fromkeys(draft.refused)][:SHOWN_REASONS]
+        try:
+            second = self._ask({**request.material, "refused": reasons}, request.project)
+        except BadAnswerError as error:
+            log.info("%s; the first answer counts", error)
+            return first
+        return second if self._draft(entries, request, second).accepted >= draft.accepted else first
+
+    def _ask(self, material: JsonObject, project_key: str) -> JsonObject:
+        return self.model.complete(tasks.compile_(material), project_key).data
+
+    def _book(self, draft: Draft, entries: Sequence[Entry]) -> None:
+        """Record which entries are compiled, which are set aside, and why claims were refused."""
+        if draft.accepted or not draft.failed:
+            self.ledger.mark_compiled({entry.id: fingerprint(entry) for entry in entries})
+        failpoints.reached("compile.booked")
+        self.ledger.forget_tries(compile_job(entry.id, fingerprint(entry)) for entry in entries)
+        if draft.is_failed:
+            self._failed(entries, draft.refused[0], times=SET_ASIDE)
+        for reason in draft.refused:
+            self.ledger.note("refused", ",".join(entry.id for entry in entries), reason)
+
+    def _failed(self, entries: Sequence[Entry], reason: str, times: int = 1) -> None:
+        """Record that the compile of these entries failed; after ``SET_ASIDE`` times they no longer wait."""
+        jobs = [compile_job(entry.id, fingerprint(entry)) for entry in entries]
+        for _ in range(times):
+            self.ledger.failed(jobs, counted=True, not_before=0.0, reason=reason)
 
     def prompt(self, entries: Sequence[Entry]) -> Prompt:
         """Return the prompt that a model would be asked about these entries."""
-        names = self.article_cache.rows()
-        return tasks.compile_(self._material(entries, self._near(entries, names), names, self.owners(names)))
+        return tasks.compile_(self._request(entries).material)
 
-    def _draft(self, entries: Sequence[Entry]) -> Draft:
-        """Return a draft on the wiki as it is now."""
+    def _request(self, entries: Sequence[Entry]) -> Request:
+        """Return what a model is asked about these entries, and which claim it is shown by which number."""
+        rows = self.article_cache.rows()
+        near = self._near(entries, rows)
+        owners = self.owners(rows)
+        projects = {entry.project_key for entry in entries}
+        numbered: dict[int, tuple[str, Claim]] = {}
+        material = self._material(entries, near, rows, owners, numbered)
+        return Request(material, near, numbered, projects.pop() if len(projects) == 1 else "")
+
+    def _draft(self, entries: Sequence[Entry], request: Request, answer: JsonObject) -> Draft:
+        """Return the draft that an answer makes of the wiki as it is now."""
         known = index_page.fingerprints(log_text := self._text(LOG))
         unchanged = {entry.id: entry for entry in entries if known.get(entry.id) in ("", fingerprint(entry))}
         edited = {entry.id: entry for entry in entries if entry.id in known and entry.id not in unchanged}
         rows = self.article_cache.rows()
-        return Draft(
+        draft = Draft(
             self.wiki,
             entries,
             names={slug: (row.title, *row.aliases) for slug, row in rows.items()},
@@ -180,7 +242,10 @@ class Compile:
             touched=index_page.touched(log_text, unchanged) if unchanged else {},
             owners=self.owners(rows),
             edited=index_page.touched(log_text, edited) if edited else {},
+            numbered=request.numbered,
         )
+        draft.take(answer, request.near)
+        return draft
 
     def owners(self, rows: Mapping[str, Row]) -> Owners:
         """Return to which project each page belongs, and what to call the projects."""
@@ -190,12 +255,15 @@ class Compile:
 
     def _entry_at(self, source: str) -> Entry | None:
         day, _, name = source.removeprefix("daily/").partition("#^e-")
-        return next((entry for entry in self.daily.entries(date.fromisoformat(day)) if entry.id == name), None)
+        if day not in self._days:
+            self._days[day] = {entry.id: entry for entry in self.daily.entries(date.fromisoformat(day))}
+        return self._days[day].get(name)
 
     def _check(self, draft: Draft, entries: Sequence[Entry]) -> None:
         try:
             draft.check(self.home.settings.compile_drop_share)
         except DropRefusedError as error:
+            self._failed(entries, str(error))
             self.ledger.note("compile-refused", ",".join(entry.id for entry in entries), str(error))
             raise
 
@@ -206,7 +274,7 @@ class Compile:
         """
         scores: dict[str, float] = {}
         for entry in entries:
-            words = " ".join((entry.title, entry.context, *entry.decisions, *entry.lessons))
+            words = _said(entry)
             key = entry.project_key
             hits = self.index.search(words, limit=NEAR_ROWS, asker=key, prefer=key, kinds=("article",))
             for hit in hits:
@@ -216,10 +284,16 @@ class Compile:
         return ranked[: NEAR_ARTICLES + NEAR_ROWS]
 
     def _material(
-        self, entries: Sequence[Entry], near: Sequence[str], names: Mapping[str, Row], owners: Owners
+        self,
+        entries: Sequence[Entry],
+        near: Sequence[str],
+        names: Mapping[str, Row],
+        owners: Owners,
+        numbered: dict[int, tuple[str, Claim]],
     ) -> JsonObject:
         readable = [slug for slug in near if names[slug].readable]
         full = [article for slug in readable[:NEAR_ARTICLES] if (article := self.wiki.get(slug))]
+        said = statements.words("\n".join(_said(entry) for entry in entries)).stems
         return {
             "today": max(entry.day for entry in entries).isoformat(),
             "entries": [_entry_material(entry, owners.label(entry.project_key)) for entry in entries],
@@ -232,9 +306,7 @@ class Compile:
                     "aliases": article.aliases,
                     "tags": article.tags,
                     "summary": article.summary,
-                    "claims": [
-                        {"text": claim.text, "sources": list(claim.sources)} for claim in article.claims[-SHOWN_CLAIMS:]
-                    ],
+                    "claims": _numbered_claims(article, said, numbered),
                 }
                 for article in full
             ],
@@ -254,7 +326,7 @@ class Compile:
         rows = self.article_cache.rows() | {slug: Row.of(article) for slug, article in draft.articles.items()}
         updated = sorted(name.removesuffix(".md") for name in pages if name in draft.read)
         moment = self.home.zone.local(clock.now())
-        took = index_page.log_block(moment, entries, draft.created, updated)
+        took = index_page.log_block(moment, entries, draft.created, updated, draft.written())
         changes: dict[str, bytes | None] = dict(pages)
         lists = index_page.pages(rows.values(), self.wiki.folder)
         changes |= lists
@@ -278,6 +350,28 @@ def _owner(owners: Owners, slug: str) -> str:
     """Return what a page's project is called, ``""`` for all projects."""
     key = owners.pages.get(slug, "")
     return owners.label(key) if key else ""
+
+
+def _said(entry: Entry) -> str:
+    """Return the parts of an entry by which near articles and claims are found."""
+    return " ".join((entry.title, entry.context, *entry.decisions, *entry.lessons, *(f.text for f in entry.learned)))
+
+
+def _numbered_claims(
+    article: Article, said: frozenset[str], numbered: dict[int, tuple[str, Claim]]
+) -> list[JsonObject]:
+    """Return an article's claims as a model is shown them, at most those nearest to what is ``said``; number them."""
+    claims = article.headed_claims
+    shares = [coverage(statements.words(claim.text).stems, said) for _, claim in claims]
+    ranked = sorted(range(len(claims)), key=lambda place: (-shares[place], -place))
+    found = []
+    for place in sorted(ranked[:SHOWN_CLAIMS]):
+        heading, claim = claims[place]
+        number = len(numbered) + 1
+        numbered[number] = article.slug, claim
+        found.append({"number": number, "day": claim.day, "section": heading, "text": claim.text,
+                      "sources": list(claim.sources)})  # fmt: skip
+    return found
 
 
 def _entry_material(entry: Entry, project: str) -> JsonObject:

@@ -27,12 +27,12 @@ from __future__ import annotations
 
 import hashlib
 import io
-import itertools
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from itertools import takewhile
 
 from memoria.base import fence
 from memoria.daily.entry import Entry, Learned
@@ -93,9 +93,10 @@ def render(entry: Entry, line: Callable[[str], str] = markdown.line) -> str:
 def fingerprint(entry: Entry) -> str:
     """Return eight hexadecimal digits that change whenever the entry's text does, but not with what is escaped.
 
-    They also change when one of its facts ceases to hold.
+    The lines below a learned fact count only when it ceases to hold; its particulars change when it is said again.
     """
     ended = [f"ended {learned.id}" for learned in entry.learned if learned.ended]
+    entry = replace(entry, learned=tuple(replace(learned, below=()) for learned in entry.learned))
     return hashlib.sha256("\n".join([render(entry, str), *ended]).encode("utf-8", "replace")).hexdigest()[:8]
 
 
@@ -505,9 +506,10 @@ def _listed_facts(section: str) -> Iterator[Learned]:
     rows = section.split("\n")
     for number, row in enumerate(rows):
         if match := _LEARNED.fullmatch(row):
-            below = itertools.takewhile(lambda line: line[:1].isspace(), rows[number + 1 :])
-            ended = any(_ENDED.search(line) for line in below if _is_particulars(line))
-            yield Learned(match["kind"], match["text"], match["id"] or "", ended=ended)
+            below = takewhile(lambda other: _QUOTE.fullmatch(other) or _is_particulars(other), rows[number + 1 :])
+            lines = tuple(other.rstrip() for other in below)
+            ended = any(_ENDED.search(line) for line in lines if _is_particulars(line))
+            yield Learned(match["kind"], match["text"], match["id"] or "", lines, ended)
 
 
 def _is_particulars(row: str) -> bool:

@@ -72,7 +72,11 @@ MIGRATIONS = (
     UPDATE logs SET stamp = ''
     """,
 )
-_WAITS = "(compiled = '' OR (took <> '' AND text <> '' AND took <> text))"  # new, or edited since a compile took it in
+SET_ASIDE = 3  # after this many failed compiles an entry waits until a person asks for it or edits it
+_COMPILE = "compile "
+# New, or edited since a compile took it in, and not set aside as it is.
+_WAITS = f"""((compiled = '' OR (took <> '' AND text <> '' AND took <> text)) AND NOT EXISTS
+    (SELECT 1 FROM tries WHERE job = '{_COMPILE}' || id || ' ' || text AND count >= {SET_ASIDE}))"""  # noqa: S608
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +117,11 @@ class Call:
     output_tokens: int = 0
     cost_usd: float = 0.0
     seconds: float = 0.0
+
+
+def compile_job(entry: str, text: str) -> str:
+    """Return the name under which failed compiles of an entry are recorded; ``text`` is its fingerprint."""
+    return f"{_COMPILE}{entry} {text}"
 
 
 class Ledger:
@@ -354,6 +363,14 @@ class Ledger:
                 "count = count + excluded.count, not_before = excluded.not_before, reason = excluded.reason",
                 [(job, int(counted), not_before, reason) for job in jobs],
             )
+
+    def failed_compiles(self) -> list[tuple[str, str]]:
+        """Return the ids of the entries whose compile failed too often, each with the last reason."""
+        query = (
+            "SELECT id, reason FROM entries JOIN tries ON job = ? || id || ' ' || text "
+            "WHERE count >= ? ORDER BY day, id"
+        )
+        return self.db.execute(query, (_COMPILE, SET_ASIDE)).fetchall()
 
     def lift_waits(self) -> None:
         """Let all jobs run again at once, because a person asks; the counts of failures stay."""

@@ -314,6 +314,4 @@ def _bring_up_to_date(worker: Worker, report: Report) -> None:
 
 
 def _is_compile_due(worker: Worker) -> bool:
-    last = clock.parse(worker.ledger.get("last_compile"))
-    waiting = worker.ledger.counts()["uncompiled"]
-    return gate.compile_due(waiting, last, clock.now(), worker.home.settings.compile_interval_min)
+    return gate.is_due(worker.ledger, worker.home.settings.compile_interval_min)

@@ -25,7 +25,10 @@ from memoria.ground import markdown
 
 PASSAGE_CHARS = 1_200  # longer paragraphs are split, at line ends where possible
 
+HISTORY = "history"  # the kind of an article's history, its anchor, and its section's heading in lower case
+
 _LABEL = re.compile(r"^\*\*([^*\n]{1,60}):\*\*\s*")
+_SOURCE = re.compile(r"\[\[(daily/\d{4}-\d\d-\d\d#\^e-[0-9a-z]+)\|[^\[\]\n]*\]\]")
 _LINK = re.compile(r"\[\[(?:[^\]|]*\|)?([^\]|]*)\]\]")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
@@ -44,7 +47,8 @@ class Document:
     """One thing that can be found.
 
     ``path`` is relative to the home with ``/`` (``knowledge/concepts/x.md``), or absolute for a ``memory``. ``kind`` is
-    ``article``, ``entry``, ``fact``, ``turn`` (an archived session with its turns as passages) or ``memory``.
+    ``article``, ``history``, ``entry``, ``fact``, ``turn`` (an archived session with its turns as passages) or
+    ``memory``.
     ``anchor`` is the block inside the path (``e-01k9x2``), empty for the whole file. ``date`` is ``YYYY-MM-DD`` or
     empty. ``importance`` is 0 to 1. ``superseded_by`` is the key, or ``^`` and the anchor, of the document to show
     instead.
@@ -81,16 +85,25 @@ class Document:
 def of_file(path: str, text: str, aliases: Mapping[str, str] = NO_ALIASES) -> list[Document]:
     """Return the documents of one Markdown file of the home, depending on its path.
 
+    The history of an article is a document of its own, which a search finds only when it is asked for.
+
     ``aliases`` maps former project keys, which may stand in the text, to the present ones.
     """
     if path.startswith("daily/"):
         return list(entries(path, text, aliases))
-    return [article(path, text, aliases)]
+    page = article(path, text, aliases)
+    past = [passage for passage in page.passages if passage.label.casefold() == HISTORY]
+    if not past:
+        return [page]
+    now = tuple(passage for passage in page.passages if passage not in past)
+    former = replace(page, kind=HISTORY, anchor=HISTORY, title=f"{page.title} (history)", passages=tuple(past))
+    return [replace(page, passages=now), replace(former, aliases=(), tags=(), keywords=())]
 
 
 def article(path: str, text: str, aliases: Mapping[str, str] = NO_ALIASES) -> Document:
     """Return the article in a file of ``knowledge/``; broken frontmatter is read as text."""
     front, body = markdown.read_page(text)
+    body = _SOURCE.sub(r"\1", body)  # whose entry a claim cites decides where it is shown
     title = front.text("title") or markdown.first_heading(body.split("\n")) or _name(path)
     return Document(
         path=path,

@@ -276,9 +276,9 @@ class Index:
         if asker:
             conditions.append("project IN (?, '')")
             values.append(asker)
-        if kinds:
-            conditions.append(f"kind IN ({', '.join('?' * len(kinds))})")
-            values += kinds
+        wanted = kinds or reader.KINDS
+        conditions.append(f"kind IN ({', '.join('?' * len(wanted))})")
+        values += wanted
         where = " AND ".join(conditions)
         yield from self._db.execute(
             f"SELECT id, packed FROM vectors JOIN documents USING (id) WHERE {where} ORDER BY id",  # noqa: S608

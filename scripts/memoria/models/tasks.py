@@ -101,6 +101,9 @@ LEARN_SCHEMA = _object(["learned"], learned=_loose(FACTS), ended=ENDED)
 # With or without its folder: ``concepts/flush-race``. No path that leads out of the wiki matches.
 SLUG = {"type": "string", "pattern": "^([a-z]+/)?[a-z0-9]+(-[a-z0-9]+)*$", "maxLength": 120}
 
+CITED = {"type": "array", "items": _must(80), "minItems": 1, "maxItems": 500}
+NUMBER = {"type": "integer", "minimum": 0}
+
 COMPILE_SCHEMA = _object(
     ["articles"],
     articles={
@@ -118,11 +121,15 @@ COMPILE_SCHEMA = _object(
                 _object(
                     ["text", "sources"],
                     text=_must(1_500),
-                    sources={"type": "array", "items": _must(80), "minItems": 1, "maxItems": 500},
+                    sources=CITED,
+                    replaces=_many(NUMBER, 40),
+                    section=_text(120),
                     supersedes=_text(1_500),
                 ),
                 300,
             ),
+            retire=_many(_object(["claim", "why", "sources"], claim=NUMBER, why=_must(600), sources=CITED), 100),
+            move=_many(_object(["claim", "section"], claim=NUMBER, section=_must(120)), 300),
             related=_many(_object(["slug"], slug=SLUG, why=_text(400)), 40),
         ),
     },
@@ -169,13 +176,15 @@ def compile_(material: JsonObject) -> Prompt:
     """Ask for what new entries add to the wiki.
 
     ``material``: ``{"today": str, "entries": [...], "articles": [...], "index": [...]}`` with the fields that
-    ``_entry``, ``_article`` and ``_row`` read.
+    ``_entry``, ``_article`` and ``_row`` read; ``refused``, if there, says why claims of the last answer did not pass.
     """
     parts = [("entries", "\n\n".join(map(_entry, material["entries"])))]
     if material["articles"]:
         parts.append(("articles", "\n\n".join(map(_article, material["articles"]))))
     if material["index"]:
         parts.append(("index", "\n".join(map(_row, material["index"]))))
+    if material.get("refused"):
+        parts.append(("refused", "\n".join(_cut(reason, LINE_CHARS) for reason in material["refused"])))
     return _prompt("compile", COMPILE_SCHEMA, parts, material)
 
 
@@ -276,8 +285,15 @@ def _article(article: JsonObject) -> str:
     if article.get("summary"):
         lines.append(f"summary: {_cut(article['summary'], LINE_CHARS)}")
     # the newest come last, and new entries are about those
-    claims = [f"{_cut(claim['text'], LINE_CHARS)} ({_names(claim['sources'])})" for claim in article.get("claims", ())]
-    return "\n".join(lines + _rows("claim", claims[::-1], PART_CHARS)[::-1])
+    rows = [_cut(_claim(claim), LINE_CHARS) for claim in article.get("claims", ())]
+    while rows and sum(map(len, rows)) > PART_CHARS:
+        del rows[0]
+    return "\n".join(lines + rows)
+
+
+def _claim(claim: JsonObject) -> str:
+    head = f"claim {claim['number']} · {claim['day']} · [{_cut(claim['section'], NAME_CHARS)}]"
+    return f"{head} {claim['text']} ({_names(claim['sources'])})"
 
 
 def _names(names: Iterable[str]) -> str:

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
     Boost = Callable[[Sequence[Any], float], float]  # returns the factor of a document's score
 
-VERSION = 6  # of the tables and of how files become documents and terms; an index of another version is rebuilt
+VERSION = 7  # of the tables and of how files become documents and terms; an index of another version is rebuilt
 SHIFT = 12  # a passage's row is (document << SHIFT) + its ordinal; ordinals 0 and 1 are the title and the names
 KINDS = ("article", "entry", "fact", "turn", "memory")
+HISTORY = "history"  # what no longer holds: found only by those who ask for it
 
 _QUERY_CHARS = 20_000  # characters; only the start of a longer query is read
 QUERY_WORDS = 48
@@ -112,9 +113,9 @@ class Finder:
         by the part that they fit best, or by the whole where that is better. A hit's ``fit`` is its score normalised to
         a query of the usual length, so that one threshold suits long and short queries.
 
-        ``project`` and ``kinds`` exclude everything else; ``asker`` is the project that asks, and excludes what belongs
-        to another project but not what belongs to all. Documents of the project ``prefer`` only rank higher.
-        Any text is a valid query. Raises UnreadableError when the file cannot be read.
+        ``project`` and ``kinds`` (by default all but ``HISTORY``) exclude everything else; ``asker`` is the project
+        that asks, and excludes what belongs to another project but not what belongs to all. Documents of the project
+        ``prefer`` only rank higher. Any text is a valid query. Raises UnreadableError when the file cannot be read.
         """
         words = tokens.of_query(query[:_QUERY_CHARS])[:QUERY_WORDS]
         if not words or limit < 1:
@@ -126,7 +127,7 @@ class Finder:
                 views,
                 limit,
                 project,
-                _scope_terms(project, asker, kinds),
+                _scope_terms(project, asker, kinds or KINDS),
                 lambda about, newest: _boost(about, prefer, newest),
             )
         except sqlite.module().Error as error:
@@ -247,7 +248,8 @@ class Finder:
 
     def named(self, anchor: str, path: str = "") -> list[Hit]:
         """Return the documents with this block id, and the one at ``path``, each with its first passages."""
-        rows = self._db.execute(_SHOW + " WHERE anchor = ? OR (path = ? AND path <> '')", (anchor, path)).fetchall()
+        where = " WHERE kind <> ? AND (anchor = ? OR (path = ? AND path <> ''))"
+        rows = self._db.execute(_SHOW + where, (HISTORY, anchor, path)).fetchall()
         rows = [row for row in rows if not (self._visibility and self._visibility.hides(row[6]))]
         heads = len(ranking.HEAD)
         firsts = dict.fromkeys(range(heads, heads + 3), 1.0)
@@ -271,7 +273,7 @@ class Finder:
         """
         if visible.hides(row[6]):
             return None
-        if row[3] != "article":
+        if row[3] not in ("article", HISTORY):
             return self._texts(row[0], scored)
         first = row[0] << SHIFT
         texts = self._db.execute(

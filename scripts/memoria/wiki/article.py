@@ -1,30 +1,45 @@
 """Article: one page of the wiki, read and written without losing a byte that a person put there.
 
-A page is frontmatter, a title, a summary and sections. memoria writes the sections ``Key Points`` (one claim per line,
-each with the entries it came from), ``Related`` and ``History``. Every other section, line and frontmatter key stays
+A page is frontmatter, a title, a summary and sections. memoria writes sections of claims (one claim per line, each with
+the entries it came from), ``Related`` and ``History``. Claims of a short page stand under ``Key Points``, those of a
+longer one under headings such as ``Behaviour`` and ``Decisions``. Every other section, line and frontmatter key stays
 as it is. This module does not know where claims come from.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import date
 
 from memoria.base import project
 from memoria.ground import markdown
+from memoria.language import statements
+from memoria.language.similarity import jaccard
 from memoria.language.words import words
+from memoria.wiki.repeated import repeats
 
 SECTION = 2  # the level of a section's heading
 KEY_POINTS, RELATED, HISTORY = "Key Points", "Related", "History"
+BEHAVIOUR, CONVENTIONS, HOW_TO, DECISIONS, GOTCHAS = "Behaviour", "Conventions", "How to", "Decisions", "Gotchas"
+_FIRST = (KEY_POINTS, BEHAVIOUR, CONVENTIONS, HOW_TO)  # then sections with headings of their own
+_LAST = (DECISIONS, GOTCHAS, RELATED, HISTORY)
 FOLDERS = {"concept": "concepts", "connection": "connections", "qa": "qa"}
 
 SIMILAR = 0.6  # two sentences that share at least this part of their words make the same statement
+NEAR = 0.25  # a claim is put below the one that it shares most words with, if at least this part of them
+HEADING_CHARS = 60
+SUMMARY_DIGEST = "summary_digest"  # in the frontmatter: the digest of the summary that memoria wrote
 
+REASON = "- Why: "  # begins the indented line below a claim in the history that says why it was retired
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _SOURCE = re.compile(r"\s*\[\[(daily/\d{4}-\d{2}-\d{2}#\^e-[0-9a-z]+)(?:\|[^\]]*)?\]\]")
 _BULLET = re.compile(r"[-*+] ")
 _UNTIL = re.compile(r"Until (\d{4}-\d{2}-\d{2}): ")
+_HEADING_MARKS = re.compile(r"^[\s#>*+-]+|[\s:#]+$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +59,51 @@ class Claim:
 
     def render(self) -> str:
         """Return the claim as a bullet line."""
-        return " ".join([f"- {self.text}", *(f"[[{source}]]" for source in self.sources)])
+        return f"- {self.text}{cited(self.sources)}"
 
     def same_as(self, text: str) -> bool:
         """Return whether ``text`` consists of the same words as the claim."""
         return words(self.text) == words(text)
 
+    def says(self, text: str) -> bool:
+        """Return whether ``text`` says the same, also with its words in another order or number."""
+        return self.same_as(text) or repeats(self.text, text)
+
+    @property
+    def digest(self) -> str:
+        """Eight hexadecimal digits for the claim's words."""
+        return hashlib.sha256(" ".join(words(self.text)).encode("utf-8", "replace")).hexdigest()[:8]
+
     @property
     def day(self) -> str:
         """ISO day of the newest entry that the claim cites; ``""`` when it cites none."""
         return max((source.removeprefix("daily/")[:10] for source in self.sources), default="")
+
+
+def cited(sources: Iterable[str], known: Iterable[str] = ()) -> str:
+    """Return links to entries, each after a blank and shown by its day; several of one day show the day once.
+
+    ``known`` are the sources that stand before them.
+    """
+    counts = Counter(_day(source) for source in known)
+    links = []
+    for source in sources:
+        day = _day(source)
+        counts[day] += 1
+        shown = f"{int(day[8:])} {_MONTHS[int(day[5:7]) - 1]}" if counts[day] == 1 else str(counts[day])
+        links.append(f" [[{source}|{shown}]]")
+    return "".join(links)
+
+
+def _day(source: str) -> str:
+    return source.removeprefix("daily/")[:10]
+
+
+def heading_of(text: str) -> str:
+    """Return ``text`` as the heading of a section of claims, ``""`` for one that has another purpose."""
+    plain = markdown.cut(markdown.line(_HEADING_MARKS.sub("", " ".join(text.split()))), HEADING_CHARS)
+    reserved = (KEY_POINTS.casefold(), RELATED.casefold(), HISTORY.casefold())
+    return "" if plain.casefold() in reserved or not words(plain) else plain
 
 
 @dataclass(slots=True)
@@ -74,9 +124,25 @@ class Section:
             end = 1
         self.rows[end:end] = block
 
+    def place(self, claim: Claim, *block: str) -> None:
+        """Insert a claim's lines below the claim that it shares most words with, or at the end."""
+        stems = statements.words(claim.text).stems
+        scored = [(jaccard(stems, statements.words(other.text).stems), number) for number, other in self.claims()]
+        score, number = max(scored, default=(0.0, 0))
+        if score < NEAR:
+            self.add(*block)
+        else:
+            end = self.block(number)
+            self.rows[end:end] = block
+
     def named(self, heading: str) -> bool:
         """Return whether the section has this heading, ignoring case."""
         return self.heading.casefold() == heading.casefold()
+
+    @property
+    def is_claims(self) -> bool:
+        """Whether memoria gives sections this heading."""
+        return any(map(self.named, (*_FIRST, *_LAST)))
 
     def claims(self) -> Iterator[tuple[int, Claim]]:
         """Yield the row number and the claim of each bullet line outside code."""
@@ -124,6 +190,7 @@ class Article:
             article.front.set(key, [])
         article.front.set("created", day.isoformat())
         article.front.set("updated", day.isoformat())
+        article.front.set(SUMMARY_DIGEST, _digest(article.summary))
         return article
 
     def render(self) -> str:
@@ -184,9 +251,29 @@ class Article:
         return " ".join(paragraph)
 
     @property
+    def wrote_summary(self) -> bool:
+        """Whether the summary stands as memoria wrote it; True for a page without one."""
+        return not self.summary or self.front.text(SUMMARY_DIGEST) == _digest(self.summary)
+
+    def summarise(self, text: str, *, is_own: bool = True) -> None:
+        """Replace the paragraph below the title; ``is_own`` is False when a person wrote it."""
+        rows = self.lead
+        start = next((n for n, row in enumerate(rows) if row.strip() and not row.startswith("# ")), len(rows))
+        end = next((n for n in range(start, len(rows)) if not rows[n].strip()), len(rows))
+        blank = [] if start and not rows[start - 1].strip() else [""]
+        rows[start:end] = [*blank, markdown.line(text), *([""] if end == len(rows) else [])]
+        if is_own:
+            self.front.set(SUMMARY_DIGEST, _digest(self.summary))
+
+    @property
     def claims(self) -> list[Claim]:
-        """The current claims, in order: key points, and claims with a source that a person moved to another section."""
+        """The current claims, in order: those with a source in any section, and all under Key Points."""
         return [claim for _, _, claim in self._claims()]
+
+    @property
+    def headed_claims(self) -> list[tuple[str, Claim]]:
+        """The current claims, each with the heading it stands under."""
+        return [(section.heading, claim) for section, _, claim in self._claims()]
 
     @property
     def past(self) -> list[Claim]:
@@ -201,13 +288,12 @@ class Article:
         return markdown.links("\n".join(rows))
 
     def section(self, heading: str) -> Section:
-        """Return the section with this heading; insert it when it is missing (key points first, history last)."""
+        """Return the section with this heading; insert it in its place when it is missing (history last)."""
         for section in self.sections:
             if section.named(heading):
                 return section
-        order = (KEY_POINTS, RELATED, HISTORY)
-        later = order[order.index(heading) + 1 :]
-        place = next((n for n, other in enumerate(self.sections) if any(map(other.named, later))), len(self.sections))
+        later = self._later(heading)
+        place = next((n for n, other in enumerate(self.sections) if later(other)), len(self.sections))
         section = Section(heading, f"## {heading}", [""])  # the blank line before the next heading, or the file's end
         before = self.sections[place - 1].rows if place else self.lead
         if place == len(self.sections):  # the page ended in one line end, and must do so again
@@ -218,6 +304,17 @@ class Article:
         self.sections.insert(place, section)
         return section
 
+    def _later(self, heading: str) -> Callable[[Section], bool]:
+        """Return whether a section belongs below one with this heading."""
+        known = [*_FIRST, *_LAST]
+        after = known[known.index(heading) + 1 :] if heading in known else list(_LAST)
+
+        def is_later(other: Section) -> bool:
+            own = heading in _FIRST and not any(map(other.named, known))
+            return any(map(other.named, after)) or (own and any(claim.sources for _, claim in other.claims()))
+
+        return is_later
+
     def _claims(self) -> Iterator[tuple[Section, int, Claim]]:
         for section in self.sections:
             if section.named(RELATED) or section.named(HISTORY):
@@ -227,56 +324,83 @@ class Article:
                     yield section, number, claim
 
     def holds(self, text: str) -> bool:
-        """Return whether a current claim says this in the same words."""
-        return any(claim.same_as(text) for claim in self.claims)
+        """Return whether a current claim says this."""
+        return any(claim.says(text) for claim in self.claims)
 
-    def add_claim(self, claim: Claim) -> bool:
+    def add_claim(self, claim: Claim, heading: str = KEY_POINTS, instead_of: Claim | None = None) -> bool:
         """Add a claim, or only the new sources when the page has the claim already; return whether anything changed.
 
-        Sources of a superseded claim are left out, so that they cannot bring it back.
+        It is put in the place of the claim ``instead_of``, if that has the same heading. Sources of a superseded claim
+        are left out, so that they cannot bring it back.
         """
-        superseded = {source for past in self.past if past.same_as(claim.text) for source in past.sources}
+        superseded = {source for past in self.past if past.says(claim.text) for source in past.sources}
         sources = tuple(source for source in claim.sources if source not in superseded)
         if not sources:
             return False
         for section, number, known in self._claims():
-            if known.same_as(claim.text):
-                fresh = [source for source in sources if source not in known.sources]
-                row = section.rows[number].rstrip()
-                block = markdown.BLOCK_ID.search(row)  # a block id must stay at the end of the line
-                end = block.start() if block else len(row)
-                section.rows[number] = row[:end] + "".join(f" [[{source}]]" for source in fresh) + row[end:]
-                return bool(fresh)
-        self.section(KEY_POINTS).add(Claim(claim.text, sources).render())
+            if known.says(claim.text):
+                return _add_sources(section, number, [source for source in sources if source not in known.sources])
+        row = Claim(claim.text, sources).render()
+        for section, number, known in self._claims():
+            if known == instead_of and section.named(heading):
+                section.rows.insert(number, row)
+                return True
+        self.section(heading).place(claim, row)
         return True
 
-    def supersede(self, old: Claim, day: str) -> None:
-        """Move a claim that no longer holds to the history, dated and with its indented lines."""
+    def _cut(self, old: Claim) -> list[str]:
+        """Remove a claim with its indented lines, and return them."""
         section, number, _ = next(found for found in self._claims() if found[2] == old)
         end = section.block(number)
-        first, *rest = section.rows[number:end]
+        rows = section.rows[number:end]
         del section.rows[number:end]
-        self.section(HISTORY).add(f"- Until {day}: {first[2:]}", *rest)
-        if self.claims:  # a summary that is the claim itself no longer holds either
-            newest = self.claims[-1].text
-            self.lead = [newest if row and old.same_as(row) else row for row in self.lead]
+        if section.raw.startswith("## ") and not any(row.strip() for row in section.rows):
+            self.sections.remove(section)
+        return rows
+
+    def supersede(self, old: Claim, day: str, why: Claim | None = None) -> None:
+        """Move a claim that no longer holds to the history, dated, with its indented lines and the reason if given."""
+        first, *rest = self._cut(old)
+        reason = [f"  {REASON}{why.render()[2:]}"] if why else []
+        self.section(HISTORY).add(f"- Until {day}: {first[2:]}", *rest, *reason)
+
+    def reword(self, old: Claim, claim: Claim) -> None:
+        """Replace a claim's line by one that says the same in other words; its indented lines stay."""
+        section, number, _ = next(found for found in self._claims() if found[2] == old)
+        block = markdown.BLOCK_ID.search(section.rows[number].rstrip())
+        section.rows[number] = claim.render() + (block[0] if block else "")
+
+    def move(self, claim: Claim, heading: str) -> bool:
+        """Move a claim with its indented lines to a section; return whether it stood elsewhere."""
+        if any(section.named(heading) for section, _, known in self._claims() if known == claim):
+            return False
+        rows = self._cut(claim)
+        self.section(heading).place(claim, *rows)
+        return True
+
+    def drop_sources(self, claim: Claim, sources: Collection[str]) -> None:
+        """Remove sources from a claim's line."""
+        section, number, _ = next(found for found in self._claims() if found[2] == claim)
+        section.rows[number] = without_sources(section.rows[number], sources)
+
+    def shorten_sources(self) -> None:
+        """Show the sources of each claim by their days."""
+        for section in self.sections:
+            for number, claim in [*section.claims()]:
+                row = section.rows[number]
+                if any(f"[[{source}]]" in row for source in claim.sources):
+                    links = cited(claim.sources)
+                    for source, link in zip(claim.sources, links.split(" [[")[1:], strict=True):
+                        row = row.replace(f"[[{source}]]", f"[[{link}")
+                    section.rows[number] = row
 
     def remove(self, old: Claim) -> None:
         """Remove a claim with its indented lines."""
-        section, number, _ = next(found for found in self._claims() if found[2] == old)
-        del section.rows[number : section.block(number)]
-
-    def summarise(self, text: str) -> None:
-        """Replace the paragraph below the title."""
-        rows = self.lead
-        start = next((n for n, row in enumerate(rows) if row.strip() and not row.startswith("# ")), len(rows))
-        end = next((n for n in range(start, len(rows)) if not rows[n].strip()), len(rows))
-        blank = [] if start and not rows[start - 1].strip() else [""]
-        rows[start:end] = [*blank, markdown.line(text), *([""] if end == len(rows) else [])]
+        self._cut(old)
 
     def add_past(self, claim: Claim, day: str) -> None:
         """Add a claim that was outdated before it was recorded directly under History."""
-        if not any(past.same_as(claim.text) for past in self.past):
+        if not any(past.says(claim.text) for past in self.past):
             self.section(HISTORY).add(f"- Until {day}: {claim.render()[2:]}")
 
     def relate(self, slug: str, title: str, why: str = "") -> bool:
@@ -299,6 +423,27 @@ class Article:
             self.front.set("updated", iso)
         if iso < self.front.text("created"):
             self.front.set("created", iso)
+
+
+def _add_sources(section: Section, number: int, fresh: Collection[str]) -> bool:
+    """Add sources to a claim's line; return whether there were any."""
+    row = section.rows[number].rstrip()
+    known = Claim.parse(row)
+    block = markdown.BLOCK_ID.search(row)  # a block id must stay at the end of the line
+    end = block.start() if block else len(row)
+    section.rows[number] = row[:end] + cited(fresh, known.sources if known else ()) + row[end:]
+    return bool(fresh)
+
+
+def without_sources(row: str, sources: Collection[str]) -> str:
+    """Return a line without its links to these entries."""
+    for source in sources:
+        row = re.sub(rf"\s*\[\[{re.escape(source)}(?:\|[^\]]*)?\]\]", "", row)
+    return row
+
+
+def _digest(summary: str) -> str:
+    return hashlib.sha256(summary.encode("utf-8", "replace")).hexdigest()[:8]
 
 
 def link_text(title: str) -> str:

@@ -1,9 +1,10 @@
 """Draft: the articles as a compile's answer would leave them, checked claim by claim before anything is written.
 
-A model's answer is a proposal. A claim is accepted only when its sources exist and contain its precise parts, a link
-only when its target exists, and a page only when it has a claim. Only a correction by the user can replace a
-correction by the user. A claim that a person removed from a page does not come back from the same entries. Whatever is
-not accepted is listed in ``refused``.
+A model's answer is a proposal. A claim is accepted only when its sources exist and each of them contains its precise
+parts, a link only when its target exists, and a page only when it has a claim. What the user said yields only to a
+newer word of the user. When claims of an article change, its summary is written anew unless a person wrote it. A claim
+that a person removed from a page does not come back from the same entries. Whatever is not accepted is listed in
+``refused``.
 """
 
 from __future__ import annotations
@@ -17,19 +18,24 @@ from memoria.daily.entry import Entry
 from memoria.ground import markdown
 from memoria.ground.errors import DropRefusedError
 from memoria.language import statements
-from memoria.language.similarity import jaccard, overlap
+from memoria.language.similarity import jaccard
 from memoria.language.words import stems, words, words_and_numbers
-from memoria.wiki import evidence
+from memoria.wiki import evidence, headings, summary
 from memoria.wiki.article import FOLDERS, RELATED, SIMILAR, Article, Claim
 from memoria.wiki.folder import Wiki, find_slug, slugify
 from memoria.wiki.owners import Owners
 from memoria.wiki.transaction import digest
+from memoria.wiki.user_words import UserWords
 
 JsonObject = dict[str, Any]
+Touched = Mapping[str, Mapping[str, frozenset[str] | None]]
+"""Per entry, the slugs that compiles of it wrote, with the digests of the claims they wrote (None: not recorded)."""
+
 MAX_RELATED = 30  # links under Related, so that a hub that many pages link to stays readable
 MIN_RELATED = 2  # a concept links at least this many others when they exist
-MIN_SHARED = 0.5  # two sentences that share this part of the shorter one's words are about the same thing
 FEW = 3  # claims of one page that one compile may always outdate, whatever the share
+LABEL_PLACE = 2  # a number among the first words of a sentence tells things apart ("worker 3"); it is not a value
+CARRIED = 0.5  # a source goes when another one holds twice as much of the claim
 
 _ANCHOR = re.compile(r"(?:^|\s)\^([A-Za-z0-9-]+)[ \t]*$", re.MULTILINE)
 
@@ -37,23 +43,24 @@ _ANCHOR = re.compile(r"(?:^|\s)\^([A-Za-z0-9-]+)[ \t]*$", re.MULTILINE)
 class Draft:
     """Changes to a wiki in memory, made from one answer about some entries."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 (all but the first two may be left out)
         self,
         wiki: Wiki,
         entries: Sequence[Entry],
         *,
         names: Mapping[str, Sequence[str]] | None = None,
         entry_at: Callable[[str], Entry | None] = lambda _: None,
-        touched: Mapping[str, set[str]] | None = None,
+        touched: Touched | None = None,
         owners: Owners | None = None,
-        edited: Mapping[str, set[str]] | None = None,
+        edited: Touched | None = None,
+        numbered: Mapping[int, tuple[str, Claim]] | None = None,
     ) -> None:
         """Start a draft from ``entries``.
 
         ``names`` maps every page's slug to its title and aliases. ``entry_at`` reads the entry behind a source.
-        ``touched`` maps each entry that an earlier compile took in, and that has not changed since, to the slugs that
-        the compile wrote; ``edited`` does so for entries that have changed since. ``owners`` says to which project each
-        page belongs, by default all pages to all projects.
+        ``touched`` holds the entries that an earlier compile took in and that have not changed since, ``edited`` those
+        that have. ``owners`` says to which project each page belongs, by default all pages to all projects.
+        ``numbered`` holds the claims that the model was shown, by number, each with its page.
         """
         self.wiki = wiki
         self.entries = {entry.id: entry for entry in entries}
@@ -63,15 +70,26 @@ class Draft:
         self.touched = touched or {}
         self.owners = owners or Owners(dict.fromkeys(self.slugs, ""), {})
         self.edited = edited or {}
+        self.numbered = numbered or {}
+        self.users = UserWords(self._entry)
         self.articles: dict[str, Article] = {}
         self.read: dict[str, str] = {}
         self.before: dict[str, Article] = {}
         self.created: list[str] = []
         self.refused: list[str] = []
+        self.accepted = self.failed = 0  # claims that passed the checks, and that did not
+        self._changed: set[str] = set()  # slugs of pages whose claims changed
+        self._renewed: dict[str, int] = {}  # how many claims of a page were replaced by number
+        self._summaries: dict[str, tuple[str, str]] = {}  # by slug: the proposed summary, and the text it may rest on
         self._by_name: dict[str, list[str]] = {}
+        self._by_stems: dict[frozenset[str], list[str]] = {}
         for slug, known in self.names.items():
-            for name in known:
-                self._by_name.setdefault(name.casefold(), []).append(slug)
+            self._enter_names(slug, known)
+
+    @property
+    def is_failed(self) -> bool:
+        """Whether most of the answer's claims did not pass the checks."""
+        return self.failed > self.accepted
 
     def take(self, answer: JsonObject, near: Sequence[str]) -> None:
         """Apply the answer; ``near`` lists slugs of existing pages about the same things, best first."""
@@ -81,13 +99,16 @@ class Draft:
                 article = self._article(proposal, key, near, answer["articles"])
                 if article:
                     taken.append((article, proposal))
+            self._take_numbers(whole)
         for article, proposal in taken:
             visible = self.owners.visible(self.owners.pages[article.slug])
             for related in proposal["related"]:
                 self._link(article, find_slug(related["slug"], visible), related.get("why", ""))
         for article, _ in taken:
             self._link_enough(article, [*(other.slug for other, _ in taken), *near])
-        self._retire()
+        self._retire_edited()
+        for slug in sorted(self._changed):
+            self._settle(self.articles[slug])
 
     def changes(self) -> dict[str, bytes]:
         """Return the new texts by path inside the wiki, without unchanged pages."""
@@ -99,16 +120,31 @@ class Draft:
         for slug, old in self.before.items():
             new = self.articles[slug]
             remaining = [claim for claim in old.claims if new.holds(claim.text)]
-            lost = len(old.claims) - len(remaining)
+            lost = len(old.claims) - len(remaining) - self._renewed.get(slug, 0)
             if lost > FEW and lost > share * len(old.claims):
                 raise DropRefusedError(slug, f"{lost} of its {len(old.claims)} claims would no longer be current")
             anchors = set(_ANCHOR.findall(old.render())) - set(_ANCHOR.findall(new.render()))
             if anchors:
                 raise DropRefusedError(slug, f"the link target ^{min(anchors)} would be lost")
 
-    def _refuse(self, reason: str) -> None:
+    def written(self) -> dict[str, list[str]]:
+        """Return by slug the digests of the claims that are new on a page; a minus marks one that was reworded."""
+        found = {}
+        for slug, article in self.articles.items():
+            old = {claim.digest for claim in self.before[slug].claims} if slug in self.before else set()
+            new = {claim.digest for claim in article.claims}
+            gone = old - new - {claim.digest for claim in article.past}
+            if new - old or gone:
+                found[slug] = [*sorted(new - old), *(f"-{each}" for each in sorted(gone))]
+        return found
+
+    def _refuse(self, reason: str, *, is_fault: bool = False) -> None:
         """Record a refusal on one line, because it quotes the model and is printed among memoria's own lines."""
         self.refused.append(" ".join(reason.split()))
+        self.failed += is_fault
+
+    def _entry(self, source: str) -> Entry | None:
+        return self.entries.get(source.rsplit("^e-", 1)[-1]) or self.entry_at(source)
 
     # one page
 
@@ -132,38 +168,46 @@ class Draft:
         self, proposal: JsonObject, key: str, near: Sequence[str], all_: Sequence[JsonObject]
     ) -> Article | None:
         slug = self._slug(proposal, key, near, all_)
-        claims = [claim for row in proposal["claims"] if (claim := self._checked(row, proposal["title"], slug))]
+        rows = [(claim, row) for row in proposal["claims"] if (claim := self._checked(row, proposal["title"], slug))]
         article = self._open(slug) if slug in self.slugs else None
         if article is None and slug in self.slugs:  # it exists but cannot be read: a person must repair it first
             self._refuse(f"{slug}: its frontmatter is broken; repair it, then compile again")
             return None
-        if not claims and (article is None or not proposal["related"]):
-            if not proposal["claims"]:
+        self._summaries[slug] = proposal["summary"], "\n".join(self._grounds(proposal))
+        if not rows and (article is None or not proposal["related"]):
+            if not proposal["claims"] and article is None:
                 self._refuse(f"{proposal['title']}: no claim with a source; not written")
             return None
         if article is None:
-            day = min(date.fromisoformat(claim.day) for claim in claims)
-            title = self.owners.distinct_title(proposal["title"], key, self._by_name)
-            article = Article.new(slug, title, self._summary(proposal, claims, key), day)
-            article.give_to(key)
-            self.articles[slug] = article
-            self._enter(slug, title, key)
-            self.created.append(slug)
-        self._add(article, claims, proposal, [other for other in near if self.owners.is_visible(other, key)])
+            article = self._create(slug, proposal, [claim for claim, _ in rows], key)
+        self._add(article, rows, proposal, [other for other in near if self.owners.is_visible(other, key)])
         return article
 
-    def _summary(self, proposal: JsonObject, claims: list[Claim], key: str) -> str:
-        """Return the proposal's summary if some entry of the project has its precise parts, else the first claim."""
-        every = "\n".join(_text(entry) for entry in self.entries.values() if entry.project_key == key)
-        if proposal["summary"] and not evidence.unsupported(proposal["summary"], every):
-            return str(proposal["summary"])
-        return claims[0].text
-
-    def _enter(self, slug: str, title: str, key: str) -> None:
+    def _create(self, slug: str, proposal: JsonObject, claims: Sequence[Claim], key: str) -> Article:
+        day = min(date.fromisoformat(claim.day) for claim in claims)
+        title = self.owners.distinct_title(proposal["title"], key, self._by_name)
+        article = Article.new(slug, title, claims[0].text, day)
+        article.give_to(key)
+        self.articles[slug] = article
         self.slugs.add(slug)
         self.names[slug] = (title,)
-        self._by_name.setdefault(title.casefold(), []).append(slug)
+        self._enter_names(slug, [title])
         self.owners.enter(slug, key)
+        self.created.append(slug)
+        return article
+
+    def _enter_names(self, slug: str, names: Iterable[str]) -> None:
+        for name in names:
+            self._by_name.setdefault(name.casefold(), []).append(slug)
+        for name in (*names, slug.rsplit("/", 1)[-1].replace("-", " ")):
+            if key := stems(name):
+                self._by_stems.setdefault(key, []).append(slug)
+
+    def _grounds(self, proposal: JsonObject) -> Iterator[str]:
+        """Yield the texts of the entries that a proposal cites."""
+        rows = [*proposal["claims"], *proposal.get("retire", ())]
+        for name in dict.fromkeys(name for row in rows for name in self._ids(row)):
+            yield _text(self.entries[name])
 
     def _slug(self, proposal: JsonObject, key: str, near: Sequence[str], all_: Sequence[JsonObject]) -> str:
         """Return the slug of the page that the proposal means: an existing one with a matching name, else a new one.
@@ -175,7 +219,7 @@ class Draft:
         known = find_slug(proposal["slug"], visible) or next(named, "") or find_slug(title, visible)
         former = self.owners.former_name(slugify(proposal["slug"].rsplit("/", 1)[-1]), key)
         known = known or (find_slug(former, visible) if former else "")
-        known = known or self._alike([title, *proposal["aliases"]], [slug for slug in near if slug in visible], key)
+        known = known or self._alike([title, *proposal["aliases"]], near, key)
         if known:
             return known
         name = slugify(proposal["slug"].rsplit("/", 1)[-1]) or slugify(title) or "untitled"
@@ -192,12 +236,16 @@ class Draft:
         }
 
     def _alike(self, titles: Sequence[str], near: Sequence[str], key: str) -> str:
-        """Return the near or new page whose title or alias has the same words, ignoring endings and stop words."""
-        wanted = [found for found in map(stems, titles) if found]
-        for slug in [*near, *(slug for slug in self.created if self.owners.is_visible(slug, key))]:
-            for name in (*self.names.get(slug, ()), slug.rsplit("/", 1)[-1].replace("-", " ")):
-                if stems(name) in wanted:
-                    return slug
+        """Return the page with the same words in a name, ignoring order, endings and stop words; near ones first.
+
+        ``titles`` are the proposal's title and then its aliases.
+        """
+        for number, title in enumerate(titles):
+            found = self._by_stems.get(stems(title), ()) if stems(title) else ()
+            seen = [slug for slug in found if self.owners.is_visible(slug, key)]
+            close = [slug for slug in (*near, *self.created) if slug in seen]
+            if close or (seen and number == 0):  # an alias is too weak a sign where nothing else is near
+                return (close or seen)[0]
         return ""
 
     def _open(self, slug: str) -> Article | None:
@@ -216,9 +264,10 @@ class Draft:
         self.articles[slug] = article
         return article
 
-    def _add(self, article: Article, claims: list[Claim], proposal: JsonObject, near: Sequence[str]) -> None:
-        old = {row["text"]: row.get("supersedes", "") for row in proposal["claims"]}
-        written = [claim for claim in claims if self._place(article, claim, old.get(claim.text, ""), near)]
+    def _add(
+        self, article: Article, rows: Sequence[tuple[Claim, JsonObject]], proposal: JsonObject, near: Sequence[str]
+    ) -> None:
+        written = [claim for claim, row in rows if self._place(article, claim, row, near)]
         article.extend("tags", (slugify(tag) for tag in proposal["tags"]))
         aliases = (markdown.line(alias) for alias in proposal["aliases"])
         article.extend("aliases", (alias for alias in aliases if alias.casefold() not in self._by_name))
@@ -226,48 +275,158 @@ class Draft:
         for claim in written:
             article.touch(date.fromisoformat(claim.day))
 
+    def _settle(self, article: Article) -> None:
+        """Bring a page whose claims changed into today's form, with a summary of what holds now."""
+        headings.divide(article, self._entry)
+        article.shorten_sources()
+        proposed, ground = self._summaries.get(article.slug, ("", ""))
+        if not article.wrote_summary:
+            self._prune_summary(article)
+        elif proposed and summary.is_supported(proposed, article, ground):
+            article.summarise(proposed)
+        elif not article.summary or not summary.is_current(article.summary, article):
+            article.summarise(summary.plain(article))
+
+    @staticmethod
+    def _prune_summary(article: Article) -> None:
+        """Move what no longer holds from a summary that a person may have written to the history."""
+        current, stale = summary.divided(article.summary, article)
+        if not stale:
+            return
+        if current:
+            article.summarise(current, is_own=False)
+        else:
+            article.summarise(summary.plain(article))
+        if not any(claim.says(stale) for claim in article.past):
+            article.add_past(Claim(stale, ()), article.updated)
+
     # one claim
 
-    def _place(self, article: Article, claim: Claim, supersedes: str, near: Sequence[str]) -> bool:
+    def _place(self, article: Article, claim: Claim, row: JsonObject, near: Sequence[str]) -> bool:
         """Add a claim, either as current or directly to the history; return False when nothing changes."""
         claim = Claim(markdown.line(claim.text), claim.sources)
-        home, old = self._replaced(article, claim, supersedes, near)
-        if old is None or old.same_as(claim.text):
-            return article.add_claim(claim)
-        if self._was_corrected(old) and not self._was_corrected(claim):
-            self._refuse(f"{article.title}: the user corrected this to “{old.text[:120]}”; “{claim.text[:120]}” "
-                                "is not from a correction")  # fmt: skip
+        outdated = [(home, old) for home, old in self._replaced(article, claim, row, near) if not old.says(claim.text)]
+        for home, old in outdated:
+            order = self._order(old, claim)
+            if order == "refused":
+                self._refuse(f"{article.title}: the user said “{old.text[:120]}”; “{claim.text[:120]}” "
+                                    "is not a newer word of the user")  # fmt: skip
+                return False
+            if order == "older":
+                if not article.holds(claim.text):
+                    home.add_past(claim, old.day)
+                return True
+        if not outdated and _is_outdated(claim, article):
             return False
-        if claim.day < old.day:
-            home.add_past(claim, old.day)
+        if len(outdated) == 1 and outdated[0][0] is article and row.get("replaces") and _rewords(claim, outdated[0][1]):
+            self._reword(article, outdated[0][1], claim)
             return True
-        if not article.add_claim(claim):
+        return self._put(article, claim, row, outdated)
+
+    def _put(self, article: Article, claim: Claim, row: JsonObject, outdated: Sequence[tuple[Article, Claim]]) -> bool:
+        """Add a claim in the place of those that it outdates."""
+        old = next((old for home, old in outdated if home is article), None)
+        added = article.add_claim(claim, headings.of(claim, row, article, old, self._entry), old)
+        if not added and not (outdated and article.holds(claim.text)):
             return False
-        home.supersede(old, claim.day)
+        self._changed.add(article.slug)
+        for number, (home, each) in enumerate(outdated):
+            home.supersede(each, claim.day)
+            self._changed.add(home.slug)
+            self._renewed[home.slug] = self._renewed.get(home.slug, 0) + (bool(row.get("replaces")) and not number)
         return True
 
+    def _reword(self, article: Article, old: Claim, claim: Claim) -> None:
+        """Let a claim say the same in other words, with those of its earlier sources that carry them."""
+        carrying = []
+        for source in old.sources:
+            entry = self._entry(source)
+            if source not in claim.sources and entry and not evidence.unsupported(claim.text, _text(entry)):
+                carrying.append(source)
+        article.reword(old, Claim(claim.text, (*carrying, *claim.sources)))
+        self._changed.add(article.slug)
+        self._renewed[article.slug] = self._renewed.get(article.slug, 0) + 1
+
+    def _order(self, old: Claim, claim: Claim) -> str:
+        """Return whether a claim is ``newer`` than the one it would replace, ``older``, or ``refused``.
+
+        What the user said yields only to a newer word of the user; a word of the user ends what others said.
+        """
+        theirs, mine = self.users.said(old), self.users.said(claim, instead_of=old.text)
+        if theirs and not mine:
+            return "refused"
+        if mine and not theirs:
+            return "newer"
+        first, second = theirs or self.users.moment(old), mine or self.users.moment(claim)
+        return "older" if second.is_before(first) else "newer"
+
     def _replaced(
-        self, article: Article, claim: Claim, supersedes: str, near: Sequence[str]
-    ) -> tuple[Article, Claim | None]:
-        """Return the claim that this one outdates and its page: one that it quotes, or one with another number."""
-        found = _best(supersedes, article.claims) or _other_value(claim, article.claims)
-        if found or not supersedes:
-            return article, found
+        self, article: Article, claim: Claim, row: JsonObject, near: Sequence[str]
+    ) -> list[tuple[Article, Claim]]:
+        """Return the claims that this one outdates, each with its page.
+
+        They are those that it names by number, else one that it quotes, else one with another number.
+        """
+        key = self.entries[claim.sources[0].rsplit("^e-", 1)[-1]].project_key
+        named = [found for number in row.get("replaces", ()) if (found := self._numbered(number, key))]
+        if named:
+            return named
+        quoted = row.get("supersedes", "")
+        here = _best(quoted, article.claims) or _other_value(claim, article.claims)
+        if here or not quoted:
+            return [(article, here)] if here else []
         for slug in near:
             other = self._open(slug) if slug != article.slug else None
-            found = _best(supersedes, other.claims, 0.8) if other else None
-            if other and found:
-                return other, found
-        return article, None
+            there = _best(quoted, other.claims, 0.8) if other else None
+            if other and there:
+                return [(other, there)]
+        return []
 
-    def _was_corrected(self, claim: Claim) -> bool:
-        """Return whether an entry that the claim cites holds a correction by the user about the same thing."""
-        for source in claim.sources:
-            entry = self.entries.get(source.rsplit("^e-", 1)[-1]) or self.entry_at(source)
-            events = entry.learned if entry else ()
-            if any(event.kind == "correction" and _covers(event.text, claim.text) for event in events):
-                return True
-        return False
+    def _numbered(self, number: int, key: str) -> tuple[Article, Claim] | None:
+        """Return the claim that was shown by this number, None when it no longer stands or is another project's."""
+        slug, shown = self.numbered.get(number, ("", None))
+        article = self._open(slug) if shown and self.owners.is_visible(slug, key) else None
+        claims = article.claims if article else []
+        claim = next((claim for claim in claims if shown and claim.text == shown.text), None)
+        return (article, claim) if article and claim else None
+
+    def _take_numbers(self, proposal: JsonObject) -> None:
+        """Retire and move the claims that a proposal names by number."""
+        for row in proposal.get("retire", ()):
+            self._retire(row)
+        keys = {entry.project_key for entry in self.entries.values()}
+        for row in proposal.get("move", ()):
+            found = next((found for key in sorted(keys) if (found := self._numbered(row["claim"], key))), None)
+            heading = headings.named(row["section"], found[0]) if found else ""
+            if found and heading and found[0].move(found[1], heading):
+                self._changed.add(found[0].slug)
+
+    def _retire(self, row: JsonObject) -> None:
+        """Move a claim that no longer holds to the history with the reason, if the cited entries give it."""
+        ids = self._ids(row)
+        found = self._numbered(row["claim"], self.entries[ids[0]].project_key) if ids else None
+        reason = f"“{row['why'][:120]}”"
+        if not ids:
+            self._refuse(f"claim {row['claim']} stays: no known source for {reason}", is_fault=True)
+            return
+        if found is None:
+            return  # replaced by the same answer, or changed by a person meanwhile
+        article, old = found
+        carrying = [name for name in ids if not evidence.unsupported(row["why"], _text(self.entries[name]))]
+        if not carrying or not words(row["why"]):
+            self._refuse(f"{article.title}: the sources do not hold {reason}", is_fault=True)
+            return
+        why = Claim(markdown.line(row["why"]), tuple(self.entries[name].source for name in carrying))
+        theirs, mine = self.users.said(old), self.users.ended(old, why.text, why.sources)
+        if theirs and (mine is None or mine.is_before(theirs)):
+            self._refuse(f"{article.title}: the user said “{old.text[:120]}”; nothing newer of the user ends it")
+            return
+        if not theirs and self.users.moment(why).is_before(self.users.moment(old)):
+            return
+        self.accepted += 1
+        article.supersede(old, why.day, why)
+        article.touch(date.fromisoformat(why.day))
+        self._changed.add(article.slug)
 
     def _ids(self, row: JsonObject) -> list[str]:
         names = [source.rsplit("^e-", 1)[-1].strip(" []").removeprefix("e-") for source in row["sources"]]
@@ -277,36 +436,65 @@ class Draft:
         ids = self._ids(row)
         quotation = f"“{row['text'][:120]}”"
         if not ids:
-            self._refuse(f"{title}: no known source for {quotation}")
+            self._refuse(f"{title}: no known source for {quotation}", is_fault=True)
             return None
         if not words(row["text"]):
-            self._refuse(f"{title}: a claim has no words")
+            self._refuse(f"{title}: a claim has no words", is_fault=True)
             return None
-        missing = evidence.unsupported(row["text"], "\n".join(_text(self.entries[source]) for source in ids))
-        if missing:
-            self._refuse(f"{title}: {', '.join(missing[:5])} not in the source of {quotation}")
+        carrying = self._carrying(row["text"], ids)
+        if not carrying:
+            lacks = (evidence.unsupported(row["text"], _text(self.entries[name])) for name in ids)
+            missing = min(lacks, key=len)
+            self._refuse(f"{title}: {', '.join(missing[:5])} not in the source of {quotation}", is_fault=True)
             return None
-        claim = Claim(row["text"], tuple(self.entries[source].source for source in ids))
-        if all(slug in self.touched.get(source, ()) for source in ids) and not self._is_on_page(slug, claim):
+        claim = Claim(row["text"], tuple(self.entries[source].source for source in carrying))
+        if self._was_removed(slug, claim, carrying):
             self._refuse(f"{title}: the page was written from these entries before and no longer has {quotation}")
             return None
+        self.accepted += 1
         return claim
 
-    def _is_on_page(self, slug: str, claim: Claim) -> bool:
-        article = self._open(slug)
-        return article is not None and article.holds(markdown.line(claim.text))
+    def _carrying(self, text: str, ids: Sequence[str]) -> list[str]:
+        """Return those of the entries that support a text, each by itself."""
+        carrying = [name for name in ids if not evidence.unsupported(text, _text(self.entries[name]))]
+        if len(carrying) < 2:
+            return carrying
+        said = statements.words(text)
+        shares = {name: statements.covered(said, statements.words(_text(self.entries[name]))) for name in carrying}
+        return [name for name in carrying if shares[name] >= CARRIED * max(shares.values())]
 
-    def _retire(self) -> None:
-        """Move claims to the history that rest only on edited entries, which no longer contain their precise parts."""
-        for slug in sorted(set().union(*self.edited.values()) & self.slugs):
+    def _was_removed(self, slug: str, claim: Claim, ids: Sequence[str]) -> bool:
+        """Return whether a person removed the claim, as far as is known, from a page that these entries were put on."""
+        if not all(slug in self.touched.get(name, ()) for name in ids):
+            return False
+        article = self._open(slug)
+        claim = Claim(markdown.line(claim.text), claim.sources)
+        if article is not None and article.holds(claim.text):
+            return False
+        recorded = [self.touched[name][slug] for name in ids]
+        wrote = frozenset[str]().union(*(digests for digests in recorded if digests is not None))
+        if article is None or None in recorded:
+            return True
+        gone = wrote - {known.digest for known in (*article.claims, *article.past)}
+        own = [known for known in article.claims if set(known.sources) & set(claim.sources)]
+        reworded = [known for known in own if known.digest not in wrote]
+        return claim.digest in gone or len(gone) > len(reworded)
+
+    def _retire_edited(self) -> None:
+        """Drop edited entries from claims whose precise parts they no longer contain; claims without others end."""
+        for slug in sorted({slug for slugs in self.edited.values() for slug in slugs} & self.slugs):
             article = self._open(slug)
             for claim in [*article.claims] if article else []:
                 known = [self.entries.get(source.rsplit("^e-", 1)[-1]) for source in claim.sources]
                 cited = [entry for entry in known if entry and entry.id in self.edited]
-                if not cited or len(cited) < len(claim.sources):
+                lost = [entry for entry in cited if evidence.unsupported(claim.text, _text(entry))]
+                if not article or not lost:
                     continue
-                if article and evidence.unsupported(claim.text, "\n".join(map(_text, cited))):
-                    article.supersede(claim, max(entry.day for entry in cited).isoformat())
+                if len(lost) < len(claim.sources):
+                    article.drop_sources(claim, [entry.source for entry in lost])
+                else:
+                    article.supersede(claim, max(entry.day for entry in lost).isoformat())
+                self._changed.add(slug)
 
     # links
 
@@ -353,18 +541,34 @@ def _best(text: str, claims: list[Claim], least: float = SIMILAR) -> Claim | Non
 
 
 def _other_value(claim: Claim, claims: list[Claim]) -> Claim | None:
-    """Return the claim from other entries that has the same words, at least four, and one different number."""
+    """Return the claim from other entries that has the same words, at least four, and one different value."""
     new = words_and_numbers(claim.text)
     for other in claims:
         old = words_and_numbers(other.text)
         if len(new) != len(old) or len(new) < 5 or set(claim.sources) & set(other.sources):
             continue
-        differing = [(one, two) for one, two in zip(new, old, strict=True) if one != two]
-        if len(differing) == 1 and all(token[0].isdigit() for token in differing[0]):
+        differing = [place for place, (one, two) in enumerate(zip(new, old, strict=True)) if one != two]
+        if len(differing) == 1 and differing[0] > LABEL_PLACE and _are_numbers(new[differing[0]], old[differing[0]]):
             return other
     return None
 
 
-def _covers(event: str, claim: str) -> bool:
-    """Return whether two sentences are about the same thing: they share half of the shorter one's content words."""
-    return overlap(statements.words(event).stems, statements.words(claim).stems) >= MIN_SHARED
+def _are_numbers(*tokens: str) -> bool:
+    return all(token[0].isdigit() for token in tokens)
+
+
+def _is_outdated(claim: Claim, article: Article) -> bool:
+    """Return whether a claim only says again what the page's history says, from entries that are no newer."""
+    if article.holds(claim.text):
+        return False
+    said = set(words(claim.text))
+    return any(
+        jaccard(said, set(words(past.text))) >= SIMILAR and set(claim.sources) <= set(past.sources)
+        for past in article.past
+    )
+
+
+def _rewords(claim: Claim, old: Claim) -> bool:
+    """Return whether a claim says what another says in more or fewer words."""
+    new, was = statements.words(claim.text), statements.words(old.text)
+    return new.numbers == was.numbers and (new.signed <= was.signed or was.signed <= new.signed)

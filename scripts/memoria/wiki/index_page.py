@@ -26,6 +26,7 @@ SUMMARY_CHARS = 240
 
 _ENTRY = re.compile(r"\[\[daily/\d{4}-\d{2}-\d{2}#\^e-([0-9a-z]+)")
 _PAGE = re.compile(r"\[\[((?:concepts|connections|qa)/[^\]|#]+)")
+_WROTE = re.compile(r"<!-- memoria wrote \[\[([^\]|#]+)\]\] ([0-9a-f -]+) -->")
 _TOOK = re.compile(r"([0-9a-z]+):([0-9a-f]{8})")
 
 INTRO = """# Knowledge
@@ -99,8 +100,17 @@ def _line(row: Row) -> str:
     return f"- [[{row.slug}|{link_text(row.title)}]]" + (f": {summary}\n" if summary else "\n")
 
 
-def log_block(when: datetime, entries: Sequence[Entry], created: Sequence[str], updated: Sequence[str]) -> str:
-    """Return the lines of ``log.md`` for one compile; ``when`` is in the user's zone."""
+def log_block(
+    when: datetime,
+    entries: Sequence[Entry],
+    created: Sequence[str],
+    updated: Sequence[str],
+    written: Mapping[str, Sequence[str]],
+) -> str:
+    """Return the lines of ``log.md`` for one compile; ``when`` is in the user's zone.
+
+    ``written`` holds by slug the digests of the claims that the compile wrote, and with a minus of those it reworded.
+    """
     rows = [f"\n## {when:%Y-%m-%d %H:%M} compile\n"]
     rows.append(
         "- Took in: " + ", ".join(f"[[{entry.source}|{link_text(entry.title) or entry.id}]]" for entry in entries)
@@ -109,6 +119,7 @@ def log_block(when: datetime, entries: Sequence[Entry], created: Sequence[str], 
         if slugs:
             rows.append(f"- {label}: " + ", ".join(f"[[{slug}]]" for slug in slugs))
     rows.append(f"\n<!-- memoria took={' '.join(f'{entry.id}:{fingerprint(entry)}' for entry in entries)} -->")
+    rows += [f"<!-- memoria wrote [[{slug}]] {' '.join(digests)} -->" for slug, digests in sorted(written.items())]
     return "\n".join(rows) + "\n"
 
 
@@ -143,12 +154,34 @@ def fingerprints(log: str) -> dict[str, str]:
     return found
 
 
-def touched(log: str, entries: Mapping[str, object]) -> dict[str, set[str]]:
-    """Return, for each of these entries, the slugs of the pages written by the compiles that took it in."""
-    found: dict[str, set[str]] = {}
+def touched(log: str, entries: Mapping[str, object]) -> dict[str, dict[str, frozenset[str] | None]]:
+    """Return, for each of these entries, the slugs of the pages written by the compiles that took it in.
+
+    Each comes with the digests of the claims that were written, or None when a compile did not record them.
+    """
+    found: dict[str, dict[str, frozenset[str] | None]] = {}
     for block in log.split("\n## "):
-        wrote = {m[1] for row in block.split("\n") if row.startswith(("- Created: ", "- Updated: "))
-                 for m in _PAGE.finditer(row)}  # fmt: skip
-        for entry in compiled_entries(block) & set(entries):
-            found.setdefault(entry, set()).update(wrote)
+        taken = compiled_entries(block) & set(entries)
+        wrote = _wrote(block) if taken else {}
+        for entry in taken:
+            known = found.setdefault(entry, {})
+            for slug, digests in wrote.items():
+                earlier = known.get(slug, frozenset())
+                known[slug] = None if digests is None or earlier is None else _after(earlier, digests)
     return found
+
+
+def _wrote(block: str) -> dict[str, list[str] | None]:
+    """Return the slugs of the pages that a compile wrote, with the digests of their new claims if it recorded them."""
+    rows = block.split("\n")
+    digests = {match[1]: match[2].split() for row in rows if (match := _WROTE.fullmatch(row))}
+    recorded = any(row.startswith("<!-- memoria wrote ") for row in rows)
+    pages = [
+        match[1] for row in rows if row.startswith(("- Created: ", "- Updated: ")) for match in _PAGE.finditer(row)
+    ]
+    return {slug: digests.get(slug, [] if recorded else None) for slug in pages}
+
+
+def _after(earlier: frozenset[str], digests: Sequence[str]) -> frozenset[str]:
+    reworded = {each[1:] for each in digests if each.startswith("-")}
+    return (earlier | {each for each in digests if not each.startswith("-")}) - reworded

@@ -16,7 +16,7 @@ from memoria.facts.fact import GLOBAL
 from memoria.facts.past import Past, current
 from memoria.ground import printable
 from memoria.indexing.index import Index
-from memoria.wiki import index_page
+from memoria.wiki import index_page, summary
 from memoria.wiki.article import Article, Claim
 from memoria.wiki.article_cache import ArticleCache, Row
 from memoria.wiki.folder import LOG, Wiki
@@ -84,8 +84,7 @@ def _summarise(article: Article, past: Collection[Past]) -> bool:
     kept = current(article.summary, ((each, True) for each in past))
     if kept == article.summary:
         return False
-    newest = article.claims[-1].text if article.claims else ""
-    article.summarise(kept or newest)
+    article.summarise(kept or summary.plain(article), is_own=article.wrote_summary or not kept)
     return True
 
 

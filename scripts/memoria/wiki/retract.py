@@ -1,8 +1,8 @@
 """Retract: remove from an article what rests on forgotten entries or contains a forgotten text.
 
-A claim is removed when every entry it cites is forgotten; otherwise only the forgotten sources are. If claims were
-removed, the first remaining claim becomes the summary and the reasons under Related are deleted, because they were
-written from the same entries. Nothing but the article is changed.
+A claim is removed when every entry it cites is forgotten; otherwise only the forgotten sources are. This holds in every
+section. If claims were removed, the summary is written from those that remain and the reasons under Related are
+deleted, because they were written from the same entries. Nothing but the article is changed.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import re
 from collections.abc import Collection
 
 from memoria.language.folding import holds
-from memoria.wiki.article import HISTORY, KEY_POINTS, RELATED, Article, Claim, Section
+from memoria.wiki import summary
+from memoria.wiki.article import REASON, RELATED, Article, Claim, Section, without_sources
 
 _DAY = re.compile(r"\[\[(daily/\d{4}-\d{2}-\d{2})")
 
@@ -20,11 +21,11 @@ def retract(article: Article, sources: Collection[str], needle: str = "") -> int
     """Remove what rests only on ``sources`` (``daily/D#^e-…``), and lines with ``needle``; return how many went."""
     dropped = 0
     for section in article.sections:
-        if section.heading in (KEY_POINTS, HISTORY):
-            dropped += _without_sources(section, sources)
+        dropped += _without_sources(section, sources)
     if dropped:
         _plain_related(article)
         _summarise(article)
+        _drop_empty(article)
     if needle:
         dropped += _without_text(article, needle)
     if dropped:
@@ -43,15 +44,19 @@ def unlink(article: Article, slug: str) -> bool:
 
 def _without_sources(section: Section, sources: Collection[str]) -> int:
     remaining: list[str] = []
+    dropped = 0
+    is_gone = False  # the claim above a reason
     for row in section.rows:
-        claim = Claim.parse(row)
+        reason = row.startswith(f"  {REASON}")
+        claim = Claim.parse(row.lstrip() if reason else row)
         cited = set(claim.sources) & set(sources) if claim else set()
-        if claim and cited and cited == set(claim.sources):
-            continue
-        for source in cited:
-            row = re.sub(rf"\s*\[\[{re.escape(source)}(?:\|[^\]]*)?\]\]", "", row)  # noqa: PLW2901 (the row, less a link)
-        remaining.append(row)
-    dropped = len(section.rows) - len(remaining)
+        rests_on_them = bool(claim and cited and cited == set(claim.sources))
+        if claim and not reason:
+            is_gone = rests_on_them
+        if rests_on_them or (reason and is_gone):
+            dropped += 1
+        else:
+            remaining.append(without_sources(row, cited))
     section.rows[:] = remaining
     return dropped
 
@@ -80,11 +85,13 @@ def _plain_related(article: Article) -> None:
 
 
 def _summarise(article: Article) -> None:
-    claims = article.claims
-    head = [row for row in article.lead if row.startswith("# ")]
-    rest = "\n".join(row for row in article.lead if not row.startswith("# ")).strip("\n").split("\n\n", 1)
-    own = rest[1].split("\n") if len(rest) > 1 else []
-    article.lead[:] = ["", *head, "", *([claims[0].text, ""] if claims else []), *own]
+    article.summarise(summary.plain(article))
+
+
+def _drop_empty(article: Article) -> None:
+    article.sections[:] = [
+        part for part in article.sections if not part.is_claims or any(row.strip() for row in part.rows)
+    ]
 
 
 def _drop_days(article: Article) -> None:

@@ -7,14 +7,13 @@ lines below them. What a person wrote without a source stays where it is.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import date
 
 from memoria.language.similarity import overlap
 from memoria.language.words import words
-from memoria.wiki.article import HISTORY, KEY_POINTS, Article, Claim, Section
+from memoria.wiki.article import KEY_POINTS, Article, Claim, Section, without_sources
 from memoria.wiki.owners import Owners
 
 
@@ -56,7 +55,7 @@ def _taken(article: Article, key: str, projects: Mapping[str, str], owners: Owne
     for section in article.sections:
         _move(section, page, key, projects)
     claims = page.claims or page.past
-    _summarise(page, claims[-1].text)
+    page.summarise(claims[-1].text)
     _cite(page)
     page.touch(date.fromisoformat(max(days)))
     owners.enter(slug, key)
@@ -66,7 +65,7 @@ def _taken(article: Article, key: str, projects: Mapping[str, str], owners: Owne
 
 def _move(section: Section, page: Article, key: str, projects: Mapping[str, str]) -> None:
     """Move a section's claims of one project; one that other projects say too stays, without this one's sources."""
-    heading = HISTORY if section.named(HISTORY) else KEY_POINTS
+    heading = section.heading if section.is_claims else KEY_POINTS
     for number, claim in reversed(list(section.claims())):
         keys = _keys(claim, projects)
         if key not in keys:
@@ -84,10 +83,7 @@ def _move(section: Section, page: Article, key: str, projects: Mapping[str, str]
 def _citing(row: str, sources: Sequence[str]) -> str:
     """Return a claim's line with these sources only."""
     claim = Claim.parse(row)
-    for source in claim.sources if claim else ():
-        if source not in sources:
-            row = re.sub(rf"\s*\[\[{re.escape(source)}(?:\|[^\]]*)?\]\]", "", row)
-    return row
+    return without_sources(row, [source for source in claim.sources if source not in sources]) if claim else row
 
 
 def _settle(article: Article, moved: Sequence[str]) -> None:
@@ -95,21 +91,12 @@ def _settle(article: Article, moved: Sequence[str]) -> None:
     _cite(article)
     left = article.claims or article.past
     if left and _nearest(article.summary, moved) > _nearest(article.summary, [claim.text for claim in left]):
-        _summarise(article, left[-1].text)
+        article.summarise(left[-1].text)
 
 
 def _cite(article: Article) -> None:
     days = dict.fromkeys(source.split("#")[0] for claim in (*article.claims, *article.past) for source in claim.sources)
     article.front.set("sources", [f"[[{day}]]" for day in days])
-
-
-def _summarise(article: Article, text: str) -> None:
-    """Replace the paragraph below the title."""
-    rows = article.lead
-    start = next((n for n, row in enumerate(rows) if row.strip() and not row.startswith("# ")), len(rows))
-    end = next((n for n in range(start, len(rows)) if not rows[n].strip()), len(rows))
-    blank = [] if start and not rows[start - 1].strip() else [""]
-    rows[start:end] = [*blank, text, *([""] if end == len(rows) else [])]
 
 
 def _nearest(text: str, others: Sequence[str]) -> float:
