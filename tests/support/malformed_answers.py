@@ -11,9 +11,9 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from memoria.models.tasks import LEARN_SCHEMA
 from memoria.models import tasks
 from memoria.models.protocol import JsonObject, Prompt
+from memoria.models.tasks import LEARN_SCHEMA
 
 ENTRY: JsonObject = {"id": "01k9x2ab", "day": "2026-11-18", "project": "shop", "title": "Uploads", "context": "Queue."}
 OTHER: JsonObject = {**ENTRY, "id": "01k9x3cd", "title": "Ports"}
