@@ -366,6 +366,27 @@ def test_a_range_the_hook_did_not_copy_is_read_from_the_transcript(bench: Bench)
     assert set(kept(bench)) == keys(old, new)
 
 
+def spoken(role: str, block: dict[str, Any]) -> bytes:
+    """A line of one block."""
+    value = {"type": role, "uuid": str(block), "message": {"role": role, "content": [block]}, "cwd": "/x/shop"}
+    return json.dumps(value).encode() + b"\n"
+
+
+def test_an_old_clients_answer_is_known_by_its_question_in_a_slice_that_was_flushed_before(bench: Bench) -> None:
+    question = {"type": "tool_use", "id": "toolu_q", "name": "AskUserQuestion", "input": {}}
+    said = 'User has answered your questions: "Which store?"="flat files". You can now continue.'
+    answer = {"type": "tool_result", "tool_use_id": "toolu_q", "content": said}
+    old = exchange(1) + spoken("assistant", question)
+    new = spoken("user", answer) + exchange(2)
+    bench.transcript.write_bytes(old)
+    bench.job(old, end=len(old))
+    bench.flush()
+    bench.transcript.write_bytes(old + new)
+    bench.job(new, start=len(old), copied_from=len(old), end=len(old) + len(new))
+    bench.flush()
+    assert '"Which store?"="flat files"' in bench.said()
+
+
 @pytest.mark.parametrize("fate", ["gone", "folder", "fifo", "shorter"])
 def test_a_range_that_is_gone_is_named_and_the_rest_is_kept(bench: Bench, fate: str) -> None:
     new = exchange(2)
