@@ -28,7 +28,7 @@ from memoria.facts.fact import GLOBAL, Fact
 from memoria.facts.keeper import Keeper
 from memoria.facts.past import Past, current
 from memoria.facts.store import leading, made_again
-from memoria.ground import files
+from memoria.ground import files, printable
 from memoria.ground.clock import Zone
 from memoria.ground.errors import ArchiveError
 from memoria.indexing.index import Index
@@ -267,7 +267,8 @@ def _last(recent: list[Entry]) -> Iterator[str]:
     for entry in reversed(recent[-3:]):
         past = [(Past(learned.text, ""), True) for learned in entry.learned if learned.ended]
         context = " ".join(current(entry.context, past).split())
-        yield f"- {entry.day.isoformat()} {entry.time}, {entry.project}: {entry.title}. {context}"
+        title = printable.sentence(entry.title)
+        yield f"- {entry.day.isoformat()} {entry.time}, {entry.project}: {title} {context}"
 
 
 def _open_item(item: OpenItem) -> str:

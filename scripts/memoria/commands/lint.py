@@ -407,7 +407,7 @@ def _report(
     if fixed:
         rows += ["", "## Fixed", "", *(f"- {printable.line(text)}" for text in fixed)]
     if remark:
-        rows += ["", f"Remark: {printable.line(remark)}."]
+        rows += ["", f"Remark: {printable.sentence(printable.line(remark))}"]
     return "\n".join(rows)
 
 
