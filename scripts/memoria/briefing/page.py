@@ -102,7 +102,8 @@ class Pages:
                 self._write_both(key, [], [], [], [], limit)
                 continue
             recent = daily.find([entry for entry in booked if entry.project == key][-RECENT_ENTRIES:])
-            near = _nearest(index, [key, *self._at_work(recent, archived), *_titles(recent)], key)
+            words = [key, *self._at_work(recent, archived), *_titles(recent)]
+            near = _nearest(index, words, Visibility(settings, self.paths, key, strictly=True))
             mine = [row for row in articles if shared or row.project in ("", key)]
             facts = [_fact(fact, key, keeper.zone) for fact in leading(keeper.store, key)]
             # With projects shared, a project that has only facts shows the last sessions of others.
@@ -210,12 +211,12 @@ def _titles(recent: list[Entry]) -> list[str]:
     return [entry.title for entry in reversed(recent[-QUERY_ENTRIES:])]
 
 
-def _nearest(index: Index, words: Iterable[str], project: str) -> list[str]:
+def _nearest(index: Index, words: Iterable[str], view: Visibility) -> list[str]:
     """Return the slugs of the articles that match these words best, best first.
 
     How often a note was used does not count here: the page must stay the same, byte for byte, while nothing is learned.
     """
-    hits = index.search(" ".join(words), limit=NEAREST, asker=project, prefer=project, kinds=("article",))
+    hits = index.search(" ".join(words), limit=NEAREST, view=view, kinds=("article",))
     return [hit.path.removeprefix("knowledge/").removesuffix(".md") for hit in hits]
 
 
