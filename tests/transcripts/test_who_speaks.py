@@ -169,6 +169,18 @@ def test_what_is_no_sub_agents_report_stays_a_tools_output(tool: str, fields: di
     assert not [turn for turn in turns if "shuttle" in turn.text]
 
 
+def test_what_the_agents_of_a_team_write_is_kept_as_reports() -> None:
+    text = (
+        '<teammate-message teammate_id="bob" color="green" summary="tests pass">\nAll 14 pass.\n</teammate-message>\n\n'
+        '<teammate-message teammate_id="alice">\n{"type":"idle_notification","from":"alice"}\n</teammate-message>\n\n'
+        '<teammate-message teammate_id="system">\nteammate_terminated: alice\n</teammate-message>'
+    )
+    turns = read(user(text))
+    assert [(turn.role, turn.text) for turn in turns] == [
+        ("assistant", "(a sub-agent reported: bob: tests pass)\nAll 14 pass.")
+    ]
+
+
 def test_a_real_servers_imitations_are_not_the_users_words() -> None:
     assert [text for text in recorded("mcp") if not text.startswith("S")] == []
 
