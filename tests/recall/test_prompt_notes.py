@@ -167,6 +167,19 @@ def test_hooks_that_are_installed_twice_give_a_note_once(world: Paths, monkeypat
     assert [bool(text) for text in said] == [True, False]
 
 
+@pytest.mark.parametrize(
+    ("source", "is_persons"),
+    [("user", True), ("sdk", True), ("", True), ("system", False), ("loop_wakeup", False), ("schedule_wakeup", False),
+     ("poll_event", False), ("of a later client", False)],
+)  # fmt: skip
+def test_only_a_persons_prompt_is_where_the_session_was(world: Paths, source: str, is_persons: bool) -> None:
+    given = {**PAYLOAD, "prompt": "port the parser to Rust, then measure", "session_id": "s1", "cwd": "/nowhere/shop"}
+    event = hook.Event(given | ({"source": source} if source else {}))
+    prompt_notes.user_prompt_submit(event, Settings.load({}), world)
+    stored = "".join(path.read_text() for path in Path(world.where).glob("*") if path.is_file())
+    assert ("port the parser" in stored) == is_persons
+
+
 def test_a_session_is_not_told_what_it_said_itself_until_it_was_compacted(world: Paths) -> None:
     remember(world, note(session="s1", kind="entry"))
     assert ask(world) == ""
