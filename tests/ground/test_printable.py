@@ -44,7 +44,7 @@ def test_a_message_ends_in_one_mark(text: str, clause: str, sentence: str) -> No
     assert printable.sentence(text) == printable.sentence(sentence) == sentence
 
 
-FOREIGN = re.compile(r"\b(error|exc|reasons?|refusal|problems?|failures?|remark|stopped|title|texts?\[0\])\b")
+FOREIGN = re.compile(r"\b(error|exc|reasons?|refusal|problems?|failures?|remark|stopped|entry\W+title|texts?\[0\])")
 ENDED = ("clause(", "sentence(", "rstrip(", "strerror", "exit_code")
 
 

@@ -42,7 +42,7 @@ def mended(value: Any, prompt: Prompt) -> JsonObject:
     try:
         found = mend.mended(_cleaned(value), prompt.schema, prompt.task, prompt.material)
     except mend.MisfitError as error:
-        raise BadAnswerError(f"The model's answer does not fit: {error}.") from None
+        raise BadAnswerError(f"The model's answer does not fit: {printable.sentence(error)}") from None
     for reason in found.lost:
         log.info("%s: left out of the model's answer: %s", prompt.task, reason)
     return check(found.data, prompt.schema)
