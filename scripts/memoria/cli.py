@@ -148,8 +148,8 @@ def run(name: str, args: argparse.Namespace) -> int:
                   "permissions, then run the command again.", file=sys.stderr)  # fmt: skip
             return 1
         log.exception("unexpected error")
-        print(f"memoria: a bug: {type(error).__name__}: {error}. The traceback is in the log; please report it.",
-              file=sys.stderr)  # fmt: skip
+        bug = printable.sentence(f"{type(error).__name__}: {error}")
+        print(f"memoria: a bug: {bug} The traceback is in the log; please report it.", file=sys.stderr)
         return 3
     return status
 

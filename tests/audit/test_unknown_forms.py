@@ -44,6 +44,7 @@ RESULT = [{"type": "tool_result", "tool_use_id": "t", "content": "x"}]
         (user(RESULT, toolDenialKind="user-postponed"), "toolDenialKind 'user-postponed'"),
         (user(RESULT, toolUseResult={"questions": {"q": {}}, "answers": {"q": WORDS}}), "user: answers"),
         (user(RESULT, userFeedback=WORDS), "user: userFeedback"),
+        (user(RESULT, toolUseResult={"content": {"report": WORDS}, "totalToolUseCount": 3}), "user: content"),
         (line(type="attachment", attachment={"type": "later", "prompt": WORDS}), "attachment 'later': prompt"),
         (b'{"type":"user", torn\n', "no JSON that can be read"),
     ],

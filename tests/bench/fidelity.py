@@ -52,6 +52,8 @@ def main() -> None:
     projects: dict[str, list[Path]] = defaultdict(list)
     for path in sorted(folder.glob("*.jsonl")):
         projects[project_of(path)].append(path)
+    if not projects:
+        sys.exit(f"{folder} holds no transcripts")
     print(f"{'project':<36}{'files':>4} {'refs':>5} {'':<10} given  ceiling  bytes/sess.  in tools")
     for name, paths in [*sorted(projects.items()), ("all", [path for each in projects.values() for path in each])]:
         for kind, references, least, turns in (("summaries", summaries, 5, 5), ("recaps", recaps, 8, 10)):

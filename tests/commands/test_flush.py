@@ -20,8 +20,9 @@ import pytest
 
 from hooks import SESSION, exchange, line
 from memoria import cli
+from memoria.base import project
 from memoria.briefing import housekeeping
-from memoria.capture import detach
+from memoria.capture import detach, saved_count
 from memoria.capture.open_sessions import OpenSessions
 from memoria.capture.spool import Job, Spool
 from memoria.commands import flush
@@ -364,6 +365,39 @@ def test_a_range_the_hook_did_not_copy_is_read_from_the_transcript(bench: Bench)
     bench.job(new, copied_from=len(old), end=len(old) + len(new))
     bench.flush()
     assert set(kept(bench)) == keys(old, new)
+
+
+def spoken(role: str, block: dict[str, Any]) -> bytes:
+    """A line of one block."""
+    value = {"type": role, "uuid": str(block), "message": {"role": role, "content": [block]}, "cwd": "/x/shop"}
+    return json.dumps(value).encode() + b"\n"
+
+
+def test_what_is_saved_is_counted_for_the_line_at_the_projects_next_start(bench: Bench) -> None:
+    own = project.of("/x/shop", bench.home.settings, bench.home.paths).key
+    bench.job(exchange(1))
+    bench.flush(NOTHING)
+    assert saved_count.read(bench.home.paths.saved, own) == 0
+    bench.job(exchange(2), session="s2")
+    bench.job(exchange(3), session="s3")
+    bench.flush()
+    assert saved_count.take(bench.home.paths.saved, own) == 2
+    assert saved_count.read(bench.home.paths.saved, own) == 0
+
+
+def test_an_old_clients_answer_is_known_by_its_question_in_a_slice_that_was_flushed_before(bench: Bench) -> None:
+    question = {"type": "tool_use", "id": "toolu_q", "name": "AskUserQuestion", "input": {}}
+    said = 'User has answered your questions: "Which store?"="flat files". You can now continue.'
+    answer = {"type": "tool_result", "tool_use_id": "toolu_q", "content": said}
+    old = exchange(1) + spoken("assistant", question)
+    new = spoken("user", answer) + exchange(2)
+    bench.transcript.write_bytes(old)
+    bench.job(old, end=len(old))
+    bench.flush()
+    bench.transcript.write_bytes(old + new)
+    bench.job(new, start=len(old), copied_from=len(old), end=len(old) + len(new))
+    bench.flush()
+    assert '"Which store?"="flat files"' in bench.said()
 
 
 @pytest.mark.parametrize("fate", ["gone", "folder", "fifo", "shorter"])

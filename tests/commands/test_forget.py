@@ -230,6 +230,48 @@ def test_a_project_goes_and_others_stay(home: Home) -> None:
     assert [each.id for each in DailyLog.of(home.paths).entries(DAY)] == ["01bb"]
 
 
+KNOWN = {
+    "folders": {
+        "/home/ada/shop": {"key": "shop-aaaaaa", "remote": "git.example.com/quaggasoft/shop", "commit": "c1"},
+        "/home/ada/ship": {"key": "ship-bbbbbb", "remote": "git.example.com/ada/ship", "commit": "c2"},
+    },
+    "aliases": {"shop-cccccc": "shop-aaaaaa", "ship-dddddd": "ship-bbbbbb"},
+}
+
+
+def known_folders(home: Home) -> None:
+    """Write the maps of folders as the worker does, one folder of the project under its former key."""
+    Path(home.paths.projects).write_text(json.dumps(KNOWN))
+    recorded = {"shop-cccccc": ["/home/ada/shop/web"], "ship-bbbbbb": ["/home/ada/ship"]}
+    Path(home.paths.folders).write_text(json.dumps(recorded))
+
+
+@pytest.mark.parametrize("what", [("--project", "shop"), ("quaggasoft",)], ids=["project", "text"])
+def test_the_folder_and_remote_of_what_goes_are_forgotten_too(home: Home, what: tuple[str, ...]) -> None:
+    known_folders(home)
+    assert run(forget, home, *what, "--yes") == 0
+    stored = json.loads(Path(home.paths.projects).read_text())
+    assert list(stored["folders"]) == ["/home/ada/ship"]
+    assert ("shop-cccccc" in stored["aliases"]) == (what == ("quaggasoft",))
+    recorded = json.loads(Path(home.paths.folders).read_text())
+    assert ("shop-cccccc" in recorded) == (what == ("quaggasoft",))
+    assert recorded["ship-bbbbbb"] == ["/home/ada/ship"]
+
+
+def test_the_folder_of_a_project_of_which_entries_remain_stays(home: Home) -> None:
+    Path(home.paths.folders).write_text(json.dumps({"ship-bbbbbb": ["/srv/quaggasoft/ship"]}))
+    assert run(forget, home, "quaggasoft", "--yes") == 1  # told, because it says whether the project is excluded
+    assert "/srv/quaggasoft/ship" in Path(home.paths.folders).read_text()
+
+
+def test_a_project_of_which_only_its_folder_is_known_is_forgotten(home: Home) -> None:
+    known_folders(home)
+    assert run(forget, home, "shop-aaaaaa", "--yes") == 0
+    known_folders(home)
+    assert run(forget, home, "--project", "shop", "--yes") == 0
+    assert holding(home, "/home/ada/shop") == []
+
+
 def test_an_article_goes_with_the_links_to_it_and_the_steps_that_could_be_undone(home: Home) -> None:
     assert run(forget, home, "concepts/merger", "--yes") == 0
     wiki = Wiki.of(home.paths)

@@ -16,9 +16,12 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as how
 from hypothesis import strategies as st
 
+from editors import EDITORS, Save
 from memoria.audit.client_settings import ClientSettings, plugin_hooks
+from memoria.base import failpoints
 from memoria.commands import install, uninstall
-from memoria.ground.errors import ClientSettingsError, ExpectedError
+from memoria.ground.errors import ClientSettingsError, ExpectedError, SavedMeanwhileError
+from memoria.ground.exchange import Exchange
 from memoria.ground.home import Home
 from messages_api import MessagesApi
 from places import ROOT
@@ -317,6 +320,34 @@ def test_a_file_that_cannot_be_written_is_said_and_left(
     assert file.read_bytes() == before
 
 
+@pytest.mark.parametrize("save", EDITORS.values(), ids=EDITORS)
+@pytest.mark.parametrize("verb", [install, uninstall])
+def test_settings_that_a_person_saves_at_the_moment_of_writing_stand(
+    file: Path, monkeypatch: pytest.MonkeyPatch, save: Save, verb: Any
+) -> None:
+    given_file(file, '{"model": "opus"}')
+    if verb is uninstall:
+        run(install)
+    before = copies(file)
+
+    def person(step: str) -> None:
+        if step == "files.compared":
+            monkeypatch.setattr(failpoints, "reached", lambda _: None)
+            save(file, b'{"model": "haiku"}')
+
+    monkeypatch.setattr(failpoints, "reached", person)
+    with pytest.raises(SavedMeanwhileError):
+        run(verb)
+    assert file.read_bytes() == b'{"model": "haiku"}'
+    assert copies(file) == before
+
+
+def test_a_new_settings_file_is_for_its_owner_alone(file: Path) -> None:
+    file.parent.mkdir(parents=True, mode=0o755)
+    run(install)
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
 def fake_python(folder: Path, text: str) -> None:
     folder.mkdir()
     (folder / "python3").write_text(f"#!/bin/sh\n{text}\n")
@@ -351,7 +382,7 @@ def test_the_real_client_runs_installed_hooks_from_a_path_with_spaces_letters_an
     work = tmp_path / "wörk dir"
     work.mkdir()
     settings = ClientSettings.read(file)
-    settings.write(settings.merged(plugin_hooks(root, sys.executable)))
+    settings.write(settings.merged(plugin_hooks(root, sys.executable)), Exchange(tmp_path / "replaced"))
     with MessagesApi(lambda _: "scripted hello") as api:
         env = clean_env(Path(os.environ["HOME"]), api.url)
         assert env["CLAUDE_CONFIG_DIR"] == str(file.parent)

@@ -161,6 +161,40 @@ def test_mending_mends_what_is_safe_and_can_be_undone(home: Home, capsys: pytest
     assert page(home).read_text() == before
 
 
+def owned(home: Home, project: str, slug: str) -> None:
+    rewrite(home, "aliases: []", f"project: {project} · {project}-aaaaaa\naliases: []", slug)
+
+
+@pytest.mark.parametrize(("mine", "theirs", "is_missing"), [
+    ("shop", "shop", True), ("", "shop", True), ("shop", "ship", False), ("shop", "", False),
+])  # fmt: skip
+def test_a_page_is_to_link_back_only_where_it_may_name_the_other(
+    home: Home, mine: str, theirs: str, is_missing: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for project, slug in ((mine, "concepts/worker-lock"), (theirs, "concepts/deploys")):
+        if project:
+            owned(home, project, slug)
+    deploys = page(home, "concepts/deploys")
+    deploys.write_text(deploys.read_text().split("## Related")[0])
+    before = deploys.read_text()
+    assert ("backlink" in {rule for rule, _ in found(home)}) == is_missing
+    run(lint, home, "--fix", "--structural-only")
+    assert (deploys.read_text() != before) == is_missing
+
+
+def test_what_two_projects_say_is_neither_a_duplicate_nor_a_contradiction(home: Home) -> None:
+    first = "The upload timeout of the service is 10 seconds in the default settings."
+    article(home, "concepts/timeout-a", "Timeout", (first, "01aa"))
+    article(home, "concepts/timeout-b", "Timeout", (first.replace("10", "20"), "01aa"))
+    snapshot = Snapshot(home, DAY)
+    assert ("near-duplicate", "knowledge/concepts/timeout-a.md") in found(home)
+    assert len(lint.candidates(snapshot)) == 1
+    owned(home, "shop", "concepts/timeout-a")
+    owned(home, "ship", "concepts/timeout-b")
+    assert "near-duplicate" not in {rule for rule, _ in found(home)}
+    assert lint.candidates(Snapshot(home, DAY)) == []
+
+
 def test_a_claims_only_source_is_left_for_a_person(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
     rewrite(home, "#^e-01aa|20 Nov]]", "#^e-99zz]]")
     before = page(home).read_text()

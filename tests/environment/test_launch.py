@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -164,15 +166,20 @@ def no_way_to_build(folder: Path) -> str:
     return str(folder)
 
 
+DEAF = ("/bin/sh", "-c", "trap '' INT TERM; exec \"$@\"", "sh")
+
+
 class Wire:
     """A client by hand: lines to and from what the plugin declares as its server."""
 
-    def __init__(self, person: Person) -> None:
+    def __init__(self, person: Person, *, deaf: bool = False) -> None:
+        """``deaf``: whoever starts the server ignores Ctrl-C and SIGTERM, as a shell does for its background jobs."""
         declared = json.loads((person.clone / ".claude-plugin" / "plugin.json").read_text())["mcpServers"]["memoria"]
         words = [word.replace("${CLAUDE_PLUGIN_ROOT}", str(person.clone)) for word in declared["args"]]
         self.process = subprocess.Popen(
-            [declared["command"], *words], env={**person.env, "CLAUDE_PLUGIN_ROOT": str(person.clone)},
-            cwd=person.project, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0,
+            [*(DEAF if deaf else ()), declared["command"], *words],
+            env={**person.env, "CLAUDE_PLUGIN_ROOT": str(person.clone)},
+            cwd=person.project, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
         )  # fmt: skip
 
     def send(self, line: bytes) -> None:
@@ -189,10 +196,26 @@ class Wire:
 
     def end(self) -> int:
         assert self.process.stdin is not None
-        assert self.process.stdout is not None
         self.process.stdin.close()
+        return self._ended()
+
+    def end_by(self, number: signal.Signals) -> int:
+        """Send a signal; return the exit status once every process has ended that was started here."""
+        self.process.send_signal(number)
+        return self._ended()
+
+    def _ended(self) -> int:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
         status = self.process.wait(20)
         self.process.stdout.close()
+        errors = self.process.stderr
+        assert errors is not None
+        os.set_blocking(errors.fileno(), False)  # the server behind holds it too: b"" is read when it has ended
+        wait_until(lambda: errors.read() == b"", "the server behind ends too")
+        errors.close()
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
         return status
 
 
@@ -223,6 +246,26 @@ def test_who_stands_in_answers_every_request_and_hands_over_when_the_packages_ar
     assert wire.hear()["method"] == "notifications/tools/list_changed"
     assert {tool["name"] for tool in wire.ask(5, "tools/list")["result"]["tools"]} >= REAL
     assert wire.end() == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("deaf", [False, True], ids=["usual", "started with signals ignored"])
+def test_a_signal_ends_who_stands_in(person: Person, number: signal.Signals, deaf: bool) -> None:
+    person.env["PATH"] = no_way_to_build(person.base / "bin") + os.pathsep + person.env["PATH"]
+    wire = Wire(person, deaf=deaf)
+    wire.ask(0, "initialize", **GREETING)
+    assert wire.end_by(number) == -number
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_server_too_that_was_started_behind_it(person: Person, number: signal.Signals) -> None:
+    person.env["PATH"] = no_way_to_build(person.base / "bin") + os.pathsep + person.env["PATH"]
+    wire = Wire(person, deaf=True)
+    wire.ask(0, "initialize", **GREETING)
+    person.has_packages()
+    assert wire.hear()["method"] == "notifications/tools/list_changed"
+    wire.ask(1, "tools/list")
+    assert wire.end_by(number) == -number
 
 
 def test_a_config_file_that_cannot_be_read_is_said_by_the_server_and_starts_nothing(person: Person) -> None:

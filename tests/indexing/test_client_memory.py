@@ -141,6 +141,50 @@ def test_it_is_not_read_while_the_client_has_it_switched_off(
     assert bool(found(home, "wombat gate")) is is_read
 
 
+def chosen(folder: Path, where: object) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / "settings.json").write_text(json.dumps({"autoMemoryDirectory": where}))
+
+
+@pytest.mark.parametrize("form", ["absolute", "of the home folder"])
+def test_a_folder_that_the_users_settings_name_is_read_instead_for_all_projects(
+    client: Client, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    client.remember("MEMORY.md", "- The quokka gate is open.\n")
+    assert found(home, "quokka")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "MEMORY.md").write_text(TOPIC)
+    chosen(
+        Path(os.environ["CLAUDE_CONFIG_DIR"]), "~/notes" if form == "of the home folder" else str(tmp_path / "notes")
+    )
+    assert found(home, "wombat gate") == [(tmp_path / "notes" / "MEMORY.md").as_posix()]
+    assert found(home, "quokka") == [], "the client does not read it any more"
+    [memory] = ClientMemory.of(home.paths).listed()
+    assert ClientMemory.of(home.paths).project(memory) == ""
+
+
+@pytest.mark.parametrize("where", ["/", "notes", "~", "", 7, "/no\0where"])
+def test_for_a_folder_that_the_client_does_not_take_the_usual_one_is_read(
+    client: Client, home: Home, where: object
+) -> None:
+    client.remember("MEMORY.md", TOPIC)
+    chosen(Path(os.environ["CLAUDE_CONFIG_DIR"]), where)
+    assert found(home, "wombat gate")
+
+
+@pytest.mark.parametrize("name", ["settings.json", "settings.local.json"])
+def test_a_project_can_have_no_folder_read_and_its_own_is_not_while_it_names_one(
+    client: Client, home: Home, tmp_path: Path, name: str
+) -> None:
+    client.remember("MEMORY.md", TOPIC)
+    (tmp_path / "others").mkdir()
+    (tmp_path / "others" / "quokka.md").write_text("- The quokka gate of another project.\n")
+    (client.work / ".claude").mkdir()
+    (client.work / ".claude" / name).write_text(json.dumps({"autoMemoryDirectory": str(tmp_path / "others")}))
+    assert found(home, "wombat gate") == found(home, "quokka") == []
+
+
 def test_a_setting_of_ours_leaves_it_unread(client: Client, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     client.remember("MEMORY.md", TOPIC)
     assert found(home, "wombat gate")

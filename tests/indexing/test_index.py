@@ -12,6 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memoria.base.paths import Paths
+from memoria.base.settings import Settings
+from memoria.base.visibility import Visibility
 from memoria.commands import search
 from memoria.ground import database
 from memoria.indexing.documents import Document, Passage
@@ -188,13 +191,14 @@ def test_the_users_own_words_rank_above_the_same_words_of_others() -> None:
         assert keys(index, "deploy fridays")[0] == "archive/b"
 
 
-def test_importance_recency_and_the_preferred_project_lift_a_document() -> None:
+def test_importance_recency_and_the_asking_project_lift_a_document(paths: Paths) -> None:
     same = "the cache is warmed at start"
+    view = Visibility(Settings.load({"MEMORIA_SHARE_PROJECTS": "1"}), paths, "mine")
     for better in ({"project": "mine"}, {"importance": 1.0}, {"date": "2026-11-20"}):
         with Index(":memory:") as index:
             plain = {"date": "2026-01-01"}
             index.add([note("a", same, **plain), note("b", same, **(plain | better)), note("c", same, **plain)])
-            assert keys(index, "cache warmed", prefer="mine")[0] == "knowledge/concepts/b.md", better
+            assert keys(index, "cache warmed", view=view)[0] == "knowledge/concepts/b.md", better
 
 
 def test_a_superseded_fact_leads_to_its_successor() -> None:
@@ -434,11 +438,11 @@ def test_any_text_can_be_indexed_and_asked_for(text: str) -> None:
         "",
     ],
 )
-def test_no_query_is_a_syntax_error(query: str) -> None:
+def test_no_query_is_a_syntax_error(paths: Paths, query: str) -> None:
     with Index(":memory:") as index:
         index.add([note("a", "some text")])
         index.finder.search(query)
-        index.finder.search(query, project=query, prefer=query, kinds=(query,))
+        index.finder.search(query, project=query, view=Visibility(Settings.load({}), paths, query), kinds=(query,))
 
 
 def test_a_query_of_a_megabyte_is_answered() -> None:

@@ -15,7 +15,7 @@ import pytest
 from memoria.base import fence, project, state
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
-from memoria.capture import hook
+from memoria.capture import hook, once
 from memoria.indexing.documents import Document, Passage
 from memoria.indexing.index import Index
 from memoria.recall import prompt_notes, shown_notes
@@ -154,6 +154,30 @@ def test_a_note_comes_once_a_session_and_again_after_a_compaction(world: Paths) 
     session_start(event, Settings.load({}), world)
     assert ask(world)
     assert ask(world) == ""
+
+
+def test_hooks_that_are_installed_twice_give_a_note_once(world: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both look at the same moment, before either has recorded what it shows."""
+    remember(world, note())
+    monkeypatch.setattr(shown_notes.ShownNotes, "add", lambda *_: None)
+    said = []
+    for installation in ("the plugin", "the clone"):
+        monkeypatch.setattr(once, "installation", lambda name=installation: name)
+        said.append(ask(world))
+    assert [bool(text) for text in said] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("source", "is_persons"),
+    [("user", True), ("sdk", True), ("", True), ("system", False), ("loop_wakeup", False), ("schedule_wakeup", False),
+     ("poll_event", False), ("of a later client", False)],
+)  # fmt: skip
+def test_only_a_persons_prompt_is_where_the_session_was(world: Paths, source: str, is_persons: bool) -> None:
+    given = {**PAYLOAD, "prompt": "port the parser to Rust, then measure", "session_id": "s1", "cwd": "/nowhere/shop"}
+    event = hook.Event(given | ({"source": source} if source else {}))
+    prompt_notes.user_prompt_submit(event, Settings.load({}), world)
+    stored = "".join(path.read_text() for path in Path(world.where).glob("*") if path.is_file())
+    assert ("port the parser" in stored) == is_persons
 
 
 def test_a_session_is_not_told_what_it_said_itself_until_it_was_compacted(world: Paths) -> None:

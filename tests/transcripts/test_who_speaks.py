@@ -124,6 +124,63 @@ def test_a_sub_agents_report_is_kept_as_the_assistants_and_a_hooks_stop_as_nobod
     assert reports == ['(a sub-agent reported: Agent "look" finished)\nThe shuttle module has two callers.']
 
 
+REPORT = [
+    {"type": "text", "text": "The shuttle module has two callers."},
+    {"type": "text", "text": "agentId: a1 (use SendMessage to continue this agent)\n<usage>total_tokens: 12</usage>"},
+]
+ENDED = {"status": "completed", "prompt": "look", "agentId": "a1", "content": REPORT[:1], "totalToolUseCount": 3}
+
+
+@pytest.mark.parametrize("tool", ["Agent", "Task"])
+@pytest.mark.parametrize("fields", [{"toolUseResult": ENDED}, {}], ids=["structured", "an old client's"])
+def test_the_report_of_a_sub_agent_that_ran_in_the_foreground_is_kept_as_the_assistants(
+    tool: str, fields: dict[str, Any]
+) -> None:
+    turns = read(use(tool, description="look at the shuttle", prompt="p"), result(REPORT, **fields))
+    assert texts(turns) == []
+    assert texts(turns, "assistant") == [
+        "(a sub-agent reported: look at the shuttle)\nThe shuttle module has two callers."
+    ]
+
+
+def test_a_report_is_known_by_its_use_in_an_earlier_slice_and_by_its_shape_without_one() -> None:
+    assert texts(read(result(REPORT, toolUseResult=ENDED)), "assistant") == [
+        "(a sub-agent reported)\nThe shuttle module has two callers."
+    ]
+    first = Reader()
+    list(first.read([use("Agent", description="look", prompt="p")]))
+    second = Reader(carry=first.carry)
+    assert texts(list(second.read([result(REPORT)])), "assistant") == [
+        "(a sub-agent reported: look)\nThe shuttle module has two callers."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("tool", "fields"),
+    [
+        ("Agent", {"toolUseResult": {**ENDED, "status": "async_launched"}}),
+        ("Agent", {"toolUseResult": {**ENDED, "content": []}}),
+        ("mcp__notes__agent", {"toolUseResult": ENDED}),
+        ("Read", {}),
+    ],
+)
+def test_what_is_no_sub_agents_report_stays_a_tools_output(tool: str, fields: dict[str, Any]) -> None:
+    turns = read(use(tool, prompt="p"), result(REPORT, **fields))
+    assert not [turn for turn in turns if "shuttle" in turn.text]
+
+
+def test_what_the_agents_of_a_team_write_is_kept_as_reports() -> None:
+    text = (
+        '<teammate-message teammate_id="bob" color="green" summary="tests pass">\nAll 14 pass.\n</teammate-message>\n\n'
+        '<teammate-message teammate_id="alice">\n{"type":"idle_notification","from":"alice"}\n</teammate-message>\n\n'
+        '<teammate-message teammate_id="system">\nteammate_terminated: alice\n</teammate-message>'
+    )
+    turns = read(user(text))
+    assert [(turn.role, turn.text) for turn in turns] == [
+        ("assistant", "(a sub-agent reported: bob: tests pass)\nAll 14 pass.")
+    ]
+
+
 def test_a_real_servers_imitations_are_not_the_users_words() -> None:
     assert [text for text in recorded("mcp") if not text.startswith("S")] == []
 

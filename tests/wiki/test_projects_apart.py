@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from memoria.base.settings import Settings
+from memoria.base.visibility import Visibility
 from memoria.capture.hook import Event
 from memoria.commands import undo
 from memoria.compiling.ownership import DONE
@@ -146,8 +147,9 @@ def test_a_session_sees_its_own_project_and_what_is_for_all(home: WikiHome, monk
     told = json.dumps(session_start.session_start(start, Settings.load(), home.home.paths))
     assert "Licences" in told
     assert TABS not in told
+    view = Visibility(Settings.load(), home.home.paths, TWO)
     with Index(home.home.paths.index) as index:
         sources.refresh(index, home.home.paths)
-        found = {hit.path for hit in meaning.search(index, "indent client code", asker=TWO)}
+        found = {hit.path for hit in meaning.search(index, "indent client code", view=view)}
     assert {"knowledge/concepts/spaces.md", "knowledge/concepts/licences.md"} <= found
     assert "knowledge/concepts/tabs.md" not in found

@@ -18,8 +18,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath, PureWindowsPath
 
+from memoria.base.atomic import PRIVATE
 from memoria.ground import clock, files
-from memoria.ground.errors import ClientSettingsError
+from memoria.ground.errors import ClientSettingsError, SavedMeanwhileError
+from memoria.ground.exchange import Exchange
 
 Object = dict[str, object]
 Hooks = dict[str, list[Object]]  # event -> groups, each {"hooks": [handler, ...]}, perhaps with a "matcher"
@@ -130,23 +132,25 @@ class ClientSettings:
         value = _rest(self.value, empty=True)
         return self._serialised(value) if value else None
 
-    def write(self, data: bytes | None) -> Path | None:
-        """Replace the file by ``data`` (None removes it); returns the copy of what it was, None when it is as it was.
+    def write(self, data: bytes | None, exchange: Exchange) -> Path | None:
+        """Replace the file by ``data`` (None removes it); return the copy of what it was, None when it is as it was.
 
-        A symbolic link stays one: what it points to is replaced. The copy stands beside the link.
+        A symbolic link stays one: what it points to is replaced. The copy stands beside the link. A file that was saved
+        since it was read is left alone, with SavedMeanwhileError.
         """
         if data == self.raw:
             return None
+        copy = None
         try:
-            target = self.path.resolve()
             copy = self._keep()
-            if data is None:
-                target.unlink(missing_ok=True)
-            else:
-                files.replace(target, data, mode=None if self.raw is not None else 0o600)
-        except (OSError, RuntimeError) as error:
+            exchange.replace(self.path, data, self.raw, mode=PRIVATE)
+        except SavedMeanwhileError:
+            if copy:
+                copy.unlink()
+            raise
+        except OSError as error:
             raise ClientSettingsError(
-                f"{self.path} cannot be written ({getattr(error, 'strerror', error)}); it is as it was"
+                f"{self.path} cannot be written ({error.strerror or error}); it is as it was"
             ) from None
         return copy
 

@@ -132,13 +132,11 @@ def _may_be_words(text: str) -> bool:
 
 
 def _answered(value: Json) -> str:
-    """A tool's result in which the client's own fields say that a person answered."""
+    """A tool's result in which the client's own fields say that a person answered or a sub-agent reported."""
     copy = value.get("toolUseResult")
-    held = [
-        name for name in _ANSWERS if isinstance(copy, dict) and isinstance(copy.get(name), str | dict) and copy[name]
-    ]
-    if "questions" not in (copy if isinstance(copy, dict) else ()):
-        held = []
+    given = copy if isinstance(copy, dict) else {}
+    names = _ANSWERS if "questions" in given else ("content",) if "totalToolUseCount" in given else ()
+    held = [name for name in names if isinstance(given.get(name), str | dict | list) and any(_strings(given[name]))]
     held += [name for name in ("userFeedback", "holdsPersonsWords") if value.get(name)]
     return f"user: {held[0]}" if held else ""
 

@@ -21,14 +21,14 @@ EVERYWHERE = ("", "*")  # what belongs to no project, and what the user marked t
 class Visibility:
     """What may be shown to a session of the project ``own``; to a person who searches everything, ``own`` is empty.
 
-    ``is_apart``: whether other projects are left out.
+    ``is_apart``: whether other projects are left out: unless projects are shared, and also then with ``strictly``.
     """
 
     __slots__ = ("_folders", "_hidden", "_paths", "_settings", "is_apart", "own")
 
-    def __init__(self, settings: Settings, paths: Paths, own: str = "") -> None:
+    def __init__(self, settings: Settings, paths: Paths, own: str = "", *, strictly: bool = False) -> None:
         self.own = own
-        self.is_apart = bool(own) and not settings.share_projects
+        self.is_apart = bool(own) and (strictly or not settings.share_projects)
         self._settings = settings
         self._paths = paths
         self._folders: dict[str, list[str]] | None = None

@@ -21,7 +21,7 @@ from memoria.facts.fact import GLOBAL
 from memoria.facts.keeper import Keeper
 from memoria.ground.errors import ExpectedError, MemoryStoreError
 from memoria.ground.home import Home
-from memoria.ground.printable import counted
+from memoria.ground.printable import counted, sentence
 from memoria.ground.replaced import Replaced, conflict_copies
 
 log = logging.getLogger(__name__)
@@ -190,6 +190,6 @@ def tell_user(home: Home, failures: Sequence[str], deferred: Sequence[str]) -> N
     }
     for kind, (texts, end) in ends.items():
         if texts:
-            notices.tell(home.paths, kind, f"memoria: {texts[0]}. {end}")
+            notices.tell(home.paths, kind, f"memoria: {sentence(texts[0])} {end}")
         elif not Spool(home.paths.spool).jobs():
             notices.clear(home.paths, kind)

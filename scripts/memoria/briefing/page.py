@@ -28,7 +28,7 @@ from memoria.facts.fact import GLOBAL, Fact
 from memoria.facts.keeper import Keeper
 from memoria.facts.past import Past, current
 from memoria.facts.store import leading, made_again
-from memoria.ground import files
+from memoria.ground import files, printable
 from memoria.ground.clock import Zone
 from memoria.ground.errors import ArchiveError
 from memoria.indexing.index import Index
@@ -102,7 +102,8 @@ class Pages:
                 self._write_both(key, [], [], [], [], limit)
                 continue
             recent = daily.find([entry for entry in booked if entry.project == key][-RECENT_ENTRIES:])
-            near = _nearest(index, [key, *self._at_work(recent, archived), *_titles(recent)], key)
+            words = [key, *self._at_work(recent, archived), *_titles(recent)]
+            near = _nearest(index, words, Visibility(settings, self.paths, key, strictly=True))
             mine = [row for row in articles if shared or row.project in ("", key)]
             facts = [_fact(fact, key, keeper.zone) for fact in leading(keeper.store, key)]
             # With projects shared, a project that has only facts shows the last sessions of others.
@@ -210,12 +211,12 @@ def _titles(recent: list[Entry]) -> list[str]:
     return [entry.title for entry in reversed(recent[-QUERY_ENTRIES:])]
 
 
-def _nearest(index: Index, words: Iterable[str], project: str) -> list[str]:
+def _nearest(index: Index, words: Iterable[str], view: Visibility) -> list[str]:
     """Return the slugs of the articles that match these words best, best first.
 
     How often a note was used does not count here: the page must stay the same, byte for byte, while nothing is learned.
     """
-    hits = index.search(" ".join(words), limit=NEAREST, asker=project, prefer=project, kinds=("article",))
+    hits = index.search(" ".join(words), limit=NEAREST, view=view, kinds=("article",))
     return [hit.path.removeprefix("knowledge/").removesuffix(".md") for hit in hits]
 
 
@@ -267,7 +268,8 @@ def _last(recent: list[Entry]) -> Iterator[str]:
     for entry in reversed(recent[-3:]):
         past = [(Past(learned.text, ""), True) for learned in entry.learned if learned.ended]
         context = " ".join(current(entry.context, past).split())
-        yield f"- {entry.day.isoformat()} {entry.time}, {entry.project}: {entry.title}. {context}"
+        title = printable.sentence(entry.title)
+        yield f"- {entry.day.isoformat()} {entry.time}, {entry.project}: {title} {context}"
 
 
 def _open_item(item: OpenItem) -> str:

@@ -95,7 +95,8 @@ class _Call:
         if self.paths is not None:
             log(self.paths, f"ERROR {type(error).__name__}: {error}")
         if self.event.name == "SessionStart" and isinstance(error, (OSError, state.StateError)):
-            _stdout(quickjson.dumps({"systemMessage": f"memoria keeps nothing now: {error}. {DOCTOR}"}).encode())
+            told = f"memoria keeps nothing now: {str(error).rstrip(' .')}. {DOCTOR}"
+            _stdout(quickjson.dumps({"systemMessage": told}).encode())
 
 
 def leave_alone(event: Event, settings: Settings, paths: Paths) -> None:

@@ -31,9 +31,10 @@ from memoria.facts.outbox import Outbox
 from memoria.forgetting import forget_plan, proof
 from memoria.forgetting.forget_plan import Plan
 from memoria.forgetting.proof import Proof
-from memoria.ground import clock, database, files, locks, printable
+from memoria.ground import clock, database, files, locks, printable, project_folders
 from memoria.ground.errors import ExpectedError, UsageError
 from memoria.ground.home import Home
+from memoria.ground.projects import Projects
 from memoria.ground.replaced import Replaced
 from memoria.indexing import sources
 from memoria.indexing.index import Index
@@ -124,6 +125,8 @@ def _carry_out(home: Home, plan: Plan) -> None:
     _archive(home, plan)
     _wiki(home, plan)
     _daily(home, plan)
+    Projects.read(paths.projects).forget(plan.folders, plan.project)
+    project_folders.forget(paths, plan.folders)
     shutil.rmtree(paths.undo, ignore_errors=True)  # it holds earlier versions of the wiki
     Replaced(Path(paths.replaced)).settle(everything=True)  # and this folder earlier versions of every file
     ledger = Ledger.of(paths)
@@ -299,6 +302,8 @@ def _shown(plan: Plan) -> Iterator[str]:
         yield f"- learned fact {fact.id}: {printable.line(fact.content)[:SHOWN_CHARS]}"
     for slug, count in sorted(plan.articles.items()):
         yield f"- article {slug}: " + ("the whole page" if count < 0 else printable.counted(count, "line"))
+    for folder in plan.folders:
+        yield f"- that {printable.line(folder)} is a project's folder, and its remote"
     if count := sum(plan.archives.values()):
         yield f"- {printable.counted(count, 'archived turn')}"
     if plan.jobs:
@@ -333,6 +338,7 @@ def _facts(plan: Plan, found: Proof, *, done: bool) -> dict[str, object]:
         "articles": {slug: ("all" if count < 0 else count) for slug, count in sorted(plan.articles.items())},
         "archived_turns": sum(plan.archives.values()),
         "jobs": len(plan.jobs),
+        "folders": plan.folders,
         "searched": {"files": found.files, "bytes": found.bytes, "values": found.values},
         "still_in": found.holding,
         "unread": found.unread,

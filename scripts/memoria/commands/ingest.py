@@ -273,7 +273,8 @@ class _Run:
         took = f"{printable.counted(len(calls), 'call')}, ${cost:.4f}"
         print(f"{self.done:,} of {printable.counted(len(plan.items), 'session')} ingested ({took}).")
         if self.stopped:
-            print(f"Stopped: {self.stopped}. Spooled sessions wait; run the same command again for the rest.")
+            stopped = printable.sentence(self.stopped)
+            print(f"Stopped: {stopped} Spooled sessions wait; run the same command again for the rest.")
         return 0 if self.done == len(plan.items) else 1
 
     def _batch(self, items: Sequence[Item], bar: tqdm[Any]) -> None:
@@ -310,7 +311,7 @@ class _Run:
             raise
         left = [self.ledger.tries(name)[2] for name in there.intersection(waiting)]
         if any(left):
-            self.stopped = next(filter(None, left)).rstrip(".")
+            self.stopped = next(filter(None, left))
         elif left and child.returncode:
             self.stopped = f"the worker failed; see {self.home.paths.log}"
         elif left:

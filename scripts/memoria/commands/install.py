@@ -16,6 +16,7 @@ from pathlib import Path
 from memoria.audit.client_settings import ClientSettings, client_python, plugin_hooks, settings_file
 from memoria.base import paths
 from memoria.ground.errors import ExpectedError
+from memoria.ground.exchange import Exchange
 from memoria.ground.home import Home
 
 FITS = "import sys; sys.exit(sys.version_info < (3, 9))"
@@ -45,7 +46,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
             f"(`claude plugin uninstall {plugin}`), or add --beside-plugin: then only one of the two answers."
         )
     before = sum(map(len, settings.ours.values()))
-    copy = settings.write(data)
+    copy = settings.write(data, Exchange.of(home.paths))
     sys.stdout.write(report(settings, len(hooks), before, copy))
     sys.stdout.write(
         "Restart running Claude Code sessions, say something in one, then check with `memoria status`.\n"

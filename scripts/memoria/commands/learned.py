@@ -159,7 +159,7 @@ def _sync(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
         return 1 if done.problems else 0
     _write(", ".join(f"{name} {value}" for name, value in counts.items()))
     if done.problems:
-        raise ExpectedError(f"{'; '.join(done.problems)}. What waits will be retried.")
+        raise ExpectedError(f"{printable.sentence('; '.join(done.problems))} What waits will be retried.")
     return 0
 
 

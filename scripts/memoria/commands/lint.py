@@ -135,10 +135,11 @@ def duplicate_titles(snapshot: Snapshot) -> Found:
 
 
 def near_duplicates(snapshot: Snapshot) -> Found:
-    """Find articles that say nearly the same."""
+    """Find articles that say nearly the same; those of two projects may."""
     texts = {slug: page.words for slug, page in snapshot.pages.items() if page.article}
     for one, other, share in minhash.pairs(texts, NEAR):
-        yield one, f"says nearly the same as [[{other}]] ({share:.0%} of the words)"
+        if not snapshot.are_apart(one, other):
+            yield one, f"says nearly the same as [[{other}]] ({share:.0%} of the words)"
 
 
 def orphans(snapshot: Snapshot) -> Found:
@@ -159,13 +160,15 @@ def sparse(snapshot: Snapshot) -> Found:
 
 
 def backlinks(snapshot: Snapshot) -> Found:
-    """Find pages under Related that do not link back."""
+    """Find pages under Related that do not link back, though they may: a page names none of another project."""
     for slug, article in snapshot.readable():
         rows = [row for part in article.sections if part.heading == RELATED for row in part.rows]
         for link in Article(slug, "\n".join(rows)).links:
             other = snapshot.targets.page(link.target).removeprefix("knowledge/")
             known = snapshot.articles.get(other)
-            if known and other != slug and slug not in snapshot.linked[other] and _related(known) < _MAX_RELATED:
+            if not known or other == slug or slug in snapshot.linked[other] or _related(known) >= _MAX_RELATED:
+                continue
+            if snapshot.owners[slug] in ("", snapshot.owners[other]):
                 yield other, f"does not link back to [[{slug}]]", partial(_relate, slug, article.title)
 
 
@@ -222,12 +225,19 @@ def _page(name: str) -> str:
 
 
 def candidates(snapshot: Snapshot) -> list[tuple[str, Claim, str, Claim]]:
-    """Return differing pairs of claims about the same thing, most similar first; as many as one run checks."""
+    """Return differing pairs of claims about the same thing, most similar first; as many as one run checks.
+
+    What two projects say of themselves is no contradiction.
+    """
     claims = {
         (slug, place): claim for slug, article in snapshot.readable() for place, claim in enumerate(article.claims)
     }
     texts = {key: frozenset(words(claim.text)) for key, claim in claims.items()}
-    near = [(share, one, other) for one, other, share in minhash.pairs(texts, TOPIC) if share < 1]
+    near = [
+        (share, one, other)
+        for one, other, share in minhash.pairs(texts, TOPIC)
+        if share < 1 and not snapshot.are_apart(one[0], other[0])
+    ]
     # If identifiers or numbers differ, one may be wrong; different wording alone is weaker evidence.
     near.sort(key=lambda pair: (not _differ(claims[pair[1]], claims[pair[2]]), -pair[0], pair[1], pair[2]))
     return [(one[0], claims[one], other[0], claims[other]) for _, one, other in near[: PAIRS * BATCHES]]
@@ -407,7 +417,7 @@ def _report(
     if fixed:
         rows += ["", "## Fixed", "", *(f"- {printable.line(text)}" for text in fixed)]
     if remark:
-        rows += ["", f"Remark: {printable.line(remark)}."]
+        rows += ["", f"Remark: {printable.sentence(printable.line(remark))}"]
     return "\n".join(rows)
 
 

@@ -13,17 +13,20 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from memoria.base import paths as places
+from memoria.base.atomic import PRIVATE
 from memoria.base.paths import SPOOL_BOXES, Paths
 from memoria.base.settings import config_path
-from memoria.ground import files, locks, owner_only
-from memoria.ground.errors import ExpectedError
+from memoria.ground import locks, owner_only
+from memoria.ground.errors import ExpectedError, FileBusyError, SavedMeanwhileError
+from memoria.ground.exchange import Exchange
 from memoria.ground.home import Home
 
 NOT_OURS = ".gitkeep"  # belongs to the clone, in its empty daily/ and knowledge/
+SAVES = 20  # of a person, that writing config.json gives way to
 VAULT = ".obsidian"  # the user's Obsidian settings for the home
 
 
@@ -108,10 +111,15 @@ def _choose(home: Home, after: Paths) -> Path | None:
     """Write the new home to config.json unless it is the default one; return the file if it was written."""
     if not home.settings.home and Paths.of(home.settings).home == after.home:
         return None
-    path = Path(config_path(os.environ))
-    stored = json.loads(path.read_text("utf-8-sig")) if path.exists() else {}
-    files.replace(path, json.dumps({**stored, "home": after.home}, indent=2, ensure_ascii=False) + "\n")
-    return path
+    path, exchange = Path(config_path(os.environ)), Exchange.of(after)
+    for _ in range(SAVES):
+        before = exchange.read(path)
+        stored = json.loads((before or b"{}").decode("utf-8-sig"))
+        data = json.dumps({**stored, "home": after.home}, indent=2, ensure_ascii=False) + "\n"
+        with suppress(SavedMeanwhileError):
+            exchange.replace(path, data.encode(), before, mode=PRIVATE)
+            return path
+    raise FileBusyError(path)
 
 
 def _adopt(before: Paths, after: Paths) -> None:

@@ -97,9 +97,8 @@ def command(args: argparse.Namespace, home: Home) -> int:
     """Answer and print; return 1 when the answer was to be filed and there is none."""
     question = " ".join(" ".join(args.question).split())
     with Index(home.paths.index) as index:
-        index.visible = Visibility(home.settings, home.paths)
         sources.refresh(index, home.paths)
-        passages = _found(index, question)
+        passages = _found(index, question, Visibility(home.settings, home.paths))
         answer, reason = _ask(home, question, passages) if passages else (None, "")
         slug = ""
         if args.file_back and answer and answer.statements:
@@ -115,8 +114,8 @@ def command(args: argparse.Namespace, home: Home) -> int:
     return 0
 
 
-def _found(index: Index, question: str) -> list[Passage]:
-    hits = meaning.search(index, question, limit=PASSAGES, kinds=("article", "entry"))
+def _found(index: Index, question: str, view: Visibility) -> list[Passage]:
+    hits = meaning.search(index, question, limit=PASSAGES, view=view, kinds=("article", "entry"))
     found = (Passage.of(hit) for hit in hits if hit.path not in (f"knowledge/{INDEX}", f"knowledge/{LOG}"))
     return [passage for passage in found if passage.text.strip()]
 

@@ -77,7 +77,7 @@ def _key(given: str, home: Home, index: Index) -> str:
 
 
 def _found(home: Home, query: str, limit: int, given: str, kinds: tuple[str, ...]) -> list[Hit]:
-    path, visible = home.paths.index, Visibility(home.settings, home.paths)
+    path, view = home.paths.index, Visibility(home.settings, home.paths)
     try:
         with Finder(path):
             pass
@@ -85,34 +85,33 @@ def _found(home: Home, query: str, limit: int, given: str, kinds: tuple[str, ...
         if Path(path).exists():  # another version or corrupt: answer now, rebuild in the background
             detach.start([[*detach.own_command("search.py"), "--rebuild"]], home.paths)
             with scanned(home.paths.home, query, project.aliases(home.paths.projects)) as index:
-                index.visible, key = visible, _key(given, home, index)
-                return index.search(query, limit=limit, project=key, kinds=kinds)
+                return index.search(query, limit=limit, project=_key(given, home, index), view=view, kinds=kinds)
     with Index(path) as index:
         sources.refresh(index, home.paths)
-        index.visible, key = visible, _key(given, home, index)
-        return meaning.search(index, query, limit=limit, project=key, kinds=kinds)
+        return meaning.search(index, query, limit=limit, project=_key(given, home, index), view=view, kinds=kinds)
 
 
 def _batch(args: argparse.Namespace, home: Home) -> int:
     """Answer a file of queries; an invalid line is answered with an error."""
     with Index(home.paths.index) as index:
-        index.visible = Visibility(home.settings, home.paths)
         sources.refresh(index, home.paths)
-        key = _key(args.project, home, index)
+        key, view = _key(args.project, home, index), Visibility(home.settings, home.paths)
         with Path(args.batch).open(encoding="utf-8", errors="replace") as file:
             for line in file:
-                print(json.dumps(_answer(index, line, args, key), ensure_ascii=False))
+                print(json.dumps(_answer(index, line, args, key, view), ensure_ascii=False))
     return 0
 
 
-def _answer(index: Index, line: str, args: argparse.Namespace, project_key: str = "") -> dict[str, Any]:
+def _answer(
+    index: Index, line: str, args: argparse.Namespace, project_key: str = "", view: Visibility | None = None
+) -> dict[str, Any]:
     try:
         asked = json.loads(line)
         query, collection = str(asked["query"]), str(asked.get("collection") or project_key)
     except (ValueError, TypeError, KeyError, AttributeError):
         return {"results": [], "error": 'expected {"query": ..., "collection": ...}'}
     collection = collection.encode("utf-8", "replace").decode()  # SQLite cannot store half a surrogate pair
-    hits = meaning.search(index, query, limit=args.k, project=collection, kinds=_kinds(args))
+    hits = meaning.search(index, query, limit=args.k, project=collection, view=view, kinds=_kinds(args))
     return {"results": [{k: v for k, v in _record(hit).items() if k in _BRIEF} for hit in hits]}
 
 

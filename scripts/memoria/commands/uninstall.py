@@ -11,6 +11,7 @@ import os
 import sys
 
 from memoria.audit.client_settings import ClientSettings, settings_file
+from memoria.ground.exchange import Exchange
 from memoria.ground.home import Home
 
 
@@ -32,7 +33,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
     if args.dry_run:
         sys.stdout.write(settings.difference(data))
         return 0
-    copy = settings.write(data)
+    copy = settings.write(data, Exchange.of(home.paths))
     kept = f" The file as it was: {copy.name}" if copy else ""
     sys.stdout.write(
         f"took memoria's {len(settings.ours)} hooks out of {settings.path}.{kept}\n"

@@ -275,8 +275,8 @@ class Compile:
         scores: dict[str, float] = {}
         for entry in entries:
             words = _said(entry)
-            key = entry.project_key
-            hits = self.index.search(words, limit=NEAR_ROWS, asker=key, prefer=key, kinds=("article",))
+            view = Visibility(self.home.settings, self.home.paths, entry.project_key, strictly=True)
+            hits = self.index.search(words, limit=NEAR_ROWS, view=view, kinds=("article",))
             for hit in hits:
                 slug = hit.path.removeprefix("knowledge/").removesuffix(".md")
                 scores[slug] = scores.get(slug, 0.0) + hit.score

@@ -38,6 +38,7 @@ from memoria.ground.errors import (
     TranscriptMissingError,
 )
 from memoria.ground.home import Home
+from memoria.ground.printable import clause
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.intake import Intake, UnreadableJobError
 
@@ -179,7 +180,7 @@ class Worker:
             except UnreadableJobError as error:
                 self.spool.claim(error.job)
                 self.spool.fail(error.job, str(error))
-                report.failures.append(f"{error}; set aside in {self.spool.failed}")
+                report.failures.append(f"{clause(error)}; set aside in {self.spool.failed}")
                 jobs = [job for job in jobs if job is not error.job]
             except FileNotFoundError as error:  # somebody removed a job by hand
                 report.failures.append(f"{error.filename} is gone")

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
+from memoria.base import project, visibility
 from memoria.capture.spool import Job, Spool, safe_name
 from memoria.daily import reference
 from memoria.daily.daily_log import DailyLog
@@ -56,6 +57,8 @@ class Plan:
     archives: dict[str, int] = field(default_factory=dict)  # entry id -> turns to remove
     keys: list[str] = field(default_factory=list)  # turns that are in no entry and must never be
     sessions: set[str] = field(default_factory=set)  # safe names of those whose transcripts hold it, or that go whole
+    project: str = ""  # the key, when a project goes
+    folders: list[str] = field(default_factory=list)  # of a project of which nothing remains
     pages: dict[str, bytes | None] = field(default_factory=dict)
     read: dict[str, str] = field(default_factory=dict)
 
@@ -95,7 +98,16 @@ class Plan:
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to remove."""
-        return not (self.ids or self.facts or self.rows or self.articles or self.jobs or self.archives or self.keys)
+        return not (
+            self.ids
+            or self.facts
+            or self.rows
+            or self.articles
+            or self.jobs
+            or self.archives
+            or self.keys
+            or self.folders
+        )
 
 
 def _identifier(target: str) -> str:
@@ -137,10 +149,11 @@ class _Planner:
         elif plan.kind == "session":
             plan.entries = [entry for entry in self.entries if entry.session == target]
         elif plan.kind == "project":
-            key = self._project(target)
-            plan.entries = [entry for entry in self.entries if entry.project_key == key]
+            plan.project = self._project(target)
+            plan.entries = [entry for entry in self.entries if entry.project_key == plan.project]
         elif plan.kind == "text":
             self._text(plan)
+        self._folders(plan)
         self._facts(plan)
         self._jobs(plan)
         self._transcripts(plan)
@@ -164,7 +177,31 @@ class _Planner:
 
     def _project(self, target: str) -> str:
         """Return the key of the project that is meant; UsageError when none is, or when several are."""
-        return projects.meant(target, {entry.project_key for entry in self.entries}, self.home)
+        keys = {entry.project_key for entry in self.entries}
+        known = project.known(self.home.paths.projects)
+        keys |= {known.current(about.get("key", "")) for about in known.folders.values()}
+        return projects.meant(target, keys | {known.current(key) for key in self._recorded()}, self.home)
+
+    def _recorded(self) -> dict[str, list[str]]:
+        return visibility.folders(self.home.paths.folders)
+
+    def _folders(self, plan: Plan) -> None:
+        """Find the folders of the project, or those whose path or remote contains the text.
+
+        Those of a project of which entries remain stay: they say whether it is excluded.
+        """
+        remaining = {entry.project_key for entry in self.entries if entry.id not in plan.ids}
+        known = project.known(self.home.paths.projects)
+        pairs = [(known.current(key), folder) for key, folders in self._recorded().items() for folder in folders]
+        pairs += [(known.current(about.get("key", "")), root) for root, about in known.folders.items()]
+        plan.folders = sorted(
+            {
+                folder
+                for key, folder in pairs
+                if key not in remaining
+                and (key == plan.project or plan.held(f"{folder} {known.folders.get(folder, {}).get('remote', '')}"))
+            }
+        )
 
     def _tombstone_ids(self) -> set[str]:
         return {ident for day in self.daily.days() for ident, _ in self.daily.forgotten(day)}

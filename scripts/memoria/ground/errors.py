@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from memoria.ground.printable import clause
 from memoria.ground.usage import Usage
 
 
@@ -216,7 +217,9 @@ class DropRefusedError(ExpectedError):
     """A compile would remove too much from a page; nothing was written."""
 
     def __init__(self, slug: str, reason: str) -> None:
-        super().__init__(f"{slug}: {reason}; nothing was written. Look at the entries, then compile with --force.")
+        super().__init__(
+            f"{slug}: {clause(reason)}; nothing was written. Look at the entries, then compile with --force."
+        )
         self.slug = slug
 
 

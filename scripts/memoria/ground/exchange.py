@@ -52,26 +52,26 @@ class Exchange:
                     return None
             time.sleep(0.005)
 
-    def replace(self, path: Path, data: bytes | None, expected: bytes | None) -> None:
+    def replace(self, path: Path, data: bytes | None, expected: bytes | None, *, mode: int | None = None) -> None:
         """Replace the content ``expected`` by ``data``, synced to disk; None stands for no file.
 
-        A symbolic link stays one, and the file keeps its mode, owner and extended attributes. Raise
-        SavedMeanwhileError when the file has another content: it stands as the person saved it.
+        A symbolic link stays one, and the file keeps its mode, owner and extended attributes; ``mode`` is that of a new
+        file. Raise SavedMeanwhileError when the file has another content: it stands as the person saved it.
         """
         target = Path(os.path.realpath(path))
         if data is None:
             self._remove(path, target, expected)
         elif expected is None:
-            self._create(path, target, data)
+            self._create(path, target, data, mode)
         else:
             self._exchange(path, target, data, expected)
 
     # -- the three ways
 
-    def _create(self, path: Path, target: Path, data: bytes) -> None:
+    def _create(self, path: Path, target: Path, data: bytes, mode: int | None) -> None:
         if not path.is_symlink():
             files.make_folder(target.parent)
-        staged = _stage(target, data, None)
+        staged = _stage(target, data, None, mode)
         try:
             failpoints.reached("files.compared")
             renames.put_new(staged, target)
@@ -234,12 +234,11 @@ def _staged(target: Path, old: bytes | None, new: bytes | None) -> Path:
     return target.with_name(f".{target.name}.{_short(old)}{_short(new)}.swap")
 
 
-def _stage(target: Path, data: bytes, expected: bytes | None) -> Path:
+def _stage(target: Path, data: bytes, expected: bytes | None, mode: int | None = None) -> Path:
     """Write and sync the new file beside the target, with its mode, owner and extended attributes."""
     staged = _staged(target, expected, data)
-    descriptor = os.open(
-        staged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), files.new_mode(target.parent)
-    )
+    mode = files.new_mode(target.parent) if mode is None else mode
+    descriptor = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), mode)
     try:
         try:
             if expected is not None:

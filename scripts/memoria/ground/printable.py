@@ -74,6 +74,17 @@ def streams() -> Iterator[None]:
         sys.stdout, sys.stderr = before
 
 
+def clause(text: object) -> str:
+    """Return ``text``, such as an error's message, without full stops at its end, for use within a sentence."""
+    return str(text).rstrip(" .")
+
+
+def sentence(text: object) -> str:
+    """Return ``text`` with one mark at its end: its own question or exclamation mark, or a full stop."""
+    bare = clause(text)
+    return bare if bare.endswith(("!", "?", "…")) else f"{bare}."
+
+
 def counted(number: int, noun: str) -> str:
     """Return ``number`` and ``noun``, regularly plural unless the number is 1: "1 model call", "1,200 entries"."""
     if number == 1:

@@ -11,7 +11,7 @@ import json
 import logging
 import os
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -81,10 +81,13 @@ class Projects:
             return False
         return self.aliases != aliases
 
-    def merge(self, old: str, new: str) -> None:
-        """Let everything that was stored under ``old`` belong to ``new``, and write the map."""
-        self._alias(old, self._current(new))
-        self._write()
+    def forget(self, folders: Collection[str], key: str = "") -> None:
+        """Remove these folders, and every former key of the project ``key``, from the map."""
+        before = len(self.folders), len(self.aliases)
+        self.folders = {root: known for root, known in self.folders.items() if root not in folders}
+        self.aliases = {old: new for old, new in self.aliases.items() if self._current(old) != key}
+        if (len(self.folders), len(self.aliases)) != before:
+            self._write()
 
     def _learn(self, place: project.Place) -> None:
         before = self.folders.get(place.root)

@@ -4,7 +4,8 @@ The client writes ``<config>/projects/<folder>/memory/MEMORY.md`` and topic file
 project's path with every character other than letters and digits replaced by a hyphen. The files are only read. Their
 project is determined from the folder's transcripts, or from a folder on disk that would have this name, and then
 stored. A folder whose project cannot be determined, or whose project is excluded, is left out, and so is one for which
-the client's own memory is switched off: the client itself does not read it then.
+the client's own memory is switched off or elsewhere: the client itself does not read it then. Where the user's settings
+name another folder for all projects, that one is read (docs/decisions/0077-client-memory-elsewhere.md).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import json
 import logging
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -33,12 +34,16 @@ log = logging.getLogger(__name__)
 MAX_FILE_BYTES = 200_000  # read from one file; the client itself loads the first 200 lines or 25,000 bytes of MEMORY.md
 OFF_VARIABLE = "CLAUDE_CODE_DISABLE_AUTO_MEMORY"  # of Claude Code 2.1.330
 OFF_SETTING = "autoMemoryEnabled"
+DIRECTORY_SETTING = "autoMemoryDirectory"
 HEADS = 5  # transcripts searched for their working folder, the latest first
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """One file of the client's memory: its path, the working folder it is about, its time (ns) and size."""
+    """One file of the client's memory: its path, time (ns) and size; ``cwd`` is the working folder it is about.
+
+    ``cwd`` is empty when the file is about all projects.
+    """
 
     path: str
     cwd: str
@@ -64,8 +69,11 @@ class ClientMemory:
 
     def listed(self) -> list[Memory]:
         """Return every file that may be read; lists each project's folder and calls ``stat`` on each file."""
-        if not self.settings.client_memory or self._is_off(self.folder.parent):
+        own = _settings(self.folder.parent)
+        if not self.settings.client_memory or _is_off(own):
             return []
+        if chosen := _folder_in(own):
+            return self._at(chosen)
         known = self._known()
         before = dict(known)
         found: list[Memory] = []
@@ -73,13 +81,20 @@ class ClientMemory:
             cwd = known.get(name) or self._owner(name)
             if cwd:
                 known[name] = cwd
-                is_off = self._is_off(Path(cwd, ".claude"))
-                if not is_off and not exclude.reason(cwd, self.settings, self.paths):
+                theirs = _settings(Path(cwd, ".claude"))
+                is_here = not _folder_in(theirs) and not _is_off(theirs)
+                if is_here and not exclude.reason(cwd, self.settings, self.paths):
                     folder = os.path.join(self.folder, name, "memory")  # noqa: PTH118 (called for every search)
                     found += [Memory(path, cwd, stamp) for path, stamp in _files(folder)]
         if known != before:
             self._remember(known)
         return found
+
+    def _at(self, folder: str) -> list[Memory]:
+        """Return the files of the one folder that the user's settings name for all projects."""
+        if exclude.reason(folder, self.settings, self.paths):
+            return []
+        return [Memory(path, "", stamp) for path, stamp in _files(folder)]
 
     def text(self, memory: Memory) -> str:
         """Return the file's text, redacted and without forgotten texts; raise OSError when it cannot be read."""
@@ -88,8 +103,8 @@ class ClientMemory:
         return self.redactor.redact(self.tombstones.without(text))
 
     def project(self, memory: Memory) -> str:
-        """Return the key of the project that the file is about."""
-        return project.of(memory.cwd, self.settings, self.paths).key
+        """Return the key of the project that the file is about, ``""`` for all projects."""
+        return project.of(memory.cwd, self.settings, self.paths).key if memory.cwd else ""
 
     def document(self, memory: Memory) -> list[Document]:
         """Return the file as a document; raise OSError when it cannot be read."""
@@ -99,26 +114,6 @@ class ClientMemory:
     def sources(self) -> dict[str, tuple[tuple[int, int], Callable[[], Iterable[Document]]]]:
         """Return each file by a unique name, with its stamp and a function that reads it."""
         return {f"client/{memory.path}": (memory.stamp, partial(self.document, memory)) for memory in self.listed()}
-
-    def _is_off(self, folder: Path) -> bool:
-        """Return whether the client's own memory is switched off, in its environment or its settings in ``folder``."""
-        said = os.environ.get(OFF_VARIABLE, "").strip().lower()
-        if said in ("1", "true", "yes", "on"):
-            return True
-        if said in ("0", "false", "no", "off"):  # the client then ignores its settings
-            return False
-        enabled: object = None
-        for name in ("settings.json", "settings.local.json"):
-            try:
-                stored = json.loads((folder / name).read_bytes())
-            except (OSError, ValueError, RecursionError):
-                continue
-            if isinstance(stored, dict):
-                enabled = stored.get(OFF_SETTING, enabled)
-                variables = stored.get("env")
-                off = str(variables.get(OFF_VARIABLE, "")) if isinstance(variables, dict) else ""
-                enabled = False if off.strip().lower() in ("1", "true", "yes", "on") else enabled
-        return enabled is False
 
     def _folders(self) -> Iterator[str]:
         """Yield the projects that have a memory folder."""
@@ -153,6 +148,45 @@ class ClientMemory:
             files.replace(self.places, json.dumps(known, ensure_ascii=False), mode=0o600)
         except OSError as error:  # it is determined again next time
             log.info("%s cannot be written: %s", self.places, error)
+
+
+def _settings(folder: Path) -> dict[str, object]:
+    """Return the client's settings in a folder, those of settings.local.json before the others."""
+    found: dict[str, object] = {}
+    variables: dict[str, object] = {}
+    for name in ("settings.json", "settings.local.json"):
+        try:
+            stored = json.loads((folder / name).read_bytes())
+        except (OSError, ValueError, RecursionError):
+            continue
+        if isinstance(stored, dict):
+            found |= stored
+            variables |= stored["env"] if isinstance(stored.get("env"), dict) else {}
+    return {**found, "env": variables}
+
+
+def _is_off(settings: Mapping[str, object]) -> bool:
+    """Return whether the client's own memory is switched off, in its environment or in these settings."""
+    said = os.environ.get(OFF_VARIABLE, "").strip().lower()
+    if said in ("1", "true", "yes", "on"):
+        return True
+    if said in ("0", "false", "no", "off"):  # the client then ignores its settings
+        return False
+    variables = settings["env"]
+    off = str(variables.get(OFF_VARIABLE, "")) if isinstance(variables, dict) else ""
+    return settings.get(OFF_SETTING) is False or off.strip().lower() in ("1", "true", "yes", "on")
+
+
+def _folder_in(settings: Mapping[str, object]) -> str:
+    """Return the folder that the settings name for the memory; ``""`` for none, or one that the client does not take.
+
+    It takes an absolute path, also below ``~/``, that is not a root.
+    """
+    chosen = settings.get(DIRECTORY_SETTING)
+    if not isinstance(chosen, str):
+        return ""
+    path = Path(chosen).expanduser() if chosen.startswith("~/") else Path(chosen)
+    return os.path.normpath(path) if path.is_absolute() and len(str(path)) > 2 and "\0" not in chosen else ""
 
 
 def folder_name(path: str) -> str:

@@ -90,7 +90,6 @@ class Index:
         self._vocabulary: defaultdict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
         self._totals: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self.aliases: Mapping[str, str] = {}  # former keys of projects and the present ones
-        self.visible: Visibility | None = None  # what a search leaves out; by default nothing
         self._db = self._open()
 
     def __enter__(self) -> Index:
@@ -108,7 +107,7 @@ class Index:
     @property
     def finder(self) -> reader.Finder:
         """The reading side over this connection."""
-        return reader.Finder(str(self.path), self._db, visible=self.visible)
+        return reader.Finder(str(self.path), self._db)
 
     def __len__(self) -> int:
         """Return the number of documents."""
@@ -177,13 +176,12 @@ class Index:
         *,
         limit: int = 10,
         project: str = "",
-        asker: str = "",
-        prefer: str = "",
+        view: Visibility | None = None,
         kinds: Collection[str] = (),
     ) -> list[Hit]:
         """Return what ``Finder.search`` finds; log a warning and return nothing when the file cannot be read."""
         try:
-            return self.finder.search(query, limit=limit, project=project, asker=asker, prefer=prefer, kinds=kinds)
+            return self.finder.search(query, limit=limit, project=project, view=view, kinds=kinds)
         except reader.UnreadableError as error:
             log.warning("search: nothing was found, because %s", error)
             return []
@@ -266,16 +264,16 @@ class Index:
         return self._guarded(work, 0)
 
     def vectors(
-        self, model: str, project: str = "", asker: str = "", kinds: Collection[str] = ()
+        self, model: str, project: str = "", view: Visibility | None = None, kinds: Collection[str] = ()
     ) -> Iterator[tuple[int, bytes]]:
         """Yield each document's number and its stored vectors."""
         conditions, values = ["model = ?"], [model]
         if project:
             conditions.append("project = ?")
             values.append(project)
-        if asker:
+        if view and view.is_apart:
             conditions.append("project IN (?, '')")
-            values.append(asker)
+            values.append(view.own)
         wanted = kinds or reader.KINDS
         conditions.append(f"kind IN ({', '.join('?' * len(wanted))})")
         values += wanted
@@ -285,9 +283,11 @@ class Index:
             values,
         )
 
-    def shown(self, ranked: Sequence[tuple[float, int, dict[int, float]]], limit: int) -> list[Hit]:
+    def shown(
+        self, ranked: Sequence[tuple[float, int, dict[int, float]]], limit: int, view: Visibility | None = None
+    ) -> list[Hit]:
         """Return what ``Finder.shown`` makes of these documents."""
-        return self.finder.shown(ranked, limit)
+        return self.finder.shown(ranked, limit, view)
 
     def _sync(self, home: Path, more: Mapping[str, Stamped] | None) -> int:
         changed = 0

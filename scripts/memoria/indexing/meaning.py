@@ -13,6 +13,7 @@ from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 
+from memoria.base.visibility import Visibility
 from memoria.daily import reference
 from memoria.indexing.index import Index
 from memoria.search import duplicates
@@ -35,8 +36,7 @@ def search(
     *,
     limit: int = 10,
     project: str = "",
-    asker: str = "",
-    prefer: str = "",
+    view: Visibility | None = None,
     kinds: Collection[str] = (),
 ) -> list[Hit]:
     """Search as ``Index.search`` does; with the extra, results ``by`` meaning follow the first five.
@@ -45,14 +45,13 @@ def search(
     """
     if known := reference.parse(query):
         archived = f"archive/{known.id}" if known.kind == reference.ENTRY else ""
-        named = index.finder.named(known.anchor, archived)
-        named = [hit for hit in named if (not kinds or hit.kind in kinds) and hit.project in ("", asker or hit.project)]
+        named = [hit for hit in index.finder.named(known.anchor, archived, view) if not kinds or hit.kind in kinds]
         if named:
             return named[:limit]
-    hits = index.search(query, limit=limit, project=project, asker=asker, prefer=prefer, kinds=kinds)
+    hits = index.search(query, limit=limit, project=project, view=view, kinds=kinds)
     if limit <= FIRST and len(hits) == limit:
         return hits
-    near = _near(index, query, limit, partial(index.vectors, project=project, asker=asker, kinds=kinds))
+    near = _near(index, query, limit, partial(index.vectors, project=project, view=view, kinds=kinds), view)
     return _joined(hits, near, limit) if near else hits
 
 
@@ -67,7 +66,7 @@ def files() -> tuple[Path, Path] | None:
     return found if all(path.is_file() for path in found) else None
 
 
-def _near(index: Index, query: str, limit: int, stored: Stored) -> list[Hit]:
+def _near(index: Index, query: str, limit: int, stored: Stored, view: Visibility | None) -> list[Hit]:
     found = files()
     if found is None:
         return []
@@ -80,7 +79,7 @@ def _near(index: Index, query: str, limit: int, stored: Stored) -> list[Hit]:
         return []
     vectors.refresh(index, model)
     nearest = [item for item in vectors.nearest(stored, model, query, 2 * limit) if item[0] >= MIN_COSINE]
-    hits = index.shown(nearest, limit)
+    hits = index.shown(nearest, limit, view)
     for hit in hits:
         hit.by = "meaning"
     return hits

@@ -39,11 +39,9 @@ class IndexSearch:
     def _found(self, query: str, limit: int, kinds: Sequence[str]) -> list[Found]:
         try:
             with Index(self.home.paths.index) as index:
-                index.visible = Visibility(self.home.settings, self.home.paths)
                 sources.refresh(index, self.home.paths)
-                own = self.project.key
-                asker = "" if self.home.settings.share_projects else own
-                hits = meaning.search(index, query, limit=limit, asker=asker, prefer=own, kinds=kinds)
+                view = Visibility(self.home.settings, self.home.paths, self.project.key)
+                hits = meaning.search(index, query, limit=limit, view=view, kinds=kinds)
         except (sqlite3.Error, OSError) as error:
             raise ExpectedError(f"the search index cannot be used now ({error}); read pages by path instead") from error
         return [Found(_place(hit.path, hit.anchor), hit.kind, hit.title, hit.date, hit.passages) for hit in hits]

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from memoria.base import fence
+from memoria.ground import printable
 from memoria.ground.errors import BadAnswerError
 from memoria.models import loose_json, mend
 from memoria.models.protocol import JsonObject, Prompt
@@ -41,7 +42,7 @@ def mended(value: Any, prompt: Prompt) -> JsonObject:
     try:
         found = mend.mended(_cleaned(value), prompt.schema, prompt.task, prompt.material)
     except mend.MisfitError as error:
-        raise BadAnswerError(f"The model's answer does not fit: {error}.") from None
+        raise BadAnswerError(f"The model's answer does not fit: {printable.sentence(error)}") from None
     for reason in found.lost:
         log.info("%s: left out of the model's answer: %s", prompt.task, reason)
     return check(found.data, prompt.schema)
@@ -54,7 +55,7 @@ def check(value: object, schema: JsonObject) -> JsonObject:
     data = _completed(_cleaned(value), schema)
     errors = sorted(Draft202012Validator(schema).iter_errors(data), key=lambda error: list(map(str, error.path)))
     if errors:
-        raise BadAnswerError(f"The model's answer does not fit: {_reason(errors[0])}.")
+        raise BadAnswerError(f"The model's answer does not fit: {printable.sentence(_reason(errors[0]))}")
     assert isinstance(data, dict)  # noqa: S101 (every schema here describes an object; for mypy)
     return data
 

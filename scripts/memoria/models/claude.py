@@ -89,8 +89,8 @@ class Claude:
         except TimeoutError:
             self._fail(received, started, f"gave no answer within {self.timeout_s:g} s")
         except CLINotFoundError as error:
-            message = "the client's program is missing; reinstall claude-agent-sdk"
-            raise ModelUnavailableError(f"{self.name}: {message}.", retry_now=False, model=self.name) from error
+            message = f"{self.name}: the client's program is missing; reinstall claude-agent-sdk."
+            raise ModelUnavailableError(message, retry_now=False, model=self.name) from error
         except ProcessError as error:  # a received result says more than the exit status
             if received.result is None:
                 self._fail(received, started, f"the client stopped with exit status {error.exit_code}")

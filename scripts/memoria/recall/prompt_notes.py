@@ -89,18 +89,15 @@ def _asks(prompt: str) -> bool:
 
 
 def _found(parts: list[str], event: hook.Event, settings: Settings, paths: Paths) -> list[Hit]:
-    own = project.of(event.cwd, settings, paths).key
-    with reader.Finder(paths.index, candidates=CANDIDATES, visible=Visibility(settings, paths)) as finder:
-        return searched(finder, parts, prefer=own, asker="" if settings.share_projects else own)
+    view = Visibility(settings, paths, project.of(event.cwd, settings, paths).key)
+    with reader.Finder(paths.index, candidates=CANDIDATES) as finder:
+        return searched(finder, parts, view)
 
 
-def searched(finder: reader.Finder, parts: list[str], prefer: str = "", asker: str = "") -> list[Hit]:
-    """Return the documents that fit a prompt, or one of its ``parts``, best first; very short parts are ignored.
-
-    With ``asker``, a project, documents of other projects are not found.
-    """
+def searched(finder: reader.Finder, parts: list[str], view: Visibility | None = None) -> list[Hit]:
+    """Return the documents that fit a prompt, or one of its ``parts``, best first; very short parts are ignored."""
     several = [part for part in parts if len(tokens.of_query(part)) >= WORDS] if len(parts) > 1 else []
-    return finder.search(" ".join(parts), limit=4 * NOTES, asker=asker, prefer=prefer, kinds=KINDS, parts=several)
+    return finder.search(" ".join(parts), limit=4 * NOTES, view=view, kinds=KINDS, parts=several)
 
 
 def parts_of(prompt: str) -> list[str]:

@@ -13,12 +13,10 @@ from memoria.search.hit import Hit
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from typing import Any
 
     from memoria.base.visibility import Visibility
-
-    Boost = Callable[[Sequence[Any], float], float]  # returns the factor of a document's score
 
 VERSION = 7  # of the tables and of how files become documents and terms; an index of another version is rebuilt
 SHIFT = 12  # a passage's row is (document << SHIFT) + its ordinal; ordinals 0 and 1 are the title and the names
@@ -33,7 +31,7 @@ _CANDIDATES = 80  # documents that are read and scored as a whole; the better ha
 _VIEWED = 12  # documents that are also scored by each part of the query
 _BM25 = "bm25(terms, 3.0, 2.0, 1.0, 0.0)"  # title, names, body, scope: chooses the candidates
 _SUCCESSIONS = 8  # greatest length of a chain of superseded facts that is followed
-_PREFERRED = 1.15  # factor for documents of the preferred project
+_PREFERRED = 1.15  # factor for documents of the project that asks
 _FRESH = 0.05  # added to the factor of a document of the newest day; halves every _FRESH_DAYS
 _FRESH_DAYS = 30.0
 
@@ -71,17 +69,15 @@ class Finder:
         path: str,
         connection: sqlite3.Connection | None = None,
         candidates: int = _CANDIDATES,
-        visible: Visibility | None = None,
     ) -> None:
         """Open the index, or use a ``connection`` that is open already. Raises UnreadableError.
 
         ``candidates`` is the number of documents that a search scores as a whole, the better half also by passage. A
-        lower number is faster. ``visible`` leaves out hidden projects, also in passages of articles.
+        lower number is faster.
         """
         self._own = connection is None
         self._db = _opened(path) if connection is None else connection
         self._most = candidates
-        self._visibility = visible
 
     def __enter__(self) -> Finder:
         """Return the finder itself."""
@@ -102,8 +98,7 @@ class Finder:
         *,
         limit: int = 10,
         project: str = "",
-        asker: str = "",
-        prefer: str = "",
+        view: Visibility | None = None,
         kinds: Collection[str] = (),
         parts: Sequence[str] = (),
     ) -> list[Hit]:
@@ -113,65 +108,63 @@ class Finder:
         by the part that they fit best, or by the whole where that is better. A hit's ``fit`` is its score normalised to
         a query of the usual length, so that one threshold suits long and short queries.
 
-        ``project`` and ``kinds`` (by default all but ``HISTORY``) exclude everything else; ``asker`` is the project
-        that asks, and excludes what belongs to another project but not what belongs to all. Documents of the project
-        ``prefer`` only rank higher. Any text is a valid query. Raises UnreadableError when the file cannot be read.
+        ``project`` and ``kinds`` (by default all but ``HISTORY``) exclude everything else. ``view`` excludes what may
+        not be shown to the project that asks, also passages of articles; documents of that project rank higher.
+        Any text is a valid query. Raises UnreadableError when the file cannot be read.
         """
         words = tokens.of_query(query[:_QUERY_CHARS])[:QUERY_WORDS]
         if not words or limit < 1:
             return []
-        views = [tokens.of_query(part) for part in parts]
+        topics = [tokens.of_query(part) for part in parts]
         try:
-            return self._search(
-                words,
-                views,
-                limit,
-                project,
-                _scope_terms(project, asker, kinds or KINDS),
-                lambda about, newest: _boost(about, prefer, newest),
-            )
+            scope = _scope_terms(project, view, kinds or KINDS)
+            ranked = self._ranked(words, topics, limit, project, scope, view)
+            fits = {candidate.document: candidate.fit for candidate in ranked}
+            return self.shown([(found.score, found.document, found.passages) for found in ranked], limit, view, fits)
         except sqlite.module().Error as error:
             raise UnreadableError(str(error)) from None
 
-    def _search(
+    def _ranked(
         self,
         words: list[str],
-        views: Sequence[list[str]],
+        topics: Sequence[list[str]],
         limit: int,
         project: str,
         scope: str,
-        boost: Boost,
-    ) -> list[Hit]:
+        view: Visibility | None,
+    ) -> list[_Candidate]:
+        """Return the documents that fit the words, or those of a topic, best first."""
         total = self._words(project)
         known = {word: self._holding(word, project) for word in words}
         rated = {word: ranking.Word(tokens.code(word), passages, total) for word, (_, passages) in known.items()}
         matching = {word: documents for word, (documents, _) in known.items() if documents}
         candidates = self._candidates(matching, scope, max(self._most, 2 * limit))
-        ranked = self._promising(list(rated.values()), candidates, max(self._most // 2, limit), boost)
+        ranked = self._promising(list(rated.values()), candidates, max(self._most // 2, limit), view)
         for candidate in ranked:
             candidate.look(list(rated.values()))
         ranked.sort(key=_by_fit)
-        if views:
+        if topics:
             ranked = ranked[: max(limit, _VIEWED)]
-            for view in views:
-                found = [rated[word] for word in view if word in rated]
+            for topic in topics:
+                found = [rated[word] for word in topic if word in rated]
                 for candidate in ranked if found else ():
                     candidate.look(found)
             ranked.sort(key=_by_fit)
-        fits = {candidate.document: candidate.fit for candidate in ranked}
-        return self.shown([(found.score, found.document, found.passages) for found in ranked], limit, fits)
+        return ranked
 
-    def _promising(self, words: list[ranking.Word], candidates: list[int], most: int, boost: Boost) -> list[_Candidate]:
+    def _promising(
+        self, words: list[ranking.Word], candidates: list[int], most: int, view: Visibility | None
+    ) -> list[_Candidate]:
         """Return the best of the candidates by a first estimate."""
         from array import array  # noqa: PLC0415 (not needed until there is something to score)
 
-        newest = self._newest()
+        newest, own = self._newest(), view.own if view else ""
         asked = ", ".join("?" * len(candidates))
         read = []
         for document, codes, ends, positions, packed, *about in self._db.execute(f"{_READ} ({asked})", candidates):
             small = "H" if len(ends) < len(codes) else "I"
             places = ranking.Places(array("I", codes), array(small, ends), array(small, positions))
-            lengths, factor = array("H", packed), boost(about, newest)
+            lengths, factor = array("H", packed), _boost(about, own, newest)
             read.append((ranking.outline(words, places, lengths) * factor, document, places, lengths, factor))
         read.sort(key=lambda item: (-item[0], item[1]))
         return [
@@ -224,7 +217,11 @@ class Finder:
         return _days(self._db.execute("SELECT max(date) FROM documents").fetchone()[0] or "")
 
     def shown(
-        self, ranked: Sequence[tuple[float, int, dict[int, float]]], limit: int, fits: Mapping[int, float] | None = None
+        self,
+        ranked: Sequence[tuple[float, int, dict[int, float]]],
+        limit: int,
+        view: Visibility | None = None,
+        fits: Mapping[int, float] | None = None,
     ) -> list[Hit]:
         """Return hits for ranked documents (score, id in the index, scores of its passages by ordinal).
 
@@ -240,17 +237,17 @@ class Finder:
                 continue
             seen.add(row[1])
             scores = scored if row[0] == document else {}
-            passages = self._visible(row, scores, self._visibility) if self._visibility else self._texts(row[0], scores)
+            passages = self._visible(row, scores, view) if view else self._texts(row[0], scores)
             if passages is None:
                 continue
             duplicates.add(hits, Hit(row[1:9], score, passages, fits.get(document, score) if fits else score))
         return hits
 
-    def named(self, anchor: str, path: str = "") -> list[Hit]:
+    def named(self, anchor: str, path: str = "", view: Visibility | None = None) -> list[Hit]:
         """Return the documents with this block id, and the one at ``path``, each with its first passages."""
         where = " WHERE kind <> ? AND (anchor = ? OR (path = ? AND path <> ''))"
         rows = self._db.execute(_SHOW + where, (HISTORY, anchor, path)).fetchall()
-        rows = [row for row in rows if not (self._visibility and self._visibility.hides(row[6]))]
+        rows = [row for row in rows if view is None or view.shows(row[6])]
         heads = len(ranking.HEAD)
         firsts = dict.fromkeys(range(heads, heads + 3), 1.0)
         return [Hit(row[1:9], 1.0, self._texts(row[0], firsts), 1.0) for row in rows]
@@ -313,10 +310,10 @@ def _by_fit(candidate: _Candidate) -> tuple[float, int]:
     return -candidate.fit, candidate.document
 
 
-def _boost(about: Sequence[Any], prefer: str, newest: float) -> float:
+def _boost(about: Sequence[Any], own: str, newest: float) -> float:
     """Return the factor of a document's score for its project, importance and age."""
     project, importance, date = about
-    boost = _PREFERRED if prefer and project == prefer else 1.0
+    boost = _PREFERRED if own and project == own else 1.0
     boost *= 0.95 + 0.1 * float(importance)
     if date:
         boost *= 1 + _FRESH * 2 ** (-max(newest - _days(date), 0.0) / _FRESH_DAYS)
@@ -345,10 +342,10 @@ def entry_ids(text: str) -> set[str]:
     return found
 
 
-def _scope_terms(project: str, asker: str, kinds: Collection[str]) -> str:
+def _scope_terms(project: str, view: Visibility | None, kinds: Collection[str]) -> str:
     expression = ""
-    if asker:
-        expression += f" AND scope : ({scope_terms(asker, '')[0]} OR {scope_terms('', '')[0]})"
+    if view and view.is_apart:
+        expression += f" AND scope : ({scope_terms(view.own, '')[0]} OR {scope_terms('', '')[0]})"
     if project:
         expression += f" AND scope : {scope_terms(project, '')[0]}"
     if kinds:

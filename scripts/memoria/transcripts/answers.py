@@ -1,4 +1,4 @@
-"""Answers: what a person said through a tool's result, told from the tool's own output.
+"""Answers: what a person or a sub-agent said through a tool's result, told from the tool's own output.
 
 A tool's output may hold any text, also the client's own sentences. A result is a person's answer only when the client
 says so in fields that no tool can write: the name of the tool that the result's id belongs to, the shape of the line's
@@ -22,6 +22,8 @@ UNANSWERED = "(the user did not answer in time; selected so far)"
 
 PLANS = ("ExitPlanMode", "exit_plan_mode")
 ASKING = ("AskUserQuestion", *PLANS)
+AGENTS = ("Agent", "Task")
+TOLD = (*ASKING, *AGENTS)  # tools whose results hold what somebody said
 
 # Tools whose errors begin with the client's own words, so that a refusal can be told by its text. Clients before
 # toolDenialKind need it; never for a tool of an MCP server or an agent, whose errors begin with any text.
@@ -55,14 +57,25 @@ _GO_ON = re.compile(r"(?:You can now continue with |Read the answers carefully\b
 _APPROVES = re.compile(r"\s*User has approved (?:your plan|exiting plan mode|the plan)")
 _EDITED = re.compile(r"## Approved Plan \(edited by (?:the )?user\):?\s*")
 _NOTES_ONLY = "(notes only)"
+_OF_THE_CLIENT = ("agentId: ", "Async agent launched")  # blocks beside or instead of a sub-agent's report
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A tool use whose result may be a person's answer; ``plan`` is what was put before the user."""
+    """A tool use whose result may be somebody's words.
+
+    ``about``: the plan that was put before the user, or the description of a sub-agent's task.
+    """
 
     name: str
-    plan: str = ""
+    about: str = ""
+
+    @classmethod
+    def of(cls, block: Mapping[str, Any]) -> Use:
+        """Return what a ``tool_use`` block asks for."""
+        name, given = str(block.get("name", "")), block.get("input")
+        about = given.get("description" if name in AGENTS else "plan") if isinstance(given, Mapping) else None
+        return cls(name, about if isinstance(about, str) and name in TOLD else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +101,34 @@ def answer(line: Mapping[str, Any], text: str, result: object, use: Use | None, 
     if use.name == "AskUserQuestion" if use else _is_asked(given):
         return _answers(given, text)
     if use.name in PLANS if use else _is_plan(given):
-        return _approval(given, text, use.plan if use else "")
+        return _approval(given, text, use.about if use else "")
     return None
+
+
+def resembles(text: str) -> bool:
+    """Return whether a result reads like an answer or a refusal, so that its use is worth looking for."""
+    return bool(_ANSWERED.match(text) or _APPROVES.match(text)) or text.lstrip().startswith(_REFUSED)
+
+
+def report(content: object, result: object, use: Use | None) -> str:
+    """Return what a sub-agent reported when it ended; ``""`` for the result of another tool or of one that began only.
+
+    ``content``: the result's blocks, ``result``: the line's decoded ``toolUseResult``.
+    """
+    given: Mapping[str, Any] = result if isinstance(result, Mapping) else {}
+    if use.name not in AGENTS if use else not _is_report(given):
+        return ""
+    if given.get("status", "completed") != "completed":
+        return ""
+    blocks = given.get("content", content)
+    texts = [block.get("text") for block in blocks if isinstance(block, Mapping)] if isinstance(blocks, list) else []
+    words = [text.strip() for text in texts if isinstance(text, str) and not text.startswith(_OF_THE_CLIENT)]
+    told = "\n".join(filter(None, words))
+    return f"(a sub-agent reported{': ' + use.about if use and use.about else ''})\n{told}" if told else ""
+
+
+def _is_report(given: Mapping[str, Any]) -> bool:
+    return isinstance(given.get("content"), list) and isinstance(given.get("totalToolUseCount"), int)
 
 
 def _is_asked(given: Mapping[str, Any]) -> bool:

@@ -8,7 +8,7 @@ told from the rest: by the line's own fields where the client wrote them, by its
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 INTERRUPTED = "(the user interrupted Claude here)"
@@ -39,6 +39,8 @@ _NAMED = re.compile(r"/[A-Za-z][\w:.-]*")
 # Commands that the client carries out itself and that take arguments: the arguments are not words for Claude.
 _CLIENT_COMMANDS = ("/add-dir", "/compact", "/config", "/effort", "/export", "/model", "/rename", "/resume")
 _COMMAND = ("<command-name>", "<command-message>", "<command-args>")
+_MESSAGE = "<teammate-message"
+_ATTRIBUTE = re.compile(r'\b(teammate_id|summary)="([^"]*)"')
 _INTERRUPT = "[Request interrupted by user"
 
 # Who wrote a prompt, as clients from 2.1.128 on say: ``origin.kind``, and from 2.1.161 on ``promptSource``. Further
@@ -190,13 +192,26 @@ def _without_elements(text: str) -> str:
 
 
 def report(text: str) -> str:
-    """What a sub-agent reported in a notification, under its summary; ``""`` when the notification brings no result."""
+    """What sub-agents reported in a notification or a message, under its summary; ``""`` when it brings no result."""
+    if text.lstrip().startswith(_MESSAGE):
+        return "\n".join(_messages(text))
     begin, end = text.find("<result>"), text.rfind("</result>")
     result = text[begin + 8 : end].strip() if -1 < begin < end else ""
     if not result:
         return ""
     summary = _element(text[:begin], "summary")
     return f"(a sub-agent reported{': ' + summary if summary else ''})\n{result}"
+
+
+def _messages(text: str) -> Iterator[str]:
+    """Yield what each agent of a team wrote to the one that leads it; not what the client tells of them."""
+    for part in text.split("</teammate-message>")[:-1]:
+        opening, _, said = part.partition(">")
+        about = dict(_ATTRIBUTE.findall(opening))
+        said = said.strip()
+        if said and about.get("teammate_id") != "system" and not said.startswith("{"):  # JSON: it idles, or has ended
+            summary = ": ".join(filter(None, (about.get("teammate_id"), about.get("summary"))))
+            yield f"(a sub-agent reported: {summary})\n{said}"
 
 
 def is_interruption(text: str) -> bool:

@@ -73,15 +73,6 @@ class Tombstones:
             self.stones.append(stone)
             self._write()
 
-    def lift(self, text: str) -> bool:
-        """Remove the tombstone of ``text``, so that it may be remembered again; return whether there was one."""
-        plain = folded(text)
-        if not self.stones or self._stone(plain) not in self.stones:
-            return False
-        self.stones.remove(self._stone(plain))
-        self._write()
-        return True
-
     def holds(self, text: str) -> bool:
         """Return whether ``text`` contains a forgotten text."""
         if not self.stones:

@@ -19,6 +19,7 @@ from typing import Any, Literal, TypeGuard
 from memoria.ground import clock
 from memoria.transcripts import answers, prompt
 from memoria.transcripts.answers import Answer, Use
+from memoria.transcripts.json_lines import objects
 from memoria.transcripts.prompt_queue import Queue, Queued
 from memoria.transcripts.tool_lines import describe
 
@@ -27,7 +28,7 @@ Role = Literal["user", "assistant", "error", "note"]
 _BASE32 = "abcdefghijklmnopqrstuvwxyz234567"
 _PAIRS = [first + second for first in _BASE32 for second in _BASE32]
 _REMEMBERED = 50_000  # keys a reader keeps to drop a line it met before; the ledger does the same for good
-_NOTIFICATIONS = ("<task-notification>", "<agent-notification>")
+_NOTIFICATIONS = ("<task-notification>", "<agent-notification>", "<teammate-message ")
 _MAX_USES = 10_000  # tool uses without a result that a reader keeps
 _ERROR_CHARS, _ERROR_HEAD, _ERROR_TAIL = 800, 6, 3
 _EXIT = re.compile(r"(?:Error:\s*)?Exit code:? (\d+)\s*")
@@ -196,15 +197,18 @@ class Reader:
         uses: Mapping[str, str] | None = None,
         tasks: Mapping[str, str] | None = None,
         describing: bool = True,
+        find_use: Callable[[str], Use | None] | None = None,
     ) -> None:
         """``keep_sidechains``: also give out sub-agents' lines. ``carry``: a former reader's, '' for a fresh start.
 
         ``uses``: a former reader's ``open_uses``, all that is needed where queued prompts are not carried on.
         ``tasks``: the subjects of the session's tasks, by their ids; ``self.tasks`` gains those that are created.
         ``describing``: whether ``tools`` says what each use was; without, it holds the names, and reading is faster.
+        ``find_use``: return the tool use of an id that stands before the lines read, None when there is none.
         """
         self._keep_sidechains = keep_sidechains
         self._describing = describing
+        self._find_use = find_use
         self._queue, self._uses = _carried(carry)
         self._uses.update({ident: Use(name) for ident, name in (uses or {}).items()})
         self.tasks = dict(tasks or {})
@@ -234,7 +238,7 @@ class Reader:
         """What a later reader of the same session has to know (JSON), '' when nothing is queued and no use is open."""
         if not self._queue.entries and not self._uses:
             return ""
-        uses = {ident: [use.name, use.plan] for ident, use in self._uses.items()}
+        uses = {ident: [use.name, use.about] for ident, use in self._uses.items()}
         return json.dumps({"queue": self._queue.dump(), "uses": uses})
 
     @property
@@ -272,15 +276,14 @@ class Reader:
         return turns
 
     def _remember_uses(self, value: dict[str, Any]) -> None:
-        """Keep what a result has to be held against: whether its use asked the user."""
+        """Keep what a result has to be held against: whether its use asked the user or sent a sub-agent."""
         for use in _blocks(value):
             ident = use.get("id")
             if use.get("type") == "tool_use" and isinstance(ident, str):
                 given = use.get("input")
                 if use.get("name") == "TaskUpdate" and isinstance(given, dict):
                     self._name_task(given)
-                plan = given.get("plan") if isinstance(given, dict) else None
-                self._uses[ident] = Use(str(use.get("name", "")), plan if isinstance(plan, str) else "")
+                self._uses[ident] = Use.of(use)
                 if len(self._uses) > _MAX_USES:
                     del self._uses[next(iter(self._uses))]
 
@@ -309,23 +312,28 @@ class Reader:
         return said.turns(value)
 
     def _result(self, value: dict[str, Any], block: dict[str, Any], said: _Said) -> None:
-        """Read one tool result: a person's answer, a failure, or output that is not kept."""
+        """Read one tool result: a person's answer, a sub-agent's report, a failure, or output that is not kept."""
         from memoria.transcripts.decoder import is_silent, output  # noqa: PLC0415 (as above)
 
         ident = block.get("tool_use_id")
         use = self._uses.pop(ident, None) if isinstance(ident, str) else None
         failed = block.get("is_error") is True
-        asks = use.name in answers.ASKING if use else "toolUseResult" in value
+        told = use.name in answers.TOLD if use else "toolUseResult" in value or self._find_use is not None
         makes_task = use is not None and use.name == "TaskCreate"
-        if not failed and not asks and not makes_task and is_silent(block):  # what most of these lines are
+        if not failed and not told and not makes_task and is_silent(block):  # what most of these lines are
             return
-        text = prompt.plain(output(block))
+        content = output(block)
+        text = prompt.plain(content)
         if makes_task and (task := _TASK.match(text)):
             self.tasks[task[1]] = prompt.clean(task[2]).strip()
-        result = output(value, "toolUseResult") if asks else None
+        if use is None and self._find_use and isinstance(ident, str) and answers.resembles(text):
+            use = self._find_use(ident)
+        result = output(value, "toolUseResult") if told else None
         found = answers.answer(value, text, result, use, failed=failed)
         if found:
             said.answer(found)
+        elif not failed and (report := answers.report(content, result, use)):
+            said.reports.append(report)
         else:
             said.errors.append(_failure(block, text))
 
@@ -370,7 +378,7 @@ def _carried(carry: str) -> tuple[Queue, dict[str, Use]]:
     """A carry that cannot be read is no reason to lose a session: its prompts come from their lines again."""
     try:
         state = json.loads(carry) if carry else {}
-        uses = {ident: Use(str(name), str(plan)) for ident, (name, plan) in state.get("uses", {}).items()}
+        uses = {ident: Use(str(name), str(about)) for ident, (name, about) in state.get("uses", {}).items()}
         return Queue.load(state["queue"]) if "queue" in state else Queue(), uses
     except (ValueError, KeyError, TypeError, AttributeError):
         return Queue(), {}
@@ -456,6 +464,12 @@ def _blocks(value: dict[str, Any]) -> list[dict[str, Any]]:
     message = value.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def tool_use(line: bytes, ident: str) -> Use | None:
+    """Return the tool use of this id on a transcript line, None when the line holds none."""
+    uses = (use for value in objects(line) for use in _blocks(value) if use.get("type") == "tool_use")
+    return next((Use.of(use) for use in uses if use.get("id") == ident), None)
 
 
 def _is_queued(value: dict[str, Any]) -> bool:

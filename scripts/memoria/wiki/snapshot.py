@@ -11,6 +11,7 @@ from datetime import date
 from functools import cached_property
 from pathlib import Path
 
+from memoria.base import project
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
 from memoria.ground import markdown
@@ -56,6 +57,17 @@ class Snapshot:
     def readable(self) -> Iterator[tuple[str, Article]]:
         """Yield slug and article of every page with valid frontmatter."""
         yield from self.articles.items()
+
+    @cached_property
+    def owners(self) -> dict[str, str]:
+        """The key of the project that each readable page belongs to; empty for a page of all projects."""
+        known = project.known(self.home.paths.projects)
+        return {slug: known.current(article.project) for slug, article in self.articles.items()}
+
+    def are_apart(self, one: str, other: str) -> bool:
+        """Return whether two readable pages belong to different projects, neither of them to all."""
+        owners = {self.owners[one], self.owners[other]}
+        return len(owners) > 1 and "" not in owners
 
     @cached_property
     def linked(self) -> dict[str, set[str]]:

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from memoria.base import fence
+from memoria.ground import printable
 from memoria.language import identifiers, prose
 from memoria.language.similarity import jaccard
 from memoria.models.protocol import JsonObject
@@ -228,7 +229,7 @@ def _project_article(entry: JsonObject, wiki: Wiki, drafts: dict[str, Draft]) ->
         text = outcome if outcome.startswith(title) else f"{entry['title']} → {outcome}"
     else:
         covered = set(prose.words(entry["title"])) <= set(prose.words(asked))
-        text = asked if covered and asked else f"{entry['title']}. {asked}".strip(". ")
+        text = asked if covered and asked else f"{printable.sentence(entry['title'])} {asked}".strip(". ")
     text = _claim_text(text)
     if not text:
         return
@@ -380,7 +381,7 @@ def _summary(draft: Draft, claims: list[JsonObject]) -> str:
     if not draft.term and draft.kind == "concept":
         return draft.known.get("summary") or _PROJECT_SUMMARIES[_suffix_of(draft)].format(draft.project)
     if draft.kind == "connection":
-        return f"Where {draft.title.replace(' and ', ' meets ', 1)}."
+        return printable.sentence(f"Where {draft.title.replace(' and ', ' meets ', 1)}")
     latest = claims[-1]["text"] if claims else ""
     return draft.known.get("summary") or prose.shorten(latest, 240)
 

@@ -1,0 +1,25 @@
+"""Where the client's transcripts are, and whose each is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from memoria.transcripts import client_files
+
+
+@pytest.mark.parametrize(
+    ("name", "session"),
+    [("new.jsonl", "new"), ("agent-1.jsonl", "old"), ("subagents/agent-2.jsonl", "old")],
+)
+def test_a_session_is_called_as_its_file_is_whatever_its_first_line_names(
+    tmp_path: Path, name: str, session: str
+) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    lines = [{"type": "user", "sessionId": "old", "cwd": "/x/shop"}, {"type": "user", "sessionId": "new"}]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    head = client_files.head(path)
+    assert (head.session, head.cwd) == (session, "/x/shop")
