@@ -26,6 +26,7 @@ from memoria.capture import detach, saved_count
 from memoria.capture.open_sessions import OpenSessions
 from memoria.capture.spool import Job, Spool
 from memoria.commands import flush
+from memoria.daily import gate
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
 from memoria.flushing import worker
@@ -660,6 +661,7 @@ def test_what_failed_is_told_at_the_next_start(bench: Bench) -> None:
 def test_a_compile_is_started_when_the_interval_has_passed_and_there_is_something_new(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, minutes: int | None, starts: int
 ) -> None:
+    monkeypatch.setattr(gate, "FIRST_ENTRIES", 0)  # there is something to read
     bench.script()
     verb = Worker.of(bench.home)
     if minutes is not None:
@@ -673,6 +675,18 @@ def test_a_compile_is_started_when_the_interval_has_passed_and_there_is_somethin
     worker.work(bench.home)
     assert len(started) == starts
     assert all(way[-1] == "--due" for ways in started for way in ways)
+
+
+def test_the_first_entries_do_not_wait_for_the_interval(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.script()
+    verb = Worker.of(bench.home)
+    verb.ledger.put("last_compile", datetime.now(UTC).isoformat())
+    verb.close()
+    started: list[Any] = []
+    monkeypatch.setattr(detach, "start", lambda ways, _: started.append(ways))
+    bench.job(exchange(1))
+    worker.work(bench.home)
+    assert len(started) == 1
 
 
 def test_what_waits_in_a_folder_excluded_since_is_let_go_without_a_call(bench: Bench, tmp_path: Path) -> None:
