@@ -14,7 +14,8 @@ def add(folder: str, project: str, count: int) -> None:
     """Add to the project's count; OSError only costs the line that a session's start would show."""
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        atomic.replace(os.path.join(folder, project), b"%d" % (read(folder, project) + count))
+        count += read(folder, project)
+        atomic.replace(os.path.join(folder, project), b"%d" % count)
     except OSError:
         pass
 

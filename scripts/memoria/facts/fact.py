@@ -218,8 +218,16 @@ def check(
     """
     if not isinstance(claims, list | tuple):
         return Checked((), ("the answer contains no list of facts",))
-    facts: dict[str, Fact] = {}
     dropped: list[str] = []
+    endings: dict[str, Ending] = {}
+    for claim in ended if isinstance(ended, list | tuple) else ():
+        try:
+            ending = _ending(claim, material, stamp, shown)
+        except _Refused as reason:
+            dropped.append(str(reason))
+        else:
+            endings.setdefault(ending.id, ending)
+    facts: dict[str, Fact] = {}
     for claim in claims:
         try:
             fact = _checked(claim, material, stamp, shown)
@@ -230,14 +238,6 @@ def check(
             dropped.append(f"more than {MAX_FACTS} facts in one answer: {fact.content[:60]}")
         else:
             facts.setdefault(fact.id, fact)
-    endings: dict[str, Ending] = {}
-    for claim in ended if isinstance(ended, list | tuple) else ():
-        try:
-            ending = _ending(claim, material, stamp, shown)
-        except _Refused as reason:
-            dropped.append(str(reason))
-        else:
-            endings.setdefault(ending.id, ending)
     for why in dropped:
         log.info("dropped a claim: %s", why)
     return Checked(tuple(facts.values()), tuple(dropped), tuple(endings.values()))

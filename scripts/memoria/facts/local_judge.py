@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from memoria.facts import retractions
 from memoria.facts.fact import Checked, Material, Stamp, check, sentences
 from memoria.language import cues
 
@@ -57,9 +58,10 @@ def claims(exchanges: Sequence[Exchange]) -> list[dict[str, Any]]:
     return [claim for exchange in exchanges for claim in _found(exchange)]
 
 
-def judge(exchanges: Sequence[Exchange], stamp: Stamp) -> Checked:
-    """Return the facts that the patterns find, checked like those of a model."""
-    return check(claims(exchanges), Material.of(exchanges), stamp)
+def judge(exchanges: Sequence[Exchange], stamp: Stamp, near: Sequence[Mapping[str, Any]] = ()) -> Checked:
+    """Return the facts that the patterns find, and the ends of facts among ``near``, checked like those of a model."""
+    shown, ended = [str(fact["id"]) for fact in near], retractions.ended(exchanges, near)
+    return check(claims(exchanges), Material.of(exchanges), stamp, shown=shown, ended=ended)
 
 
 def _found(exchange: Exchange) -> Iterator[dict[str, Any]]:

@@ -19,13 +19,12 @@ from memoria.briefing import housekeeping
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
 from memoria.daily.ledger import Ledger
-from memoria.facts import lines, sinking
+from memoria.facts import lines
 from memoria.facts.fact import Fact
 from memoria.flushing.agenda import Agenda
 from memoria.ground import clock
 from memoria.ground.home import Home
 from memoria.learning.learner import Findings, Learner
-from memoria.learning.pending import without_sidechains
 from memoria.learning.session import Session
 from memoria.models import tasks
 from memoria.models.metered import Metered
@@ -80,8 +79,6 @@ class Writer:
         else:
             self.ledger.record_nothing(stretch.keys, session.id, f"{completion.model}: nothing worth saving")
         self.learner.keep(session, found)
-        said = [text for part in without_sidechains(stretch.exchanges) for text in part.texts("user")]
-        sinking.sink(self.learner.keeper, session.project, session.id, said)
         return entry.id if is_kept else ""
 
     def _put(self, entry: Entry, stretch: Stretch, known: Iterable[Fact]) -> None:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from memoria.base.fence import fenced
 from memoria.daily.ledger import Ledger
 from memoria.facts import fact as facts
-from memoria.facts import local_judge, retractions
+from memoria.facts import local_judge
 from memoria.facts.fact import Checked, Fact, Material, Stamp
 from memoria.ground.clock import Zone
 from memoria.ground.errors import ModelError
@@ -79,8 +79,7 @@ def judge(
             failure = failure or error
             continue
         return checked(completion.data, materials, stamp, near, completion.model, completion.usage)
-    answer: JsonObject = {"learned": local_judge.claims(materials), "ended": retractions.ended(materials, near)}
-    return replace(checked(answer, materials, stamp, near, "patterns"), failure=failure)
+    return Judged(local_judge.judge(materials, stamp, near), "patterns", Usage(), failure)
 
 
 def checked(

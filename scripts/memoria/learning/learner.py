@@ -16,7 +16,7 @@ from datetime import date
 
 from memoria.base import failpoints
 from memoria.daily.ledger import Ledger
-from memoria.facts import already_saved
+from memoria.facts import already_saved, sinking
 from memoria.facts.fact import Ending, Fact
 from memoria.facts.keeper import Keeper, Outcome
 from memoria.ground.errors import MemoryStoreError, ModelError
@@ -54,7 +54,7 @@ class Findings:
 
     ``facts``: those that its answer proves; ``fresh``: those of them that are not in the store yet. ``known``: facts
     learned while the session was open. ``marks``: those of the exchanges that the answer was checked against.
-    ``endings``: the ends of known facts.
+    ``endings``: the ends of known facts. ``said``: the user's messages.
     """
 
     facts: tuple[Fact, ...] = ()
@@ -62,6 +62,7 @@ class Findings:
     known: tuple[Fact, ...] = ()
     marks: tuple[str, ...] = ()
     endings: tuple[Ending, ...] = ()
+    said: tuple[str, ...] = ()
     report: Report = field(default_factory=Report)
 
 
@@ -145,11 +146,12 @@ class Learner:
         last part. This method stores nothing.
         """
         own = pending.without_sidechains(exchanges)
+        said = tuple(text for exchange in own for text in exchange.texts("user"))
         known = self._learned_while_open(session, own, day)
         waiting = pending.unjudged(own, self.keeper.store.judged)
         rest = [unit.exchange for unit in waiting]
         if not rest:
-            return Findings(known=known)
+            return Findings(known=known, said=said)
         texts, earlier = _saved_by_assistant(session, rest), self._stored(session, rest)
         stamp = session.stamp(rest)
         judged = checked(answer, [exchange.material() for exchange in rest], stamp, near, "flush")
@@ -160,7 +162,7 @@ class Learner:
         marks = tuple(mark for unit in waiting for mark in unit.marks[continued:])
         report = Report((judged,), saved=tuple(saved))
         endings = (*judged.found.endings, *_ended_by(judged.facts, news, earlier))
-        return Findings(tuple(news), fresh, known, marks, endings, report)
+        return Findings(tuple(news), fresh, known, marks, endings, said, report)
 
     def _learned_while_open(self, session: Session, exchanges: Iterable[Exchange], day: date) -> tuple[Fact, ...]:
         """Return the facts learned from these exchanges while the session was open that still hold.
@@ -185,6 +187,7 @@ class Learner:
             self.keeper.store.mark_judged(session.id, findings.marks)
         except MemoryStoreError as error:
             log.warning("%s", error)
+        sinking.sink(self.keeper, session.project, session.id, findings.said)
         return report
 
     def _stored(self, session: Session, exchanges: Iterable[Exchange]) -> list[Fact]:
