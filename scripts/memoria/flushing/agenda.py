@@ -2,18 +2,16 @@
 
 A model is shown the items that the conversation may be about, with their ids, and says which are done or dropped. The
 client's own task tools say the same without a model: what they leave open becomes an action item of the entry, what
-they complete closes the item of the same words. The numbers of a session's tasks are kept in the ledger with the ids of
-the items, never with their texts.
+they complete closes the item of the same words.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
-from memoria.daily.ledger import Ledger
-from memoria.daily.open_items import OpenItem, OpenItems, ident, is_same
+from memoria.daily.open_items import OpenItem, OpenItems, is_same
+from memoria.daily.session_tasks import SessionTasks
 from memoria.language import statements
 from memoria.language.similarity import overlap
 from memoria.learning.session import Session
@@ -23,7 +21,6 @@ from memoria.transcripts.intake import Stretch
 from memoria.transcripts.task_lines import DONE, DROPPED, Tasks
 
 MAX_SHOWN = 20  # items in a request; a project with more shows those that share words with the conversation first
-TASKS = "tasks "  # the ledger's key of a session's tasks, before the session's id
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,22 +28,7 @@ class Agenda:
     """The open items of a home, for its flushes."""
 
     items: OpenItems
-    ledger: Ledger
-
-    def known_tasks(self, session: str) -> dict[str, str]:
-        """Return the subjects of a session's tasks by their numbers, as far as their items are still recorded."""
-        numbers = self._stored(session).get("numbers", {})
-        if not numbers:
-            return {}
-        texts = {ident(item.text): item.text for item in self.ledger.items()}
-        return {number: texts[name] for number, name in numbers.items() if name in texts}
-
-    def keep_tasks(self, session: str, tasks: Mapping[str, str], clean: Callable[[str], str]) -> None:
-        """Keep the numbers of a session's tasks for its next flush, with the ids of their redacted subjects."""
-        numbers = {number: ident(clean(subject)) for number, subject in tasks.items()}
-        stored = self._stored(session)
-        if numbers and stored.get("numbers") != numbers:
-            self.ledger.put(TASKS + session, {**stored, "numbers": numbers})
+    tasks: SessionTasks
 
     def shown(self, session: Session, stretch: Stretch) -> list[OpenItem]:
         """Return the items that a model is shown with this stretch of a session."""
@@ -82,13 +64,8 @@ class Agenda:
         """Return the texts that the session's last to-do list held before this stretch and that a newer one omits."""
         if tasks.todos is None:
             return []
-        stored = self._stored(session.id)
-        former, now = stored.get("todos", ()), [ident(text) for text in tasks.todos]
-        self.ledger.put(TASKS + session.id, {**stored, "todos": now})
-        return [item.text for item in self.items.of(session.project) if item.id in former and item.id not in now]
-
-    def _stored(self, session: str) -> dict[str, Any]:
-        return self.ledger.get(TASKS + session) or {}
+        omitted = self.tasks.replace_list(session.id, tasks.todos)
+        return [item.text for item in self.items.of(session.project) if item.id in omitted]
 
 
 def _tasks(stretch: Stretch) -> Tasks:

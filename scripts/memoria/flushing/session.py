@@ -17,6 +17,7 @@ from memoria.capture.open_sessions import OpenSessions
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
 from memoria.daily.open_items import OpenItems
+from memoria.daily.session_tasks import SessionTasks
 from memoria.facts.keeper import Keeper
 from memoria.flushing.agenda import Agenda
 from memoria.flushing.writer import Writer
@@ -59,7 +60,7 @@ class SessionFlush:
         model = Metered.of(home, ledger)
         archive = Archive.of(home.paths, settings.archive_mb, redactor)
         learner = Learner.of(home, ledger, keeper, model, redactor)
-        agenda = Agenda(OpenItems(daily, ledger), ledger)
+        agenda = Agenda(OpenItems(daily, ledger), SessionTasks(ledger))
         return cls(home, ledger, learner, Writer(home, daily, ledger, model, archive, learner, agenda))
 
     def ready(self, intake: Intake, now: float, *, insist: bool = False) -> Ready | None:
@@ -76,7 +77,7 @@ class SessionFlush:
             if intake.is_only_an_end and not OpenSessions(self.home.paths.where).was_prompted(intake.jobs[0].session):
                 return Ready(Session.of(intake, settings, self.home.paths), intake)  # opened and left
             raise
-        intake.tasks = self.writer.agenda.known_tasks(intake.session)
+        intake.tasks = self.writer.agenda.tasks.known(intake.session)
         turns = intake.turns(lambda key: self.ledger.entry_of(key) is not None, settle=over)
         cut = stretches(turns, settings.call_chars, self.home.zone)
         ahead = _look_ahead(cut, settings)
@@ -105,7 +106,7 @@ class SessionFlush:
                     fault = fault or error
                     broken = True
             broken = broken and stretch.continued
-        self.writer.agenda.keep_tasks(ready.session.id, ready.intake.tasks, self.writer.archive.redactor.redact)
+        self.writer.agenda.tasks.keep(ready.session.id, ready.intake.tasks, self.writer.archive.redactor.redact)
         dropped = ready.intake.dropped
         for reason in dict.fromkeys(dropped.values()):
             keys = [key for key, why in dropped.items() if why == reason]
