@@ -196,9 +196,9 @@ class World(CrashWorld):
         """Start a hook, whose worker lives by the same clock."""
         return super().hook(event, session, kill_at=kill_at, worker=self._python(worker))
 
-    def run(self, verb: str, *, kill_at: str = "", worker: str = "/bin/true") -> Process:
+    def run(self, verb: str, *options: str, kill_at: str = "", worker: str = "/bin/true") -> Process:
         """Start a worker or a compile, which may write no more than the disk has room for."""
-        process = super().run(verb, kill_at=kill_at, worker=self._python(worker))
+        process = super().run(verb, *options, kill_at=kill_at, worker=self._python(worker))
         if self.limit is not None and hasattr(resource, "prlimit"):
             resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (self.limit, resource.RLIM_INFINITY))
         return process
@@ -217,24 +217,22 @@ class World(CrashWorld):
 
     def date_files(self, since: float) -> None:
         """Give what was written since then the times that the moved clock showed, as a real jump would."""
-        for folder, _, names in os.walk(self.paths.home) if self.clock.jump_s else ():
-            for name in names:
-                path = os.path.join(folder, name)
-                try:
-                    then = os.stat(path).st_mtime
-                    if since <= then <= time.time():
-                        os.utime(path, (then + self.clock.jump_s,) * 2)
-                except OSError:  # gone, or the disk is read-only
-                    continue
+        for path in Path(self.paths.home).rglob("*") if self.clock.jump_s else ():
+            try:
+                then = path.lstat().st_mtime
+                if since <= then <= time.time() and path.is_file():
+                    os.utime(path, (then + self.clock.jump_s,) * 2)
+            except OSError:  # gone, or the disk is read-only
+                continue
 
     def ours(self) -> list[int]:
         """Return the processes that work on this home: what its hooks and workers left running."""
         mark = f"MEMORIA_HOME={self.paths.home}".encode()
         found = []
-        for name in os.listdir("/proc") if sys.platform == "linux" else ():
+        for environ in Path("/proc").glob("[0-9]*/environ"):
             try:
-                if name.isdigit() and mark in Path("/proc", name, "environ").read_bytes().split(b"\0"):
-                    found.append(int(name))
+                if mark in environ.read_bytes().split(b"\0"):
+                    found.append(int(environ.parent.name))
             except OSError:  # ended meanwhile
                 continue
         return found
@@ -351,6 +349,7 @@ class Chaos:
                     self._step(world, tally)
                     if time.monotonic() > until:
                         break
+                reap(world.run("flush", "--now"))  # jobs that a full disk refused wait for a minute or so
                 world.mend(tally)
                 if not tally.clean or time.monotonic() > until:
                     break
