@@ -27,6 +27,7 @@ from memoria.daily.ledger import Ledger
 from memoria.facts.fact import Fact
 from memoria.facts.keeper import Keeper
 from memoria.flushing import worker
+from memoria.forgetting import removal
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.indexing import sources
@@ -312,7 +313,7 @@ def test_nothing_goes_without_a_yes(home: Home) -> None:
 
 def test_forgetting_again_finishes_what_was_broken_off(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(forget, "_caches", _broken)
+        patch.setattr(removal, "_caches", _broken)
         with pytest.raises(RuntimeError):
             run(forget, home, "01aa", "--yes")
     assert [name for name in holding(home, "quaggasoft") if name == "index.db"]
