@@ -1,7 +1,7 @@
 """Forget: remove a text, an entry, a session, a project or an article from everything that memoria stores.
 
 The command shows what it would remove (``forget_plan`` finds it), then removes it (``removal``). At the end everything
-is searched for it. After a kill at any point, run the command again.
+is searched for it. A forget that was interrupted is completed by the next worker, or by the next run of the command.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from memoria.ground.errors import ExpectedError, UsageError
 from memoria.ground.home import Home
 from memoria.wiki.transaction import Transactions
 
+CONTINUED = "A forget that was interrupted has been completed.\n"
 SHOWN_CHARS = 200  # of a title or a line, in the question to the user
 
 
@@ -46,21 +47,33 @@ def command(args: argparse.Namespace, home: Home) -> int:
         raise UsageError("Name one thing to forget: a text, an entry, a session, an article, or a --project.")
     with _alone(home):
         Transactions.of(home.paths).recover()
-        plan = forget_plan.plan(home, target, "project" if args.project else args.kind)
-        if plan.is_empty:
-            raise ExpectedError(f"Nothing is stored about {plan.target!r}; there is nothing to forget.")
-        if not args.json or not (args.dry_run or args.yes):
-            print("\n".join(_shown(plan)))
-        found = Proof()
-        done = not args.dry_run and (args.yes or _agreed())
-        if done:
-            removal.carry_out(home, plan)
-            found = asyncio.run(proof.search(home, plan.proving))
+        finished = None if args.dry_run else removal.finish(home)
+        is_same = finished is not None and finished.target == target
+        plan = finished if finished and is_same else _plan(args, home, target)
+        done = is_same or _removed(args, home, plan)
+        found = asyncio.run(proof.search(home, plan.proving)) if done else Proof()
         if args.json:
             print(json.dumps(_facts(plan, found, done=done), ensure_ascii=False, indent=2))
         elif done:
-            print("\n".join(_proven(home, found)))
+            print(CONTINUED * is_same + "\n".join(_proven(home, found)))
     return 0 if found.is_clean else 1
+
+
+def _plan(args: argparse.Namespace, home: Home, target: str) -> Plan:
+    plan = forget_plan.plan(home, target, "project" if args.project else args.kind)
+    if plan.is_empty:
+        raise ExpectedError("Nothing is stored about it; there is nothing to forget.")  # unnamed, as the log keeps it
+    return plan
+
+
+def _removed(args: argparse.Namespace, home: Home, plan: Plan) -> bool:
+    """Show the plan and carry it out when the user agrees; return whether it was carried out."""
+    if not args.json or not (args.dry_run or args.yes):
+        print("\n".join(_shown(plan)))
+    if args.dry_run or not (args.yes or _agreed()):
+        return False
+    removal.carry_out(home, plan)
+    return True
 
 
 @contextmanager

@@ -3,6 +3,9 @@
 Facts and the memory server's copies go first, the Markdown last. Then every cache is rebuilt and the databases are
 overwritten. A tombstone with ids and no text stays in the daily log, and a digest of a forgotten text in the state
 folder, so that nothing brings it back: no compile, no flush, no verify, and no session that goes on.
+
+While a removal is under way, a file in the state folder says what is removed, texts included. After an interruption the
+next worker or the next ``forget`` goes on from it.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from contextlib import closing
 from datetime import date
 from pathlib import Path
 
+from memoria.base import atomic
 from memoria.briefing import housekeeping
 from memoria.briefing.page import Pages
 from memoria.capture import cursor
@@ -47,6 +51,7 @@ REPLANS = 5  # new plans when a person saves a page in the meantime
 def carry_out(home: Home, plan: Plan) -> None:
     """Remove everything in the plan; the caller keeps worker, compile and observer from running."""
     paths = home.paths
+    _begin(home, plan)
     if plan.needle:  # first, so that nothing takes the text in again meanwhile
         Tombstones.of(paths).add(plan.needle)
     for session in plan.sessions:
@@ -65,6 +70,7 @@ def carry_out(home: Home, plan: Plan) -> None:
     _daily(home, plan)
     Projects.read(paths.projects).forget(plan.folders, plan.project)
     project_folders.forget(paths, plan.folders)
+    DailyLog.of(paths).sweep()  # what was replaced, and could not be taken over when the disk was full
     shutil.rmtree(paths.undo, ignore_errors=True)  # it holds earlier versions of the wiki
     Replaced(Path(paths.replaced)).settle(everything=True)  # and this folder earlier versions of every file
     ledger = Ledger.of(paths)
@@ -77,6 +83,36 @@ def carry_out(home: Home, plan: Plan) -> None:
     finally:
         ledger.close()
     _logs(home, plan)
+    Path(paths.forgetting).unlink()
+    atomic.sync_folder(paths.state)
+
+
+def finish(home: Home) -> Plan | None:
+    """Go on with a removal that was interrupted, under the same conditions; return its plan, None for no removal."""
+    path = Path(home.paths.forgetting)
+    try:
+        record = json.loads(path.read_bytes())
+        kind, target = str(record["kind"]), str(record["target"])
+        needles, proving = list(map(str, record["needles"])), list(map(str, record["proving"]))
+    except FileNotFoundError:
+        return None
+    except (KeyError, TypeError, ValueError) as error:
+        raise ExpectedError(
+            f"{path} is damaged ({error}); forget again what was not forgotten, and delete it"
+        ) from error
+    Transactions.of(home.paths).recover()
+    try:
+        plan = forget_plan.plan(home, target, kind)
+    except ExpectedError:  # what it names is gone already
+        plan = Plan(kind, target)
+    plan.earlier, plan.earlier_proving = needles, proving
+    carry_out(home, plan)
+    return plan
+
+
+def _begin(home: Home, plan: Plan) -> None:
+    record = {"kind": plan.kind, "target": plan.target, "needles": plan.needles, "proving": plan.proving}
+    files.replace(Path(home.paths.forgetting), json.dumps(record), mode=atomic.PRIVATE)
 
 
 def _spool(home: Home, plan: Plan) -> None:
