@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from client_screen import READY, Screen
+from client_session import wait_until
 from installed import fingerprint
 from logging_proxy import LoggingProxy
 from memoria.daily.ledger import Ledger
@@ -95,6 +97,29 @@ def test_a_projects_settings_change_nothing(person: Person, proxy: LoggingProxy)
 
 
 @pytest.mark.slow
+def test_a_folder_that_the_person_trusts_in_the_clients_dialog_changes_nothing(person: Person, tmp_path: Path) -> None:
+    keys = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS")  # of which the client asks again
+    foreign = {name: value for name, value in person.foreign().items() if name not in keys}
+    person.settings(person.work, **foreign)
+    before = fingerprint(person.work)
+    with Screen(person.env, person.work, tmp_path / "tmux", "--plugin-dir", str(ROOT), is_trusted=False) as screen:
+        screen.see("Trusting this folder")
+        screen.press("Down")
+        screen.see(f"{READY} Yes, I trust this folder")
+        screen.press("Enter")
+        wait_until(lambda: "Trusting this folder" not in screen.text, "the dialog closes")
+        screen.ask("Fix the race in `flush.py`. Always take the lock before reading the spool.", "scripted answer")
+        screen.leave()
+    person.wait()
+    assert person.evil.messages, "the session itself goes where the project says"
+    assert person.titles() == ["Fix the race"]
+    assert {request.headers["x-api-key"] for request in of_memoria(person.api)} == {DUMMY_KEY}
+    assert of_memoria(person.evil) == []
+    assert not person.mark.exists()
+    assert fingerprint(person.work) == before
+
+
+@pytest.mark.slow
 def test_a_key_and_an_endpoint_of_the_user_level_settings_work(person: Person) -> None:
     own = {name: person.env.pop(name) for name in ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY", "MEMORIA_HOME")}
     person.settings(person.home, **own)
@@ -158,6 +183,7 @@ HELD = {
     "The packages":
         "environment/test_build.py::test_it_is_built_from_the_lock_with_hashes_and_a_second_run_does_nothing",
     "Endpoint, key, proxy": """test_leaves.py::test_a_projects_settings_change_nothing
+        test_leaves.py::test_a_folder_that_the_person_trusts_in_the_clients_dialog_changes_nothing
         test_leaves.py::test_a_key_and_an_endpoint_of_the_user_level_settings_work""",
     "If a project needs another endpoint": """
         test_leaves.py::test_an_endpoint_for_one_project_is_written_into_config_and_holds_for_it_alone

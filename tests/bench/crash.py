@@ -179,9 +179,10 @@ class World:
         process.stdin = None  # ``communicate`` would flush it
         return process
 
-    def run(self, verb: str, *, kill_at: str = "", worker: str = "/bin/true") -> Process:
+    def run(self, verb: str, *options: str, kill_at: str = "", worker: str = "/bin/true") -> Process:
         """Start the worker or the compile in the foreground, so that its end can be seen."""
-        words = [sys.executable, str(ROOT / "scripts" / f"{verb}.py"), *(["--due"] if verb == "compile" else [])]
+        given = options or (["--due"] if verb == "compile" else [])
+        words = [sys.executable, str(ROOT / "scripts" / f"{verb}.py"), *given]
         return subprocess.Popen(
             words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             env=self.env | {"MEMORIA_PYTHON": worker, "MEMORIA_KILL_AT": kill_at},

@@ -234,13 +234,17 @@ def _to_forget(world: World) -> None:
     _flushed(world)
     days = sorted(Path(world.paths.daily).glob("*.md"))
     text = days[-1].read_text(encoding="utf-8")
-    days[-1].write_text(text.replace("Room is made in time.", f"Room is made, says {SPENT}."), encoding="utf-8")
+    before, _, after = text.rpartition("Room is made in time.")  # of the last entry, which no compile took in yet
+    days[-1].write_text(f"{before}Room is made, says {SPENT}.{after}", encoding="utf-8")
 
 
 def _forgotten(world: World) -> str:
-    world.verb("forget", SPENT, "--as", "text", "--yes")
-    held = [str(path) for top in (world.paths.daily, world.paths.knowledge) for path in Path(top).rglob("*.md")
-            if SPENT in path.read_text(encoding="utf-8")]  # fmt: skip
+    if Path(world.paths.forgetting).exists():
+        world.verb("flush")  # any worker goes on with it
+    else:
+        world.verb("forget", SPENT, "--as", "text", "--yes")
+    held = [str(path) for path in Path(world.paths.home).rglob("*")
+            if path.is_file() and SPENT.encode() in path.read_bytes()]  # fmt: skip
     return f"still in {held}" if held else ""
 
 

@@ -73,7 +73,8 @@ def _environments() -> bool:
 
 def _changes(name: str) -> bool:
     """Return whether one variable in a project's settings changes what memoria does with a session there."""
-    with tempfile.TemporaryDirectory() as folder, MessagesApi(answer) as api, MessagesApi(answer) as evil:
+    place = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)  # a worker may still be at work in it
+    with place as folder, MessagesApi(answer) as api, MessagesApi(answer) as evil:
         person = Person(Path(folder), api, evil)
         person.settings(person.work, **{name: person.foreign()[name]})
         before = fingerprint(person.work)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from datetime import timedelta
 from pathlib import Path
@@ -11,7 +12,10 @@ import pytest
 from facts import BLOG, MONDAY, SHOP, a_fact
 from home_of import article, entry, run
 from memoria.base import fence
+from memoria.base.project import key_of_path
 from memoria.briefing import refresh
+from memoria.capture import saved_count
+from memoria.capture.hook import Event
 from memoria.commands import forget, learned
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
@@ -19,6 +23,7 @@ from memoria.facts.fact import GLOBAL, Fact
 from memoria.facts.keeper import Keeper
 from memoria.ground import clock
 from memoria.ground.home import Home
+from memoria.recall.session_start import session_start
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn import Turn
 
@@ -64,6 +69,24 @@ def test_the_page_leads_with_what_matters_most_here(home: Home) -> None:
         "- [preference] Old preference about commas. (2025-10-12)",
         "- [fact] The logo is blue. (2026-11-16)",
     ]
+
+
+@pytest.mark.parametrize("name", ["n" * 255, "é" * 127, "語" * 85], ids=["ASCII", "Latin", "CJK"])
+def test_a_folder_name_of_any_length_costs_no_project_its_page(home: Home, name: str) -> None:
+    folders = [f"/home/ada/{name}", f"/home/eve/{name}"]
+    keys = [key_of_path(folder) for folder in folders]
+    for number, key in enumerate(keys):
+        learn(home, a_fact(f"Only project {number} knows it.", project=key))
+    learn(home, a_fact("Quote every path.", project=SHOP))
+    assert leads(home) == ["- [preference] Quote every path. (2026-11-16)"]
+    for number, folder in enumerate(folders):
+        told = session_start(Event({"cwd": folder, "source": "startup"}), home.settings, home.paths)
+        assert f"Only project {number} knows it." in json.dumps(told)
+        assert f"Only project {1 - number}" not in json.dumps(told)
+        saved_count.add(home.paths.saved, keys[number], 2 + number)
+    assert [saved_count.take(home.paths.saved, key) for key in keys] == [2, 3]
+    page(home)
+    assert Path(home.paths.page_of(keys[0])).exists(), "pages in use are not cleared away"
 
 
 def test_a_correction_made_again_is_marked_and_rises(home: Home) -> None:

@@ -25,7 +25,7 @@ from memoria.briefing import housekeeping
 from memoria.capture import detach, saved_count
 from memoria.capture.open_sessions import OpenSessions
 from memoria.capture.spool import Job, Spool
-from memoria.commands import flush
+from memoria.commands import flush, status
 from memoria.daily import gate
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
@@ -525,6 +525,22 @@ def test_a_queued_prompt_that_stands_nowhere_else_is_kept(bench: Bench) -> None:
     bench.job(exchange(1) + queued, "Stop")
     bench.flush(now=121 * 60)
     assert "and the tests too" in bench.said()
+
+
+def test_a_job_that_cannot_be_opened_waits_alone_and_status_says_why(
+    bench: Bench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd = bench.job(exchange(1), session="odd")
+    path = Path(bench.spool.new, odd)
+    path.unlink()
+    path.mkdir()
+    bench.job(exchange(2))
+    _, report = bench.flush()
+    assert len(bench.entries()) == 1
+    assert bench.waiting() == [odd]
+    assert "Is a directory" in report.failures[0]
+    assert status.command(Namespace(json=False, costs=False), bench.home) == 0
+    assert "Is a directory" in capsys.readouterr().out
 
 
 def test_two_workers_are_one(bench: Bench) -> None:

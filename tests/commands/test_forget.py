@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import os
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,7 +22,7 @@ from memoria.briefing.page import Pages
 from memoria.capture import cursor
 from memoria.capture.spool import Spool
 from memoria.commands import compile as compile_verb
-from memoria.commands import forget, lint
+from memoria.commands import doctor, forget, lint, status
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import tombstone
 from memoria.daily.entry import Learned
@@ -27,6 +30,8 @@ from memoria.daily.ledger import Ledger
 from memoria.facts.fact import Fact
 from memoria.facts.keeper import Keeper
 from memoria.flushing import worker
+from memoria.forgetting import removal
+from memoria.ground import locks
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.indexing import sources
@@ -312,12 +317,98 @@ def test_nothing_goes_without_a_yes(home: Home) -> None:
 
 def test_forgetting_again_finishes_what_was_broken_off(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(forget, "_caches", _broken)
+        patch.setattr(removal, "_caches", _broken)
         with pytest.raises(RuntimeError):
             run(forget, home, "01aa", "--yes")
     assert [name for name in holding(home, "quaggasoft") if name == "index.db"]
     assert run(forget, home, "01aa", "--yes") == 0
     assert run(forget, home, "Quaggasoft", "--yes") == 0
+    gone(home)
+
+
+@pytest.mark.parametrize("left", ["", "{}", '{"salt": "12", "te', "[1]", '{"salt": "xy", "texts": []}', "null"])
+def test_digests_that_are_damaged_are_named_and_never_taken_for_none(
+    home: Home, capsys: pytest.CaptureFixture[str], left: str
+) -> None:
+    assert run(forget, home, "Quaggasoft", "--yes") == 0
+    Path(home.paths.forgotten).write_text(left)
+    job(home, TOLD)
+    with pytest.raises(OSError, match="damaged"):
+        worker.work(home, insist=True)
+    assert len(Spool(home.paths.spool).jobs()) == 2
+    capsys.readouterr()
+    (finding,) = doctor._forgotten(home)
+    assert (finding.level, "forget the texts again" in finding.text) == (doctor.BROKEN, True)
+    assert run(status, home) == 0
+    assert "forgotten.json cannot be read: damaged" in capsys.readouterr().out
+    assert Path(home.paths.forgotten).read_text() == left
+
+
+def test_a_forget_that_was_broken_off_is_named(
+    home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert list(doctor._forgotten(home)) == []
+    with monkeypatch.context() as patch:
+        patch.setattr(removal, "_wiki", _broken)
+        with pytest.raises(RuntimeError):
+            run(forget, home, "s1", "--yes")
+    assert [finding.level for finding in doctor._forgotten(home)] == [doctor.NOTE]
+    assert run(status, home) == 0
+    assert "a forget was interrupted" in capsys.readouterr().out
+
+
+def test_asking_again_for_what_was_forgotten_leaves_it_in_no_log(home: Home) -> None:
+    assert run(forget, home, "Quaggasoft", "--yes") == 0
+    again = [sys.executable, "-m", "memoria", "forget", "Quaggasoft", "--yes"]
+    done = subprocess.run(again, env={**os.environ, "MEMORIA_HOME": home.paths.home}, capture_output=True, check=False)
+    assert done.returncode == 1
+    assert b"nothing to forget" in done.stderr
+    gone(home)
+
+
+STEPS = ("_spool", "_archive", "_wiki", "_daily", "_caches", "_logs")
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("what", ["s1", "quaggasoft"])
+def test_the_next_worker_completes_a_forget_that_was_broken_off(
+    home: Home, monkeypatch: pytest.MonkeyPatch, step: str, what: str
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(removal, step, _broken)
+        with pytest.raises(RuntimeError):
+            run(forget, home, what, "--yes")
+    home.settings.model = "offline"
+    worker.work(home)
+    gone(home)
+    assert not Path(home.paths.forgetting).exists()
+
+
+def test_a_forget_that_was_broken_off_waits_while_a_compile_is_at_work(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(removal, "_wiki", _broken)
+        with pytest.raises(RuntimeError):
+            run(forget, home, "s1", "--yes")
+    with locks.waiting(Path(home.paths.compile_lock)):
+        worker.work(home)
+    assert Path(home.paths.forgetting).exists()
+    assert Path(home.paths.forgetting).stat().st_mode & 0o777 == 0o600
+    worker.work(home)
+    gone(home)
+
+
+def test_forgetting_again_says_that_it_was_completed(
+    home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(removal, "_logs", _broken)
+        with pytest.raises(RuntimeError):
+            run(forget, home, "s1", "--yes")
+    capsys.readouterr()
+    assert run(forget, home, "s1", "--yes") == 0
+    assert "A forget that was interrupted has been completed." in capsys.readouterr().out
     gone(home)
 
 

@@ -106,10 +106,12 @@ def test_another_folder_is_remembered_in_the_settings_which_keep_the_rest(owner:
     config = owner.home / ".config" / "memoria" / "config.json"
     config.parent.mkdir(parents=True)
     config.write_text('{"hints": false}')
+    config.chmod(0o644)
     owner.remembers()
     vault = tmp_path / "my väult"
     assert owner.run("move", str(vault)).returncode == 0
     assert json.loads(config.read_text("utf-8")) == {"hints": False, "home": str(vault)}
+    assert config.stat().st_mode & 0o777 == 0o600, "it may hold keys"
     assert owner.home_now() == str(vault)
     assert owner.run("move", str(tmp_path / "third")).returncode == 0
     assert owner.home_now() == str(tmp_path / "third")

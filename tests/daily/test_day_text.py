@@ -13,13 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from facts import MONDAY, SHOP, a_fact
-from memoria.commands import forget
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import DayText, fingerprint, render
 from memoria.daily.entry import Entry, Learned
 from memoria.facts import lines
 from memoria.facts.lines import Lines
-from memoria.forgetting import forget_plan
+from memoria.forgetting import forget_plan, removal
 from memoria.indexing import documents
 
 DAY = date(2026, 11, 16)
@@ -100,13 +99,13 @@ def test_every_byte_of_a_person_stays_through_all_that_is_written_into_a_day(
             checked()
         assert [fact.id for fact in log.read(DAY)] == ["l-bare", kept.id, moved.id]
         assert daily.rewrite(DAY, lambda text: forget_plan.without_lines(text, "falcon"))
-        assert daily.rewrite(DAY, lambda text: forget._with_turn_tombstone(text, ["t7"]))
-        assert daily.rewrite(DAY, lambda text: forget._with_tombstones(text, {"one"}))
+        assert daily.rewrite(DAY, lambda text: removal._with_turn_tombstone(text, ["t7"]))
+        assert daily.rewrite(DAY, lambda text: removal._with_tombstones(text, {"one"}))
         daily.sweep()
         checked()
         assert [found.id for found in daily.entries(DAY)] == ["two"]
         assert daily.forgotten(DAY) == [("one", ("tone",)), ("-", ("t7",))]
-        assert daily.rewrite(DAY, lambda text: forget._with_tombstones(text, {"two"}))
+        assert daily.rewrite(DAY, lambda text: removal._with_tombstones(text, {"two"}))
         checked()
 
 

@@ -21,11 +21,14 @@ READY = "\N{HEAVY RIGHT-POINTING ANGLE QUOTATION MARK ORNAMENT}"  # stands befor
 
 
 class Screen:
-    """One run of the interactive client in ``cwd``; ``socket`` is a short path of tmux's own (108 bytes at most)."""
+    """One run of the interactive client in ``cwd``; ``socket`` is a short path of tmux's own (108 bytes at most).
 
-    def __init__(self, env: Mapping[str, str], cwd: Path, socket: Path, *options: str) -> None:
+    ``is_trusted``: the person has answered the client's question about the folder before.
+    """
+
+    def __init__(self, env: Mapping[str, str], cwd: Path, socket: Path, *options: str, is_trusted: bool = True) -> None:
         self._tmux_command = ["tmux", "-S", str(socket), "-f", "/dev/null"]
-        self._skip_onboarding(Path(env["CLAUDE_CONFIG_DIR"]), cwd)
+        self._skip_onboarding(Path(env["CLAUDE_CONFIG_DIR"]), cwd, is_trusted)
         given = {**env, "TERM": "tmux-256color"}
         program = ["env", "-i", *(f"{name}={value}" for name, value in given.items()), str(bundled_claude()), *options]
         self._tmux("new-session", "-d", "-s", "client", "-x", "160", "-y", "50", "-c", str(cwd), *program)
@@ -79,12 +82,12 @@ class Screen:
         return run.stdout
 
     @staticmethod
-    def _skip_onboarding(config: Path, cwd: Path) -> None:
+    def _skip_onboarding(config: Path, cwd: Path, is_trusted: bool) -> None:
         """What the client asks a person at the very first start: theme, key, trust."""
         seen = {
             "hasCompletedOnboarding": True,
             "theme": "dark",
             "customApiKeyResponses": {"approved": [DUMMY_KEY[-20:]], "rejected": []},
-            "projects": {str(cwd): {"hasTrustDialogAccepted": True}},
+            "projects": {str(cwd): {"hasTrustDialogAccepted": is_trusted}},
         }
         (config / ".claude.json").write_text(json.dumps(seen), encoding="utf-8")

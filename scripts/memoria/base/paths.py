@@ -14,7 +14,16 @@ if TYPE_CHECKING:
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
 
+MAX_NAME_BYTES = 200  # of a file named after a project's key; 255 is what file systems take
 SPOOL_BOXES = ("tmp", "new", "cur", "failed")  # below the spool; the folder of a job is its state
+
+
+def file_name(key: str) -> str:
+    """Return a project's key as the name of a file; one that is too long is cut before the digits at its end."""
+    whole = key.encode("utf-8", "replace")
+    if len(whole) <= MAX_NAME_BYTES:
+        return key
+    return whole[:MAX_NAME_BYTES].decode("utf-8", "ignore") + key[key.rfind("-") :]
 
 
 class Paths:
@@ -51,7 +60,8 @@ class Paths:
         self.welcomed = join(state, "welcomed")
         # kept beside the databases
         self.archive = join(state, "archive")
-        self.forgotten, self.folders = join(state, "forgotten.json"), join(state, "folders.json")
+        self.forgotten, self.forgetting = join(state, "forgotten.json"), join(state, "forgetting.json")
+        self.folders = join(state, "folders.json")
         self.undo = join(state, "undo")
         self.replaced = join(state, "replaced")
         self.client_memory = join(state, "client-memory.json")
@@ -96,7 +106,7 @@ class Paths:
 
     def page_of(self, project: str, *, short: bool = False) -> str:
         """Return the prepared page of a project (by key) or of ``global``; a ``short`` one leaves room for a block."""
-        return os.path.join(self.short_page if short else self.page, project + ".md")
+        return os.path.join(self.short_page if short else self.page, file_name(project) + ".md")
 
     @classmethod
     def of(cls, settings: Settings) -> Paths:

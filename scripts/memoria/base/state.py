@@ -38,6 +38,7 @@ Do not delete: what is lost here is lost.
   ledger.db            model calls and what they cost; also which turns are in which entry, which is read back
   archive/             the turns behind each entry, redacted and compressed
   forgotten.json       digests of what `memoria forget` removed, so that it does not come back; no text
+  forgetting.json      what `memoria forget` is removing, or was until it was interrupted; the next worker goes on
   folders.json         in which folders each project was worked on, so that an excluded one can be told
   outbox/              learned facts that could not be written or sent yet
   outbox/learned/      waiting for the daily log

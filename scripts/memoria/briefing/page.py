@@ -122,8 +122,9 @@ class Pages:
 
     def _clear(self, known: set[str]) -> None:
         """Remove the pages of projects that are no longer known; their sessions start with the global page."""
+        names = {Path(self.paths.page_of(key)).name for key in known}
         for path in (*Path(self.paths.page).glob("*.md"), *Path(self.paths.short_page).glob("*.md")):
-            if path.stem not in known:
+            if path.name not in names:
                 path.unlink(missing_ok=True)
 
     def _at_work(self, recent: list[Entry], archived: dict[str, Kept]) -> list[str]:

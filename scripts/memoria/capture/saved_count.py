@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 
 from memoria.base import atomic
+from memoria.base.paths import file_name
 
 
 def add(folder: str, project: str, count: int) -> None:
@@ -15,7 +16,7 @@ def add(folder: str, project: str, count: int) -> None:
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         count += read(folder, project)
-        atomic.replace(os.path.join(folder, project), b"%d" % count)
+        atomic.replace(os.path.join(folder, file_name(project)), b"%d" % count)
     except OSError:
         pass
 
@@ -23,7 +24,7 @@ def add(folder: str, project: str, count: int) -> None:
 def read(folder: str, project: str) -> int:
     """Return the project's count."""
     try:
-        with open(os.path.join(folder, project), "rb") as file:
+        with open(os.path.join(folder, file_name(project)), "rb") as file:
             return int(file.read(20))
     except (OSError, ValueError):
         return 0
@@ -33,7 +34,7 @@ def take(folder: str, project: str) -> int:
     """Return the project's count and begin again at 0."""
     count = read(folder, project)
     try:
-        os.unlink(os.path.join(folder, project))
+        os.unlink(os.path.join(folder, file_name(project)))
     except OSError:
         pass
     return count

@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from memoria.audit import excluded, mcp_probe
+from memoria.audit import excluded, forgotten, mcp_probe
 from memoria.audit.client_settings import ClientSettings, client_python, plugin_hooks, settings_file
 from memoria.audit.receipt import not_understood
 from memoria.audit.self_test import SelfTest
@@ -134,6 +134,12 @@ def _excluded(home: Home) -> Findings:
         return
     for project, count in found.items():
         yield Finding("excluded", NOTE, excluded.sentence(project, count), f"run `memoria forget --project {project}`")
+
+
+def _forgotten(home: Home) -> Findings:
+    """Whether it is known what was forgotten, and all of it is gone."""
+    for text, remedy in forgotten.problems(home.paths):
+        yield Finding("forgotten", NOTE if text == forgotten.UNFINISHED else BROKEN, text, remedy)
 
 
 def _home(home: Home) -> Findings:
@@ -509,6 +515,7 @@ def _model(home: Home) -> Findings:
 
 
 CHECKS: tuple[Callable[[Home], Findings], ...] = (
-    _settings, _excluded, _home, _hooks, _firing, _pythons, _mcp, _disk, _lock, _synced, _jobs, _understood, _clock,
+    _settings, _excluded, _forgotten, _home, _hooks, _firing, _pythons, _mcp, _disk, _lock, _synced, _jobs,
+    _understood, _clock,
     _rehearsal,
 )  # fmt: skip

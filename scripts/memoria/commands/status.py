@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from memoria.audit import excluded
+from memoria.audit import excluded, forgotten
 from memoria.capture.spool import Spool
 from memoria.daily.ledger import JUDGING, Call, Ledger
 from memoria.facts.keeper import Keeper
@@ -131,6 +131,7 @@ def gather(home: Home) -> dict[str, Any]:
                 if kind in ("missing", "refused", "compile-failed")
             ][:10],
             "excluded": excluded.remaining(home, ledger),
+            "forgotten": [": ".join(found) for found in forgotten.problems(paths)],
             "memory_server": _memory_server(home),
             "problems": [*home.settings.problems, *chain.problems(home.settings)],
         }
@@ -241,6 +242,7 @@ def _lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:
     ]
     rows += [f"note          {_wall(note['time'], zone)} {note['kind']}: {note['text']}" for note in facts["notes"]]
     rows += [f"settings      {problem}" for problem in facts["problems"]]
+    rows += [f"forgotten     {problem}" for problem in facts["forgotten"]]
     rows += [
         f"excluded      {excluded.sentence(project, count)}; `memoria forget --project {project}` removes them"
         for project, count in facts["excluded"].items()

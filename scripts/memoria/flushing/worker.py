@@ -7,6 +7,7 @@ time, and is finally set aside with the reason. This module knows the states of 
 from __future__ import annotations
 
 import logging
+import os
 import random
 import sqlite3
 import time
@@ -163,14 +164,15 @@ class Worker:
 
     def _take(self, jobs: list[Job], report: Report) -> None:
         """Flush one session; an error in it must not stop the others."""
-        intake = self._intake(jobs, report)
-        if intake is None:
-            return
+        session = jobs[0].session
         try:
-            self._flush_session(intake, report)
+            intake = self._intake(jobs, report)
+            if intake is not None:
+                jobs, session = intake.jobs, intake.session
+                self._flush_session(intake, report)
         except Exception as error:  # noqa: BLE001 (one of three: an error in one session must not stop the others)
-            log.warning("session %s: %s: %s", intake.session, type(error).__name__, error, exc_info=_is_bug(error))
-            self._failed(intake, error, report)
+            log.warning("session %s: %s: %s", session, type(error).__name__, error, exc_info=_is_bug(error))
+            self._failed(jobs, session, error, report)
 
     def _intake(self, jobs: list[Job], report: Report) -> Intake | None:
         """Read the jobs' headers; set aside a job that cannot be read and continue with the others."""
@@ -208,18 +210,18 @@ class Worker:
             else:
                 self.spool.acknowledge(job)
 
-    def _failed(self, intake: Intake, error: Exception, report: Report) -> None:
+    def _failed(self, jobs: list[Job], session: str, error: Exception, report: Report) -> None:
         """Record the failure and let the jobs wait; set aside those that failed too often."""
         counted = not isinstance(error, OUTSIDE)
-        names = [job.name for job in intake.jobs]
+        names = [job.name for job in jobs]
         count = max(self.ledger.tries(name)[0] for name in names) + 1
         self.ledger.failed(names, counted=counted, not_before=self._next_try(error, count), reason=str(error))
         given_up = {name for name in names if counted and self.ledger.tries(name)[0] >= self.home.settings.max_attempts}
         if isinstance(error, OverBudgetError):
             report.deferred.append(str(error))
         elif not isinstance(error, TranscriptMissingError):  # a session closed without a prompt is not a failure
-            report.failures.append(f"session {intake.session}: {error}")
-        for job in intake.jobs:
+            report.failures.append(f"session {session}: {error}")
+        for job in jobs:
             self.spool.claim(job)
             if job.name in given_up:
                 self.spool.fail(job, f"{type(error).__name__}: {error}")
@@ -280,6 +282,7 @@ def _exchange(home: Home) -> None:
 
 def _run_locked(home: Home, *, insist: bool) -> Report:
     housekeeping.lower_priority()
+    _finish_forget(home)
     with closing(Worker.of(home, insist=insist)) as worker:
         housekeeping.rotate(home)
         report = worker.run()
@@ -291,6 +294,23 @@ def _run_locked(home: Home, *, insist: bool) -> Report:
         if ways:
             detach.start(ways, home.paths)
     return report
+
+
+def _finish_forget(home: Home) -> None:
+    """Go on with a forget that was interrupted, before anything reads what it left."""
+    if not os.path.exists(home.paths.forgetting):  # noqa: PTH110 (a str)
+        return
+    from memoria.forgetting import removal  # noqa: PLC0415 (takes 0.1 s with the search index)
+
+    with locks.held(Path(home.paths.compile_lock)) as no_compile, locks.held(Path(home.paths.observer_lock)) as alone:
+        if not (no_compile and alone):
+            log.info("a forget that was interrupted waits for the next worker")
+            return
+        try:
+            removal.finish(home)
+            log.info("a forget that was interrupted has been completed")
+        except (ExpectedError, OSError, sqlite3.Error) as error:
+            log.warning("a forget that was interrupted cannot be completed yet: %s", error)
 
 
 def _bring_up_to_date(worker: Worker, report: Report) -> None:

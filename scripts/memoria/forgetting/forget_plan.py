@@ -61,6 +61,8 @@ class Plan:
     folders: list[str] = field(default_factory=list)  # of a project of which nothing remains
     pages: dict[str, bytes | None] = field(default_factory=dict)
     read: dict[str, str] = field(default_factory=dict)
+    earlier: list[str] = field(default_factory=list)  # needles of the same plan before it was interrupted
+    earlier_proving: list[str] = field(default_factory=list)
 
     @property
     def needle(self) -> str:
@@ -75,7 +77,7 @@ class Plan:
     @property
     def needles(self) -> list[str]:
         """The texts that no file may contain afterwards; a line of a log or note that contains one is deleted."""
-        texts = [self.needle] if self.needle else []
+        texts = [*self.earlier, self.needle] if self.needle else [*self.earlier]
         for entry in self.entries:
             texts += [entry.title, entry.context, *entry.key_exchanges, *entry.decisions, *entry.lessons]
             texts += [*entry.action_items, *(fact.text for fact in entry.learned), f"e-{entry.id}"]
@@ -88,7 +90,7 @@ class Plan:
         """The texts to search everything for afterwards."""
         if self.needle:
             return [self.needle]
-        texts = (text for entry in self.entries for text in (entry.context, entry.title))
+        texts = [*self.earlier_proving, *(text for entry in self.entries for text in (entry.context, entry.title))]
         return [text for text in texts if len(text) >= MIN_PROOF]
 
     def held(self, text: str) -> bool:

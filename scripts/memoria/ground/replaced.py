@@ -89,17 +89,19 @@ class Replaced:
             is_closed = renames.is_open_for_writing(file.fileno()) is False
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         name = f"{time.time_ns()}-{os.getpid()}-{next(_numbers)}"
-        kept = self.folder / f"{name}.old"
+        record = {"path": str(path), "digest": digest(content), "closed": is_closed}
         try:
-            aside.rename(kept)
+            self._take(aside, self.folder / f"{name}.old", name, record)
         except OSError:  # another disk
-            kept = aside.with_name(f".{name}.kept")
-            aside.rename(kept)
-        record = {"path": str(path), "kept": str(kept), "digest": digest(content), "closed": is_closed}
-        atomic.replace(str(self.folder / f"{name}.json"), json.dumps(record).encode())
+            self._take(aside, aside.with_name(f".{name}.kept"), name, record)
         if time.monotonic() >= self._next_look:
             self._next_look = time.monotonic() + CLOSED_S
             self.settle()
+
+    def _take(self, aside: Path, kept: Path, name: str, record: dict[str, Any]) -> None:
+        """Rename the file, after its record is written: without one nobody would find it."""
+        atomic.replace(str(self.folder / f"{name}.json"), json.dumps({**record, "kept": str(kept)}).encode())
+        aside.rename(kept)
 
     def settle(self, *, everything: bool = False) -> list[Path]:
         """Write a conflict copy of every late save and remove what was kept for long enough; return the copies.

@@ -5,8 +5,12 @@ Takes 20 ms to import, so ``markdown`` does so only for a page that has frontmat
 
 from __future__ import annotations
 
+import re
+
 import yaml
 
+MAX_DEPTH = 100  # of lists and mappings in brackets; the loader takes the square of the depth
+_BRACKETS = re.compile(r"[\[\]{}]")
 # Besides YAML's own errors: those of values that contradict their tag, or nest too deeply.
 ERRORS = (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError)
 
@@ -23,11 +27,22 @@ _Loader.yaml_implicit_resolvers = {
 
 def load(raw: str) -> object:
     """Return the value of a YAML text; raise ValueError when it cannot be loaded."""
+    if _depth(raw) > MAX_DEPTH:
+        raise ValueError("too many brackets are opened and not closed")
     try:
         loaded: object = yaml.load(raw, Loader=_Loader)  # noqa: S506 (a safe loader)
     except ERRORS as error:
         raise ValueError(" ".join(str(error).split())) from error
     return loaded
+
+
+def _depth(raw: str) -> int:
+    """Return how many brackets are open at once at most, those in quotes included."""
+    depth = deepest = 0
+    for match in _BRACKETS.finditer(raw):
+        depth += 1 if match[0] in "[{" else -1
+        deepest = max(deepest, depth)
+    return deepest
 
 
 def scalar(text: str) -> str:

@@ -29,7 +29,7 @@ HISTORY = "history"  # the kind of an article's history, its anchor, and its sec
 
 _LABEL = re.compile(r"^\*\*([^*\n]{1,60}):\*\*\s*")
 _SOURCE = re.compile(r"\[\[(daily/\d{4}-\d\d-\d\d#\^e-[0-9a-z]+)\|[^\[\]\n]*\]\]")
-_LINK = re.compile(r"\[\[(?:[^\]|]*\|)?([^\]|]*)\]\]")
+_LINK = re.compile(r"\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
@@ -268,13 +268,16 @@ def _sections(body: str, title: str) -> Iterator[Passage]:
 
 def cut(text: str, label: str, *, own: bool = False) -> Iterator[Passage]:
     """Yield the text in passages of at most PASSAGE_CHARS; nothing for a blank text."""
-    while text.strip():
-        end = len(text)
-        if end > PASSAGE_CHARS:
-            end = max(text.rfind("\n", 0, PASSAGE_CHARS), text.rfind(" ", 0, PASSAGE_CHARS))
-            end = end if end > 0 else PASSAGE_CHARS
-        yield Passage(text[:end].strip(), label, own)
-        text = text[end:]
+    start = 0
+    while start < len(text):
+        end = start + PASSAGE_CHARS
+        if end < len(text):
+            last = max(text.rfind("\n", start, end), text.rfind(" ", start, end))
+            end = last if last > start else end
+        passage = text[start:end].strip()
+        if passage:
+            yield Passage(passage, label, own)
+        start = end
 
 
 def _name(path: str) -> str:

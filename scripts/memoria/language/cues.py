@@ -14,7 +14,8 @@ from memoria.language.rule_cues import KIND_OF_THING, RULE_CUES
 
 MAX_PROMPT = 1_500  # characters; longer prompts are mostly pasted text and are not examined
 
-_PASTED = Pattern(r"(?sm)```.*?(?:```|\Z)|^[ \t]*>.*$|<[a-z_-]+>.*?</[a-z_-]+>")
+_QUOTED = Pattern(r"(?m)```|^[ \t]*>|<[a-z_-]+>")  # where something begins that is not the writer's own words
+_CLOSING = Pattern(r"</[a-z_-]+>")
 _SPLIT = Pattern(r"(?<=[.!?])\s+(?=\S)|(?<=[\u3002\uff01\uff1f])(?=\S)|\n+")
 _COMMAND = Pattern(r"^\s*(?:[/!#]\w|<(?:command|local-command|bash|task-notification|teammate)|\[Request interrupted)")
 _FILLER = Pattern(
@@ -282,7 +283,7 @@ def own_sentences(prompt: str) -> list[str]:
     """Return the sentences of a prompt that are the user's own: no commands, quotations or pasted text."""
     if is_command(prompt) or len(prompt) > MAX_PROMPT:
         return []
-    return sentences(_PASTED.sub("\n", prompt))
+    return sentences(without_quotations(prompt))
 
 
 def sentences(text: str) -> list[str]:
@@ -325,4 +326,21 @@ def worded(sentence: str) -> str:
 
 def without_quotations(text: str) -> str:
     """Return a text without code blocks, quoted lines and tagged passages."""
-    return _PASTED.sub("\n", text)
+    rest, at = [], 0
+    closings = [match.span() for match in reversed(list(_CLOSING.finditer(text)))]
+    for match in _QUOTED.finditer(text):
+        if match.start() < at:
+            continue
+        end = len(text)  # of a quoted line everything after it, too
+        if match[0] == "```":
+            closing = text.find("```", match.end())
+            end = closing + 3 if closing >= 0 else end
+        elif match[0].startswith("<"):
+            while closings and closings[-1][0] < match.end():
+                closings.pop()
+            if not closings:
+                continue
+            end = closings[-1][1]
+        rest.append(text[at : match.start()])
+        at = end
+    return "\n".join([*rest, text[at:]])

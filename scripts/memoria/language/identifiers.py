@@ -14,12 +14,12 @@ _SUFFIXES = "py|ts|tsx|js|jsx|go|rs|rb|java|c|h|cpp|md|json|toml|ya?ml|sql|sh|lo
 _MARKED = r"`[^`\n]{2,80}`"  # marked as code by the writer
 _NAMES = (
     r"(?<![\w/@-])(?!//)(?:"
-    r"(?:~|\.{1,2})?/[\w/.-]*\w|(?<!\.)@?(?:[\w.-]+/){2,}[\w.-]*\w|@[\w.-]+/[\w.-]*\w"  # paths, but not "and/or"
+    r"(?:~|\.{1,2})?/[\w/.-]{0,300}\w|(?<!\.)@?(?:[\w.-]+/){2,}[\w.-]*\w|@[\w.-]+/[\w.-]*\w"  # paths, but not "and/or"
     r"|(?<!\.)[\w-]+(?:/[\w-]+)*/[\w-]*\.\w+"  # paths of two parts, with a suffix
     rf"|[\w-]{{1,80}}\.(?:{_SUFFIXES})\b"  # files
     r"|--[a-z][\w-]*"  # options
     r"|[A-Za-z]\w*_\w+"  # snake_case, CONSTANTS
-    r"|[a-z]+[a-z0-9]*[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*"  # camelCase, CamelCase
+    r"|[a-z][a-z0-9]*[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*"  # camelCase, CamelCase
     r"|[A-Z]{2,}[a-z]{2,}\w*"  # SQLite
     r")"
 )

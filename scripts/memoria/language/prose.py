@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 SAME = 0.8  # least Jaccard similarity of the words of two sentences that say the same
 
-_FENCE = Pattern(r"(?ms)^(`{3,}|~{3,}).*?^\1[`~]*\s*$|^(`{3,}|~{3,}).*\Z")
+_FENCE = Pattern(r"(?ms)^(`{3,}(?!`)|~{3,}(?!~)).*?^\1[`~]*\s*$|^(`{3,}|~{3,}).*\Z")
 _BULLET = Pattern(r"^\s*(?:[-*+•]|\d{1,2}[.)])\s+(?:\[[ xX]\]\s+)?")
 _EMPHASIS = Pattern(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
 _END = Pattern(r"(?<!e\.g)(?<!i\.e)(?<!vs)(?<!etc)(?<!cf)(?<=[.!?])[\"')\]]*\s+(?=[A-Z0-9\"'`(\[@/])")

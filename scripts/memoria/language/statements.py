@@ -27,7 +27,7 @@ _WORD = Pattern(r"[^\W_]+(?:[._/-][^\W_]+)*")
 _CLAUSE = Pattern(r"[;:!?]|,\s|\.\s|\s(?:because|since|so|but|as|weil|damit|sondern|aber|denn)\s")
 _TOKEN = Pattern(r"[^\s,()\"`]+")
 _NUMBER = Pattern(r"\d+(?:\.\d+)*")
-_PLACED = Pattern(r"([^\W\d_]*)[\s#]*?(\d+(?:\.\d+)*)")
+_PLACED = Pattern(r"([^\W\d_]{0,60})[\s#]{0,8}?(\d+(?:\.\d+)*)")
 
 
 def _set(text: str) -> frozenset[str]:

@@ -36,7 +36,7 @@ SUMMARY_DIGEST = "summary_digest"  # in the frontmatter: the digest of the summa
 
 REASON = "- Why: "  # begins the indented line below a claim in the history that says why it was retired
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_SOURCE = re.compile(r"\s*\[\[(daily/\d{4}-\d{2}-\d{2}#\^e-[0-9a-z]+)(?:\|[^\]]*)?\]\]")
+_SOURCE = re.compile(r"(?<!\s)\s*\[\[(daily/\d{4}-\d{2}-\d{2}#\^e-[0-9a-z]{1,40})(?:\|[^\]]{0,400})?\]\]")
 _BULLET = re.compile(r"[-*+] ")
 _UNTIL = re.compile(r"Until (\d{4}-\d{2}-\d{2}): ")
 _HEADING_MARKS = re.compile(r"^[\s#>*+-]+|[\s:#]+$")

@@ -8,6 +8,7 @@ functions are pure.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable
 
 from memoria.language import identifiers
@@ -41,6 +42,12 @@ def precise(text: str) -> list[str]:
     return list(dict.fromkeys([*names, *(match[0].strip() for match in dates), *(match[0] for match in numbers)]))
 
 
+def _at(stream: list[quantities.Token], starts: list[int], place: int) -> quantities.Token | None:
+    """Return the token that the character at ``place`` belongs to."""
+    number = bisect_right(starts, place) - 1
+    return stream[number] if number >= 0 and place - starts[number] < len(stream[number].text) else None
+
+
 def unsupported(claim: str, evidence: str) -> list[str]:
     """Return those identifiers, numbers and quotes of a claim that the evidence does not hold.
 
@@ -49,10 +56,11 @@ def unsupported(claim: str, evidence: str) -> list[str]:
     ground, known = _folded(evidence), Evidence(evidence)
     names, dates, numbers = _parts(claim)
     stream = quantities.tokens(claim)
+    starts = [token.start for token in stream]
     missing = [name for name in names if not _is_held(name, ground, known)]
     missing += [match[0].strip() for match in dates if not _is_day(match, known)]
     for match in numbers:
-        token = next((token for token in stream if 0 <= match.start() - token.start < len(token.text)), None)
+        token = _at(stream, starts, match.start())
         if token is not None and token.kind == "date":
             missing += [token.text] * (token.text not in known.dates)
         elif token is None or not known.says(token, stream):

@@ -27,7 +27,7 @@ SUMMARY_CHARS = 240
 _ENTRY = re.compile(r"\[\[daily/\d{4}-\d{2}-\d{2}#\^e-([0-9a-z]+)")
 _PAGE = re.compile(r"\[\[((?:concepts|connections|qa)/[^\]|#]+)")
 _WROTE = re.compile(r"<!-- memoria wrote \[\[([^\]|#]+)\]\] ([0-9a-f -]+) -->")
-_TOOK = re.compile(r"([0-9a-z]+):([0-9a-f]{8})")
+_TOOK = re.compile(r"(?<![0-9a-z])([0-9a-z]+):([0-9a-f]{8})")
 
 INTRO = """# Knowledge
 

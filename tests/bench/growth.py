@@ -1,0 +1,271 @@
+"""Measure how the time of every reader grows with its input, for text that was made to slow it down.
+
+``uv run python tests/bench/growth.py`` gives each reader (of transcripts, daily logs, articles, prompts, answers of a
+model) texts that repeat one hostile piece, or two in turn: an opening tag, a brace, a quote, half a link. It doubles
+the text until it takes long enough to measure, doubles it twice more, and prints every reader and piece for which four
+times the text takes more than ``MAX_RATIO`` times as long (four times when it is linear, sixteen when it is quadratic).
+The time is that of the processor, the best of several runs. Short form: tests/test_growth.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
+
+from memoria.base import fence, project, quickjson  # noqa: E402 (found through the line above)
+from memoria.capture import open_sessions, transcript  # noqa: E402
+from memoria.daily import reference  # noqa: E402
+from memoria.daily.day_text import DayText  # noqa: E402
+from memoria.facts import lines as fact_lines  # noqa: E402
+from memoria.facts import local_judge, wire  # noqa: E402
+from memoria.forgetting import forget_plan, proof  # noqa: E402
+from memoria.ground import markdown, printable, safe_yaml  # noqa: E402
+from memoria.indexing import documents, highlight  # noqa: E402
+from memoria.language import cues, folding, identifiers, prose, statements, words  # noqa: E402
+from memoria.models import answer  # noqa: E402
+from memoria.redaction.redact import Redactor  # noqa: E402
+from memoria.search import duplicates, tokens  # noqa: E402
+from memoria.transcripts import client_saved, prompt, tool_lines  # noqa: E402
+from memoria.transcripts.json_lines import objects  # noqa: E402
+from memoria.transcripts.tombstones import Tombstones  # noqa: E402
+from memoria.transcripts.turn import Reader  # noqa: E402
+from memoria.wiki import evidence, index_page  # noqa: E402
+from memoria.wiki.article import Article  # noqa: E402
+from memoria.working import task_reading  # noqa: E402
+
+MAX_RATIO = 9.0  # for four times the text
+MEASURABLE_S = 0.004
+LONGEST_S = 4.0  # a text of START characters may not take longer
+START, MOST = 4_000, 512_000  # characters
+PIECES = (
+    "<", "</", "<system-reminder>", "</system-reminder>", "<command-name>", "<command-args>", "<bash-input>",
+    "<!-- ", "-->", "<x ", "{{", "{{ ", "}}", "{%", "${", "{", "[", "[[", "]]", "](", "![", "[x](", "[a]: ", "(",
+    "((", "`", "``` \n", "~~~\n", "%%", "$$", "==", "\\", "\\u", "&", "&lt;", "&#", "=", "a=", "a =", ":", "::",
+    "://", "http://a", "a@", "a:b@", "/", "/a", "../", "-", "--", "- ", "- [", "- [ ] ", "* ", "+ ", "1. ", "> ",
+    ">", "| ", "#", "# ", "## ", "^", "^e-", " ^l-", "_", "**", "'", '"', '\\"', "“", "„", "\n", "\r", "\r\n",
+    "\n\n", "\t", " ", "  ", ".", ". ", "...", ",", ", ", ";", "!", "? ", "a", "a ", "A ", "aB", "a1", "1", "1 ",
+    "0x", "é", "e\u0301", "\u200b", "\u202e", "\x1b[", "\x00", "語", "語 ", "\u2028", "key=", "password ",
+    "password is ", "token: ", "Bearer ", "No, ", "I prefer ", "always ", "not ", "remember ", "eyJ", "sk-",
+    "-----BEGIN ", "AKIA", "@", "user: ", "Exit code 1\n", "file.py ", "a.b", "a_b", "---\n", "title: ", "title: [",
+    "- a: ", "entry=", "<!-- memoria ", "<!-- learned {", "### Session (", "**Learned:**\n", "  > ",
+    "[[daily/2026-11-20#^e-", "took=",
+)  # fmt: skip
+SCHEMA: dict[str, object] = {"type": "object"}
+
+
+def _json_line(text: str) -> bytes:
+    return json.dumps(
+        {"type": "user", "uuid": "u", "sessionId": "s", "cwd": "/x", "message": {"content": text}}
+    ).encode()
+
+
+def _result_line(text: str) -> bytes:
+    block = {"type": "tool_result", "tool_use_id": "t", "content": text, "is_error": True}
+    return json.dumps({"type": "user", "uuid": "u", "sessionId": "s", "message": {"content": [block]}}).encode()
+
+
+def _use_line(text: str) -> bytes:
+    given = {"command": text, "file_path": text, "old_string": text, "new_string": text[::-1], "content": text}
+    use = [
+        {"type": "tool_use", "id": f"t{name}", "name": name, "input": given} for name in ("Bash", "Edit", "Write", "X")
+    ]
+    return json.dumps({"type": "assistant", "uuid": "u", "sessionId": "s", "message": {"content": use}}).encode()
+
+
+def _turns(line: bytes) -> None:
+    reader = Reader()
+    list(reader.read([line + b"\n"]))
+    reader.settle()
+
+
+def _day(text: str) -> None:
+    day = DayText(f"# Daily Log: 2026-11-20\n\n{text}\n")
+    list(day.entries(date(2026, 11, 20)))
+    list(day.learned())
+    day.unmarked()
+    fact_lines.of_day(day, date(2026, 11, 20))
+
+
+def _article(text: str) -> None:
+    article = Article("concepts/a", f"---\ntitle: A\n---\n# A\n\n{text}\n\n## Key Points\n\n- {text}\n")
+    _ = (article.claims, article.links, article.summary, article.past)
+    article.render()
+
+
+def _exchange(text: str) -> dict[str, object]:
+    return {"user": text, "assistant": text, "tools": [], "errors": [text], "notes": []}
+
+
+def _tombstones() -> Tombstones:
+    stones = Tombstones(Path("/nonexistent"))
+    stones.salt = bytes(32)
+    stones.stones = [
+        stones._stone(folding.folded(text)) for text in ("aaaaaaaaaaaa", "password is hunter2", "((((((((")
+    ]
+    return stones
+
+
+REDACTOR, STONES = Redactor(), _tombstones()
+
+
+READERS: dict[str, Callable[[str], object]] = {
+    "prompt.typed": prompt.typed,
+    "prompt.mark": prompt.mark,
+    "prompt.report": prompt.report,
+    "prompt.spoken": prompt.spoken,
+    "prompt.queued": prompt.queued,
+    "prompt.queued_forms": prompt.queued_forms,
+    "turns of a prompt": lambda text: _turns(_json_line(text)),
+    "turns of a result": lambda text: _turns(_result_line(text)),
+    "turns of a use": lambda text: _turns(_use_line(text)),
+    "turns of a raw line": lambda text: _turns(
+        b'{"type":"user","message":{"content":"' + text.encode("utf-8", "replace")
+    ),
+    "json_lines.objects": lambda text: objects(b"{" + text.encode("utf-8", "replace")),
+    "transcript.folders": lambda text: transcript.folders(_json_line(text)),
+    "quickjson.loads": lambda text: _quiet(quickjson.loads, "[" + text),
+    "tool_lines.one_line": tool_lines.one_line,
+    "client_saved.from_lines": lambda text: client_saved.from_lines([text]),
+    "open_sessions.without_secrets": open_sessions.without_secrets,
+    "task_reading.observe": lambda text: task_reading.observe([_json_line(text), _use_line(text), _result_line(text)]),
+    "redact": REDACTOR.redact,
+    "tombstones.holds": STONES.holds,
+    "tombstones.without": STONES.without,
+    "folding.folded": folding.folded,
+    "proof.holds": lambda text: proof.holds(text, ["quagga"]),
+    "without_lines": lambda text: forget_plan.without_lines(text, "quagga"),
+    "day": _day,
+    "article": _article,
+    "article, frontmatter": lambda text: _quiet(Article, "concepts/a", f"---\n{text}\n---\n# A\n"),
+    "markdown.line": markdown.line,
+    "markdown.links": markdown.links,
+    "markdown.code_rows": lambda text: list(markdown.code_rows(text.split("\n"))),
+    "markdown.cut": lambda text: markdown.cut(text, len(text) // 2),
+    "markdown.read_page": markdown.read_page,
+    "markdown.unbulleted": markdown.unbulleted,
+    "safe_yaml.load": lambda text: _quiet(safe_yaml.load, text),
+    "fence.neutral": fence.neutral,
+    "fence.visible": fence.visible,
+    "fence.wrapped": fence.wrapped,
+    "fence.shortened": lambda text: fence.shortened(fence.fenced("x", text), len(text) // 2),
+    "printable.lines": printable.lines,
+    "reference.parse": reference.parse,
+    "documents.of a day": lambda text: list(documents.entries("daily/2026-11-20.md", text)),
+    "documents.of an article": lambda text: documents.article("knowledge/concepts/a.md", text),
+    "documents.of a memory": lambda text: documents.memory("/m/memory/a.md", text, "p", "2026-11-20"),
+    "highlight": lambda text: highlight.highlighted(text, {"a"}, bold=True),
+    "tokens.of": tokens.of,
+    "tokens.of_query": tokens.of_query,
+    "duplicates.sentence": duplicates.sentence,
+    "cues.own_sentences": lambda text: [cues.is_hint(one) or cues.of(one) for one in cues.own_sentences(text)],
+    "local_judge.notice": lambda text: local_judge.notice(_exchange(text)),
+    "local_judge.claims": lambda text: local_judge.claims([_exchange(text)]),
+    "identifiers.in_prose": identifiers.in_prose,
+    "identifiers.in_code": lambda text: identifiers.in_code([text]),
+    "prose.statements": prose.statements,
+    "prose.phrases": prose.phrases,
+    "prose.plain": prose.plain,
+    "statements.words": statements.words,
+    "words.stems": words.stems,
+    "evidence.precise": evidence.precise,
+    "evidence.unsupported": lambda text: evidence.unsupported(text, text),
+    "index_page.fingerprints": lambda text: index_page.fingerprints(f"- Took in: {text}\n<!-- memoria took={text}"),
+    "index_page.compiled_entries": lambda text: index_page.compiled_entries(f"- Took in: {text}"),
+    "wire.particulars": wire.particulars,
+    "answer.read": lambda text: _quiet(answer.read, text, SCHEMA),
+    "project.remote_identity": project.remote_identity,
+}
+
+
+def _quiet(read: Callable[..., object], *given: object) -> None:
+    """Read, whatever is wrong with the text: only the time counts."""
+    with suppress(Exception):
+        read(*given)
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """How long a reader takes for a piece repeated to ``size`` characters, and for four times as much."""
+
+    reader: str
+    pieces: str
+    size: int
+    seconds: float
+    ratio: float
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the time grows about as the text does."""
+        return self.ratio <= MAX_RATIO and self.seconds < LONGEST_S
+
+
+def measured(reader: str, pieces: str, most: int = MOST) -> Growth:
+    """Measure one reader on one repeated text, which is not longer than four times ``most`` characters."""
+    read = READERS[reader]
+    size = START
+    took = _time(read, pieces, size)
+    while took < MEASURABLE_S and size < most:
+        size *= 2
+        took = _time(read, pieces, size)
+    if took < MEASURABLE_S or took > LONGEST_S:
+        return Growth(reader, pieces, size, took, 0.0)
+    ratio = _time(read, pieces, 4 * size) / took
+    for _ in range(3):
+        if ratio <= MAX_RATIO:
+            break
+        took = min(took, _time(read, pieces, size))
+        ratio = min(ratio, _time(read, pieces, 4 * size) / took)
+    return Growth(reader, pieces, size, took, ratio)
+
+
+def _time(read: Callable[[str], object], pieces: str, size: int) -> float:
+    text = (pieces * (size // len(pieces) + 1))[:size]
+    begin = time.process_time()
+    read(text)
+    return time.process_time() - begin
+
+
+def texts(pairs: bool) -> Iterator[str]:
+    """Yield the pieces, and with ``pairs`` every two of them in turn."""
+    yield from PIECES
+    if pairs:
+        yield from map("".join, itertools.permutations(PIECES, 2))
+
+
+def found(readers: Sequence[str], pieces: Sequence[str], say: Callable[[str], None] = lambda _: None) -> list[Growth]:
+    """Return every reader and text for which the time does not grow as the text does."""
+    bad = []
+    for reader in readers:
+        began = time.monotonic()
+        worst = [growth for piece in pieces if not (growth := measured(reader, piece)).is_linear]
+        say(f"{reader:<32}{len(pieces)} texts, {len(worst)} not linear, {time.monotonic() - began:.0f} s")
+        for growth in sorted(worst, key=lambda one: -one.seconds)[:5]:
+            say(f"    {growth.pieces!r}: {growth.seconds:.3f} s for {growth.size} characters, times {growth.ratio:.1f}")
+        bad += worst
+    return bad
+
+
+def main() -> int:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("readers", nargs="*", default=list(READERS))
+    parser.add_argument("--pairs", action="store_true", help="also every two pieces in turn (takes hours)")
+    args = parser.parse_args()
+    bad = found(args.readers or list(READERS), list(texts(args.pairs)), lambda line: print(line, flush=True))
+    print(f"{len(args.readers)} readers, {len(bad)} texts for which one is not linear")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,27 @@
+"""No reader takes the square of the time for twice the text; a sample of tests/bench/growth.py."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench import growth
+
+PIECES = (
+    "<system-reminder>", "<command-args>", "{{ ", "[", "[[", "[[daily/2026-11-20#^e-", "title: [", "  ", "../", "`",
+    "a", "\u2028", "![", "(",
+)  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("reader", growth.READERS)
+def test_the_time_of_a_reader_grows_as_its_text_does(reader: str) -> None:
+    found = [growth.measured(reader, piece, 32_000) for piece in PIECES]
+    assert [one for one in found if not one.is_linear] == []
+
+
+def test_the_bench_notices_a_reader_that_takes_the_square(monkeypatch: pytest.MonkeyPatch) -> None:
+    def square(text: str) -> int:
+        return sum(text.count(" ", place) for place in range(0, len(text), 2))
+
+    monkeypatch.setitem(growth.READERS, "square", square)
+    assert not growth.measured("square", "a").is_linear
