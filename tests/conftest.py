@@ -8,12 +8,17 @@ import socket
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 from memoria.base.paths import Paths
 
 # A shell that starts the tests in the background has SIGINT ignored, and what they start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# How long an example takes says nothing on a machine that does other things as well; tests/bench/ measures time.
+hypothesis.settings.register_profile("memoria", deadline=None)
+hypothesis.settings.load_profile("memoria")
 
 INHERITED = ("ANTHROPIC_", "CLAUDE", "MEMORIA_", "MEMORY_", "OLLAMA_", "XDG_")
 

@@ -163,6 +163,14 @@ def test_a_fact_stands_in_its_entry_whatever_a_person_wrote_into_the_entry() -> 
     assert lines.without(text, {fact.id}) == text
 
 
+@pytest.mark.parametrize("key", ["a--b-0a1b2c", "My-Project--old--0a1b2c", "x---y-0a1b2c", "plain-0a1b2c"])
+def test_an_entry_is_read_back_with_its_projects_key_whatever_hyphens_it_has(key: str) -> None:
+    block = render(entry("e1", project="p", project_key=key))
+    assert "--" not in block.replace("<!--", "").replace("-->", "")
+    (found,) = DayText(block).entries(DAY)
+    assert found.project_key == key
+
+
 def test_a_line_without_words_is_no_fact_and_stops_nobody_from_reading() -> None:
     assert lines.parse("- [fact]  ^l-aaaa\n- [fact] Use tea cups. ^l-bbbb\n", DAY)[0].id == "l-bbbb"
 

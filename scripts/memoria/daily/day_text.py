@@ -56,6 +56,7 @@ _LEARNED_HEADING = "### Learned ("
 _COMMENT = "<!-- memoria "
 _MARKER = re.compile(r"<!-- memoria entry=(\S+) session=(\S+) turns=(\S*) project=(\S+) model=(\S+) -->[ \t]*")
 _TOMBSTONE = re.compile(r"<!-- memoria forgotten entry=(\S+) turns=(\S*) -->[ \t]*")
+_UNWORDLY = re.compile(r"[\s·<>\[\]`%]+")
 _BLOCK_ID = re.compile(r"\^(e-[0-9a-z]+)[ \t]*")
 _LABEL = re.compile(r"^\*\*(?P<label>[A-Z][A-Za-z ]+):\*\*[ \t]*(?P<rest>.*)$", re.MULTILINE)
 _LEARNED = re.compile(r"- \[(?P<kind>[a-z]+)\] (?P<text>.*?)(?:[ \t]+\^(?P<id>l-[0-9a-z]+))?[ \t]*")
@@ -85,7 +86,7 @@ def render(entry: Entry, line: Callable[[str], str] = markdown.line) -> str:
     rows += [f"^e-{entry.id}", ""]
     rows.append(
         f"<!-- memoria entry={entry.id} session={_word(entry.session)} turns={'.'.join(entry.turns)} "
-        f"project={_word(entry.written_key or entry.project_key)} model={_word(entry.model)} -->"
+        f"project={_key_word(entry.written_key or entry.project_key)} model={_word(entry.model)} -->"
     )
     return "\n".join(rows) + "\n"
 
@@ -240,7 +241,7 @@ class DayText:
                 end += 1
             learned = Learned(match["kind"], match["text"], match["id"], tuple(self.rows[number + 1 : end]))
             inside = span is not None and number >= span.first
-            place = (span.marker[2], self._key(span.marker[4])) if span and inside else ()
+            place = (span.marker[2], self._key(_written_key(span.marker))) if span and inside else ()
             yield LearnedLine(learned, number, end, *place)
 
     def items(self) -> Iterator[ItemLine]:
@@ -294,14 +295,15 @@ class DayText:
         sections = _sections(body)
         context = "\n\n".join(filter(None, (sections.get("Context", ""), _besides(body, sections))))
         title = heading[3] if heading else self.rows[span.first].lstrip("# ").strip() if named else ""
+        key = _written_key(marker)
         return Entry(
             id=marker[1],
             day=day,
             time=heading[1] if heading else "00:00",
             session=marker[2],
-            project=heading[2] if heading else "by hand" if marker[5] == HAND else marker[4],
-            project_key="" if marker[4] == EVERYWHERE else self._key(marker[4]),
-            written_key=marker[4] if marker[4] in self.aliases else "",
+            project=heading[2] if heading else "by hand" if marker[5] == HAND else key,
+            project_key="" if key == EVERYWHERE else self._key(key),
+            written_key=key if key in self.aliases else "",
             title=title or (context.split("\n")[0][:TITLE_CHARS] if marker[5] == HAND else ""),
             context=context,
             learned=tuple(_listed_facts(sections.get("Learned", ""))),
@@ -520,6 +522,15 @@ def _keys(joined: str) -> tuple[str, ...]:
     return tuple(key for key in joined.split(".") if key)
 
 
+def _key_word(key: str) -> str:
+    """Return a project's key as it stands in a marker: a comment holds no ``--``, and the key of "a (b)" does."""
+    return _UNWORDLY.sub("-", fence.visible(key)).replace("--", "-%2D") or "-"
+
+
+def _written_key(marker: re.Match[str]) -> str:
+    return marker[4].replace("%2D", "-")
+
+
 def _word(text: str) -> str:
     """Return ``text`` as one word that can stand in a marker or between the dots of a heading."""
-    return re.sub(r"[\s·<>\[\]`%]+", "-", fence.visible(text)).replace("--", "-").strip("-") or "-"
+    return _UNWORDLY.sub("-", fence.visible(text)).replace("--", "-").strip("-") or "-"
