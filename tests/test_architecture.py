@@ -28,6 +28,7 @@ FOLDERS = (
     "commands",  # one module a verb, none knows another
     "mcp",
     "compiling",
+    "consolidating",
     "flushing",
     "forgetting",
     "observing",

@@ -34,6 +34,7 @@ VERBS = {
     "move": "move daily logs, wiki and state to another folder, such as out of a clone",
     "flush": "summarise what waits in the spool now",
     "compile": "turn new daily entries into articles now",
+    "consolidate": "ask which of the most similar facts and claims still hold, and end the others",
     "observe": "note where each session stands and start judging the turns that are due (run after every answer)",
     "diff": "show what the last compile changed in the wiki",
     "undo": "restore the wiki to what it was before the last compile",
@@ -52,7 +53,7 @@ GROUPS = {
     "Use": ("search", "query", "why", "show", "learned", "working"),
     "Check": ("status", "verify", "doctor", "lint", "diff"),
     "Set up": ("demo", "install", "uninstall", "move", "ingest"),
-    "Change": ("forget", "undo", "compile", "flush"),
+    "Change": ("forget", "undo", "compile", "consolidate", "flush"),
     "Run by programs": ("observe", "mcp"),
 }
 LAST_STREAM = 2  # the descriptor of standard error

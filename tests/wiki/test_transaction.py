@@ -31,7 +31,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def of(root: Path) -> Transactions:
-    return Transactions(root, root.parent / "undo", root.parent / "replaced")
+    return Transactions(root, root.parent / "undo", root.parent / "replaced", root.parent / "outbox")
 
 
 def there(root: Path) -> dict[str, bytes]:
@@ -50,7 +50,7 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from memoria.wiki.transaction import Transactions, digest
 root = Path(sys.argv[2])
-work = Transactions(root, root.parent / "undo", root.parent / "replaced")
+work = Transactions(root, root.parent / "undo", root.parent / "replaced", root.parent / "outbox")
 work.recover()
 if sys.argv[3] == "undo":
     work.undo()

@@ -214,6 +214,10 @@ class Settings:
         60, "Minutes between automatic compiles of the wiki; its first dozen entries do not wait."
     )
     stale_days = setting(180, "Days without a new entry after which lint calls an article stale. 0: never.")
+    consolidate = setting(
+        True,
+        "After a compile, at most once a day, ask in one call which of the most similar facts and claims still hold.",
+    )
     compile_drop_share = setting(
         0.5, "Share of an article's claims that one compile may mark as outdated before it is refused (0 to 1)."
     )

@@ -13,6 +13,7 @@ from memoria.briefing.page import Pages
 from memoria.briefing.refresh import settle_past
 from memoria.compiling.compiler import Compile, Report, take_all
 from memoria.compiling.ownership import give_owners
+from memoria.consolidating.consolidation import Consolidation
 from memoria.daily import gate
 from memoria.daily.entry import Entry
 from memoria.daily.ledger import Ledger
@@ -71,9 +72,24 @@ def _locked(args: argparse.Namespace, home: Home) -> None:
             _preview(compile_, entries)
         else:
             _run(compile_, entries, None if given else {entry.project_key for entry in entries}, quiet=args.due)
+            if args.due:
+                _consolidate(compile_)
     finally:
         compile_.index.close()
         compile_.ledger.close()
+
+
+def _consolidate(compile_: Compile) -> None:
+    """Let a model judge the likeliest contradictions if that is due; a failure is noted and repeated tomorrow."""
+    with Keeper.at(compile_.home) as keeper:
+        consolidation = Consolidation(compile_.home, compile_.ledger, compile_.index, compile_.model, keeper)
+        if not consolidation.is_due():
+            return
+        try:
+            consolidation.run(consolidation.likeliest())
+        except ExpectedError as error:
+            log.warning("consolidation: %s", error)
+            compile_.ledger.note("consolidate-failed", "", str(error))
 
 
 def _is_due_now(home: Home) -> bool:

@@ -1,4 +1,4 @@
-"""Diff: print what a compile changed in the wiki, as a unified diff."""
+"""Diff: print what a compile changed in the wiki, as a unified diff, and the facts that a consolidation ended."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from memoria.ground import printable
 from memoria.ground.argument_types import positive
 from memoria.ground.errors import NothingToUndoError
 from memoria.ground.home import Home
-from memoria.wiki.transaction import Row, Step, Transactions
+from memoria.wiki.transaction import End, Row, Step, Transactions
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +29,17 @@ def command(args: argparse.Namespace, home: Home) -> int:
     print(f"# {step.label}")
     for row in step.files:
         print("\n".join(_file(transactions, step, row)))
+    for end in step.facts:
+        print("\n".join(_fact(end)))
     return 0
+
+
+def _fact(end: End) -> Iterator[str]:
+    instead, why = end.get("instead", ""), end.get("why", "")
+    verb = "is repeated by" if end.get("repetition") else "gave way to"
+    yield f"fact {end['id']} {verb} {end.get('successor') or 'a claim'}{f': {why}' if why else ''}"
+    yield f"-{end.get('content', '')}"
+    yield f" {instead}"
 
 
 def _file(transactions: Transactions, step: Step, row: Row) -> Iterator[str]:

@@ -128,7 +128,7 @@ def gather(home: Home) -> dict[str, Any]:
             "notes": [
                 {"time": time, "kind": kind, "subject": subject, "text": text}
                 for time, kind, subject, text in ledger.notes(limit=50)
-                if kind in ("missing", "refused", "compile-failed")
+                if kind in ("missing", "refused", "compile-failed", "consolidate-failed")
             ][:10],
             "excluded": excluded.remaining(home, ledger),
             "forgotten": [": ".join(found) for found in forgotten.problems(paths)],

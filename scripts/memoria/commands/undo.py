@@ -1,4 +1,4 @@
-"""Undo: restore the wiki as it was before the last compiles.
+"""Undo: restore the wiki as it was before the last compiles, and the facts that a consolidation ended.
 
 What a person has changed since then is left alone. The entries of an undone compile are not lost: the next compile
 takes them in again, perhaps with a better model, a corrected entry, or without a forgotten one.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from memoria.briefing import housekeeping
 from memoria.briefing.refresh import renew
 from memoria.daily import gate
 from memoria.daily.ledger import Ledger
@@ -44,18 +45,21 @@ def command(args: argparse.Namespace, home: Home) -> int:
             raise NothingToUndoError(f"Only {stored} can be undone; `memoria undo --list` lists what there is.")
         before = _taken(home)
         for _ in range(args.steps):
-            _say(*transactions.undo())
+            facts = len(transactions.steps()[0].facts)
+            _say(*transactions.undo(), facts)
         _settle(home, before, _taken(home))
     return 0
 
 
 def _list(transactions: Transactions) -> None:
     for number, step in enumerate(transactions.steps(), 1):
-        print(f"{number:>3}  {step.label}: {', '.join(row['path'] for row in step.files)}")
+        changed = [*(row["path"] for row in step.files), *(f"fact {end['id']}" for end in step.facts)]
+        print(f"{number:>3}  {step.label}: {', '.join(changed)}")
 
 
-def _say(label: str, restored: list[str], left_alone: list[str]) -> None:
-    print(f"Undone: {label}; {printable.counted(len(restored), 'file')} restored")
+def _say(label: str, restored: list[str], left_alone: list[str], facts: int) -> None:
+    more = f", {printable.counted(facts, 'fact')} current again" if facts else ""
+    print(f"Undone: {label}; {printable.counted(len(restored), 'file')} restored{more}")
     for path in left_alone:
         print(f"  left alone, changed by hand since then: {path}")
 
@@ -80,6 +84,7 @@ def _settle(home: Home, before: dict[str, str], after: dict[str, str]) -> None:
     finally:
         ledger.close()
     with Keeper.at(home) as keeper:
+        housekeeping.bring_in(keeper)
         renew(home, keeper)
     if waiting:
         entries = printable.counted(len(waiting), "entry")

@@ -64,7 +64,7 @@ _STATED = re.compile(r"(- (?:\[[ xX]\] )?|\*\*Context:\*\* )(.*\S)[ \t]*")
 _BOX = re.compile(r"(?P<before>[ \t]*[-*+] )(?:\[(?P<box>[ xX-])\] )?(?P<text>.*?)(?P<after>[ \t]*)")
 _STRUCK = re.compile(r"~~(.+)~~")
 _QUOTE = re.compile(r"[ \t]+> (.*)")
-_ENDED = re.compile(r'"ended": "\d')  # in the particulars
+_ENDED = re.compile(r'^(?!.*"repetition": true).*"ended": "\d')  # in the particulars
 _PARTICULARS = re.compile(r"[ \t]+<!-- learned (\{.*\}) -->[ \t]*")
 
 

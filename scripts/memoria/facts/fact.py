@@ -54,8 +54,8 @@ class Fact:
     prove it. ``supersedes``: ids of the facts that this one replaces; before it is stored, also the words of one.
     ``project``: a project key, or ``GLOBAL``; ``also``: other projects in which it came up. ``time``: when it was said,
     UTC. ``seen``: how often it was said; ``last``: when it was last said, if more than once. ``ended`` and
-    ``successor``: when and by which fact it was replaced. ``history``: earlier wordings that were replaced, each after
-    its day. ``id``: ``l-`` and eight letters or digits.
+    ``successor``: when and by which fact or entry it was replaced; ``repetition``: only because that says the same.
+    ``history``: earlier wordings that were replaced, each after its day. ``id``: ``l-`` and eight letters or digits.
     """
 
     kind: str
@@ -75,12 +75,18 @@ class Fact:
     last: datetime | None = None
     ended: datetime | None = None
     successor: str = ""
+    repetition: bool = False
     history: tuple[str, ...] = ()
 
     @property
     def projects(self) -> tuple[str, ...]:
         """All projects that the fact belongs to."""
         return (self.project, *self.also)
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether what it says no longer holds."""
+        return self.ended is not None and not self.repetition
 
     @property
     def wordings(self) -> tuple[str, ...]:
@@ -94,7 +100,8 @@ class Fact:
     def to_dict(self) -> dict[str, Any]:
         """Return the fields for JSON, without empty and default values."""
         pairs = ((name, getattr(self, name)) for name in _FIELDS)
-        kept = {name: value for name, value in pairs if value not in (None, "", ()) and (name, value) != ("seen", 1)}
+        pairs = ((name, value) for name, value in pairs if value is not False and (name, value) != ("seen", 1))
+        kept = {name: value for name, value in pairs if value not in (None, "", ())}
         return {
             name: value.isoformat()
             if isinstance(value, datetime)
@@ -126,6 +133,7 @@ class Fact:
             importance=clamp(stored.get("importance")),
             origin=origin if origin in ORIGINS else "assistant",
             seen=seen if isinstance(seen, int) and seen > 0 else 1,
+            repetition=str(stored.get("repetition")).casefold() == "true",
             tags=_strings(stored.get("tags")),
             keywords=_strings(stored.get("keywords")),
             also=_strings(stored.get("also")),
@@ -146,12 +154,33 @@ def _strings(value: object) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """The end of a fact: its ``id``, when and by whom it was said that it is over, and its ``successor`` if any."""
+    """The end of a fact: its ``id``, when and by whom it was said that it is over, and its ``successor`` if any.
+
+    ``successor`` is the id of a fact or of an entry. ``instead``: what holds now, when that is not the successor's
+    content. ``repetition``: the fact still holds, but its successor says the same.
+    """
 
     id: str
     time: datetime
     origin: str
     successor: str = ""
+    instead: str = ""
+    repetition: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the end for JSON."""
+        ended = {"id": self.id, "ended": self.time.isoformat(), "origin": self.origin, "successor": self.successor}
+        more = {"instead": self.instead, "repetition": self.repetition}
+        return ended | {name: value for name, value in more.items() if value}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Ending:
+        """Return the end from ``to_dict``'s output; raise ValueError when it has no moment."""
+        moment = clock.parse(stored["ended"])
+        if moment is None:
+            raise ValueError("no moment")
+        origin, successor, instead = (str(stored.get(name) or "") for name in ("origin", "successor", "instead"))
+        return cls(str(stored["id"]), moment, origin, successor, instead, bool(stored.get("repetition")))
 
 
 @dataclass(frozen=True, slots=True)

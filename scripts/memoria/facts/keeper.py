@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from memoria.base.paths import Paths
 from memoria.daily import reference
@@ -29,6 +29,7 @@ from memoria.ground.clock import Zone
 from memoria.ground.errors import ExpectedError, MemoryStoreError
 from memoria.ground.home import Home
 from memoria.ground.printable import counted
+from memoria.language import statements
 
 log = logging.getLogger(__name__)
 
@@ -99,7 +100,8 @@ class Keeper:
                 self.store.unmark_deleted(fact.id)
             for then, now in changes.changed:
                 if now.ended and not then.ended:
-                    self._outdate(then, instead=self._content(now.successor))
+                    gone = replace(then, repetition=now.repetition)
+                    self._outdate(gone, instead=self._content(now.successor))
                 elif now.content != then.content:
                     self._outdate(then, instead=now.content)
             for fact in changes.gone:
@@ -122,8 +124,7 @@ class Keeper:
         for fact in facts:
             self.outbox.put({"id": fact.id, "event": fact.to_dict(), "project": project or fact.project})
         for ending in endings:
-            body = {"id": ending.id, "ended": ending.time.isoformat(), "origin": ending.origin}
-            self.outbox.put({**body, "successor": ending.successor})
+            self.outbox.put(ending.to_dict())
         return self.drain()
 
     def drain(self) -> Outcome:
@@ -148,7 +149,9 @@ class Keeper:
 
     def _place(self, item: Item) -> Outcome:
         if "ended" in item.body:
-            return self._end(item)
+            return self._end(Ending.from_dict(item.body))
+        if "resumed" in item.body:
+            return self._resume(str(item.body["id"]), str(item.body["resumed"]), str(item.body.get("successor") or ""))
         fact = Fact.from_dict(item.body["event"])
         if not self._is_recorded(fact):
             twin = self.store.twin(fact)
@@ -158,19 +161,35 @@ class Keeper:
                 return Outcome(repeated=(known,), ended=self._replace(olds, fact, known.id))
         return self._add(fact, str(item.body.get("project", "")))
 
-    def _end(self, item: Item) -> Outcome:
+    def _end(self, end: Ending) -> Outcome:
         """End a fact and its copies, unless it was said again since or only the user's word can end it."""
-        fact, moment = self.store.get(str(item.body["id"])), clock.parse(item.body["ended"])
-        if moment is None:
-            raise ValueError("no moment")
-        if fact is None or fact.ended or not _yields(fact, moment, str(item.body["origin"])):
+        fact = self.store.get(end.id)
+        if fact is None or fact.ended or not _yields(fact, end.time, end.origin):
             return Outcome()
-        successor = str(item.body.get("successor") or "")
-        ended = tuple(replace(each, ended=moment, successor=successor) for each in (*self._copies(fact), fact))
+        copies = [other for other in self._copies(fact) if other.id != end.successor]
+        changes: dict[str, Any] = {"ended": end.time, "successor": end.successor, "repetition": end.repetition}
+        ended = tuple(replace(each, **changes) for each in (*copies, fact))
         for each in ended:
-            self._outdate(each, instead=self._content(successor))
+            self._outdate(each, instead=end.instead or self._content(end.successor))
             self.write(each)
         return Outcome(ended=ended)
+
+    def _resume(self, ident: str, ended: str, successor: str) -> Outcome:
+        """Let a fact and its copies hold again, unless they did not end then and by that successor."""
+
+        def is_over(fact: Fact) -> bool:
+            return fact.ended == clock.parse(ended) is not None and fact.successor == successor
+
+        fact = self.store.get(ident)
+        if fact is None or not is_over(fact):
+            return Outcome()
+        said = statements.words(fact.content)
+        others = [other for other in self.store.facts(live=False) if other.id != ident and is_over(other)]
+        copies = [other for other in others if statements.same(said, statements.words(other.content))]
+        for each in (*copies, fact):
+            self.write(replace(each, ended=None, successor="", repetition=False))
+            self.store.settle_past(n for n, past in self.store.past().items() if past.content == each.content)
+        return Outcome()
 
     def _is_recorded(self, fact: Fact) -> bool:
         return self.store.get(fact.id) is not None or any(
@@ -233,6 +252,8 @@ class Keeper:
 
     def _outdate(self, fact: Fact, *, instead: str = "", deleted: bool = False) -> None:
         """Record that a fact's words no longer hold, for what was made of them in the wiki."""
+        if fact.repetition and not deleted:
+            return
         day = self.zone.day(fact.ended or clock.now()).isoformat()
         self.store.add_past(Past(fact.content, day, instead, fact.projects, self.sources(fact), deleted))
 

@@ -251,7 +251,8 @@ def _went_back(memory: Memory, link: Link) -> bool:
 
 def _merged(winner: Fact, mine: Fact, theirs: Fact, moment: str) -> Fact:
     """Return the winner's words with what both counted; two machines that merge the same two come to the same."""
-    ended, successor = min(((fact.ended, fact.successor) for fact in (mine, theirs) if fact.ended), default=(None, ""))
+    ends = ((fact.ended, fact.successor, fact.repetition) for fact in (mine, theirs) if fact.ended)
+    ended, successor, repetition = min(ends, default=(None, "", False))
     lasts = [fact.last for fact in (mine, theirs) if fact.last]
     also = tuple(dict.fromkeys((*theirs.also, *mine.also)))
     merged = replace(
@@ -262,6 +263,7 @@ def _merged(winner: Fact, mine: Fact, theirs: Fact, moment: str) -> Fact:
         history=mine.history,
         ended=ended,
         successor=successor,
+        repetition=repetition,
         seen=max(mine.seen, theirs.seen),
         last=max(lasts, default=None),
         also=() if winner.project == GLOBAL else tuple(place for place in also if place != winner.project),

@@ -22,7 +22,9 @@ _NO_ID: Final = "l-00000000"
 _CATEGORIES: Final = {"preference": "preferences", "correction": "preferences", "decision": "decisions"}
 _KINDS: Final = {"preferences": "preference", "decisions": "decision"}
 _QUOTES: Final = str.maketrans(dict.fromkeys('"`\u2018\u2019\u201c\u201d\u00b4', "'"))
-_TOLD: Final = ("id", "kind", "origin", "project", "time", "supersedes", "ended", "successor", "seen", "last", "also")
+_TOLD: Final = (
+    "id", "kind", "origin", "project", "time", "supersedes", "ended", "successor", "repetition", "seen", "last", "also",
+)  # fmt: skip
 
 
 def to_memory(fact: Fact, number: int = 0, edited: datetime | None = None) -> Memory:

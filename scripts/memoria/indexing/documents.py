@@ -152,7 +152,7 @@ def entries(path: str, text: str, aliases: Mapping[str, str] = NO_ALIASES) -> It
     when = _date(day)
     day_text = DayText(text, aliases)
     facts = lines.of_day(day_text, when) if when else []  # otherwise the file only looks like a daily log
-    outdated = {fact.id: fact for fact in facts if fact.ended or fact.history}
+    outdated = {fact.id: fact for fact in facts if fact.is_outdated or fact.history}
     for part in day_text.parts(when or date.min):
         told = _without_outdated(part.text, outdated) if part.entry else _without_facts(part.text)
         passages = tuple(_sections(told, ""))
@@ -177,7 +177,7 @@ def _without_outdated(text: str, facts: Mapping[str, Fact]) -> str:
     day = DayText(text)
     for line in reversed(list(day.learned())):
         fact = facts.get(line.learned.id)
-        if fact and fact.ended:
+        if fact and fact.is_outdated:
             day.remove(line)
         elif fact and fact.history:
             day.change(line, replace(line.learned, below=()))
@@ -222,7 +222,7 @@ def _past(fact: Fact) -> Iterator[tuple[str, str]]:
     """Yield each wording of a fact that no longer holds, and what holds instead as far as the fact knows."""
     for wording in fact.wordings:
         yield wording, fact.content
-    if fact.ended:
+    if fact.is_outdated:
         yield fact.content, ""
 
 

@@ -21,6 +21,7 @@ PART_CHARS = 20_000  # of all rows of one kind in an entry or article
 
 KINDS = ("correction", "preference", "decision", "fact", "debugging", "workaround", "operational")
 ARTICLE_KINDS = ("concept", "connection")
+VERDICTS = ("first", "second", "same", "both")  # which of two statements holds
 
 
 def _text(limit: int) -> JsonObject:
@@ -146,6 +147,23 @@ CONTRADICTIONS_SCHEMA = _object(
     },
 )
 
+CONSOLIDATE_SHAPE = _object(
+    ["pairs"],
+    pairs=_many(
+        _object(
+            ["pair", "verdict"],
+            pair={"type": "integer", "minimum": 1},
+            verdict={"type": "string", "enum": list(VERDICTS)},
+            why=_text(300),
+        ),
+        100,
+    ),
+)
+# Loose on purpose: one bad verdict must not cost the others. ``consolidating.verdicts`` judges each one separately.
+CONSOLIDATE_SCHEMA = _object(
+    ["pairs"], pairs={"type": "array", "items": {"properties": {name: {} for name in ("pair", "verdict", "why")}}}
+)
+
 
 def flush(material: JsonObject) -> Prompt:
     """Ask for the note on a stretch of conversation.
@@ -208,6 +226,24 @@ def contradictions(material: JsonObject) -> Prompt:
         for number, pair in enumerate(material["pairs"], 1)
     ]
     return _prompt("contradictions", CONTRADICTIONS_SCHEMA, [("pairs", "\n".join(rows))], material)
+
+
+def consolidate(material: JsonObject) -> Prompt:
+    """Ask which statement of each pair still holds.
+
+    ``material``: ``{"pairs": [{"first": statement, "second": statement}]}``; a statement is ``{"name", "day", "origin",
+    "text": str}``, where ``name`` is ``fact l-…`` or ``claim slug#n`` and ``origin`` is empty for a claim.
+    """
+    rows = [
+        f"pair {number}\n{_statement(pair['first'])}\n{_statement(pair['second'])}"
+        for number, pair in enumerate(material["pairs"], 1)
+    ]
+    return _prompt("consolidate", CONSOLIDATE_SHAPE, [("pairs", "\n".join(rows))], material, CONSOLIDATE_SCHEMA)
+
+
+def _statement(statement: JsonObject) -> str:
+    parts = (statement["name"], statement["day"], statement["origin"], _cut(statement["text"], LINE_CHARS))
+    return " · ".join(filter(None, parts))
 
 
 def _prompt(

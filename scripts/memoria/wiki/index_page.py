@@ -134,6 +134,12 @@ def outdated_block(when: datetime, slugs: Sequence[str]) -> str:
     return f"\n## {when:%Y-%m-%d %H:%M} outdated\n- Outdated: " + ", ".join(f"[[{slug}]]" for slug in slugs) + "\n"
 
 
+def consolidated_block(when: datetime, slugs: Sequence[str]) -> str:
+    """Return the lines of ``log.md`` for pages whose claims ended because others hold; ``when`` is local time."""
+    outdated = f"- Outdated: {', '.join(f'[[{slug}]]' for slug in slugs)}\n" if slugs else ""
+    return f"\n## {when:%Y-%m-%d %H:%M} consolidate\n{outdated}"
+
+
 def filed_block(when: datetime, slug: str) -> str:
     """Return the lines of ``log.md`` for an answer that was filed; ``when`` is in the user's zone."""
     return f"\n## {when:%Y-%m-%d %H:%M} query\n- Filed: [[{slug}]]\n"

@@ -8,7 +8,7 @@ because the entries that contain the facts have changed.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from datetime import datetime
 
 from memoria.base.paths import Paths
@@ -18,8 +18,9 @@ from memoria.ground import printable
 from memoria.indexing.index import Index
 from memoria.wiki import index_page, summary
 from memoria.wiki.article import Article, Claim
-from memoria.wiki.article_cache import ArticleCache, Row
-from memoria.wiki.folder import LOG, Wiki
+from memoria.wiki.article_cache import ArticleCache
+from memoria.wiki.commit import commit
+from memoria.wiki.folder import Wiki
 from memoria.wiki.transaction import ChangedError, Transactions, digest
 
 log = logging.getLogger(__name__)
@@ -32,8 +33,8 @@ def settle(paths: Paths, index: Index, past: Collection[Past], moment: datetime)
 
     ``moment`` is in the user's zone. The caller holds the compile lock.
     """
-    wiki, transactions = Wiki.of(paths), Transactions.of(paths)
-    transactions.recover()
+    wiki = Wiki.of(paths)
+    Transactions.of(paths).recover()
     for _ in range(TRIES):
         read: dict[str, str] = {}
         changed: dict[str, Article] = {}
@@ -49,7 +50,10 @@ def settle(paths: Paths, index: Index, past: Collection[Past], moment: datetime)
         if not changed:
             return []
         try:
-            _commit(wiki, transactions, rows, changed, read, moment, claims)
+            block = index_page.outdated_block(moment, list(changed))
+            pages = printable.counted(len(changed), "page")
+            label = f"took {printable.counted(claims, 'outdated statement')} out of {pages}"
+            commit(paths, rows, changed, read, block, label)
         except ChangedError as error:
             log.info("%s; looking again", error)
         else:
@@ -86,26 +90,3 @@ def _summarise(article: Article, past: Collection[Past]) -> bool:
         return False
     article.summarise(kept or summary.plain(article), is_own=article.wrote_summary or not kept)
     return True
-
-
-def _commit(
-    wiki: Wiki,
-    transactions: Transactions,
-    rows: Mapping[str, Row],
-    changed: Mapping[str, Article],
-    read: dict[str, str],
-    moment: datetime,
-    claims: int,
-) -> None:
-    changes: dict[str, bytes | None] = {f"{slug}.md": Wiki.encode(article) for slug, article in changed.items()}
-    after = dict(rows) | {slug: Row.of(article) for slug, article in changed.items()}
-    lists = index_page.pages(after.values(), wiki.folder)
-    block = index_page.outdated_block(moment, list(changed))
-    for name in (*lists, LOG):
-        path = wiki.folder / name
-        data = path.read_bytes() if path.exists() else None
-        read[name] = digest(data)
-        if name == LOG:
-            changes[LOG] = (data or index_page.LOG_INTRO.encode()) + block.encode()
-    label = f"took {printable.counted(claims, 'outdated statement')} out of {printable.counted(len(changed), 'page')}"
-    transactions.commit(changes | lists, read, label)

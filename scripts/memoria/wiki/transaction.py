@@ -2,8 +2,9 @@
 
 A transaction stages the new texts, writes the journal (the point of no return), replaces file by file and deletes the
 journal. Whoever opens the wiki next completes an interrupted transaction or, if a person has changed a file since,
-rolls it back. The previous contents are stored for ``undo``, which is a transaction too. This module does not
-interpret the files' contents.
+rolls it back. The previous contents are stored for ``undo``, which is a transaction too. Facts that end with a
+transaction are queued in the facts' outbox before its journal is deleted, and those that hold again after an undo too.
+This module does not interpret the files' contents.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ import hashlib
 import json
 import logging
 import shutil
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from memoria.base import atomic, failpoints
 from memoria.base.paths import Paths
+from memoria.facts.outbox import Outbox
 from memoria.ground import clock, files
 from memoria.ground.errors import SavedMeanwhileError
 from memoria.ground.exchange import Exchange
@@ -31,6 +33,9 @@ KEPT_STEPS = 20  # how many transactions can be undone
 Row = dict[str, Any]
 """One file of a step: ``path`` below the root, ``number`` of its stored copies, digests ``before`` and ``after``."""
 
+End = dict[str, Any]
+"""A fact that a step ends: the fields of an ``Ending``, with its ``content`` and ``why`` for people."""
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -39,6 +44,7 @@ class Step:
     name: str
     label: str
     files: tuple[Row, ...]
+    facts: tuple[End, ...] = ()
 
 
 class ChangedError(Exception):
@@ -57,11 +63,12 @@ def digest(data: bytes | None) -> str:
 class Transactions:
     """The transactions on the files below ``root``; ``folder`` holds the journal and the steps that can be undone.
 
-    The files that they replace are kept in ``replaced`` for a while.
+    The files that they replace are kept in ``replaced`` for a while. ``outbox`` queues the facts that end.
     """
 
-    def __init__(self, root: Path, folder: Path, replaced: Path) -> None:
+    def __init__(self, root: Path, folder: Path, replaced: Path, outbox: Path) -> None:
         self.root = root
+        self.outbox = Outbox(outbox)
         self.folder = folder
         self.exchange = Exchange(replaced)
         self.journal = folder / "journal.json"
@@ -69,7 +76,7 @@ class Transactions:
     @classmethod
     def of(cls, paths: Paths) -> Transactions:
         """Return the transactions on the wiki of these paths."""
-        return cls(Path(paths.knowledge), Path(paths.undo), Path(paths.replaced))
+        return cls(Path(paths.knowledge), Path(paths.undo), Path(paths.replaced), Path(paths.facts_outbox))
 
     def recover(self) -> bool:
         """Complete what a killed run began; return whether there was anything. The caller holds the compile lock.
@@ -79,23 +86,26 @@ class Transactions:
         self._sweep()
         try:
             plan = json.loads(self.journal.read_text(encoding="utf-8"))
-            name, rows, back = str(plan["name"]), _rows(plan), bool(plan.get("back"))
+            step, back = _step(str(plan["name"]), plan), bool(plan.get("back"))
         except FileNotFoundError:
             return False
         except (ValueError, KeyError, TypeError):
             files.set_aside(self.journal)
             return False
         try:
-            self._swap(self.folder / name, rows, back=back)
+            self._swap(step, back=back)
         except ChangedError as error:
             log.warning("%s; the interrupted step was rolled back", error)
         return True
 
-    def commit(self, changes: Mapping[str, bytes | None], read: Mapping[str, str], label: str) -> str:
+    def commit(
+        self, changes: Mapping[str, bytes | None], read: Mapping[str, str], label: str, ends: Sequence[End] = ()
+    ) -> str:
         """Replace the named files (relative to the root) by their new content, or delete those with None.
 
         Return the step's name. ``read`` maps each name to the ``digest`` of the content that the change was made from.
-        Raise ChangedError, and write nothing, when a file has another digest by now.
+        ``ends``: the facts that end with it; some file must change too. Raise ChangedError, and write nothing, when a
+        file has another digest by now.
         """
         changes = {name: data for name, data in changes.items() if digest(data) != read.get(name, "")}
         if not changes:
@@ -104,24 +114,24 @@ class Transactions:
         if stale:
             raise ChangedError(stale)
         name = self._next_name()
-        step = self.folder / name
+        folder = self.folder / name
         rows = []
         for number, (path, data) in enumerate(sorted(changes.items())):
             before = self._content(path)
             if digest(before) != read.get(path, ""):
-                shutil.rmtree(step, ignore_errors=True)
+                shutil.rmtree(folder, ignore_errors=True)
                 raise ChangedError([path])
             if before is not None:
-                files.replace(step / f"{number}.old", before, mode=0o600)
+                files.replace(folder / f"{number}.old", before, mode=0o600)
             if data is not None:
-                files.replace(step / f"{number}.new", data, mode=0o600)
+                files.replace(folder / f"{number}.new", data, mode=0o600)
             rows.append({"path": path, "number": number, "before": digest(before), "after": digest(data)})
-        plan = {"name": name, "label": label, "files": rows}
-        files.replace(step / "step.json", json.dumps(plan, indent=1), mode=0o600)
+        step = Step(name, label, tuple(rows), tuple(ends))
+        files.replace(folder / "step.json", json.dumps(asdict(step), indent=1), mode=0o600)
         failpoints.reached("transaction.staged")
-        files.replace(self.journal, json.dumps(plan), mode=0o600)
+        files.replace(self.journal, json.dumps(asdict(step)), mode=0o600)
         failpoints.reached("transaction.journaled")
-        self._swap(step, rows)
+        self._swap(step)
         self._trim()
         return name
 
@@ -135,33 +145,42 @@ class Transactions:
         found = self.folder.glob("*/step.json") if self.folder.is_dir() else ()
         return sorted(path for path in found if path.parent.name.split("-")[0].isdigit())
 
-    def _swap(self, step: Path, rows: list[Row], *, back: bool = False) -> list[str]:
+    def _swap(self, step: Step, *, back: bool = False) -> list[str]:
         """Bring every file from one side of the step to the other; return those that a person has changed.
 
         Such a file is left alone. Unless ``back``, roll all the others back then, and raise ChangedError.
         """
+        folder, rows = self.folder / step.name, step.files
         foreign = [
             str(row["path"])
             for row in rows
             if digest(self._content(str(row["path"]))) not in (row["before"], row["after"])
         ]
         if back:
-            foreign = self._put_all(step, rows, "before", "after")
+            foreign = self._put_all(folder, rows, "before", "after")
         elif not foreign:
-            foreign = self._put_all(step, rows, "after", "before")
+            foreign = self._put_all(folder, rows, "after", "before")
         if foreign and not back:
-            self._put_all(step, rows, "before", "after")
+            self._put_all(folder, rows, "before", "after")
+        else:
+            self._queue(step.facts, back=back)
         if back:  # before the journal: an undone step cannot be undone again
-            shutil.rmtree(step, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
         self.journal.unlink(missing_ok=True)
         atomic.sync_folder(str(self.folder))
         failpoints.reached("transaction.closed")
         if foreign and not back:
-            shutil.rmtree(step, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
             raise ChangedError(foreign)
         return foreign
 
-    def _put_all(self, step: Path, rows: list[Row], wanted: str, other: str) -> list[str]:
+    def _queue(self, ends: Iterable[End], *, back: bool) -> None:
+        """Queue the ends of facts, or their undoing; after a kill they are queued again, which does no harm."""
+        for end in ends:
+            undone = {"id": end["id"], "resumed": end["ended"], "successor": end.get("successor", "")}
+            self.outbox.put(undone if back else end)
+
+    def _put_all(self, step: Path, rows: Sequence[Row], wanted: str, other: str) -> list[str]:
         """Write the ``wanted`` content of every file that has the ``other``; return the files that have neither.
 
         A file that already has the wanted content was replaced before a kill.
@@ -194,7 +213,7 @@ class Transactions:
         for path in reversed(self._plans()):
             try:
                 plan = json.loads(path.read_text(encoding="utf-8"))
-                found.append(Step(path.parent.name, str(plan["label"]), tuple(_rows(plan))))
+                found.append(_step(path.parent.name, plan))
             except (ValueError, KeyError, TypeError) as error:
                 log.warning("%s cannot be read and is skipped (%s)", path, error)
         return found
@@ -210,10 +229,9 @@ class Transactions:
             raise LookupError("there is nothing to undo")
         step = known[0]
         changed = [str(row["path"]) for row in step.files if digest(self._content(str(row["path"]))) == row["after"]]
-        plan = {"name": step.name, "label": step.label, "files": list(step.files), "back": True}
-        files.replace(self.journal, json.dumps(plan), mode=0o600)
+        files.replace(self.journal, json.dumps(asdict(step) | {"back": True}), mode=0o600)
         failpoints.reached("transaction.journaled")
-        left_alone = self._swap(self.folder / step.name, list(step.files), back=True)
+        left_alone = self._swap(step, back=True)
         return step.label, [path for path in changed if path not in left_alone], left_alone
 
     def clear(self) -> None:
@@ -251,6 +269,12 @@ class Transactions:
     def _named(self) -> list[Path]:
         """Return the files of the newest step, which may have left temporary copies when it was killed."""
         return [self.root / str(row["path"]) for step in self.steps()[:1] for row in step.files]
+
+
+def _step(name: str, plan: Mapping[str, Any]) -> Step:
+    """Return the step that a plan describes; raise ValueError, KeyError or TypeError when it is none."""
+    ends = tuple({**end, "id": str(end["id"]), "ended": str(end["ended"])} for end in plan.get("facts", ()))
+    return Step(name, str(plan["label"]), tuple(_rows(plan)), ends)
 
 
 def _rows(plan: Mapping[str, Any]) -> list[Row]:

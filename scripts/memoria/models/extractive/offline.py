@@ -14,7 +14,7 @@ from memoria.base.settings import Settings
 from memoria.facts import local_judge, retractions
 from memoria.ground.errors import BadAnswerError
 from memoria.models import answer
-from memoria.models.extractive import cluster, passages, summarize
+from memoria.models.extractive import cluster, pairs, passages, summarize
 from memoria.models.protocol import Completion, JsonObject, Model, Prompt, Usage
 
 
@@ -35,6 +35,7 @@ TASKS: dict[str, Callable[[JsonObject], JsonObject]] = {
     "compile": cluster.articles,
     "learn": _learned,
     "query": passages.reply,
+    "consolidate": pairs.verdicts,
 }
 
 

@@ -1,0 +1,67 @@
+"""Consolidate: ask now which of the most similar facts and claims still hold, whatever was asked today."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from memoria.base import state
+from memoria.consolidating.candidates import Pair
+from memoria.consolidating.consolidation import Consolidation, Report
+from memoria.daily.ledger import Ledger
+from memoria.facts.keeper import Keeper
+from memoria.ground import locks, printable
+from memoria.ground.errors import ExpectedError
+from memoria.ground.home import Home
+from memoria.indexing import sources
+from memoria.indexing.index import Index
+from memoria.models.metered import Metered
+from memoria.wiki.transaction import Transactions
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument("--dry-run", action="store_true", help="print which pairs would be asked about and stop")
+
+
+def command(args: argparse.Namespace, home: Home) -> int:
+    """Make one call, or with ``--dry-run`` none; return 0."""
+    state.make_folders(home.paths)
+    with locks.held(Path(home.paths.compile_lock)) as mine:
+        if not mine:
+            raise ExpectedError("A compile is running; try again when it is done.")
+        Transactions.of(home.paths).recover()
+        ledger = Ledger.of(home.paths)
+        try:
+            with Index(home.paths.index) as index, Keeper.at(home) as keeper:
+                sources.refresh(index, home.paths)
+                run = Consolidation(home, ledger, index, Metered.of(home, ledger), keeper)
+                pairs = run.likeliest()
+                if args.dry_run:
+                    _preview(run, pairs)
+                else:
+                    _say(run.run(pairs))
+        finally:
+            ledger.close()
+    return 0
+
+
+def _preview(run: Consolidation, pairs: Sequence[Pair]) -> None:
+    size = printable.counted(len(run.prompt(pairs).text) if pairs else 0, "character")
+    print(f"{printable.counted(len(pairs), 'pair')} to ask about ({run.model.name}), in a prompt of {size}.")
+    for pair in pairs:
+        print(f"- {pair.first.name}: {printable.line(pair.first.text)}")
+        print(f"  {pair.second.name}: {printable.line(pair.second.text)}")
+
+
+def _say(report: Report) -> None:
+    ended = printable.counted(len(report.applied), "statement")
+    print(f"{printable.counted(report.pairs, 'pair')} asked about, {ended} ended.")
+    for each in report.applied:
+        relation = "is repeated by" if each.repetition else "gave way to"
+        print(f"- {each.loser.name} {relation} {each.winner.name}: {printable.line(each.loser.text)}")
+    for reason in report.refused:
+        print(f"  not applied: {reason}")
+    if report.applied:
+        print("`memoria diff` shows the change, `memoria undo` takes it back.")

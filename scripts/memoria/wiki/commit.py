@@ -1,0 +1,40 @@
+"""Commit: write changed articles together with the index page, the lists and the log, as one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from memoria.base.paths import Paths
+from memoria.wiki import index_page
+from memoria.wiki.article import Article
+from memoria.wiki.article_cache import Row
+from memoria.wiki.folder import LOG, Wiki
+from memoria.wiki.transaction import End, Transactions, digest
+
+
+def commit(
+    paths: Paths,
+    rows: Mapping[str, Row],
+    changed: Mapping[str, Article],
+    read: Mapping[str, str],
+    block: str,
+    label: str,
+    ends: Sequence[End] = (),
+) -> None:
+    """Write the ``changed`` articles and add ``block`` to the log; raise ChangedError when a file was saved meanwhile.
+
+    ``rows``: those of all articles before the change. ``read`` maps the articles' files to their digests when they were
+    read. ``ends``: the facts that end with it.
+    """
+    folder = Wiki.of(paths).folder
+    changes: dict[str, bytes | None] = {f"{slug}.md": Wiki.encode(article) for slug, article in changed.items()}
+    after = dict(rows) | {slug: Row.of(article) for slug, article in changed.items()}
+    lists = index_page.pages(after.values(), folder)
+    digests = dict(read)
+    for name in (*lists, LOG):
+        path = folder / name
+        data = path.read_bytes() if path.exists() else None
+        digests[name] = digest(data)
+        if name == LOG:
+            changes[LOG] = (data or index_page.LOG_INTRO.encode()) + block.encode()
+    Transactions.of(paths).commit(changes | lists, digests, label, ends)
