@@ -41,6 +41,7 @@ from memoria.transcripts.turn import Reader, Turn
 
 INHERITED = ("ANTHROPIC_", "CLAUDE", "MEMORIA_", "MEMORY_", "OLLAMA_", "XDG_")
 COMPILED = "compile"
+HEADS = ("calls", "turns that cost one", "bytes/session", "bytes/turn", "bytes/call")
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -249,7 +250,9 @@ def report(sessions: list[Played]) -> None:
     busy: Counter[str] = sum((each.busy for each in sessions), Counter())
     count = len(sessions)
     print(f"{count} sessions, {turns} turns")
-    print(f"{'task':<12}{'calls':>7}{'turns that cost one':>22}{'bytes/session':>15}{'bytes/turn':>12}{'bytes/call':>12}")
+    print(
+        f"{'task':<12}{'calls':>7}{'turns that cost one':>22}{'bytes/session':>15}{'bytes/turn':>12}{'bytes/call':>12}"
+    )
     rows = [(name, calls[name], busy[name], sent[name]) for name in sorted(calls)]
     own = [name for name in calls if name != COMPILED]
     rows.append(("session", sum(calls[name] for name in own), busy["session"], sum(sent[name] for name in own)))

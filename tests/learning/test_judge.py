@@ -190,7 +190,7 @@ def test_a_correction_is_judged_beside_what_it_answers_which_proves_nothing(pers
     person.work()
     (prompt,) = person.model.prompts
     assert [part.get("before") for part in prompt.material["exchanges"]] == ["answer 1"]
-    assert '"before": "answer 1"' in prompt.text
+    assert "\n[1] before: answer 1\nuser: " in prompt.text
     assert person.contents() == learned(flag(2))
 
 
@@ -382,6 +382,19 @@ def test_with_no_batches_the_flush_judges_all_but_the_flagged(person: Person) ->
     person.says(flag(7))
     person.work()
     assert person.asked() == [[flag(7)]]
+
+
+def test_a_summary_is_told_which_turns_were_judged(person: Person) -> None:
+    person.says(flag(1))
+    person.work()
+    person.says(plain(2))
+    person.ends()
+    person.work()
+    (prompt,) = [prompt for prompt in person.model.prompts if prompt.task == "flush"]
+    assert [part["judged"] for part in prompt.material["exchanges"]] == [True, False]
+    assert f"[1, judged] user: {flag(1)}" in prompt.text
+    assert f"[2] user: {plain(2)}" in prompt.text
+    assert person.contents() == learned(flag(1), plain(2))
 
 
 def test_a_long_session_is_summarised_when_the_hook_asks_for_it_and_not_because_a_turn_was_judged(

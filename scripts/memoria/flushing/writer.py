@@ -56,9 +56,10 @@ class Writer:
         near = self.learner.near(session, stretch.exchanges, learned=False)
         shown = self.agenda.shown(session, stretch)
         open_items = [{"id": item.id, "day": item.day, "text": item.text} for item in shown]
-        prompt = tasks.flush(
-            {"project": session.name, "facts": near, "exchanges": stretch.material(), "open_items": open_items}
-        )
+        material = stretch.material(session.cwd)
+        for exchange, judged in zip(material, self.learner.judged(stretch.exchanges), strict=True):
+            exchange["judged"] = judged
+        prompt = tasks.flush({"project": session.name, "facts": near, "exchanges": material, "open_items": open_items})
         completion = self.model.complete(prompt, session.project)
         failpoints.reached("flush.answered")
         moment = next((part.time for part in stretch.exchanges if part.time), None) or clock.now()

@@ -129,6 +129,10 @@ class Learner:
 
     # -- what a flush learns
 
+    def judged(self, exchanges: Iterable[Exchange]) -> list[bool]:
+        """Return for each exchange whether it was judged while its session was open."""
+        return pending.judged(exchanges, self.keeper.store.judged)
+
     def findings(
         self,
         session: Session,
@@ -154,7 +158,7 @@ class Learner:
             return Findings(known=known, said=said)
         texts, earlier = _saved_by_assistant(session, rest), self._stored(session, rest)
         stamp = session.stamp(rest)
-        judged = checked(answer, [exchange.material() for exchange in rest], stamp, near, "flush")
+        judged = checked(answer, [unit.material() for unit in waiting], stamp, near, "flush")
         news, saved = already_saved.sort(judged.facts, texts, earlier, self.keeper.store.concerns)
         news = already_saved.without_repeats(news)  # the entry shows all of them before the first is in the store
         store = self.keeper.store

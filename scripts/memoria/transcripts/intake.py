@@ -21,6 +21,7 @@ from memoria.base.exclude import OWN
 from memoria.capture.spool import Job, Spool
 from memoria.ground import clock
 from memoria.ground.home import Home
+from memoria.transcripts import steps
 from memoria.transcripts.answers import Use
 from memoria.transcripts.screen import Screen
 from memoria.transcripts.turn import Exchange, Reader, Turn, exchanges, split, tool_use
@@ -250,9 +251,10 @@ class Stretch:
     keys: tuple[str, ...]
     identity: str
 
-    def material(self) -> list[dict[str, Any]]:
-        """Return the exchanges as a model is given them."""
-        return [exchange.material() for exchange in self.exchanges]
+    def material(self, folder: str = "") -> list[dict[str, Any]]:
+        """Return the exchanges as a model is given them, with paths below ``folder`` relative in their steps."""
+        told = steps.of(self.exchanges, folder)
+        return [exchange.material() | {"steps": part} for exchange, part in zip(self.exchanges, told, strict=True)]
 
     def cleaned(self, clean: Callable[[str], str]) -> Stretch:
         """Return the stretch with every text and tool line put through ``clean``."""
