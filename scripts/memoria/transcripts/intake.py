@@ -15,6 +15,7 @@ import stat
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Any, BinaryIO
 
 from memoria.base.exclude import OWN
@@ -29,6 +30,7 @@ from memoria.transcripts.turn import Exchange, Reader, Turn, exchanges, split, t
 log = logging.getLogger(__name__)
 
 FINAL = frozenset({"SessionEnd", "Verify", "Ingest"})  # nothing more will come: a hook, or a person, said so
+NIGHT = timedelta(hours=2)  # without a turn, over midnight; after a shorter pause the work goes on
 MAX_LINE = 32 * 1024 * 1024  # bytes; a longer line is passed over, so that memory stays flat
 
 
@@ -270,11 +272,18 @@ class Stretch:
         """How many turns hold words of the user or the assistant."""
         return sum(turn.role in ("user", "assistant") for part in self.exchanges for turn in part.turns)
 
+    @property
+    def says_nothing(self) -> bool:
+        """Whether nobody said a word, nothing failed, and at most one tool was used."""
+        turns = [turn for part in self.exchanges for turn in part.turns]
+        return not any(turn.text for turn in turns) and sum(len(turn.tools) for turn in turns) <= 1
+
 
 def stretches(turns: Iterable[Turn], limit: int, zone: clock.Zone) -> Iterator[Stretch]:
-    """Cut a stream of turns into stretches of at most ``limit`` characters, each of one of the user's days.
+    """Cut a stream of turns into stretches of at most ``limit`` characters; what follows a night is a new one.
 
-    Cut between exchanges where it can be; holds one stretch in memory at a time.
+    Cut between exchanges where it can be; holds one stretch in memory at a time. A stretch that goes on after midnight
+    belongs to the user's day on which it began.
     """
     held: list[Turn] = []
     size = 0
@@ -304,5 +313,7 @@ def _begins_new(turn: Turn, held: list[Turn], size: int, limit: int, zone: clock
     # A stretch that is nearly full ends where a new request begins, rather than in the middle of it.
     if size > limit * 0.8:
         return True
-    first = next((other.time for other in held if other.time), None)
-    return bool(first and turn.time and zone.day(first) != zone.day(turn.time))
+    times = [other.time for other in held if other.time]
+    if not times or not turn.time or abs(turn.time - times[-1]) < NIGHT:
+        return False
+    return zone.day(times[0]) != zone.day(turn.time)
