@@ -11,7 +11,7 @@ import pytest
 from memoria.models import tasks
 from memoria.transcripts import steps
 from memoria.transcripts.intake import Stretch
-from memoria.transcripts.steps import MAX_REPORT, Step
+from memoria.transcripts.steps import MAX_SAID, Step
 from memoria.transcripts.turn import Reader, exchanges
 
 CWD = "/home/ana/loom"
@@ -169,10 +169,21 @@ def test_a_long_report_of_a_sub_agent_keeps_both_ends_and_its_identifiers() -> N
     middle = "It is quite long. " * 200 + "The value weft_max is wrong. " + "And so on it goes. " * 200
     result = f"<summary>look</summary>\n<result>Begins. {middle} Ends.</result>"
     report = f"<task-notification>\n<status>completed</status>\n{result}\n</task-notification>"
-    ((_, text),) = [step for step in told(user("Go."), says("I wait."), user(report)) if "Begins." in step[1]]
+    found = told(user("Go."), says("I wait."), user(report), says("So it is."))
+    ((_, text),) = [step for step in found if "Begins." in step[1]]
     assert "weft_max" in text
     assert text.endswith("Ends.")
-    assert len(text) < MAX_REPORT + 200
+    assert len(text) < MAX_SAID + 200
+
+
+def test_a_long_text_keeps_its_middle_when_it_is_the_last_or_a_plan() -> None:
+    text = "Begins. " + "It is quite long. " * 100 + "weft_max. " + "And so on. " * 100 + "Ends."
+    plan = uses("p", "ExitPlanMode", plan=text)
+    assert ("assistant", text) in told(user("Go."), says("I look."), says(text))
+    assert ("assistant", text) in told(user("Go."), plan, says("Done."))
+    ((_, short), _) = [step for step in told(user("Go."), says(text), says("Done.")) if step[0] == "assistant"]
+    assert "weft_max" in short
+    assert len(short) < MAX_SAID + 100
 
 
 @pytest.mark.parametrize(

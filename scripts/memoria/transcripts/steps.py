@@ -2,8 +2,9 @@
 
 A turn's tool lines say all that identifies their uses, for the archive and for what reads single turns. A model reads
 a whole stretch at once, so what stands there already is left out: the project's folder before a path, an identifier of
-an edit that a text or an earlier edit names, a file read again or edited later, a to-do list before the last one. What
-only stands in one place is never left out. A failed use is followed by its error. Knows turns; reads no transcript.
+an edit that a text or an earlier edit names, a file read again or edited later, a to-do list before the last one. Of a
+long text that was not the assistant's last word, the middle is left out but for its identifiers. A failed use is
+followed by its error. Knows turns; reads no transcript.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from memoria.transcripts.turn import Exchange, Turn
 
 Step = tuple[str, str]  # what it is (``user``, ``assistant``, ``tool``, ``error`` or ``note``) and its text
 
-MAX_REPORT: Final = 1_200  # characters of a sub-agent's report; the assistant says what it makes of it
+MAX_SAID: Final = 900  # characters of a sub-agent's report, and of what the assistant said before its last words
 _EDITS: Final = ("Edit", "MultiEdit", "NotebookEdit", "Write")
 _ANNOUNCED: Final = re.compile(
     r"(?:(?:perfect|great|good|excellent|okay?|alright|now|first|next|then|finally)\b[,!.:]?\s+)*"
@@ -60,9 +61,10 @@ def of(exchanges: Sequence[Exchange], folder: str = "") -> list[list[Step]]:
     return [_merged(_without_announcements(part, known)) for part in told]
 
 
-def _told(turns: Iterable[Turn], shorten: Callable[[str], str]) -> Iterator[_Use | Step]:
+def _told(turns: Sequence[Turn], shorten: Callable[[str], str]) -> Iterator[_Use | Step]:
     """Yield texts and tool uses in order; an error that names its use goes to it."""
     uses: dict[str, _Use] = {}
+    last = next((turn for turn in reversed(turns) if turn.role == "assistant" and turn.text), None)
     for turn in turns:
         if turn.role == "error":
             text = shorten(turn.text)
@@ -73,7 +75,7 @@ def _told(turns: Iterable[Turn], shorten: Callable[[str], str]) -> Iterator[_Use
                 yield "error", text
             continue
         if turn.text:
-            yield turn.role, _report(turn.text) if turn.text.startswith(answers.REPORTED) else turn.text
+            yield turn.role, _shorter(turn) if turn.role == "assistant" and turn is not last else turn.text
         for number, line in enumerate(turn.tools):
             use = _use(shorten(line))
             if number < len(turn.uses):
@@ -81,13 +83,15 @@ def _told(turns: Iterable[Turn], shorten: Callable[[str], str]) -> Iterator[_Use
             yield use
 
 
-def _report(text: str) -> str:
-    """Return a sub-agent's report, of a long one both ends and the identifiers between them."""
-    if len(text) <= MAX_REPORT:
+def _shorter(turn: Turn) -> str:
+    """Return what was said on the way, of a long text both ends and the identifiers between them; a plan is whole."""
+    text = turn.text
+    if len(text) <= MAX_SAID or any(line.startswith(answers.PLANS) for line in turn.tools):
         return text
-    half = MAX_REPORT // 2
+    half = MAX_SAID // 2
     names = " ".join(dict.fromkeys(identifiers.in_prose(text[half:-half])))
-    return f"{text[:half]}\n… {names} …\n{text[-half:]}"
+    short = f"{text[:half]}\n… {names} …\n{text[-half:]}"
+    return short if len(short) < len(text) else text
 
 
 def _use(line: str) -> _Use:
