@@ -77,7 +77,7 @@ def test_a_call_is_one_request_and_the_client_opens_no_other_connection(
     assert files(tmp_path / "user") == first
     assert not [name for name in first if "telemetry" in name or "projects" in name]
     for request in api.messages:
-        assert request.body["max_tokens"] == MAX_OUTPUT_TOKENS
+        assert request.body["max_tokens"] == MAX_OUTPUT_TOKENS["flush"]
         assert "thinking" not in request.body
 
 

@@ -18,7 +18,8 @@ SUPPORT = Path(__file__).parent.parent / "support"
 sys.path[0] = str(SUPPORT)  # this file has the name of the module it uses
 
 from fidelity import Shares, measure, recaps, summaries  # noqa: E402 (found through the line above)
-from memoria.transcripts.turn import Reader  # noqa: E402
+from memoria.transcripts import steps  # noqa: E402
+from memoria.transcripts.turn import Reader, exchanges  # noqa: E402
 from places import SHARED  # noqa: E402
 
 
@@ -33,9 +34,10 @@ def size(paths: Iterable[Path]) -> tuple[int, int]:
     for path in paths:
         reader = Reader()
         with path.open("rb") as file:
-            for turn in (*reader.read(file), *reader.settle()):
-                in_tools = sum(len(line.encode("utf-8", "replace")) for line in turn.tools)
-                given, tools = given + len(turn.text.encode("utf-8", "replace")) + in_tools, tools + in_tools
+            parts = exchanges((*reader.read(file), *reader.settle()))
+        for label, text in (step for part in steps.of(parts) for step in part):
+            length = len(text.encode("utf-8", "replace"))
+            given, tools = given + length, tools + length * (label == "tool")
     return given, tools
 
 

@@ -255,8 +255,12 @@ def flags(name: str, known: list[Case]) -> None:
         ("with", [case for case in known if case.expected]),
         ("without", [case for case in known if not case.expected]),
     ):
-        flagged = sum(local_judge.notice(case.exchange).flagged for case in chosen)
-        print(f"local check, {name}: {flagged}/{len(chosen)} exchanges {which} a fact get a call of their own")
+        seen = [local_judge.notice(case.exchange) for case in chosen]
+        flagged, urgent = sum(each.flagged for each in seen), sum(each.urgent for each in seen)
+        print(
+            f"local check, {name}: {flagged}/{len(chosen)} exchanges {which} a fact are flagged, "
+            f"{urgent} get a call of their own"
+        )
 
 
 def _spoken(exchanges: list[turn.Exchange]) -> int:

@@ -251,6 +251,14 @@ def test_an_empty_note_is_no_entry(bench: Bench) -> None:
     assert "nothing worth saving" in note[3]
 
 
+def test_a_session_of_one_tool_use_without_a_word_costs_no_call(bench: Bench) -> None:
+    used = json.loads(line("", "assistant"))
+    used["message"]["content"] = [{"type": "tool_use", "id": "a", "name": "Read", "input": {"file_path": "/etc/hosts"}}]
+    bench.job(json.dumps(used).encode() + b"\n")
+    _, report = bench.flush()
+    assert (bench.model.prompts, report.failures, bench.entries(), bench.waiting()) == ([], [], [], [])
+
+
 def test_nothing_worth_saving_writes_no_entry_but_a_line_in_the_ledger(bench: Bench) -> None:
     bench.job(exchange(1))
     verb, _ = bench.flush(NOTHING)
@@ -281,10 +289,23 @@ def test_an_unknown_zone_warns_and_the_systems_is_used(bench: Bench, caplog: pyt
     assert bench.entries()[0].day == moment.date()
 
 
-def test_a_conversation_over_midnight_is_two_entries_on_two_days(bench: Bench) -> None:
+def test_a_conversation_over_midnight_is_one_entry_on_the_day_it_began(bench: Bench) -> None:
     bench.job(exchange(1, time="2026-11-20T23:59:00Z") + exchange(2, time="2026-11-21T00:01:00Z"))
     bench.flush()
-    assert [entry.day.day for entry in bench.entries()] == [20, 21]
+    assert [entry.day.day for entry in bench.entries()] == [20]
+    assert set(kept(bench)) == keys(exchange(1) + exchange(2))
+    assert set(kept(bench).values()) == {1}
+
+
+def test_what_follows_a_night_is_an_entry_of_its_own_day(bench: Bench) -> None:
+    bench.job(
+        exchange(1, time="2026-11-20T23:59:00Z")
+        + exchange(2, time="2026-11-21T00:30:00Z")
+        + exchange(3, time="2026-11-21T08:00:00Z")
+        + exchange(4, time="2026-11-21T13:00:00Z")
+    )
+    bench.flush()
+    assert [(entry.day.day, entry.time) for entry in bench.entries()] == [(20, "23:59"), (21, "08:00")]
     assert set(kept(bench).values()) == {1}
 
 

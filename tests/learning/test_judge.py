@@ -190,7 +190,7 @@ def test_a_correction_is_judged_beside_what_it_answers_which_proves_nothing(pers
     person.work()
     (prompt,) = person.model.prompts
     assert [part.get("before") for part in prompt.material["exchanges"]] == ["answer 1"]
-    assert '"before": "answer 1"' in prompt.text
+    assert "\n[1] before: answer 1\nuser: " in prompt.text
     assert person.contents() == learned(flag(2))
 
 
@@ -382,6 +382,70 @@ def test_with_no_batches_the_flush_judges_all_but_the_flagged(person: Person) ->
     person.says(flag(7))
     person.work()
     assert person.asked() == [[flag(7)]]
+
+
+def test_a_summary_is_told_which_turns_were_judged(person: Person) -> None:
+    person.says(flag(1))
+    person.work()
+    person.says(plain(2))
+    person.ends()
+    person.work()
+    (prompt,) = [prompt for prompt in person.model.prompts if prompt.task == "flush"]
+    assert [part["judged"] for part in prompt.material["exchanges"]] == [True, False]
+    assert f"[1, judged] user: {flag(1)}" in prompt.text
+    assert f"[2] user: {plain(2)}" in prompt.text
+    assert person.contents() == learned(flag(1), plain(2))
+
+
+MIDNIGHT = 720  # minutes after noon
+
+
+@pytest.mark.parametrize("early", [False, True])
+def test_a_session_over_midnight_has_each_fact_once_in_the_entry_of_the_day_it_began(
+    person: Person, early: bool
+) -> None:
+    person.said = MIDNIGHT - 3
+    person.says(plain(1))
+    person.says(flag(2))
+    if early:
+        person.work()
+    person.said = MIDNIGHT + 1
+    person.says(flag(3))
+    person.work()
+    person.says(plain(4))
+    person.ends()
+    person.work()
+    (entry,) = person.entries()
+    assert entry.day == NOON.date()
+    assert sorted(each.text for each in entry.learned) == sorted(learned(plain(1), flag(2), flag(3), plain(4)))
+    assert person.contents() == learned(plain(1), flag(2), flag(3), plain(4))
+
+
+def test_a_worker_killed_before_it_took_a_fact_from_the_next_days_log_leaves_one_copy(
+    person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    person.said = MIDNIGHT - 2
+    person.says(plain(1))
+    person.said = MIDNIGHT + 1
+    person.says(flag(2))
+    person.work()
+    person.ends()
+    with monkeypatch.context() as patched:
+        patched.setattr(failpoints, "reached", _killed_at("daily.appended"))
+        with pytest.raises(KeyboardInterrupt):
+            person.work()
+    person.work()
+    (entry,) = person.entries()
+    assert len(entry.learned) == 2
+    assert person.contents() == learned(plain(1), flag(2))
+
+
+def _killed_at(step: str) -> Callable[[str], None]:
+    def reached(name: str) -> None:
+        if name == step:
+            raise KeyboardInterrupt
+
+    return reached
 
 
 def test_a_long_session_is_summarised_when_the_hook_asks_for_it_and_not_because_a_turn_was_judged(

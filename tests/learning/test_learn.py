@@ -28,7 +28,7 @@ from memoria.models.scripted import Scripted
 from memoria.transcripts import client_saved
 from memoria.transcripts.intake import Intake
 from memoria.transcripts.tool_lines import describe
-from memoria.transcripts.turn import Exchange
+from memoria.transcripts.turn import Exchange, Role, Turn
 from messages_api import MessagesApi, Status
 from ollama_api import OllamaApi
 from places import BENCH
@@ -108,6 +108,58 @@ def test_a_flagged_turn_is_due_alone_at_once_and_the_rest_every_five() -> None:
     left = pending.unjudged(turns, set(alone[0].marks).intersection)
     assert users(pending.due(left, 5)) == [[f"{TALK} {number}" for number in (1, 2, 4, 5, 6)]]
     assert pending.due(left, 0) == []
+
+
+HINT = "I have the feeling that we should keep the two loggers apart."
+RESOLVED = ("Why does it fail?", "Fixed: the cause was that the cache was stale, so I cleared it.")
+
+
+def test_a_turn_that_may_hold_a_fact_waits_for_others_or_the_summary() -> None:
+    assert local_judge.notice(exchange(1, HINT).material()).flagged, "or this test tells nothing"
+    turns = [exchange(1, HINT), *talk(3, 2)]
+    assert pending.due(pending.unjudged(turns, set().intersection), 5) == []
+    turns += talk(1, 5)
+    (batch,) = pending.due(pending.unjudged(turns, set().intersection), 5)
+    assert users([batch]) == [[HINT, *(f"{TALK} {number}" for number in (2, 3, 4, 5))]]
+
+
+def test_an_error_that_the_assistant_resolved_is_no_reason_for_a_call_of_its_own() -> None:
+    material = {"user": RESOLVED[0], "assistant": RESOLVED[1], "errors": ["exit 1: stale"]}
+    found = local_judge.notice(material)
+    assert found.flagged
+    assert not found.urgent
+
+
+def test_a_batch_leaves_out_trivial_turns() -> None:
+    turns = [*talk(3), exchange(4, "go on"), *talk(2, 5)]
+    (batch,) = pending.due(pending.unjudged(turns, set().intersection), 5)
+    assert "go on" not in users([batch])[0]
+    assert len(batch) == 5
+
+
+def test_a_request_to_judge_holds_what_facts_are_made_of() -> None:
+    def turn(number: int, role: Role, text: str = "", tool: str = "") -> Turn:
+        return Turn(f"k{number}", role, text, tools=(tool,) if tool else ())
+
+    steps_before = [
+        turn(number, "assistant", f"Step {number}. " * 30, f"Bash step {number}") for number in range(2, 40)
+    ]
+    spoken = Exchange(
+        (
+            turn(1, "user", FLAG),
+            *steps_before,
+            turn(40, "assistant", tool="Edit a.py: weft_max"),
+            turn(41, "assistant", tool="Grep lost"),
+            turn(42, "error", "exit 1: nothing"),
+            turn(43, "assistant", "It was the cache."),
+        )
+    )
+    model = Scripted([{"learned": []}])
+    (unit,) = pending.unjudged([spoken], set().intersection)
+    judging.judge([unit.material()], S.stamp([]), [model])
+    asked = model.prompts[0].text
+    assert all(part in asked for part in (FLAG, "Step 39", "Grep lost\nerror: exit 1: nothing", "It was the cache."))
+    assert not any(part in asked for part in ("Step 2.", "weft_max"))
 
 
 def test_flagged_turns_that_had_to_wait_are_due_together_as_many_as_a_call_finds_facts() -> None:

@@ -188,7 +188,7 @@ def test_claude_is_started_as_ours_and_not_as_a_child_of_a_session(
     claude: Callable[..., tuple[Claude, MessagesApi]],
 ) -> None:
     model, _ = claude(lambda _: "", CLAUDECODE="1", CLAUDE_CODE_SESSION_ID="x")
-    env = model._options().env
+    env = model._options(FLUSH).env
     assert env["CLAUDE_INVOKED_BY"] == "memoria"
     assert env["CLAUDECODE"] == env["CLAUDE_CODE_SESSION_ID"] == ""
 
@@ -232,6 +232,12 @@ def test_a_flush_carries_at_most_6000_bytes_beside_the_conversation(
     over = api.messages[0].size - len(carried.encode())
     print(f"\nconversation {len(carried.encode())} bytes, request {api.messages[0].size} bytes, {over} beside it")
     assert over <= 6_000
+
+
+@pytest.mark.parametrize(("task", "most"), [("flush", 8_000), ("learn", 4_000), ("compile", 32_000)])
+def test_an_answer_may_be_as_long_as_its_task_needs(tmp_path: Path, task: str, most: int) -> None:
+    options = Claude("haiku", cwd=tmp_path, timeout_s=5)._options(Prompt(task, "", {}))
+    assert options.env["CLAUDE_CODE_MAX_OUTPUT_TOKENS"] == str(most)
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from memoria.transcripts import steps
 from memoria.transcripts.json_lines import objects
 from memoria.transcripts.turn import Reader, Turn, exchanges
 
@@ -48,8 +49,13 @@ class Past:
     def ceiling(self) -> str:
         return "\n".join([*self.texts(), *self.inputs])
 
+    def folder(self) -> str:
+        return next((turn.cwd for turn in self.turns if turn.cwd), "")
+
     def given(self) -> str:
-        return "".join(part.text() for part in exchanges(self.turns))
+        """Return what a model is told; its paths below the project's folder are relative."""
+        told = steps.of(exchanges(self.turns), self.folder())
+        return "\n".join(text for exchange in told for _, text in exchange)
 
 
 @dataclass
@@ -63,9 +69,10 @@ class Shares:
 
     def add(self, reference: str, past: Past) -> None:
         wanted = identifiers(reference)
+        folder = past.folder().strip("./") + "/"
         for name in ("window", "given", "ceiling"):
             seen = getattr(past, name)()
-            share = sum(word in seen for word in wanted) / len(wanted)
+            share = sum(word in seen or word.removeprefix(folder) in seen for word in wanted) / len(wanted)
             setattr(self, name, (getattr(self, name) * self.count + share) / (self.count + 1))
         self.count += 1
 

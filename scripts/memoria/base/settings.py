@@ -197,8 +197,8 @@ class Settings:
     )
     learn_every = setting(
         5,
-        "Turns that are judged together for learned facts when none has a cue of something worth keeping; a turn with "
-        "a cue is judged at once. 0: turns without a cue wait for the summary.",
+        "Turns that are judged together for learned facts; a turn in which you state a rule, a correction or a "
+        "decision is judged at once. 0: the others wait for the summary.",
     )
     learn_models = setting(
         ("ollama",),

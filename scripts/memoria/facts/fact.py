@@ -211,6 +211,9 @@ class Material:
         tools = [
             line for exchange in exchanges for key in ("tools", "errors", "notes") for line in exchange.get(key, ())
         ]
+        tools += [  # with the paths as the model was shown them
+            text for exchange in exchanges for label, text in exchange.get("steps", ()) if label in ("tool", "error")
+        ]
         pasted = [block for text in users for block in _PASTED.findall(text)]
         own = [_PASTED.sub("\n", text) for text in users]
         return cls("\n\n".join(own), "\n\n".join(assistants), "\n".join(map(str, (*tools, *pasted))))

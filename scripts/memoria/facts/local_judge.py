@@ -25,26 +25,29 @@ class Cues:
     """The result of the local check.
 
     ``kinds``: the kinds of facts that the patterns found; ``hinted``: whether it contains words that often accompany a
-    fact, or an error that was resolved; ``trivial``: whether there is nothing to learn even in a batch.
+    fact, or an error that was resolved; ``trivial``: whether there is nothing to learn even in a batch; ``urgent``:
+    whether the patterns found a fact in the user's own words, so that it is worth a model call of its own.
     """
 
     kinds: tuple[str, ...] = ()
     hinted: bool = False
     trivial: bool = False
+    urgent: bool = False
 
     @property
     def flagged(self) -> bool:
-        """Whether the exchange is worth a model call of its own."""
+        """Whether there may be a fact in the exchange."""
         return bool(self.kinds) or self.hinted
 
 
 def notice(exchange: Exchange) -> Cues:
     """Return the cues in one exchange, without a model call; takes microseconds to a few milliseconds."""
     user = str(exchange.get("user", ""))
-    kinds = tuple(dict.fromkeys(claim["kind"] for claim in _found(exchange)))
+    own = [claim["kind"] for claim in _said(user)]
+    kinds = tuple(dict.fromkeys([*own, *(claim["kind"] for claim in _resolved(exchange))]))
     hinted = any(map(cues.is_hint, cues.own_sentences(user))) or _is_resolved(exchange)
     short = cues.is_command(user) or len(user.strip()) < TRIVIAL_CHARS
-    return Cues(kinds, hinted, trivial=short and not kinds and not hinted)
+    return Cues(kinds, hinted, trivial=short and not kinds and not hinted, urgent=bool(own))
 
 
 def _is_resolved(exchange: Exchange) -> bool:

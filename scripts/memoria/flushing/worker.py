@@ -27,7 +27,7 @@ from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
 from memoria.daily.open_items import OpenItems
 from memoria.facts.keeper import Keeper
-from memoria.flushing import folders, seen_folders
+from memoria.flushing import folders, over_midnight, seen_folders
 from memoria.ground import backoff, clock, locks, owner_only
 from memoria.ground.errors import (
     ArchiveError,
@@ -111,6 +111,7 @@ class Worker:
         housekeeping.clean(self.home.paths)
         owner_only.tighten(self.home.paths, is_shared=self.home.settings.shared_home)
         self.daily.sweep()
+        over_midnight.complete(self.ledger, self.daily)
         if OpenItems(self.daily, self.ledger).refresh():
             self.ledger.put(housekeeping.PAGES_DUE, value=True)
         folders.learn(self.home, self.ledger, self.spool)

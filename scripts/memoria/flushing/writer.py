@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import logging
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -21,6 +21,7 @@ from memoria.daily.entry import Entry
 from memoria.daily.ledger import Ledger
 from memoria.facts import lines
 from memoria.facts.fact import Fact
+from memoria.flushing import over_midnight
 from memoria.flushing.agenda import Agenda
 from memoria.ground import clock
 from memoria.ground.home import Home
@@ -49,16 +50,17 @@ class Writer:
 
     def write_entry(self, stretch: Stretch, session: Session) -> str:
         """Write the entry and return its id; ``""`` when nothing was worth saving."""
-        if not stretch.spoken:
+        if not stretch.spoken or stretch.says_nothing:
             self.ledger.record_nothing(stretch.keys, session.id, "nothing was said")
             return ""
         stretch = stretch.cleaned(self.archive.redactor.redact)
         near = self.learner.near(session, stretch.exchanges, learned=False)
         shown = self.agenda.shown(session, stretch)
         open_items = [{"id": item.id, "day": item.day, "text": item.text} for item in shown]
-        prompt = tasks.flush(
-            {"project": session.name, "facts": near, "exchanges": stretch.material(), "open_items": open_items}
-        )
+        material = stretch.material(session.cwd)
+        for exchange, judged in zip(material, self.learner.judged(stretch.exchanges), strict=True):
+            exchange["judged"] = judged
+        prompt = tasks.flush({"project": session.name, "facts": near, "exchanges": material, "open_items": open_items})
         completion = self.model.complete(prompt, session.project)
         failpoints.reached("flush.answered")
         moment = next((part.time for part in stretch.exchanges if part.time), None) or clock.now()
@@ -81,14 +83,16 @@ class Writer:
         self.learner.keep(session, found)
         return entry.id if is_kept else ""
 
-    def _put(self, entry: Entry, stretch: Stretch, known: Iterable[Fact]) -> None:
-        """Append the entry to the daily log and remove the ``known`` facts there that the entry now includes."""
+    def _put(self, entry: Entry, stretch: Stretch, known: Sequence[Fact]) -> None:
+        """Append the entry to the daily log and remove the ``known`` facts that it now includes from the logs."""
         # First, so that every entry in the log has its archived turns; after a crash here they are archived again.
         self.archive.keep(entry.id, entry.day, (turn for part in stretch.exchanges for turn in part.turns))
         if not self.ledger.get(housekeeping.PAGES_DUE):
             # If this worker dies before it prepares the pages, the next one does.
             self.ledger.put(housekeeping.PAGES_DUE, value=True)
+        over_midnight.begin(self.ledger, entry, (self.home.zone.day(fact.time) for fact in known))
         self.daily.append(entry, partial(lines.without, idents={fact.id for fact in known}))
+        over_midnight.complete(self.ledger, self.daily)
         self.ledger.record(entry.booked)
         log.info("entry %s: %s", entry.id, entry.title)
 

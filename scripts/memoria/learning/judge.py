@@ -6,7 +6,7 @@ Every answer passes the same check. This module stores nothing.
 
 from __future__ import annotations
 
-import json
+import itertools
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +26,10 @@ from memoria.models.protocol import JsonObject, Model, Prompt, Usage
 
 log = logging.getLogger(__name__)
 
-MAX_SAID: Final = 20_000  # characters of one message or tool line; a longer one contains pasted text
+MAX_SAID: Final = 20_000  # characters of one message; a longer one contains pasted text
+MAX_ANSWER: Final = 2_000  # of the assistant's last words in an exchange, which say what came of it
+MAX_WAY: Final = 3_000  # of the commands and the assistant's words before that, of which the last ones are kept
+MAX_STEP: Final = 400  # of one of these
 PROMPT: Final = tasks.PROMPTS / "learn.md"
 
 
@@ -114,22 +117,38 @@ def shown(near: Sequence[Fact], zone: Zone) -> list[JsonObject]:
 
 def _prompt(materials: Sequence[JsonObject], project: str, near: Sequence[JsonObject]) -> Prompt:
     material: JsonObject = {"facts": list(near), "exchanges": list(materials)}
-    exchanges = "\n\n".join(json.dumps(_brief(part), ensure_ascii=False, indent=0) for part in materials)
-    parts = [*tasks.known_facts(material), ("conversation", exchanges)]
+    brief = [{"steps": _brief(part, earlier)} for earlier, part in itertools.pairwise([{}, *materials])]
+    parts = [*tasks.known_facts(material), ("conversation", tasks.told(brief))]
     text = "\n\n".join([PROMPT.read_text(encoding="utf-8").strip(), *(fenced(*part) for part in parts)])
     return Prompt("learn", text, tasks.LEARN_SCHEMA, material, project)
 
 
-def _brief(material: JsonObject) -> JsonObject:
-    """Return the exchange with the middle of long texts left out: a person comments before or after pasted text."""
-    return {
-        name: _ends(said) if isinstance(said, str) else [_ends(line) for line in said]
-        if isinstance(said, list) else said for name, said in material.items()
-    }  # fmt: skip
+def _brief(material: JsonObject, earlier: JsonObject) -> list[tuple[str, str]]:
+    """Return the steps of an exchange that facts are made of; ``earlier``: the material that stands before it.
+
+    These are the user's words, the failures with their commands, the assistant's last words, and as much of what it
+    said and ran before as fits. A long text loses its middle: a person comments before or after pasted text.
+    """
+    steps = tasks.steps_of(material)
+    last = max((number for number, (label, _) in enumerate(steps) if label == "assistant"), default=0)
+    room = MAX_WAY
+    kept = []
+    for number, (label, text) in reversed(list(enumerate(steps))):
+        fails = [following for following, _ in steps[number + 1 : number + 2]] == ["error"]
+        if label == "tool" and not fails and not text.startswith("Bash "):
+            continue
+        is_way = label in ("assistant", "tool") and number != last
+        short = _ends(text, MAX_STEP if is_way else MAX_ANSWER if label == "assistant" else MAX_SAID)
+        room -= len(short) * is_way
+        if room >= 0 or not is_way or fails:
+            kept.append((label, short))
+    before = str(material.get("before", ""))
+    is_above = str(earlier.get("assistant", "")).endswith(before)
+    return ([] if is_above else [("before", before)]) + kept[::-1]
 
 
-def _ends(text: str) -> str:
-    if len(text) <= MAX_SAID:
+def _ends(text: str, most: int) -> str:
+    if len(text) <= most:
         return text
-    half = MAX_SAID // 2
+    half = most // 2
     return f"{text[:half]}\n… ({len(text) - 2 * half} characters left out) …\n{text[-half:]}"

@@ -17,7 +17,7 @@ from datetime import date
 from memoria.base import failpoints
 from memoria.daily.ledger import Ledger
 from memoria.facts import already_saved, sinking
-from memoria.facts.fact import Ending, Fact
+from memoria.facts.fact import Ending, Fact, Stamp
 from memoria.facts.keeper import Keeper, Outcome
 from memoria.ground.errors import MemoryStoreError, ModelError
 from memoria.ground.home import Home
@@ -129,6 +129,10 @@ class Learner:
 
     # -- what a flush learns
 
+    def judged(self, exchanges: Iterable[Exchange]) -> list[bool]:
+        """Return for each exchange whether it was judged while its session was open."""
+        return pending.judged(exchanges, self.keeper.store.judged)
+
     def findings(
         self,
         session: Session,
@@ -147,14 +151,14 @@ class Learner:
         """
         own = pending.without_sidechains(exchanges)
         said = tuple(text for exchange in own for text in exchange.texts("user"))
-        known = self._learned_while_open(session, own, day)
+        known = self._learned_while_open(session, own)
         waiting = pending.unjudged(own, self.keeper.store.judged)
         rest = [unit.exchange for unit in waiting]
         if not rest:
             return Findings(known=known, said=said)
         texts, earlier = _saved_by_assistant(session, rest), self._stored(session, rest)
-        stamp = session.stamp(rest)
-        judged = checked(answer, [exchange.material() for exchange in rest], stamp, near, "flush")
+        stamp = self._stamp(session, rest, own, day)
+        judged = checked(answer, [unit.material() for unit in waiting], stamp, near, "flush")
         news, saved = already_saved.sort(judged.facts, texts, earlier, self.keeper.store.concerns)
         news = already_saved.without_repeats(news)  # the entry shows all of them before the first is in the store
         store = self.keeper.store
@@ -164,14 +168,24 @@ class Learner:
         endings = (*judged.found.endings, *_ended_by(judged.facts, news, earlier))
         return Findings(tuple(news), fresh, known, marks, endings, said, report)
 
-    def _learned_while_open(self, session: Session, exchanges: Iterable[Exchange], day: date) -> tuple[Fact, ...]:
+    def _stamp(self, session: Session, rest: Sequence[Exchange], own: Iterable[Exchange], day: date) -> Stamp:
+        """Return the stamp of facts from ``rest`` in an entry of ``day``: a time of that day, whose log they are in."""
+
+        def of_day(parts: Iterable[Exchange]) -> list[Exchange]:
+            return [part for part in parts if part.time and self.keeper.zone.day(part.time) == day]
+
+        return session.stamp(of_day(rest) or of_day(own) or rest)
+
+    def _learned_while_open(self, session: Session, exchanges: Iterable[Exchange]) -> tuple[Fact, ...]:
         """Return the facts learned from these exchanges while the session was open that still hold.
 
         They are in the daily log outside any entry; the session's entry will include them.
         """
         moments = {exchange.time for exchange in exchanges}
+        days = sorted({self.keeper.zone.day(moment) for moment in moments if moment})
         return tuple(
             fact
+            for day in days
             for fact in self.keeper.lines.loose(day)
             if fact.session == session.id and fact.time in moments and fact.ended is None
         )

@@ -1,7 +1,8 @@
 """Pending: which exchanges of a session wait to be judged for facts, and whether they are due.
 
-Every exchange passes the local check of ``local_judge``, which asks no model. An exchange that it flags is due at once.
-Other exchanges are due together once ``learn_every`` of them are not trivial; a flush learns from the rest. An exchange
+Every exchange passes the local check of ``local_judge``, which asks no model. An exchange in whose words of the user it
+finds a fact is due at once. Other exchanges are due together once ``learn_every`` of them are not trivial and one of
+them may hold a fact; a flush learns from the rest. An exchange
 is identified by its first turn and by its words, so that nothing is judged again after a transcript was rewritten. This
 module knows waiting jobs, marks and failed attempts; it asks no model and stores no fact.
 """
@@ -25,6 +26,7 @@ from memoria.ground import backoff
 from memoria.ground.errors import BadAnswerError, OverBudgetError
 from memoria.ground.home import Home
 from memoria.redaction.redact import Redactor
+from memoria.transcripts import steps
 from memoria.transcripts.intake import Intake
 from memoria.transcripts.turn import Exchange, exchanges
 
@@ -44,7 +46,8 @@ class Unit:
 
     def material(self) -> dict[str, Any]:
         """Return the exchange for the judge. ``before`` proves no fact, because it is judged with its own exchange."""
-        return self.exchange.material() | ({"before": self.before} if self.before else {})
+        told = {"steps": steps.of([self.exchange])[0]}
+        return self.exchange.material() | told | ({"before": self.before} if self.before else {})
 
 
 Batch = tuple[Unit, ...]  # for one call
@@ -52,8 +55,11 @@ Batch = tuple[Unit, ...]  # for one call
 
 def without_sidechains(parts: Iterable[Exchange]) -> list[Exchange]:
     """Return the exchanges without the turns of sub-agents, whose "user" is the assistant."""
-    kept = (Exchange(tuple(turn for turn in part.turns if not turn.sidechain)) for part in parts)
-    return [part for part in kept if part.turns]
+    return [kept for part in parts if (kept := _without_sidechains(part)).turns]
+
+
+def _without_sidechains(part: Exchange) -> Exchange:
+    return Exchange(tuple(turn for turn in part.turns if not turn.sidechain))
 
 
 def unjudged(parts: Iterable[Exchange], judged: Callable[[list[str]], set[str]]) -> list[Unit]:
@@ -72,17 +78,25 @@ def unjudged(parts: Iterable[Exchange], judged: Callable[[list[str]], set[str]])
     ]
 
 
-def due(waiting: Sequence[Unit], every: int, chars: int = 60_000) -> list[Batch]:
-    """Return the batches to judge now: flagged exchanges, and the others once ``every`` of them are not trivial.
+def judged(parts: Iterable[Exchange], known: Callable[[list[str]], set[str]]) -> list[bool]:
+    """Return for each exchange whether it was judged already; ``known`` as in ``unjudged``."""
+    marks = [_marks(part) if part.texts("user") else () for part in map(_without_sidechains, parts)]
+    done = known([mark for each in marks for mark in each])
+    return [bool(done.intersection(each)) for each in marks]
 
-    A flagged exchange is normally judged in a call of its own. Several wait only when they came during another call or
-    while no model answered; a batch then holds at most ``MAX_FACTS`` of them. ``every``: 0 means that the others are
-    never due. ``chars``: maximum characters per call.
+
+def due(waiting: Sequence[Unit], every: int, chars: int = 60_000) -> list[Batch]:
+    """Return the batches to judge now: urgent exchanges, and the others once ``every`` of them wait.
+
+    An urgent exchange is normally judged in a call of its own. Several wait only when they came during another call or
+    while no model answered; a batch then holds at most ``MAX_FACTS`` of them. The others are due only when one of them
+    is flagged; trivial ones never are, and do not count. ``every``: 0 means that the others are never due. ``chars``:
+    maximum characters per call.
     """
-    flagged = [unit for unit in waiting if unit.cues.flagged]
-    rest = [unit for unit in waiting if not unit.cues.flagged]
-    batches = _packed(flagged, chars, MAX_FACTS)
-    if every and sum(not unit.cues.trivial for unit in rest) >= every:
+    urgent = [unit for unit in waiting if unit.cues.urgent]
+    rest = [unit for unit in waiting if not unit.cues.urgent and not unit.cues.trivial]
+    batches = _packed(urgent, chars, MAX_FACTS)
+    if every and len(rest) >= every:
         batches += _packed(rest, chars, len(rest))
     return batches
 

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
     from memoria.base.settings import Projects
 
-MAX_OUTPUT_TOKENS = 32_000  # above every answer that a task of ours asks for; the client's default is 128,000
+# Above every good answer to a task, so that a model that repeats itself is stopped; the client's default is 128,000.
+MAX_OUTPUT_TOKENS = {"flush": 8_000, "learn": 4_000, "query": 4_000, "contradictions": 8_000, "consolidate": 8_000}
+MAX_OTHER_TOKENS = 32_000  # of the other tasks, whose answers are as long as what they are given (a compile's articles)
 # One request for each call and nothing else. The first switch is the one that stops the second request, which carries
 # the whole conversation for a session title, and the connections to the vendor; the others are the client's documented
 # switches for the same things, in case a version gives the first a narrower meaning.
@@ -108,7 +110,7 @@ class Claude:
         from claude_agent_sdk import AssistantMessage, ResultMessage, TextBlock, query  # noqa: PLC0415
 
         with anyio.fail_after(self.timeout_s):
-            messages = query(prompt=prompt.text, options=self._options(prompt.project))
+            messages = query(prompt=prompt.text, options=self._options(prompt))
             try:
                 async for message in messages:
                     if isinstance(message, AssistantMessage):
@@ -120,7 +122,7 @@ class Claude:
             finally:
                 await messages.aclose()  # type: ignore[attr-defined]  # an async generator, declared as an iterator
 
-    def _options(self, project: str = "") -> ClaudeAgentOptions:
+    def _options(self, prompt: Prompt) -> ClaudeAgentOptions:
         from claude_agent_sdk import ClaudeAgentOptions  # noqa: PLC0415
 
         return ClaudeAgentOptions(
@@ -133,7 +135,7 @@ class Claude:
             max_turns=1,
             verbatim_prompts=True,
             cwd=self.cwd,
-            env=environment(os.environ, env_of(project, self.projects)),
+            env=environment(os.environ, env_of(prompt.project, self.projects), prompt.task),
             extra_args={"no-session-persistence": None},
             stderr=lambda _: None,  # keep it out of the worker's log, because it may quote the conversation
         )
@@ -176,11 +178,12 @@ class Claude:
         raise ModelUnavailableError(f"{self.name} {what}.", model=self.name, usage=_usage(received, started))
 
 
-def environment(environ: Mapping[str, str], chosen: Mapping[str, str]) -> dict[str, str]:
+def environment(environ: Mapping[str, str], chosen: Mapping[str, str], task: str = "") -> dict[str, str]:
     """Return the variables for the client, to be laid over ``environ``, which the SDK passes on whole.
 
     Everything that the client must not inherit is set to the empty string. The user-level settings are read here,
-    because the client is told to read no settings; ``chosen`` is what the user has set for the call's project.
+    because the client is told to read no settings; ``chosen`` is what the user has set for the call's project, and
+    ``task`` decides how long the answer may be.
     """
     blank = {name: "" for name in environ if not user_environment.may_inherit(name) and name != SET_BY_SDK}
     return {
@@ -188,7 +191,7 @@ def environment(environ: Mapping[str, str], chosen: Mapping[str, str]) -> dict[s
         **user_environment.reduced(user_environment.user_settings(environ)),
         **chosen,
         **SWITCHES,
-        "CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(MAX_OUTPUT_TOKENS),
+        "CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(MAX_OUTPUT_TOKENS.get(task, MAX_OTHER_TOKENS)),
         "CLAUDE_CODE_MAX_RETRIES": RETRIES,
         "CLAUDE_INVOKED_BY": "memoria",
     }

@@ -170,10 +170,9 @@ def flush(material: JsonObject) -> Prompt:
 
     ``material``: ``{"project": str, "exchanges": [{"user", "assistant": str, "tools", "errors", "notes": [str]}],
     "facts": [{"id", "kind", "day", "origin", "content"}]}``, and optionally ``"open_items": [{"id", "day", "text"}]``,
-    those of the project.
+    those of the project. An exchange may have what ``transcripts.steps`` makes of it, and say that it was ``judged``.
     """
-    blocks = [_exchange(number, exchange) for number, exchange in enumerate(material["exchanges"], 1)]
-    carried = "\n".join([f"project: {material['project']}", *blocks])
+    carried = f"project: {material['project']}\n{told(material['exchanges'])}"
     parts = [*known_facts(material), ("conversation", carried)]
     if material.get("open_items"):
         rows = (f"{item['id']} · {item['day']} · {_cut(item['text'], NAME_CHARS)}" for item in material["open_items"])
@@ -292,11 +291,22 @@ def _rows(label: str, rows: Iterable[str], most: int) -> list[str]:
     return lines
 
 
-def _exchange(number: int, exchange: JsonObject) -> str:
-    lines = [f"{speaker}: {exchange[speaker]}" for speaker in ("user", "assistant") if exchange.get(speaker)]
+def told(exchanges: Iterable[JsonObject]) -> str:
+    """Return exchanges as a prompt tells them: numbered, a line for each step."""
+    blocks = []
+    for number, exchange in enumerate(exchanges, 1):
+        head = f"[{number}, judged] " if exchange.get("judged") else f"[{number}] "
+        blocks.append(head + "\n".join(f"{label}: {text}" for label, text in steps_of(exchange)))
+    return "\n".join(blocks)
+
+
+def steps_of(exchange: JsonObject) -> list[tuple[str, str]]:
+    """Return what happened in an exchange, in order as far as that is known."""
+    if "steps" in exchange:
+        return list(exchange["steps"])
     labels = (("tool", "tools"), ("error", "errors"), ("note", "notes"))
-    lines += [f"{label}: {line}" for label, key in labels for line in exchange.get(key, ())]
-    return f"[{number}] " + "\n".join(lines)
+    said = [(speaker, str(exchange[speaker])) for speaker in ("user", "assistant") if exchange.get(speaker)]
+    return said + [(label, str(line)) for label, key in labels for line in exchange.get(key, ())]
 
 
 def _entry(entry: JsonObject) -> str:

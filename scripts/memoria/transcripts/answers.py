@@ -23,6 +23,7 @@ UNANSWERED = "(the user did not answer in time; selected so far)"
 PLANS = ("ExitPlanMode", "exit_plan_mode")
 ASKING = ("AskUserQuestion", *PLANS)
 AGENTS = ("Agent", "Task")
+REPORTED = "(a sub-agent reported"  # how a report begins
 TOLD = (*ASKING, *AGENTS)  # tools whose results hold what somebody said
 
 # Tools whose errors begin with the client's own words, so that a refusal can be told by its text. Clients before
@@ -124,7 +125,7 @@ def report(content: object, result: object, use: Use | None) -> str:
     texts = [block.get("text") for block in blocks if isinstance(block, Mapping)] if isinstance(blocks, list) else []
     words = [text.strip() for text in texts if isinstance(text, str) and not text.startswith(_OF_THE_CLIENT)]
     told = "\n".join(filter(None, words))
-    return f"(a sub-agent reported{': ' + use.about if use and use.about else ''})\n{told}" if told else ""
+    return f"{REPORTED}{': ' + use.about if use and use.about else ''})\n{told}" if told else ""
 
 
 def _is_report(given: Mapping[str, Any]) -> bool:

@@ -175,8 +175,8 @@ class Archive:
 
 
 def _row(turn: Turn) -> dict[str, Any]:
-    """The turn as JSON has it: empty fields are left out."""
-    row = asdict(turn) | {"time": turn.time.isoformat() if turn.time else ""}
+    """The turn as JSON has it: empty fields are left out, and the ids of tool uses, which tell a reader nothing."""
+    row = asdict(turn) | {"time": turn.time.isoformat() if turn.time else "", "uses": ()}
     return {name: value for name, value in row.items() if value or name in ("key", "role")}
 
 

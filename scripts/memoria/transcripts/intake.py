@@ -15,12 +15,14 @@ import stat
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Any, BinaryIO
 
 from memoria.base.exclude import OWN
 from memoria.capture.spool import Job, Spool
 from memoria.ground import clock
 from memoria.ground.home import Home
+from memoria.transcripts import steps
 from memoria.transcripts.answers import Use
 from memoria.transcripts.screen import Screen
 from memoria.transcripts.turn import Exchange, Reader, Turn, exchanges, split, tool_use
@@ -28,6 +30,7 @@ from memoria.transcripts.turn import Exchange, Reader, Turn, exchanges, split, t
 log = logging.getLogger(__name__)
 
 FINAL = frozenset({"SessionEnd", "Verify", "Ingest"})  # nothing more will come: a hook, or a person, said so
+NIGHT = timedelta(hours=2)  # without a turn, over midnight; after a shorter pause the work goes on
 MAX_LINE = 32 * 1024 * 1024  # bytes; a longer line is passed over, so that memory stays flat
 
 
@@ -250,9 +253,10 @@ class Stretch:
     keys: tuple[str, ...]
     identity: str
 
-    def material(self) -> list[dict[str, Any]]:
-        """Return the exchanges as a model is given them."""
-        return [exchange.material() for exchange in self.exchanges]
+    def material(self, folder: str = "") -> list[dict[str, Any]]:
+        """Return the exchanges as a model is given them, with paths below ``folder`` relative in their steps."""
+        told = steps.of(self.exchanges, folder)
+        return [exchange.material() | {"steps": part} for exchange, part in zip(self.exchanges, told, strict=True)]
 
     def cleaned(self, clean: Callable[[str], str]) -> Stretch:
         """Return the stretch with every text and tool line put through ``clean``."""
@@ -268,11 +272,18 @@ class Stretch:
         """How many turns hold words of the user or the assistant."""
         return sum(turn.role in ("user", "assistant") for part in self.exchanges for turn in part.turns)
 
+    @property
+    def says_nothing(self) -> bool:
+        """Whether nobody said a word, nothing failed, and at most one tool was used."""
+        turns = [turn for part in self.exchanges for turn in part.turns]
+        return not any(turn.text for turn in turns) and sum(len(turn.tools) for turn in turns) <= 1
+
 
 def stretches(turns: Iterable[Turn], limit: int, zone: clock.Zone) -> Iterator[Stretch]:
-    """Cut a stream of turns into stretches of at most ``limit`` characters, each of one of the user's days.
+    """Cut a stream of turns into stretches of at most ``limit`` characters; what follows a night is a new one.
 
-    Cut between exchanges where it can be; holds one stretch in memory at a time.
+    Cut between exchanges where it can be; holds one stretch in memory at a time. A stretch that goes on after midnight
+    belongs to the user's day on which it began.
     """
     held: list[Turn] = []
     size = 0
@@ -302,5 +313,7 @@ def _begins_new(turn: Turn, held: list[Turn], size: int, limit: int, zone: clock
     # A stretch that is nearly full ends where a new request begins, rather than in the middle of it.
     if size > limit * 0.8:
         return True
-    first = next((other.time for other in held if other.time), None)
-    return bool(first and turn.time and zone.day(first) != zone.day(turn.time))
+    times = [other.time for other in held if other.time]
+    if not times or not turn.time or abs(turn.time - times[-1]) < NIGHT:
+        return False
+    return zone.day(times[0]) != zone.day(turn.time)

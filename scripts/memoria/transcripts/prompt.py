@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
+from memoria.transcripts import answers
+
 INTERRUPTED = "(the user interrupted Claude here)"
 PASSED_ON = "(a message that the user did not type)"
 
@@ -200,7 +202,7 @@ def report(text: str) -> str:
     if not result:
         return ""
     summary = _element(text[:begin], "summary")
-    return f"(a sub-agent reported{': ' + summary if summary else ''})\n{result}"
+    return f"{answers.REPORTED}{': ' + summary if summary else ''})\n{result}"
 
 
 def _messages(text: str) -> Iterator[str]:
@@ -211,7 +213,7 @@ def _messages(text: str) -> Iterator[str]:
         said = said.strip()
         if said and about.get("teammate_id") != "system" and not said.startswith("{"):  # JSON: it idles, or has ended
             summary = ": ".join(filter(None, (about.get("teammate_id"), about.get("summary"))))
-            yield f"(a sub-agent reported: {summary})\n{said}"
+            yield f"{answers.REPORTED}: {summary})\n{said}"
 
 
 def is_interruption(text: str) -> bool:

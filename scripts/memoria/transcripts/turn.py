@@ -55,6 +55,7 @@ class Turn:
     cwd: str = ""
     branch: str = ""
     sidechain: bool = False  # a sub-agent's: its "user" is the assistant that sent it
+    uses: tuple[str, ...] = ()  # ids of the tool uses that ``tools`` describes, or whose errors an error tells
 
     @property
     def size(self) -> int:
@@ -163,10 +164,10 @@ def _pieces(turn: Turn, limit: int) -> Iterator[Turn]:
         return
     width = max(1, limit - 12)  # the label's room
     for text in _cuts(turn.text, width):
-        yield replace(turn, text=text, tools=())
+        yield replace(turn, text=text, tools=(), uses=() if turn.tools else turn.uses)
     for line in turn.tools:
         for text in _cuts(line, width):
-            yield replace(turn, text="", tools=(text,))
+            yield replace(turn, text="", tools=(text,), uses=())
 
 
 def _cuts(text: str, width: int) -> Iterator[str]:
@@ -335,7 +336,7 @@ class Reader:
         elif not failed and (report := answers.report(content, result, use)):
             said.reports.append(report)
         else:
-            said.errors.append(_failure(block, text))
+            said.failure(_failure(block, text), _string(block, "tool_use_id"))
 
     def _queue_operation(self, value: dict[str, Any]) -> list[Queued]:
         operation, time = value.get("operation"), _string(value, "timestamp")
@@ -359,11 +360,17 @@ class _Said:
     words: list[str] = field(default_factory=list)
     marks: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)  # the ids of the uses that the errors are of
     reports: list[str] = field(default_factory=list)
 
     def answer(self, found: Answer) -> None:
         self.words.append(found.words)
         self.marks.append(found.mark)
+
+    def failure(self, text: str, ident: str) -> None:
+        if text:
+            self.errors.append(text)
+            self.failed.append(ident)
 
     def turns(self, value: dict[str, Any]) -> list[Turn]:
         """The line's turns; the first has the line's own key."""
@@ -371,7 +378,8 @@ class _Said:
             ("user", self.words), ("note", self.marks), ("error", self.errors), ("assistant", self.reports),
         )  # fmt: skip
         texts = [(role, text) for role, said in parts if (text := _joined(said))]
-        return [_turn(value, role, text, part=role if number else "") for number, (role, text) in enumerate(texts)]
+        turns = [_turn(value, role, text, part=role if number else "") for number, (role, text) in enumerate(texts)]
+        return [replace(turn, uses=tuple(self.failed)) if turn.role == "error" else turn for turn in turns]
 
 
 def _carried(carry: str) -> tuple[Queue, dict[str, Use]]:
@@ -417,7 +425,8 @@ def _assistant(value: dict[str, Any], describing: bool) -> list[Turn]:
     texts += [use["input"]["plan"] for use in uses if _holds_plan(use)]
     text = "\n\n".join(text for text in texts if isinstance(text, str) and text.strip())
     tools = tuple([_line(str(use.get("name", "tool")), use.get("input"), describing) for use in uses])
-    return [_turn(value, "assistant", text, tools)] if text or tools else []
+    turn = _turn(value, "assistant", text, tools)
+    return [replace(turn, uses=tuple(_string(use, "id") for use in uses))] if text or tools else []
 
 
 def _line(name: str, given: object, describing: bool) -> str:

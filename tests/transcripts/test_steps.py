@@ -1,0 +1,213 @@
+"""Steps: what a model is told of a stretch, in order, and what is left out because it stands there already."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from memoria.models import tasks
+from memoria.transcripts import steps
+from memoria.transcripts.intake import Stretch
+from memoria.transcripts.steps import MAX_SAID, Step
+from memoria.transcripts.turn import Reader, exchanges
+
+CWD = "/home/ana/loom"
+
+
+def lines(*rows: dict[str, Any]) -> list[bytes]:
+    common = {"cwd": CWD, "sessionId": "s", "timestamp": "2026-11-20T10:00:00Z"}
+    return [json.dumps({**common, "uuid": f"u-{number}", **row}).encode() + b"\n" for number, row in enumerate(rows)]
+
+
+def user(text: str) -> dict[str, Any]:
+    return {"type": "user", "message": {"role": "user", "content": text}}
+
+
+def says(text: str) -> dict[str, Any]:
+    return {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "text", "text": text}]}}
+
+
+def uses(ident: str, name: str, **given: Any) -> dict[str, Any]:
+    use = {"type": "tool_use", "id": ident, "name": name, "input": given}
+    return {"type": "assistant", "message": {"role": "assistant", "content": [use]}}
+
+
+def fails(ident: str, text: str) -> dict[str, Any]:
+    result = {"type": "tool_result", "tool_use_id": ident, "is_error": True, "content": text}
+    return {"type": "user", "message": {"role": "user", "content": [result]}}
+
+
+def told(*rows: dict[str, Any], folder: str = "") -> list[Step]:
+    return [step for part in steps.of(exchanges(Reader().read(lines(*rows))), folder) for step in part]
+
+
+def tools(found: Iterable[Step]) -> list[str]:
+    return [text for label, text in found if label == "tool"]
+
+
+def test_steps_stand_in_the_order_they_happened() -> None:
+    assert told(
+        user("Fix the shuttle."),
+        says("The cause may be the cache."),
+        uses("a", "Bash", command="make test"),
+        fails("a", "Exit code 2\nshuttle.c:4"),
+        says("It was the cache."),
+        uses("b", "Bash", command="make clean"),
+    ) == [
+        ("user", "Fix the shuttle."),
+        ("assistant", "The cause may be the cache."),
+        ("tool", "Bash make test"),
+        ("error", "exit 2: shuttle.c:4"),
+        ("assistant", "It was the cache."),
+        ("tool", "Bash make clean"),
+    ]
+
+
+def test_an_error_stands_beside_its_command_when_several_ran_at_once() -> None:
+    found = told(
+        user("Check both."),
+        uses("a", "Bash", command="make lint"),
+        uses("b", "Bash", command="make test"),
+        fails("a", "Exit code 1\nline too long"),
+    )
+    assert found[1:] == [("tool", "Bash make lint"), ("error", "exit 1: line too long"), ("tool", "Bash make test")]
+
+
+def test_an_error_whose_command_is_not_known_is_told_where_it_happened() -> None:
+    found = told(user("Go."), uses("a", "Bash", command="ls"), fails("z", "gone"), says("So it is."))
+    assert found[1:] == [("tool", "Bash ls"), ("error", "gone"), ("assistant", "So it is.")]
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        (f"cat {CWD}/src/a.c", "Bash cat src/a.c"),
+        (f"cd {CWD} && make", "Bash make"),
+        (f"cat '{CWD}/a' {CWD}/b", "Bash cat 'a' b"),
+        (f"cat {CWD}-old/a.c", f"Bash cat {CWD}-old/a.c"),
+        (f"cat /mnt{CWD}/a.c", f"Bash cat /mnt{CWD}/a.c"),
+        ("cat /etc/hosts", "Bash cat /etc/hosts"),
+    ],
+)
+def test_paths_in_the_project_are_relative_and_others_are_not(command: str, shown: str) -> None:
+    assert tools(told(user("Look."), uses("a", "Bash", command=command))) == [shown]
+
+
+def test_a_session_in_the_root_of_a_disk_keeps_its_paths() -> None:
+    assert tools(told(user("Look."), uses("a", "Read", file_path="/etc/hosts"), folder="/")) == ["Read /etc/hosts"]
+
+
+def test_an_edit_names_only_identifiers_that_stand_nowhere_else() -> None:
+    (line,) = tools(
+        told(
+            user("Make retry_limit smaller in pick_delay."),
+            uses(
+                "a",
+                "Edit",
+                file_path=f"{CWD}/a.py",
+                old_string="",
+                new_string="def pick_delay(): retry_limit = weft_max",
+            ),
+        )
+    )
+    assert line.startswith("Edit a.py: ")
+    assert "weft_max" in line
+    assert "retry_limit" not in line
+    assert "pick_delay" not in line
+
+
+def test_an_identifier_that_only_edits_name_is_told_once() -> None:
+    edits = [
+        uses(f"e{n}", "Edit", file_path=f"{CWD}/{n}.py", old_string="", new_string="weft_max = 1") for n in range(3)
+    ]
+    assert tools(told(user("Go."), *edits)) == ["Edit 0.py: weft_max", "Edit 1.py", "Edit 2.py"]
+
+
+def test_edits_of_one_file_one_after_the_other_are_one_line() -> None:
+    edits = [
+        uses(f"e{n}", "Edit", file_path=f"{CWD}/a.py", old_string="", new_string=f"weft_{n} = 1") for n in range(3)
+    ]
+    assert tools(told(user("Go."), *edits)) == ["Edit a.py: weft_0 weft_1 weft_2"]
+
+
+def test_a_file_is_named_once_however_often_it_is_read() -> None:
+    reads = [
+        uses(f"r{n}", "Read", file_path=f"{CWD}/{name}") for n, name in enumerate(("a.py", "b.py", "a.py", "c.py"))
+    ]
+    edit = uses("e", "Edit", file_path=f"{CWD}/c.py", old_string="x", new_string="y")
+    assert tools(told(user("Go."), *reads, edit)) == ["Read a.py, b.py", "Edit c.py"]
+
+
+def test_a_read_that_failed_is_told_with_its_error() -> None:
+    reads = [uses("a", "Read", file_path=f"{CWD}/a.py"), uses("b", "Read", file_path=f"{CWD}/a.py")]
+    assert told(user("Go."), *reads, fails("b", "File does not exist."))[1:] == [
+        ("tool", "Read a.py"),
+        ("tool", "Read a.py"),
+        ("error", "File does not exist."),
+    ]
+
+
+def test_of_the_lists_of_todos_the_last_is_told() -> None:
+    lists = [
+        uses(f"t{n}", "TodoWrite", todos=[{"content": "Add the retry", "status": status}])
+        for n, status in enumerate(("pending", "in_progress", "completed"))
+    ]
+    assert tools(told(user("Go."), *lists)) == ["TodoWrite [completed] Add the retry"]
+
+
+def test_what_goes_into_the_clients_own_memory_is_told_whole() -> None:
+    path = "/home/ana/.claude/projects/-home-ana-loom/memory/MEMORY.md"
+    text = "The user wants retry_limit in every file."
+    rows = (user("Keep retry_limit."), uses("w", "Write", file_path=path, content=text))
+    assert tools(told(*rows)) == [f"Write {path}: {text}"]
+
+
+def test_a_long_report_of_a_sub_agent_keeps_both_ends_and_its_identifiers() -> None:
+    middle = "It is quite long. " * 200 + "The value weft_max is wrong. " + "And so on it goes. " * 200
+    result = f"<summary>look</summary>\n<result>Begins. {middle} Ends.</result>"
+    report = f"<task-notification>\n<status>completed</status>\n{result}\n</task-notification>"
+    found = told(user("Go."), says("I wait."), user(report), says("So it is."))
+    ((_, text),) = [step for step in found if "Begins." in step[1]]
+    assert "weft_max" in text
+    assert text.endswith("Ends.")
+    assert len(text) < MAX_SAID + 200
+
+
+def test_a_long_text_keeps_its_middle_when_it_is_the_last_or_a_plan() -> None:
+    text = "Begins. " + "It is quite long. " * 100 + "weft_max. " + "And so on. " * 100 + "Ends."
+    plan = uses("p", "ExitPlanMode", plan=text)
+    assert ("assistant", text) in told(user("Go."), says("I look."), says(text))
+    assert ("assistant", text) in told(user("Go."), plan, says("Done."))
+    ((_, short), _) = [step for step in told(user("Go."), says(text), says("Done.")) if step[0] == "assistant"]
+    assert "weft_max" in short
+    assert len(short) < MAX_SAID + 100
+
+
+@pytest.mark.parametrize(
+    ("text", "is_told"),
+    [
+        ("Let me check the tests.", False),
+        ("Now let me run the linter:", False),
+        ("Let me check weft_max.", True),
+        ("Let me check the tests. They fail since Monday.", True),
+        ("I'll use a queue because the shuttle blocks.", True),
+    ],
+)
+def test_an_announcement_that_names_nothing_new_is_left_out(text: str, is_told: bool) -> None:
+    found = told(user("Go."), says(text), uses("a", "Bash", command="make test"), says("Done."))
+    assert (("assistant", text) in found) is is_told
+
+
+def test_the_last_words_are_told_even_if_they_announce_something() -> None:
+    assert told(user("Go."), says("Let me check the tests."))[-1] == ("assistant", "Let me check the tests.")
+
+
+def test_a_request_marks_exchanges_that_were_judged() -> None:
+    parts = exchanges(Reader().read(lines(user("One."), says("Yes."), user("Two."), says("No."))))
+    material = Stretch(tuple(parts), ("k",), "k").material(CWD)
+    material[0]["judged"] = True
+    text = tasks.flush({"project": "loom", "exchanges": material}).text
+    assert "[1, judged] user: One.\nassistant: Yes.\n[2] user: Two.\nassistant: No." in text
