@@ -96,6 +96,18 @@ def test_a_projects_settings_change_nothing(person: Person, proxy: LoggingProxy)
     assert fingerprint(person.work) == before
 
 
+def has_trusted(screen: Screen) -> bool:
+    """Answer the dialog once more unless it is closed: the client may draw it anew and forget a key while it starts."""
+    if "Trusting this folder" not in screen.text:
+        return True
+    screen.press("Down")
+    screen.see(f"{READY} Yes, I trust this folder")
+    screen.press("Enter")
+    with suppress(AssertionError):
+        wait_until(lambda: "Trusting this folder" not in screen.text, "the dialog closes", 3)
+    return False
+
+
 @pytest.mark.slow
 def test_a_folder_that_the_person_trusts_in_the_clients_dialog_changes_nothing(person: Person, tmp_path: Path) -> None:
     keys = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS")  # of which the client asks again
@@ -104,10 +116,7 @@ def test_a_folder_that_the_person_trusts_in_the_clients_dialog_changes_nothing(p
     before = fingerprint(person.work)
     with Screen(person.env, person.work, tmp_path / "tmux", "--plugin-dir", str(ROOT), is_trusted=False) as screen:
         screen.see("Trusting this folder")
-        screen.press("Down")
-        screen.see(f"{READY} Yes, I trust this folder")
-        screen.press("Enter")
-        wait_until(lambda: "Trusting this folder" not in screen.text, "the dialog closes")
+        wait_until(lambda: has_trusted(screen), "the dialog closes", 60)
         screen.ask("Fix the race in `flush.py`. Always take the lock before reading the spool.", "scripted answer")
         screen.leave()
     person.wait()

@@ -26,7 +26,7 @@ def begin(ledger: Ledger, entry: Entry, days: Iterable[date]) -> None:
         ledger.put(MOVING, {"to": entry.day.isoformat(), "from": others, "facts": facts})
 
 
-def complete(ledger: Ledger, daily: DailyLog) -> None:
+def finish_move(ledger: Ledger, daily: DailyLog) -> None:
     """Remove the recorded facts from the other days, as far as an entry holds them now."""
     moving = ledger.get(MOVING)
     if not moving:

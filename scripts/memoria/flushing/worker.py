@@ -111,7 +111,7 @@ class Worker:
         housekeeping.clean(self.home.paths)
         owner_only.tighten(self.home.paths, is_shared=self.home.settings.shared_home)
         self.daily.sweep()
-        over_midnight.complete(self.ledger, self.daily)
+        over_midnight.finish_move(self.ledger, self.daily)
         if OpenItems(self.daily, self.ledger).refresh():
             self.ledger.put(housekeeping.PAGES_DUE, value=True)
         folders.learn(self.home, self.ledger, self.spool)

@@ -92,7 +92,7 @@ class Writer:
             self.ledger.put(housekeeping.PAGES_DUE, value=True)
         over_midnight.begin(self.ledger, entry, (self.home.zone.day(fact.time) for fact in known))
         self.daily.append(entry, partial(lines.without, idents={fact.id for fact in known}))
-        over_midnight.complete(self.ledger, self.daily)
+        over_midnight.finish_move(self.ledger, self.daily)
         self.ledger.record(entry.booked)
         log.info("entry %s: %s", entry.id, entry.title)
 
