@@ -333,10 +333,8 @@ class Compile:
         read = dict(draft.read)
         for name in lists:
             read[name] = digest(self._bytes(name))
-        log_bytes = self._bytes(LOG)
-        changes[LOG] = (log_bytes or index_page.LOG_INTRO.encode()) + took.encode()
-        read[LOG] = digest(log_bytes)
-        self.transactions.commit(changes, read, f"compile of {printable.counted(len(entries), 'entry')}")
+        label = f"compile of {printable.counted(len(entries), 'entry')}"
+        self.transactions.commit(changes, read, label, appended=index_page.appended(self.wiki.folder, took))
 
     def _text(self, name: str) -> str:
         return (self._bytes(name) or b"").decode("utf-8", "replace")

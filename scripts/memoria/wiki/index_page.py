@@ -17,7 +17,7 @@ from memoria.daily.entry import Entry
 from memoria.ground import markdown
 from memoria.wiki.article import link_text
 from memoria.wiki.article_cache import Row
-from memoria.wiki.folder import INDEX
+from memoria.wiki.folder import INDEX, LOG
 
 HEADINGS = {"concepts": "Concepts", "connections": "Connections", "qa": "Questions and answers"}
 WHOLE = 200  # up to this many articles the index lists every one
@@ -121,6 +121,11 @@ def log_block(
     rows.append(f"\n<!-- memoria took={' '.join(f'{entry.id}:{fingerprint(entry)}' for entry in entries)} -->")
     rows += [f"<!-- memoria wrote [[{slug}]] {' '.join(digests)} -->" for slug, digests in sorted(written.items())]
     return "\n".join(rows) + "\n"
+
+
+def appended(folder: Path, block: str) -> dict[str, bytes]:
+    """Return what to append to the log in ``folder`` for a block, with the introduction when there is no log yet."""
+    return {LOG: ("" if (folder / LOG).exists() else LOG_INTRO).encode() + block.encode()}
 
 
 def restored_block(when: datetime, entries: Sequence[Entry]) -> str:
