@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from pathlib import Path
 
 from tqdm import tqdm
 
@@ -39,6 +40,7 @@ from memoria.wiki.article import Article, Claim
 from memoria.wiki.article_cache import ArticleCache, Row
 from memoria.wiki.draft import Draft
 from memoria.wiki.folder import LOG, Wiki
+from memoria.wiki.links import referring
 from memoria.wiki.owners import Owners
 from memoria.wiki.transaction import ChangedError, Transactions, digest
 
@@ -173,7 +175,8 @@ class Compile:
         sources.refresh(self.index, self.home.paths)
         report.entries += len(entries)
         report.created += draft.created
-        report.updated += sorted(name.removesuffix(".md") for name in draft.read if name in draft.changes())
+        pages = draft.changes()
+        report.updated += sorted(name.removesuffix(".md") for name in draft.read if name in pages)
         report.refused += draft.refused
         report.aside += len(entries) if draft.is_failed else 0
 
@@ -243,9 +246,15 @@ class Compile:
             owners=self.owners(rows),
             edited=index_page.touched(log_text, edited) if edited else {},
             numbered=request.numbered,
+            wrote=index_page.wrote(log_text),
+            thin=self.home.settings.thin_claims,
+            referring=self._referring,
         )
         draft.take(answer, request.near)
         return draft
+
+    def _referring(self, article: Article) -> list[str] | None:
+        return referring(article, self.wiki, Path(self.home.paths.daily))
 
     def owners(self, rows: Mapping[str, Row]) -> Owners:
         """Return to which project each page belongs, and what to call the projects."""
@@ -324,10 +333,11 @@ class Compile:
     def _commit(self, draft: Draft, entries: Sequence[Entry]) -> None:
         pages = draft.changes()
         rows = self.article_cache.rows() | {slug: Row.of(article) for slug, article in draft.articles.items()}
-        updated = sorted(name.removesuffix(".md") for name in pages if name in draft.read)
+        rows = {slug: row for slug, row in rows.items() if slug not in draft.folded}
+        updated = [name.removesuffix(".md") for name in sorted(pages) if name in draft.read]
         moment = self.home.zone.local(clock.now())
-        took = index_page.log_block(moment, entries, draft.created, updated, draft.written())
-        changes: dict[str, bytes | None] = dict(pages)
+        took = index_page.log_block(moment, entries, draft.created, updated, draft.written(), draft.folded)
+        changes: dict[str, bytes | None] = dict(pages) | {f"{slug}.md": None for slug in draft.folded}
         lists = index_page.pages(rows.values(), self.wiki.folder)
         changes |= lists
         read = dict(draft.read)

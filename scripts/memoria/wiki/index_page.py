@@ -106,10 +106,12 @@ def log_block(
     created: Sequence[str],
     updated: Sequence[str],
     written: Mapping[str, Sequence[str]],
+    folded: Mapping[str, str] | None = None,
 ) -> str:
     """Return the lines of ``log.md`` for one compile; ``when`` is in the user's zone.
 
     ``written`` holds by slug the digests of the claims that the compile wrote, and with a minus of those it reworded.
+    ``folded`` holds the pages that were given up, and where their claims went.
     """
     rows = [f"\n## {when:%Y-%m-%d %H:%M} compile\n"]
     rows.append(
@@ -118,6 +120,8 @@ def log_block(
     for label, slugs in (("Created", created), ("Updated", updated)):
         if slugs:
             rows.append(f"- {label}: " + ", ".join(f"[[{slug}]]" for slug in slugs))
+    if folded:
+        rows.append("- Folded: " + ", ".join(f"`{slug}` into [[{page}]]" for slug, page in sorted(folded.items())))
     rows.append(f"\n<!-- memoria took={' '.join(f'{entry.id}:{fingerprint(entry)}' for entry in entries)} -->")
     rows += [f"<!-- memoria wrote [[{slug}]] {' '.join(digests)} -->" for slug, digests in sorted(written.items())]
     return "\n".join(rows) + "\n"
@@ -179,6 +183,16 @@ def touched(log: str, entries: Mapping[str, object]) -> dict[str, dict[str, froz
             for slug, digests in wrote.items():
                 earlier = known.get(slug, frozenset())
                 known[slug] = None if digests is None or earlier is None else _after(earlier, digests)
+    return found
+
+
+def wrote(log: str) -> dict[str, frozenset[str] | None]:
+    """Return by slug the digests of the claims that compiles wrote, None when not all of them recorded it."""
+    found: dict[str, frozenset[str] | None] = {}
+    for block in log.split("\n## "):
+        for slug, digests in _wrote(block).items():
+            earlier = found.get(slug, frozenset())
+            found[slug] = None if digests is None or earlier is None else _after(earlier, digests)
     return found
 
 
