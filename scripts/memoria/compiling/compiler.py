@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 
@@ -332,7 +332,9 @@ class Compile:
 
     def _commit(self, draft: Draft, entries: Sequence[Entry]) -> None:
         pages = draft.changes()
-        rows = self.article_cache.rows() | {slug: Row.of(article) for slug, article in draft.articles.items()}
+        owner = draft.owners.pages
+        drafted = {slug: replace(Row.of(article), project=owner[slug]) for slug, article in draft.articles.items()}
+        rows = self.article_cache.rows() | drafted
         rows = {slug: row for slug, row in rows.items() if slug not in draft.folded}
         updated = [name.removesuffix(".md") for name in sorted(pages) if name in draft.read]
         moment = self.home.zone.local(clock.now())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from memoria.base.paths import Paths
 from memoria.wiki import index_page
@@ -28,7 +29,8 @@ def commit(
     """
     folder = Wiki.of(paths).folder
     changes: dict[str, bytes | None] = {f"{slug}.md": Wiki.encode(article) for slug, article in changed.items()}
-    after = dict(rows) | {slug: Row.of(article) for slug, article in changed.items()}
+    owned = {slug: rows[slug].project if slug in rows else article.project for slug, article in changed.items()}
+    after = dict(rows) | {slug: replace(Row.of(article), project=owned[slug]) for slug, article in changed.items()}
     lists = index_page.pages(after.values(), folder)
     digests = dict(read)
     for name in lists:
