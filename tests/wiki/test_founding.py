@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from memoria.commands import forget
 from memoria.wiki import names
 from memoria.wiki.links import LinkTargets
 from memoria.wiki.snapshot import Snapshot
@@ -226,3 +227,28 @@ def test_a_page_of_the_users_words_is_not_folded(wiki: WikiHome) -> None:
     wiki.compile([page("queue-of-uploads", *(claim(text, "b2") for text in texts), related=("conventions-of-shop",))])
     assert has(wiki, "concepts/conventions-of-shop")
     assert "queue-of-uploads" in wiki.text("concepts/conventions-of-shop")
+
+
+# -- forgetting
+
+
+def test_what_names_a_forgotten_topic_goes_with_its_claims(thin: WikiHome) -> None:
+    touch(thin)
+    assert "Upload queue" in thin.text(SHOP)
+    thin.log(entry("f6", 19, lessons=("Releases are tagged.",)))
+    thin.compile([page("releases", claim("Releases are tagged.", "f6"), title="Tagged releases")])
+    assert thin.run(forget, "a1", "--yes") == 0
+    assert "upload" not in thin.text(SHOP).lower().replace("the upload", "")
+    assert section(thin, SHOP, "Tagged releases") == ["Releases are tagged."]
+
+
+def test_the_line_that_leads_to_a_forgotten_article_goes_with_its_heading(wiki: WikiHome) -> None:
+    wiki.log(entry("a1", lessons=(QUEUE,)), entry("c3", lessons=("Releases are tagged.",)))
+    tagged = page("releases", claim("Releases are tagged.", "c3"), title="Tagged releases")
+    wiki.compile([page("upload-queue", claim(QUEUE, "a1"), title="Upload queue"), tagged])
+    wiki.log(entry("b2", 17, lessons=(RETRY,)))
+    wiki.compile([page("upload-queue", claim(RETRY, "b2"), title="Upload queue")])
+    assert "## Upload queue" in wiki.text(SHOP)
+    assert wiki.run(forget, "concepts/upload-queue", "--yes") == 0
+    assert "Upload queue" not in wiki.text(SHOP)
+    assert section(wiki, SHOP, "Tagged releases") == ["Releases are tagged."]

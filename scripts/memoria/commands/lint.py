@@ -196,7 +196,8 @@ def thin(snapshot: Snapshot) -> Found:
 def titles(snapshot: Snapshot) -> Found:
     """Find titles that nobody would look up."""
     for slug, article in snapshot.readable():
-        if fault := names.fault(article.title):
+        own = bool(article.project) and article.title == project.name_of(article.project)  # its project's page
+        if not own and (fault := names.fault(article.title)):
             yield slug, f"its title “{article.title}” is {fault}; nobody looks that up"
         elif names.clean(article.title) != article.title:
             yield slug, f"its title {article.title} stands in quotation marks"

@@ -187,10 +187,13 @@ class Draft:
         if article is None and slug in self.slugs:  # it exists but cannot be read: a person must repair it first
             self._refuse(f"{slug}: its frontmatter is broken; repair it, then compile again")
             return None
+        waits = False
         if rows and self._is_topic(article, proposal, key):
             article, proposal, rows = self._topic(slug, proposal, rows, key)
+            waits = article.slug == self.founding.parent(key)
             slug = article.slug
-        self._summaries[slug] = proposal["summary"], "\n".join(self._grounds(proposal))
+        if not waits:  # what the answer says of the project's page itself stays
+            self._summaries[slug] = proposal["summary"], "\n".join(self._grounds(proposal))
         if not rows and (article is None or not proposal["related"]):
             if not proposal["claims"] and article is None:
                 self._refuse(f"{proposal['title']}: no claim with a source; not written")

@@ -14,7 +14,7 @@ from datetime import date
 from memoria.language.words import stems
 from memoria.wiki import names
 from memoria.wiki.article import HISTORY, KEY_POINTS, RELATED, Article, Claim, Section, heading_of, link_text
-from memoria.wiki.folder import find_slug, slugify
+from memoria.wiki.folder import slugify
 from memoria.wiki.owners import Owners
 from memoria.wiki.user_words import UserWords
 
@@ -77,7 +77,7 @@ class Founding:
         name = slugify(self.title(key)) or "notes"
         visible = self.owners.visible(key)
         former = self.owners.former_name(name, key)  # from before another project had the same name
-        known = find_slug(name, visible) or (find_slug(former, visible) if former else "")
+        known = next((slug for each in (name, former) if (slug := f"concepts/{each}") in visible), "")
         return known or self.owners.free_slug("concepts", name, key)
 
     def heading(self, title: str, key: str) -> str:
