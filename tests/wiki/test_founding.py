@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -66,6 +67,43 @@ def test_a_second_source_moves_the_topic_into_an_article_and_the_page_leads_ther
     assert QUEUE not in wiki.text(SHOP)
     assert "See [[concepts/upload-queue|Upload queue]]." in wiki.text(SHOP)
     assert dead_links(wiki) == []
+
+
+def test_a_claim_that_waits_is_replaced_by_its_number_when_its_topic_moves_out(wiki: WikiHome) -> None:
+    wiki.log(entry("a1", lessons=("Tiles are slow because the cache is cold.",)))
+    wiki.compile([page("map-tiles", claim("Tiles are slow because the cache is cold.", "a1"), title="Map tiles")])
+    cause = "Tiles are slow because the style is parsed twice."
+    wiki.log(entry("b2", 17, lessons=(cause,)))
+
+    def answer(prompt: Any) -> dict[str, Any]:
+        [shown] = [each for each in prompt.material["articles"] if each["slug"] == "shop"]
+        replaced = {**claim(cause, "b2"), "replaces": [shown["claims"][0]["number"]]}
+        return {"articles": [page("map-tiles", replaced, title="Map tiles")]}
+
+    wiki.compile(answer)
+    article = wiki.wiki.get("concepts/map-tiles")
+    assert article
+    assert [known.text for known in article.claims] == [cause]
+    assert [known.text for known in article.past] == ["Tiles are slow because the cache is cold."]
+    assert "cache" not in article.summary
+
+
+def test_what_ended_while_its_topic_waited_does_not_come_back_with_the_article(wiki: WikiHome) -> None:
+    cold, style = "Tiles are slow because the cache is cold.", "Tiles are slow because the style is parsed twice."
+    wiki.log(entry("a1", lessons=(cold,)))
+    wiki.compile([page("map-tiles", claim(cold, "a1"), title="Map tiles")])
+    wiki.log(entry("b2", 17, lessons=(style,)))
+    wiki.compile([page("shop", {**claim(style, "b2", supersedes=cold), "section": "Map tiles"}, title="shop")])
+    wiki.log(entry("c3", 18, lessons=("Tiles are vector tiles.",)))
+    again = claim(cold, "a1"), claim("Tiles are vector tiles.", "c3")
+    summary = f"Tiles are vector tiles. {cold}"
+    wiki.compile([page("map-tiles", *again, title="Map tiles", summary=summary)], "--all", "--force")
+    article = wiki.wiki.get("concepts/map-tiles")
+    assert article
+    assert {known.text for known in article.claims} == {style, "Tiles are vector tiles."}
+    assert [known.text for known in article.past] == [cold]
+    assert "cold" not in article.summary
+    assert "cold" not in wiki.text(SHOP)
 
 
 def test_a_claim_put_on_the_projects_page_itself_moves_out_with_its_topic_too(wiki: WikiHome) -> None:

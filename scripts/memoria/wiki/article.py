@@ -399,6 +399,17 @@ class Article:
         if not any(past.says(claim.text) for past in self.past):
             self.section(HISTORY).add(f"- Until {day}: {claim.render()[2:]}")
 
+    def take_past(self, page: Article, claim: Claim) -> None:
+        """Move the rows of another page's history that say a claim to this page's history."""
+        for section in [section for section in page.sections if section.named(HISTORY)]:
+            for number, past in reversed([*section.claims()]):
+                if Claim(_UNTIL.sub("", past.text, count=1), ()).says(claim.text):
+                    end = section.block(number)
+                    self.section(HISTORY).add(*section.rows[number:end])
+                    del section.rows[number:end]
+            if not any(row.strip() for row in section.rows):
+                page.sections.remove(section)
+
     def relate(self, slug: str, title: str, why: str = "") -> bool:
         """Link another page under Related unless the page links it already; return whether a link was added."""
         name = slug.rsplit("/", 1)[-1]

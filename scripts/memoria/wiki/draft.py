@@ -76,7 +76,7 @@ class Draft:
         self.touched = touched or {}
         self.owners = owners or Owners(dict.fromkeys(self.slugs, ""), {})
         self.edited = edited or {}
-        self.numbered = numbered or {}
+        self.numbered = dict(numbered or {})
         self.users = UserWords(self._entry)
         self.founding = Founding(self.owners, self.users, wrote or {}, thin)
         self.referring = referring
@@ -225,7 +225,7 @@ class Draft:
         claims = [claim for claim, _ in rows]
         if not names.fault(title) and self.founding.has_enough([*waiting, *claims]):
             return self._found(slug, {**proposal, "title": title}, page, section, claims, key), proposal, rows
-        if fault := names.fault(title):
+        if section is None and (fault := names.fault(title)):
             self._refuse(f"“{title[:80]}” is {fault}, which nobody looks up; its claims went to {parent}")
         if page is None:
             page = self._create_parent(parent, claims, key)
@@ -254,6 +254,9 @@ class Draft:
         article = self._create(slug, proposal, [*waiting, *claims], key)
         if page and waiting:
             moved = founding.move(waiting, page, article, section)
+            for number, (shown_on, claim) in self.numbered.items():
+                if shown_on == page.slug and claim in waiting:
+                    self.numbered[number] = article.slug, claim
             self._renewed[page.slug] = self._renewed.get(page.slug, 0) + moved
             self._changed |= {page.slug, article.slug}
         return article
@@ -273,7 +276,7 @@ class Draft:
                 waiting = founding.waiting(section)
                 sources = {source for claim in waiting for source in claim.sources}
                 title = section.heading
-                if len(sources) > 1 and self.founding.heading(title, key) and self._alike([title], [], key) == "":
+                if len(sources) > 1 and not names.fault(title) and self._alike([title], [], key) == "":
                     name = self.owners.free_slug("concepts", slugify(title) or "untitled", key)
                     if name not in self.slugs:
                         self._found(name, {"title": title, "slug": name}, page, section, [], key)
@@ -349,7 +352,7 @@ class Draft:
         if known:
             return known
         name = slugify(proposal["slug"].rsplit("/", 1)[-1])
-        if not name or names.fault(name):
+        if not name or names.is_number(name):
             name = slugify(title) or "untitled"
         kind = proposal["kind"]
         if kind == "connection" and len(self._ends(proposal, all_)) < MIN_RELATED:
@@ -444,12 +447,22 @@ class Draft:
                 if not article.holds(claim.text):
                     home.add_past(claim, old.day)
                 return True
-        if not outdated and _is_outdated(claim, article):
+        if not outdated and (_is_outdated(claim, article) or self._ended_while_waiting(claim, article)):
             return False
         if len(outdated) == 1 and outdated[0][0] is article and row.get("replaces") and _rewords(claim, outdated[0][1]):
             self._reword(article, outdated[0][1], claim)
             return True
         return self._put(article, claim, row, outdated)
+
+    def _ended_while_waiting(self, claim: Claim, article: Article) -> bool:
+        """Return whether a claim is in the history of the page that its topic waited on; move it to the article's."""
+        key = self.owners.pages.get(article.slug, "")
+        page = self._open(self.founding.parent(key)) if key else None
+        if page is None or page is article or not _is_outdated(claim, page):
+            return False
+        article.take_past(page, claim)
+        self._changed.add(article.slug)
+        return True
 
     def _put(self, article: Article, claim: Claim, row: JsonObject, outdated: Sequence[tuple[Article, Claim]]) -> bool:
         """Add a claim in the place of those that it outdates."""

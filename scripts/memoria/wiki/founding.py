@@ -70,7 +70,7 @@ class Founding:
     def title(self, key: str) -> str:
         """Return the title of a project's own page."""
         label = self.owners.label(key).strip("- ") or "notes"
-        return label if names.fault(label) in ("", "a single generic word") else f"Project {label}"
+        return label if names.fault(label) in ("", names.GENERIC) else f"Project {label}"
 
     def parent(self, key: str) -> str:
         """Return the slug of the page that a project's topics wait on, which need not exist yet."""
@@ -87,7 +87,7 @@ class Founding:
         if label and plain.casefold().startswith(label.casefold()) and plain[len(label) : len(label) + 1] in (":", " "):
             plain = plain[len(label) + 1 :].strip()
             plain = plain[:1].upper() + plain[1:]
-        return "" if names.fault(names.clean(title)) else heading_of(plain)
+        return "" if names.fault(names.clean(title)) not in ("", names.GENERIC) else heading_of(plain)
 
 
 def topic(page: Article, heading: str) -> Section | None:

@@ -10,11 +10,13 @@ import re
 from memoria.language.function_words import word_set
 from memoria.language.stemming import singular
 
+GENERIC = "a single generic word"  # the fault of a word that can still be a heading on a page
+
 _QUOTES = "\"'“”„‘’«»"  # noqa: RUF001 (typographic quotes are meant)
 _WORD = re.compile(r"[^\W_]+")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _NUMBER = re.compile(r"v?\d+|(?=[0-9a-f]*\d)[0-9a-f]{6,}", re.IGNORECASE)
-_GENERIC = frozenset(
+_WORDS = frozenset(
     map(
         singular,
         word_set(
@@ -39,16 +41,21 @@ def clean(title: str) -> str:
     return plain.strip(_QUOTES).strip() if plain[:1] in _QUOTES and plain[-1:] in _QUOTES else plain
 
 
+def is_number(name: str) -> bool:
+    """Return whether a name consists of numbers and hashes."""
+    return bool(_UUID.fullmatch(name.strip())) or all(_NUMBER.fullmatch(word) for word in _WORD.findall(name))
+
+
 def fault(title: str) -> str:
     """Return what is wrong with a title, ``""`` when it names something."""
     words = _WORD.findall(title)
     letters = [letter for letter in title if letter.isalpha()]
     if not letters:
         return "a number" if words else "no name"
-    if _UUID.fullmatch(title.strip()) or all(_NUMBER.fullmatch(word) for word in words):
+    if is_number(title):
         return "a number or a hash"
     if [*map(len, words)] == [1] and letters[0].isascii():
         return "a single letter"
-    if len(words) == 1 and singular(words[0].casefold()) in _GENERIC:
-        return "a single generic word"
+    if len(words) == 1 and singular(words[0].casefold()) in _WORDS:
+        return GENERIC
     return ""
