@@ -117,9 +117,9 @@ def counted() -> Iterator[list[int]]:
 
     commit = Transactions.commit
 
-    def committing(self: Transactions, *given: Any) -> str:
+    def committing(self: Transactions, *given: Any, **named: Any) -> str:
         try:
-            return commit(self, *given)
+            return commit(self, *given, **named)
         except ChangedError:
             met.append(1)
             raise

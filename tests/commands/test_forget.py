@@ -44,6 +44,8 @@ from memoria.wiki.snapshot import Snapshot
 from memoria.wiki.transaction import Transactions, digest
 from memoria.working.factory import open_store
 from memoria.working.memory import WorkingMemory
+from wiki_home import WikiHome, claim, page
+from wiki_home import entry as wiki_entry
 
 SECRET = "The merger with Quaggasoft closes in May"
 PLAIN = "Deploys run on Fridays with `make ship`"
@@ -208,6 +210,19 @@ def test_a_text_takes_single_lines_and_leaves_the_rest_of_the_entry(home: Home) 
     assert len(Archive.of(home.paths, 1).turns("01aa") or []) == 1
     taken_in_again(home, "offline")
     gone(home, "merger with quaggasoft closes")
+
+
+def test_an_entry_of_which_only_the_title_is_left_is_cited_nowhere() -> None:
+    wiki = WikiHome()
+    wiki.log(wiki_entry("a1", title="Uploads", lessons=("Uploads are stored at Quaggasoft.",)))
+    wiki.log(wiki_entry("b2", title="Resume", lessons=("Uploads are resumed.",)))
+    claims = claim("Uploads are stored.", "a1"), claim("Uploads are resumed.", "b2")
+    wiki.compile([page("uploads-of-the-shop", *claims, title="Uploads of the shop")])
+    assert run(forget, wiki.home, "Quaggasoft", "--yes") == 0
+    assert "^e-a1" not in wiki.text("concepts/uploads-of-the-shop")
+    assert "Uploads are resumed." in wiki.text("concepts/uploads-of-the-shop")
+    assert "Uploads are stored" not in wiki.text("concepts/uploads-of-the-shop")
+    assert "### Session (09:00) · shop · Uploads" in Path(wiki.home.paths.daily, "2026-11-16.md").read_text()
 
 
 def test_a_text_in_title_and_all_lines_takes_the_entry(home: Home) -> None:

@@ -236,3 +236,36 @@ def test_texts_that_share_most_words_meet_and_the_work_does_not_grow_with_their_
     assert len(pairs) <= 400 * minhash.NEIGHBOURS
     half = {"a": frozenset("abcdefghij"), "b": frozenset("abcdefghix"), "c": frozenset("klmnopqrst")}
     assert [(one, other) for one, other, _ in minhash.pairs(half, 0.7)] == [("a", "b")]
+
+
+@pytest.mark.parametrize(
+    ("title", "is_fault"), [("3", True), ("uuid", True), ('"Agent"', True), ("Worker lock", False)]
+)
+def test_a_title_that_nobody_looks_up_is_a_warning(home: Home, title: str, *, is_fault: bool) -> None:
+    rewrite(home, "title: Worker lock", f"title: {json.dumps(title)}")
+    assert (("title", "knowledge/concepts/worker-lock.md") in found(home)) == is_fault
+
+
+def test_an_article_with_little_to_say_is_named_with_the_page_it_could_be_a_section_of(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MEMORIA_THIN_CLAIMS")
+    rewrite(home, "title: Worker lock", "title: Worker lock\nproject: shop · shop-aaaaaa")
+    assert ("thin", "knowledge/concepts/worker-lock.md") in found(Home.open())
+    assert ("thin", "knowledge/concepts/deploys.md") not in found(Home.open())  # of all projects
+    assert "concepts/shop]]" in next(
+        each.text for each in lint.findings(Snapshot(Home.open(), DAY)) if each.rule == "thin"
+    )
+    rewrite(home, LOCK, f"{LOCK} [[daily/{DAY}#^e-01bb]]")
+    assert "thin" not in {rule for rule, _ in found(Home.open())}
+
+
+@pytest.mark.parametrize(("claims", "headings", "faults"), [(26, 1, 0), (27, 1, 1), (60, 6, 0), (61, 6, 1), (90, 1, 2)])
+def test_an_article_or_section_longer_than_anybody_reads_is_a_note(
+    home: Home, claims: int, headings: int, faults: int
+) -> None:
+    rows = [f"- Fact number {n} of many. [[daily/{DAY}#^e-01aa]]" for n in range(claims - 1)]
+    size = -(-len(rows) // headings)
+    parts = [f"\n## Part {n}\n\n" + "\n".join(rows[n * size : (n + 1) * size]) + "\n" for n in range(headings)]
+    page(home).write_text(page(home).read_text() + "".join(parts))
+    assert [rule for rule, _ in found(home)].count("long") == faults

@@ -382,5 +382,6 @@ def test_an_entry_read_again_does_not_take_back_what_outdated_it_on_the_same_day
 def test_a_page_that_has_links_enough_links_back_to_one_that_links_it(wiki: Wiki) -> None:
     hub = page("hub", claim("The port is 8080", "a1"), related=("one", "two"))
     write(wiki, take(wiki, [OLD], hub, page("one", claim("For now", "a1")), page("two", claim("For now", "a1"))))
-    draft = take(wiki, [NEW], page("new", claim("The listener is nice", "b2"), related=("hub",)))
+    listener = page("new", claim("The listener is nice", "b2"), title="New listener", related=("hub",))
+    draft = take(wiki, [NEW], listener)
     assert "concepts/new" in {link.target for link in draft.articles["concepts/hub"].links}

@@ -37,6 +37,52 @@ def test_a_large_index_stays_one_page_and_its_lists_name_everything_once() -> No
         assert f"[[{name.removesuffix('.md')}|" in large
 
 
+def of(project: str, count: int, day: str = "2026-11-18", folder: str = "concepts") -> list[Row]:
+    name = project.rsplit("-", 1)[0] or "common"
+    return [Row(f"{folder}/{name}-{n}", f"{name} thing {n}", "What it is.", day, project=project) for n in range(count)]
+
+
+def test_the_index_leads_by_project_the_last_changed_first_and_tells_when() -> None:
+    shop = [*of("shop-1a2b3c", 2, "2026-11-16"), Row("concepts/shop", "shop", "", "2026-11-12", project="shop-1a2b3c")]
+    asked = of("shop-1a2b3c", 1, "2026-11-11", "qa")
+    text = index_page.index([*shop, *asked, *of("blog-4d5e6f", 2), *of("", 1, "2026-11-20")])
+    assert [row for row in text.splitlines() if row.startswith("#")] == [
+        "# Knowledge", "## blog", "## shop", "### Questions and answers", "## All projects",
+    ]  # fmt: skip
+    assert "\n## shop\n\n4 articles, last changed 2026-11-16.\n\n- [[concepts/shop|shop]] (2026-11-12)\n" in text
+    assert "- [[concepts/blog-1|blog thing 1]] (2026-11-18): What it is.\n" in text
+
+
+def test_projects_of_which_there_is_one_page_share_a_section() -> None:
+    alone = [Row(f"concepts/p{n}", f"p{n}", "", "2026-11-16", project=f"p{n}-00000{n}") for n in range(9)]
+    text = index_page.index([*alone, *of("blog-4d5e6f", 2)])
+    assert [row for row in text.splitlines() if row.startswith("## ")] == ["## blog", "## Other projects"]
+    assert all(f"[[concepts/p{n}|" in text for n in range(9))
+
+
+def test_two_projects_of_one_name_are_told_apart() -> None:
+    text = index_page.index([*of("api-1a2b3c", 2), *of("api-4d5e6f", 2)])
+    assert "## api-1a2b3c" in text
+    assert "## api-4d5e6f" in text
+
+
+def test_a_large_index_of_many_projects_stays_one_page_and_leads_to_the_list_of_each() -> None:
+    many = [row for n in range(60) for row in of(f"p{n}-{n:06}", 50, f"2026-{n % 12 + 1:02}-01")]
+    text = index_page.index(many)
+    assert len(text.splitlines()) < 250
+    lists = index_page.lists(many)
+    assert len(lists) == 60
+    assert all(f"[[{name.removesuffix('.md')}|" in text for name in lists)
+    assert "[[concepts/p7-3|" in lists["lists/p7-000007.md"]
+
+
+def test_a_project_with_very_many_articles_has_lists_by_letter() -> None:
+    many = [*rows(300), *of("blog-4d5e6f", 3)]
+    lists = index_page.lists(many)
+    assert {"lists/all-projects-a.md", "lists/all-projects-j.md", "lists/blog-4d5e6f.md"} <= set(lists)
+    assert all(f"[[{name.removesuffix('.md')}|" in index_page.index(many) for name in lists)
+
+
 def test_the_same_articles_give_the_same_bytes_in_whatever_order() -> None:
     many = rows(500)
     assert index_page.index(many) == index_page.index(reversed(many))

@@ -321,3 +321,104 @@ def test_a_removed_file_is_gone_for_good_before_the_journal_goes_and_the_journal
     monkeypatch.setattr(atomic, "sync_folder", lambda folder: synced.append((Path(folder).name, work.journal.exists())))
     work.commit({"sub/b.md": None}, read(), "a test")
     assert synced[-2:] == [("sub", True), ("undo", False)]
+
+
+# -- a file that only grows
+
+BLOCK = b"\n## today\n- Took in: x\n"
+
+
+def grown(root: Path, block: bytes = BLOCK, pages: dict[str, bytes | None] | None = None) -> Transactions:
+    work = of(root)
+    work.commit(pages or {}, read(), "a test", appended={"log.md": block})
+    return work
+
+
+def stored(root: Path) -> int:
+    return sum(path.stat().st_size for path in (root.parent / "undo").rglob("*") if path.is_file())
+
+
+def test_a_block_is_appended_to_the_same_file_and_neither_the_file_nor_a_copy_is_written(root: Path) -> None:
+    (root / "log.md").write_bytes(b"# Log\n" + b"x" * 500_000)
+    before = (root / "log.md").stat().st_ino
+    grown(root)
+    assert (root / "log.md").stat().st_ino == before
+    assert (root / "log.md").read_bytes().endswith(b"x" + BLOCK)
+    assert stored(root) < 5_000
+
+
+def test_undo_takes_the_appended_block_back_and_leaves_what_a_person_wrote_around_it(root: Path) -> None:
+    (root / "log.md").write_bytes(b"# Log\n")
+    work = grown(root)
+    (root / "log.md").write_bytes(b"# My log\n" + BLOCK + b"\nA note of mine.\n")
+    assert work.undo() == ("a test", ["log.md"], [])
+    assert (root / "log.md").read_bytes() == b"# My log\n\nA note of mine.\n"
+
+
+def test_undo_takes_back_one_of_two_equal_blocks_and_at_last_the_file_it_made(root: Path) -> None:
+    grown(root)
+    work = grown(root)
+    assert (root / "log.md").read_bytes() == BLOCK * 2
+    work.undo()
+    assert (root / "log.md").read_bytes() == BLOCK
+    work.undo()
+    assert not (root / "log.md").exists()
+
+
+def test_undo_says_that_a_block_which_a_person_changed_was_left_alone(root: Path) -> None:
+    (root / "log.md").write_bytes(b"# Log\n")
+    work = grown(root)
+    (root / "log.md").write_bytes(b"# Log\n\n## today\n- Took in: y\n")
+    assert work.undo() == ("a test", [], ["log.md"])
+    assert (root / "log.md").read_bytes() == b"# Log\n\n## today\n- Took in: y\n"
+
+
+@pytest.mark.parametrize("written", range(len(BLOCK) + 1))
+def test_a_block_of_which_a_killed_run_wrote_a_part_is_completed(root: Path, written: int) -> None:
+    (root / "log.md").write_bytes(b"# Log\n")
+    work = grown(root, pages=dict(NEW))
+    (root / "log.md").write_bytes(b"# Log\n" + BLOCK[:written])
+    plan = json.loads(next(iter((root.parent / "undo").glob("*/step.json"))).read_text())
+    work.journal.write_text(json.dumps(plan))
+    assert of(root).recover()
+    assert (root / "log.md").read_bytes() == b"# Log\n" + BLOCK
+    assert not work.journal.exists()
+
+
+@pytest.mark.parametrize("written", [0, 1, 5, len(BLOCK)])
+def test_a_block_goes_back_with_its_step_when_a_person_saved_a_page_after_the_kill(root: Path, written: int) -> None:
+    (root / "log.md").write_bytes(b"# Log\n")
+    work = grown(root, pages=dict(NEW))
+    (root / "log.md").write_bytes(b"# Log\n" + BLOCK[:written])
+    (root / "a.md").write_bytes(b"a person's")
+    plan = json.loads(next(iter((root.parent / "undo").glob("*/step.json"))).read_text())
+    work.journal.write_text(json.dumps(plan))
+    assert of(root).recover()
+    assert there(root) == {**OLD, "a.md": b"a person's", "log.md": b"# Log\n"}
+
+
+def test_a_save_that_replaces_the_file_in_the_moment_of_appending_stands_and_gets_the_block(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / "log.md").write_bytes(b"# Log\n")
+    saves = iter([b"# Log\n\nSaved.\n", b"# Log\n\nSaved twice.\n"])
+    append = files.append
+
+    def racing(path: Path, data: bytes) -> None:
+        append(path, data)
+        if saved := next(saves, b""):
+            files.replace(path, saved)  # an editor that had read the file before
+
+    monkeypatch.setattr(files, "append", racing)
+    grown(root)
+    assert (root / "log.md").read_bytes() == b"# Log\n\nSaved twice.\n" + BLOCK
+
+
+def test_a_step_whose_block_a_person_keeps_replacing_goes_back_whole(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / "log.md").write_bytes(b"# Log\n")
+    monkeypatch.setattr(files, "append", lambda path, _: files.replace(path, b"# Mine\n"))
+    with pytest.raises(ChangedError):
+        grown(root, pages=dict(NEW))
+    assert there(root) == {**OLD, "log.md": b"# Mine\n"}

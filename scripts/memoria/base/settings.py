@@ -218,6 +218,11 @@ class Settings:
         True,
         "After a compile, at most once a day, ask in one call which of the most similar facts and claims still hold.",
     )
+    thin_claims = setting(
+        2,
+        "A topic with at most this many claims, all of one entry and none of them your words, is a section of its "
+        "project's page instead of an article. 0: every topic is an article.",
+    )
     compile_drop_share = setting(
         0.5, "Share of an article's claims that one compile may mark as outdated before it is refused (0 to 1)."
     )

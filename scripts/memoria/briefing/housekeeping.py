@@ -6,10 +6,12 @@ memory, exchanges them with the user's memory server, and leaves notices of fail
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from memoria.base import state
@@ -27,6 +29,7 @@ from memoria.ground.replaced import Replaced, conflict_copies
 log = logging.getLogger(__name__)
 
 PAGES_DUE = "pages_due"  # ledger key: whether there are entries that the prepared pages may not show
+WIKI_STATE = "wiki_state"  # ledger key: the articles when the index page and the prepared pages were last made
 MAX_SHOWN_S = 30 * 24 * 3600  # age at which the files of notes that sessions were shown are removed
 STALE_TMP_S = 24 * 3600  # a hook writes its job within milliseconds, so an older file belongs to one that died
 
@@ -40,6 +43,19 @@ def are_pages_outdated(home: Home) -> bool:
     except (OSError, ValueError):
         then = []
     return then != Visibility(home.settings, home.paths).state()
+
+
+def wiki_state(paths: Paths) -> str:
+    """Return a digest of the names, times and sizes of all articles, which changes when a person edits one."""
+    found = hashlib.sha256()
+    for folder, folders, names in os.walk(paths.knowledge):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "lists")
+        for name in sorted(names) if folder != paths.knowledge else ():
+            if name.endswith(".md") and not name.startswith("."):
+                with suppress(OSError):
+                    status = os.stat(os.path.join(folder, name))  # noqa: PTH116, PTH118 (called ten thousand times)
+                    found.update(f"{folder}/{name} {status.st_mtime_ns} {status.st_size}\n".encode("utf-8", "replace"))
+    return found.hexdigest()
 
 
 def lower_priority() -> None:

@@ -18,12 +18,16 @@ from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
 from memoria.facts.keeper import Keeper
 from memoria.ground import clock, locks
+from memoria.ground.errors import SavedMeanwhileError
+from memoria.ground.exchange import Exchange
 from memoria.ground.home import Home
 from memoria.ground.printable import counted
 from memoria.indexing import sources
 from memoria.indexing.index import Index
 from memoria.wiki import index_page, outdated
-from memoria.wiki.folder import LOG
+from memoria.wiki.article_cache import ArticleCache
+from memoria.wiki.folder import INDEX, LOG, Wiki
+from memoria.wiki.transaction import Transactions
 
 log = logging.getLogger(__name__)
 
@@ -48,12 +52,36 @@ def _renew(home: Home, keeper: Keeper, touched: Collection[str] | None) -> list[
         sources.refresh(index, home.paths)
         with locks.held(Path(home.paths.compile_lock)) as mine:  # a compile does it when it begins
             slugs = settle_past(home, keeper, index) if mine else []
+            articles = _write_index_page(home, index) if mine else ""
         Pages.of(home.paths).prepare(home.settings, ledger, DailyLog.of(home.paths), index, keeper, touched)
         if touched is None:
             ledger.put(housekeeping.PAGES_DUE, value=False)
+            ledger.put(housekeeping.WIKI_STATE, articles)
             keeper.store.set_meta("unshown", "")
     _offer(home, keeper)
     return slugs
+
+
+def _write_index_page(home: Home, index: Index) -> str:
+    """Let the wiki's index page and lists tell what the articles tell; return the state of the articles then.
+
+    It is no step that ``memoria undo`` takes back, because no article changes. The caller holds the compile lock.
+    """
+    Transactions.of(home.paths).recover()
+    articles = housekeeping.wiki_state(home.paths)
+    wiki, exchange = Wiki.of(home.paths), Exchange.of(home.paths)
+    rows = ArticleCache(wiki, index).rows().values()
+    listed = index_page.pages(rows, wiki.folder) if rows or (wiki.folder / INDEX).exists() else {}
+    for name, data in listed.items():
+        present = exchange.read(wiki.folder / name)
+        if data == present:
+            continue
+        try:
+            exchange.replace(wiki.folder / name, data, present)
+        except SavedMeanwhileError as error:
+            log.info("%s; the next worker writes it", error)
+            articles = ""
+    return articles
 
 
 def settle_past(home: Home, keeper: Keeper, index: Index) -> list[str]:

@@ -16,23 +16,28 @@ from datetime import date
 from functools import partial
 from pathlib import Path
 
+from memoria.base import project
 from memoria.daily.day_text import DayText
 from memoria.daily.ledger import Ledger
-from memoria.ground import clock, locks, printable
+from memoria.ground import clock, locks, printable, projects
 from memoria.ground.errors import ModelError
 from memoria.ground.home import Home
 from memoria.ground.markdown import Link
 from memoria.language.words import words
 from memoria.models import tasks
 from memoria.models.metered import Metered
-from memoria.wiki import evidence, minhash
+from memoria.wiki import evidence, minhash, names
 from memoria.wiki.article import RELATED, Article, Claim
 from memoria.wiki.folder import slugify
+from memoria.wiki.founding import Founding
+from memoria.wiki.owners import Owners
 from memoria.wiki.snapshot import Snapshot
 from memoria.wiki.transaction import ChangedError, Transactions, digest
+from memoria.wiki.user_words import UserWords
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
 SPARSE_WORDS = 12  # an article with fewer words in summary and claims says next to nothing
+MAX_CLAIMS, MAX_SECTION = 60, 25  # claims that an article may have, and one section of it
 NEAR = 0.7  # two articles that share this part of their words are duplicates
 TOPIC = 0.4  # two claims that share this part of their words are about the same thing
 PAIRS, BATCHES = 25, 4  # claims compared in one call, and calls per run
@@ -159,6 +164,45 @@ def sparse(snapshot: Snapshot) -> Found:
             yield slug, f"only {printable.counted(count, 'word')}"
 
 
+def long(snapshot: Snapshot) -> Found:
+    """Find articles, and sections of articles, with more claims than anybody reads."""
+    for slug, article in snapshot.readable():
+        counts = Counter(heading for heading, _ in article.headed_claims)
+        if counts.total() > MAX_CLAIMS:
+            yield slug, f"has {counts.total()} claims; an article for each of its topics would be easier to read"
+        for heading, count in counts.items():
+            if count > MAX_SECTION:
+                yield slug, f"has {count} claims under “{heading}”; give them headings of their own"
+
+
+def thin(snapshot: Snapshot) -> Found:
+    """Find articles with little to say (setting ``thin_claims``), and where their claims will go."""
+    sources = {entry.source: entry for entry in snapshot.entries}
+    owners = {slug: article.project for slug, article in snapshot.readable()}
+    known = project.known(snapshot.home.paths.projects)
+    founding = Founding(
+        Owners(owners, projects.labels(filter(None, owners.values()), known)),
+        UserWords(sources.get),
+        {},
+        snapshot.home.settings.thin_claims,
+    )
+    for slug, article in snapshot.readable():
+        key = owners[slug]
+        if key and slug.startswith("concepts/") and slug != founding.parent(key) and founding.is_thin(article):
+            count = printable.counted(len(article.claims), "claim")
+            yield slug, f"only {count}, of one entry; could be a section of [[{founding.parent(key)}]]"
+
+
+def titles(snapshot: Snapshot) -> Found:
+    """Find titles that nobody would look up."""
+    for slug, article in snapshot.readable():
+        own = bool(article.project) and article.title == project.name_of(article.project)  # its project's page
+        if not own and (fault := names.fault(article.title)):
+            yield slug, f"its title “{article.title}” is {fault}; nobody looks that up"
+        elif names.clean(article.title) != article.title:
+            yield slug, f"its title {article.title} stands in quotation marks"
+
+
 def backlinks(snapshot: Snapshot) -> Found:
     """Find pages under Related that do not link back, though they may: a page names none of another project."""
     for slug, article in snapshot.readable():
@@ -201,6 +245,9 @@ RULES: dict[str, tuple[str, Callable[[Snapshot], Found]]] = {
     "near-duplicate": (WARNING, near_duplicates),
     "orphan": (WARNING, orphans),
     "sparse": (WARNING, sparse),
+    "title": (WARNING, titles),
+    "long": (NOTE, long),
+    "thin": (NOTE, thin),
     "backlink": (NOTE, backlinks),
     "uncompiled": (NOTE, uncompiled),
     "stale": (NOTE, stale),

@@ -249,8 +249,10 @@ def file_back(home: Home, answer: Answer) -> str:
         transactions.recover()
         for _ in range(3):
             slug, changes, read = _filed(home, answer)
+            filed = index_page.filed_block(home.zone.local(clock.now()), slug)
+            block = index_page.appended(Path(paths.knowledge), filed)
             try:
-                transactions.commit(changes, read, f"answer filed as {slug}")
+                transactions.commit(changes, read, f"answer filed as {slug}", appended=block)
             except ChangedError as error:
                 log.info("%s; filing again", error)
                 continue
@@ -284,21 +286,20 @@ def _filed(home: Home, answer: Answer) -> tuple[str, dict[str, bytes | None], di
             if sum(row.startswith("- [[") for row in other.section("Related").rows) < MAX_RELATED:
                 other.relate(slug, page.title)
                 changed[other.slug] = other
-    changes, current = _changes(wiki, articles | changed, changed, index_page.filed_block(moment, slug))
+    changes, current = _changes(wiki, articles | changed, changed)
     return slug, changes, current | {name: read[name] for name in changes if name in read}
 
 
 def _changes(
-    wiki: Wiki, articles: dict[str, Article], changed: dict[str, Article], log_block: str
+    wiki: Wiki, articles: dict[str, Article], changed: dict[str, Article]
 ) -> tuple[dict[str, bytes | None], dict[str, str]]:
     listed = index_page.pages([Row.of(article) for article in articles.values()], wiki.folder)
-    names = [*(f"{slug}.md" for slug in changed), LOG, *listed]
+    names = [*(f"{slug}.md" for slug in changed), *listed]
     current = {name: _bytes(wiki.folder / name) for name in names}
     changes: dict[str, bytes | None] = {
         f"{slug}.md": article.render().encode("utf-8", "surrogateescape") for slug, article in changed.items()
     }
     changes |= listed
-    changes[LOG] = (current[LOG] or index_page.LOG_INTRO.encode()) + log_block.encode()
     return changes, {name: digest(data) for name, data in current.items()}
 
 

@@ -19,7 +19,7 @@ from memoria.ground.argument_types import positive
 from memoria.ground.errors import ExpectedError, NothingToUndoError
 from memoria.ground.home import Home
 from memoria.wiki import index_page
-from memoria.wiki.folder import LOG
+from memoria.wiki.folder import INDEX, LOG
 from memoria.wiki.transaction import Transactions
 
 
@@ -61,6 +61,8 @@ def _say(label: str, restored: list[str], left_alone: list[str], facts: int) -> 
     more = f", {printable.counted(facts, 'fact')} current again" if facts else ""
     print(f"Undone: {label}; {printable.counted(len(restored), 'file')} restored{more}")
     for path in left_alone:
+        if path == INDEX or path.startswith("lists/"):
+            continue  # memoria writes them, also after a person's edit of an article
         print(f"  left alone, changed by hand since then: {path}")
 
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
+from pathlib import Path
 
 from tqdm import tqdm
 
@@ -39,6 +40,7 @@ from memoria.wiki.article import Article, Claim
 from memoria.wiki.article_cache import ArticleCache, Row
 from memoria.wiki.draft import Draft
 from memoria.wiki.folder import LOG, Wiki
+from memoria.wiki.links import referring
 from memoria.wiki.owners import Owners
 from memoria.wiki.transaction import ChangedError, Transactions, digest
 
@@ -173,7 +175,8 @@ class Compile:
         sources.refresh(self.index, self.home.paths)
         report.entries += len(entries)
         report.created += draft.created
-        report.updated += sorted(name.removesuffix(".md") for name in draft.read if name in draft.changes())
+        pages = draft.changes()
+        report.updated += sorted(name.removesuffix(".md") for name in draft.read if name in pages)
         report.refused += draft.refused
         report.aside += len(entries) if draft.is_failed else 0
 
@@ -243,9 +246,15 @@ class Compile:
             owners=self.owners(rows),
             edited=index_page.touched(log_text, edited) if edited else {},
             numbered=request.numbered,
+            wrote=index_page.wrote(log_text),
+            thin=self.home.settings.thin_claims,
+            referring=self._referring,
         )
         draft.take(answer, request.near)
         return draft
+
+    def _referring(self, article: Article) -> list[str] | None:
+        return referring(article, self.wiki, Path(self.home.paths.daily))
 
     def owners(self, rows: Mapping[str, Row]) -> Owners:
         """Return to which project each page belongs, and what to call the projects."""
@@ -323,20 +332,21 @@ class Compile:
 
     def _commit(self, draft: Draft, entries: Sequence[Entry]) -> None:
         pages = draft.changes()
-        rows = self.article_cache.rows() | {slug: Row.of(article) for slug, article in draft.articles.items()}
-        updated = sorted(name.removesuffix(".md") for name in pages if name in draft.read)
+        owner = draft.owners.pages
+        drafted = {slug: replace(Row.of(article), project=owner[slug]) for slug, article in draft.articles.items()}
+        rows = self.article_cache.rows() | drafted
+        rows = {slug: row for slug, row in rows.items() if slug not in draft.folded}
+        updated = [name.removesuffix(".md") for name in sorted(pages) if name in draft.read]
         moment = self.home.zone.local(clock.now())
-        took = index_page.log_block(moment, entries, draft.created, updated, draft.written())
-        changes: dict[str, bytes | None] = dict(pages)
+        took = index_page.log_block(moment, entries, draft.created, updated, draft.written(), draft.folded)
+        changes: dict[str, bytes | None] = dict(pages) | {f"{slug}.md": None for slug in draft.folded}
         lists = index_page.pages(rows.values(), self.wiki.folder)
         changes |= lists
         read = dict(draft.read)
         for name in lists:
             read[name] = digest(self._bytes(name))
-        log_bytes = self._bytes(LOG)
-        changes[LOG] = (log_bytes or index_page.LOG_INTRO.encode()) + took.encode()
-        read[LOG] = digest(log_bytes)
-        self.transactions.commit(changes, read, f"compile of {printable.counted(len(entries), 'entry')}")
+        label = f"compile of {printable.counted(len(entries), 'entry')}"
+        self.transactions.commit(changes, read, label, appended=index_page.appended(self.wiki.folder, took))
 
     def _text(self, name: str) -> str:
         return (self._bytes(name) or b"").decode("utf-8", "replace")

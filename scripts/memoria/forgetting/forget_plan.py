@@ -50,6 +50,7 @@ class Plan:
     target: str
     entries: list[Entry] = field(default_factory=list)
     tombstones: set[str] = field(default_factory=set)  # ids of earlier tombstones, of which only copies remain
+    bare: set[str] = field(default_factory=set)  # sources of the entries of which only the title would remain
     facts: list[Fact] = field(default_factory=list)
     rows: list[tuple[date, str]] = field(default_factory=list)
     articles: dict[str, int] = field(default_factory=dict)  # slug -> lines to remove; -1: the whole article
@@ -233,7 +234,10 @@ class _Planner:
             if before != after:
                 remaining = set(DayText(after).rows)
                 plan.rows += [(day, row) for row in DayText(before).rows if row not in remaining]
-                plan.entries += [entry for entry in DayText(after).entries(day) if _is_empty(entry)]
+                bare = [entry for entry in DayText(after).entries(day) if _is_bare(entry)]
+                plan.entries += [entry for entry in bare if entry.title == FORGOTTEN]
+                said = {entry.source for entry in DayText(before).entries(day) if not _is_bare(entry)}
+                plan.bare |= {entry.source for entry in bare} & said
         for archived in self.archive.listed():
             count = sum(holds(text, plan.needle) for _, text in self._turns(archived.entry))
             if count:
@@ -301,7 +305,7 @@ class _Planner:
     def _wiki(self, plan: Plan) -> None:
         """Plan the wiki afterwards: articles, index and log."""
         folder = Path(self.home.paths.knowledge)
-        sources = {entry.source for entry in self.entries if entry.id in plan.ids}
+        sources = {entry.source for entry in self.entries if entry.id in plan.ids} | plan.bare
         gone = {self._slug(plan.target)} if plan.kind == "article" else set()
         remaining_articles: dict[str, Article] = {}
         for slug, article in self.articles.items():
@@ -350,9 +354,10 @@ def without_lines(text: str, needle: str) -> str:
     return day.text
 
 
-def _is_empty(entry: Entry) -> bool:
+def _is_bare(entry: Entry) -> bool:
+    """Return whether an entry says nothing but its title."""
     said = (entry.context, *entry.key_exchanges, *entry.decisions, *entry.lessons, *entry.action_items, *entry.learned)
-    return not any(said) and entry.title == FORGOTTEN
+    return not any(said)
 
 
 def _log_without(text: str, plan: Plan, gone: set[str]) -> str:

@@ -16,10 +16,11 @@ from memoria.facts import lines
 from memoria.ground import markdown
 from memoria.ground.errors import PageNotFoundError
 from memoria.search.reader import entry_ids
-from memoria.wiki.folder import LOG
+from memoria.wiki.folder import INDEX, LOG
 
 _DAY = re.compile(r"(\d{4}-\d\d-\d\d)\.md")
 _ENTRY = re.compile(r"\[\[daily/[^\]#]*#\^e-([0-9a-z]+)(?:\|[^\n]*?)?\]\]")
+_LISTED = re.compile(r"^- \[\[([^\]|#]+)", re.MULTILINE)
 _LINKED = re.compile(r"- \[\[([^\]|#]+)")
 
 
@@ -49,6 +50,8 @@ class Filter:
         seen, cited = self._seen(text)
         if cited and not seen:
             raise PageNotFoundError(name)
+        if name == f"knowledge/{INDEX}":
+            text = self._index(text)
         rows = [row for row in text.split("\n") if self._shows_row(row, seen)]
         if seen == cited:
             return "\n".join(rows)
@@ -62,6 +65,11 @@ class Filter:
             if line.learned.id in hidden:
                 rest.remove(line)
         return rest.text
+
+    def _index(self, text: str) -> str:
+        """Return the index without the projects of which no article may be shown."""
+        intro, *parts = re.split(r"^(?=## )", text, flags=re.MULTILINE)
+        return intro + "".join(part for part in parts if any(map(self._shows_article, _LISTED.findall(part))))
 
     def _shows_row(self, row: str, seen: set[str]) -> bool:
         if not entry_ids(row) <= seen:

@@ -348,7 +348,7 @@ class Article:
         self.section(heading).place(claim, row)
         return True
 
-    def _cut(self, old: Claim) -> list[str]:
+    def cut(self, old: Claim) -> list[str]:
         """Remove a claim with its indented lines, and return them."""
         section, number, _ = next(found for found in self._claims() if found[2] == old)
         end = section.block(number)
@@ -360,7 +360,7 @@ class Article:
 
     def supersede(self, old: Claim, day: str, why: Claim | None = None) -> None:
         """Move a claim that no longer holds to the history, dated, with its indented lines and the reason if given."""
-        first, *rest = self._cut(old)
+        first, *rest = self.cut(old)
         reason = [f"  {REASON}{why.render()[2:]}"] if why else []
         self.section(HISTORY).add(f"- Until {day}: {first[2:]}", *rest, *reason)
 
@@ -374,7 +374,7 @@ class Article:
         """Move a claim with its indented lines to a section; return whether it stood elsewhere."""
         if any(section.named(heading) for section, _, known in self._claims() if known == claim):
             return False
-        rows = self._cut(claim)
+        rows = self.cut(claim)
         self.section(heading).place(claim, *rows)
         return True
 
@@ -394,14 +394,21 @@ class Article:
                         row = row.replace(f"[[{source}]]", f"[[{link}")
                     section.rows[number] = row
 
-    def remove(self, old: Claim) -> None:
-        """Remove a claim with its indented lines."""
-        self._cut(old)
-
     def add_past(self, claim: Claim, day: str) -> None:
         """Add a claim that was outdated before it was recorded directly under History."""
         if not any(past.says(claim.text) for past in self.past):
             self.section(HISTORY).add(f"- Until {day}: {claim.render()[2:]}")
+
+    def take_past(self, page: Article, claim: Claim) -> None:
+        """Move the rows of another page's history that say a claim to this page's history."""
+        for section in [section for section in page.sections if section.named(HISTORY)]:
+            for number, past in reversed([*section.claims()]):
+                if Claim(_UNTIL.sub("", past.text, count=1), ()).says(claim.text):
+                    end = section.block(number)
+                    self.section(HISTORY).add(*section.rows[number:end])
+                    del section.rows[number:end]
+            if not any(row.strip() for row in section.rows):
+                page.sections.remove(section)
 
     def relate(self, slug: str, title: str, why: str = "") -> bool:
         """Link another page under Related unless the page links it already; return whether a link was added."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from memoria.base.paths import Paths
 from memoria.wiki import index_page
 from memoria.wiki.article import Article
 from memoria.wiki.article_cache import Row
-from memoria.wiki.folder import LOG, Wiki
+from memoria.wiki.folder import Wiki
 from memoria.wiki.transaction import End, Transactions, digest
 
 
@@ -28,13 +29,11 @@ def commit(
     """
     folder = Wiki.of(paths).folder
     changes: dict[str, bytes | None] = {f"{slug}.md": Wiki.encode(article) for slug, article in changed.items()}
-    after = dict(rows) | {slug: Row.of(article) for slug, article in changed.items()}
+    owned = {slug: rows[slug].project if slug in rows else article.project for slug, article in changed.items()}
+    after = dict(rows) | {slug: replace(Row.of(article), project=owned[slug]) for slug, article in changed.items()}
     lists = index_page.pages(after.values(), folder)
     digests = dict(read)
-    for name in (*lists, LOG):
+    for name in lists:
         path = folder / name
-        data = path.read_bytes() if path.exists() else None
-        digests[name] = digest(data)
-        if name == LOG:
-            changes[LOG] = (data or index_page.LOG_INTRO.encode()) + block.encode()
-    Transactions.of(paths).commit(changes | lists, digests, label, ends)
+        digests[name] = digest(path.read_bytes() if path.exists() else None)
+    Transactions.of(paths).commit(changes | lists, digests, label, ends, index_page.appended(folder, block))

@@ -20,9 +20,10 @@ from memoria.ground.errors import DropRefusedError
 from memoria.language import statements
 from memoria.language.similarity import jaccard
 from memoria.language.words import stems, words, words_and_numbers
-from memoria.wiki import evidence, headings, summary
-from memoria.wiki.article import FOLDERS, RELATED, SIMILAR, Article, Claim
+from memoria.wiki import evidence, founding, headings, names, summary
+from memoria.wiki.article import FOLDERS, RELATED, SIMILAR, Article, Claim, Section
 from memoria.wiki.folder import Wiki, find_slug, slugify
+from memoria.wiki.founding import Founding
 from memoria.wiki.owners import Owners
 from memoria.wiki.transaction import digest
 from memoria.wiki.user_words import UserWords
@@ -54,13 +55,18 @@ class Draft:
         owners: Owners | None = None,
         edited: Touched | None = None,
         numbered: Mapping[int, tuple[str, Claim]] | None = None,
+        wrote: founding.Wrote | None = None,
+        thin: int = 0,
+        referring: Callable[[Article], list[str] | None] = lambda _: None,
     ) -> None:
         """Start a draft from ``entries``.
 
         ``names`` maps every page's slug to its title and aliases. ``entry_at`` reads the entry behind a source.
         ``touched`` holds the entries that an earlier compile took in and that have not changed since, ``edited`` those
         that have. ``owners`` says to which project each page belongs, by default all pages to all projects.
-        ``numbered`` holds the claims that the model was shown, by number, each with its page.
+        ``numbered`` holds the claims that the model was shown, by number, each with its page. ``wrote`` holds what
+        compiles wrote on each page. ``thin`` is the setting: with 0 every topic gets an article. ``referring`` returns
+        the pages whose list of related pages links to an article, None when it is linked elsewhere too.
         """
         self.wiki = wiki
         self.entries = {entry.id: entry for entry in entries}
@@ -70,12 +76,15 @@ class Draft:
         self.touched = touched or {}
         self.owners = owners or Owners(dict.fromkeys(self.slugs, ""), {})
         self.edited = edited or {}
-        self.numbered = numbered or {}
+        self.numbered = dict(numbered or {})
         self.users = UserWords(self._entry)
+        self.founding = Founding(self.owners, self.users, wrote or {}, thin)
+        self.referring = referring
         self.articles: dict[str, Article] = {}
         self.read: dict[str, str] = {}
         self.before: dict[str, Article] = {}
         self.created: list[str] = []
+        self.folded: dict[str, str] = {}  # slugs of thin pages that were given up, and of the pages with their claims
         self.refused: list[str] = []
         self.accepted = self.failed = 0  # claims that passed the checks, and that did not
         self._changed: set[str] = set()  # slugs of pages whose claims changed
@@ -107,18 +116,22 @@ class Draft:
         for article, _ in taken:
             self._link_enough(article, [*(other.slug for other, _ in taken), *near])
         self._retire_edited()
-        for slug in sorted(self._changed):
+        self._found_waiting()
+        self._fold_thin()
+        for slug in sorted(self._changed - self.folded.keys()):
             self._settle(self.articles[slug])
 
     def changes(self) -> dict[str, bytes]:
-        """Return the new texts by path inside the wiki, without unchanged pages."""
-        texts = {f"{slug}.md": Wiki.encode(article) for slug, article in self.articles.items()}
+        """Return the new texts by path inside the wiki, without unchanged pages and those that were folded."""
+        texts = {
+            f"{slug}.md": Wiki.encode(article) for slug, article in self.articles.items() if slug not in self.folded
+        }
         return {name: data for name, data in texts.items() if digest(data) != self.read.get(name, "")}
 
     def check(self, share: float) -> None:
         """Raise DropRefusedError when a page would lose more than ``share`` of its claims, or the target of a link."""
         for slug, old in self.before.items():
-            new = self.articles[slug]
+            new = self.articles[self.folded.get(slug, slug)]
             remaining = [claim for claim in old.claims if new.holds(claim.text)]
             lost = len(old.claims) - len(remaining) - self._renewed.get(slug, 0)
             if lost > FEW and lost > share * len(old.claims):
@@ -130,7 +143,8 @@ class Draft:
     def written(self) -> dict[str, list[str]]:
         """Return by slug the digests of the claims that are new on a page; a minus marks one that was reworded."""
         found = {}
-        for slug, article in self.articles.items():
+        for slug in self.articles.keys() - self.folded.keys():
+            article = self.articles[slug]
             old = {claim.digest for claim in self.before[slug].claims} if slug in self.before else set()
             new = {claim.digest for claim in article.claims}
             gone = old - new - {claim.digest for claim in article.past}
@@ -173,7 +187,13 @@ class Draft:
         if article is None and slug in self.slugs:  # it exists but cannot be read: a person must repair it first
             self._refuse(f"{slug}: its frontmatter is broken; repair it, then compile again")
             return None
-        self._summaries[slug] = proposal["summary"], "\n".join(self._grounds(proposal))
+        waits = False
+        if rows and self._is_topic(article, proposal, key):
+            article, proposal, rows = self._topic(slug, proposal, rows, key)
+            waits = article.slug == self.founding.parent(key)
+            slug = article.slug
+        if not waits:  # what the answer says of the project's page itself stays
+            self._summaries[slug] = proposal["summary"], "\n".join(self._grounds(proposal))
         if not rows and (article is None or not proposal["related"]):
             if not proposal["claims"] and article is None:
                 self._refuse(f"{proposal['title']}: no claim with a source; not written")
@@ -182,6 +202,115 @@ class Draft:
             article = self._create(slug, proposal, [claim for claim, _ in rows], key)
         self._add(article, rows, proposal, [other for other in near if self.owners.is_visible(other, key)])
         return article
+
+    def _is_topic(self, article: Article | None, proposal: JsonObject, key: str) -> bool:
+        """Return whether a proposal is about something that has no page but perhaps waits on the project's."""
+        own, parent = self.founding.title(key), self.founding.parent(key)
+        if (article and article.slug != parent) or proposal["title"].casefold() == own.casefold():
+            return False
+        if article is None:
+            return slugify(proposal["slug"].rsplit("/", 1)[-1]) != parent.rsplit("/", 1)[-1]
+        names_ = (article.title.casefold(), article.name)
+        return proposal["title"].casefold() not in names_ and proposal["slug"].rsplit("/", 1)[-1] != article.name
+
+    def _topic(
+        self, slug: str, proposal: JsonObject, rows: list[tuple[Claim, JsonObject]], key: str
+    ) -> tuple[Article, JsonObject, list[tuple[Claim, JsonObject]]]:
+        """Return the page for a topic: an article of its own when there is enough to say, else the project's page."""
+        parent, title = self.founding.parent(key), names.clean(proposal["title"])
+        heading = self.founding.heading(title, key)
+        page = self._open(parent) if parent in self.slugs else None
+        section = founding.topic(page, heading) if page and heading else None
+        waiting = founding.waiting(section)
+        claims = [claim for claim, _ in rows]
+        if not names.fault(title) and self.founding.has_enough([*waiting, *claims]):
+            return self._found(slug, {**proposal, "title": title}, page, section, claims, key), proposal, rows
+        if section is None and (fault := names.fault(title)):
+            self._refuse(f"“{title[:80]}” is {fault}, which nobody looks up; its claims went to {parent}")
+        if page is None:
+            page = self._create_parent(parent, claims, key)
+        rows = [(claim, {**row, "section": heading or row.get("section", "")}) for claim, row in rows
+                if not self._was_removed(parent, claim, self._ids(row))]  # fmt: skip
+        return page, {**proposal, "aliases": [], "tags": [], "summary": ""}, rows
+
+    def _found(
+        self,
+        slug: str,
+        proposal: JsonObject,
+        page: Article | None,
+        section: Section | None,
+        claims: Sequence[Claim],
+        key: str,
+    ) -> Article:
+        """Create the article of a topic, with the claims that waited for it on the project's page."""
+        waiting = founding.waiting(section)
+        if page and slug == page.slug:  # a page that was folded is founded again
+            gone = {proposal["title"].casefold(), slugify(proposal["title"]), proposal["slug"].rsplit("/", 1)[-1]}
+            left = [alias for alias in page.aliases if alias.casefold() not in gone]
+            page.front.set("aliases", left)
+            for name in gone:
+                self._by_name[name] = [other for other in self._by_name.get(name, ()) if other != page.slug]
+            slug = self.owners.free_slug("concepts", slugify(proposal["title"]) or "untitled", key)
+        article = self._create(slug, proposal, [*waiting, *claims], key)
+        if page and waiting:
+            moved = founding.move(waiting, page, article, section)
+            for number, (shown_on, claim) in self.numbered.items():
+                if shown_on == page.slug and claim in waiting:
+                    self.numbered[number] = article.slug, claim
+            self._renewed[page.slug] = self._renewed.get(page.slug, 0) + moved
+            self._changed |= {page.slug, article.slug}
+        return article
+
+    def _create_parent(self, slug: str, claims: Sequence[Claim], key: str) -> Article:
+        page = self._create(slug, {"title": self.founding.title(key)}, claims, key)
+        page.summarise(f"What is known of {page.title} beside what has an article of its own.")
+        return page
+
+    def _found_waiting(self) -> None:
+        """Found an article for each topic of a project's page that claims of two entries wait for by now."""
+        for slug in sorted(self._changed) if self.founding.thin else ():
+            page, key = self.articles[slug], self.owners.pages.get(slug, "")
+            if not key or slug != self.founding.parent(key):
+                continue
+            for section in [section for section in page.sections if not section.is_claims]:
+                waiting = founding.waiting(section)
+                sources = {source for claim in waiting for source in claim.sources}
+                title = section.heading
+                if len(sources) > 1 and not names.fault(title) and self._alike([title], [], key) == "":
+                    name = self.owners.free_slug("concepts", slugify(title) or "untitled", key)
+                    if name not in self.slugs:
+                        self._found(name, {"title": title, "slug": name}, page, section, [], key)
+
+    def _fold_thin(self) -> None:
+        """Fold thin pages that this draft changes into their projects' pages, with links and names."""
+        for slug in sorted(self.before) if self.founding.thin else ():
+            article, key = self.articles[slug], self.owners.pages.get(slug, "")
+            is_changed = Wiki.encode(article) != Wiki.encode(self.before[slug])
+            if not key or not is_changed or not self._is_foldable(article, key):
+                continue
+            linking = self.referring(article)
+            if linking is None:
+                continue
+            parent = self.founding.parent(key)
+            page = self._open(parent) if parent in self.slugs else self._create_parent(parent, article.claims, key)
+            if page is None:
+                continue
+            founding.fold(article, page, self.founding.heading(article.title, key))
+            self.folded[slug] = parent
+            for other in {*linking, *self.articles} - self.folded.keys():
+                if linked := self._open(other):
+                    founding.redirect(linked, slug, page)
+            self.slugs.discard(slug)
+            self._changed.add(parent)
+
+    def _is_foldable(self, article: Article, key: str) -> bool:
+        old = self.before[article.slug]
+        return (
+            article.slug.startswith("concepts/")
+            and article.slug != self.founding.parent(key)
+            and self.founding.is_thin(article)
+            and founding.is_untouched(old, self.founding.wrote)
+        )
 
     def _create(self, slug: str, proposal: JsonObject, claims: Sequence[Claim], key: str) -> Article:
         day = min(date.fromisoformat(claim.day) for claim in claims)
@@ -222,7 +351,9 @@ class Draft:
         known = known or self._alike([title, *proposal["aliases"]], near, key)
         if known:
             return known
-        name = slugify(proposal["slug"].rsplit("/", 1)[-1]) or slugify(title) or "untitled"
+        name = slugify(proposal["slug"].rsplit("/", 1)[-1])
+        if not name or names.is_number(name):
+            name = slugify(title) or "untitled"
         kind = proposal["kind"]
         if kind == "connection" and len(self._ends(proposal, all_)) < MIN_RELATED:
             kind = "concept"  # a page that connects fewer than two others is a concept
@@ -316,12 +447,22 @@ class Draft:
                 if not article.holds(claim.text):
                     home.add_past(claim, old.day)
                 return True
-        if not outdated and _is_outdated(claim, article):
+        if not outdated and (_is_outdated(claim, article) or self._ended_while_waiting(claim, article)):
             return False
         if len(outdated) == 1 and outdated[0][0] is article and row.get("replaces") and _rewords(claim, outdated[0][1]):
             self._reword(article, outdated[0][1], claim)
             return True
         return self._put(article, claim, row, outdated)
+
+    def _ended_while_waiting(self, claim: Claim, article: Article) -> bool:
+        """Return whether a claim is in the history of the page that its topic waited on; move it to the article's."""
+        key = self.owners.pages.get(article.slug, "")
+        page = self._open(self.founding.parent(key)) if key else None
+        if page is None or page is article or not _is_outdated(claim, page):
+            return False
+        article.take_past(page, claim)
+        self._changed.add(article.slug)
+        return True
 
     def _put(self, article: Article, claim: Claim, row: JsonObject, outdated: Sequence[tuple[Article, Claim]]) -> bool:
         """Add a claim in the place of those that it outdates."""

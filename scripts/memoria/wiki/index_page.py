@@ -1,7 +1,7 @@
 """Index page: the wiki's index page, its full lists and its log.
 
-``index.md`` is a reader's starting point and stays one page, however many articles there are; ``lists/`` names them
-all. ``log.md`` records which entries each compile took in; a lost ledger is rebuilt from it.
+``index.md`` is a reader's starting point, by project, and stays one page, however many articles there are; ``lists/``
+names them all. ``log.md`` records which entries each compile took in; a lost ledger is rebuilt from it.
 """
 
 from __future__ import annotations
@@ -9,21 +9,25 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from memoria.base import project
 from memoria.daily.day_text import fingerprint
 from memoria.daily.entry import Entry
-from memoria.ground import markdown
+from memoria.ground import markdown, printable, projects
 from memoria.wiki.article import link_text
 from memoria.wiki.article_cache import Row
-from memoria.wiki.folder import INDEX
+from memoria.wiki.folder import INDEX, LOG, slugify
 
 HEADINGS = {"concepts": "Concepts", "connections": "Connections", "qa": "Questions and answers"}
-WHOLE = 200  # up to this many articles the index lists every one
-LATEST = 25  # of each kind, when there are more
+WHOLE = 200  # up to this many articles the index lists every one, and a list all of a project
+LATEST, MIN_LATEST = 30, 3  # articles that a larger index shows: of all projects, and of each
+PROJECTS = 10  # those that changed last, of which a larger index shows articles
 SUMMARY_CHARS = 240
 
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _ENTRY = re.compile(r"\[\[daily/\d{4}-\d{2}-\d{2}#\^e-([0-9a-z]+)")
 _PAGE = re.compile(r"\[\[((?:concepts|connections|qa)/[^\]|#]+)")
 _WROTE = re.compile(r"<!-- memoria wrote \[\[([^\]|#]+)\]\] ([0-9a-f -]+) -->")
@@ -36,24 +40,73 @@ from; what no longer holds stands dated under its History. What each compile did
 edit the articles as you like, your changes stay.
 """
 LOG_INTRO = "# Log\n\nWhat each compile took in, newest last.\n"
-LIST_INTRO = "\nEvery article of this kind and letter. memoria keeps this page; start at [[index]].\n\n"
+LIST_INTRO = "\nEvery article of this project and letter. memoria keeps this page; start at [[index]].\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """The articles of one project, its own page first; ``key`` is empty for those of all projects."""
+
+    key: str
+    label: str
+    rows: tuple[Row, ...]
+
+    @property
+    def updated(self) -> str:
+        """ISO day of the last change."""
+        return max(row.updated for row in self.rows)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the project's own page is its only article."""
+        return len(self.rows) == 1 and _own(self.key) == self.rows[0].slug
+
+    @property
+    def file(self) -> str:
+        """The name of its list."""
+        return slugify(self.key) or "all-projects"
+
+    @property
+    def counted(self) -> str:
+        """How many articles there are, and when the last of them changed."""
+        changed = f", last changed {self.updated}" if self.updated else ""
+        return printable.counted(len(self.rows), "article") + changed
 
 
 def index(rows: Iterable[Row]) -> str:
-    """Return the text of ``index.md``: all articles by kind and title, or the latest and links to the full lists."""
-    groups = _groups(rows)
-    many = sum(map(len, groups.values())) > WHOLE
-    parts = [INTRO]
-    for folder, group in groups.items():
-        heading = HEADINGS[folder]
-        if not many:
-            parts += [f"\n## {heading}\n\n", *map(_line, group)]
-            continue
-        latest = sorted(sorted(group, key=lambda row: row.slug), key=lambda row: row.updated, reverse=True)[:LATEST]
-        letters = [f"[[lists/{folder}-{letter}|{letter.upper()}]] {len(each)}" for letter, each in _letters(group)]
-        parts += [f"\n## {heading}\n\n", f"All {len(group):,}: {' · '.join(letters)}\n\nLatest:\n\n"]
-        parts += map(_line, latest)
+    """Return the text of ``index.md``: all articles by project and kind, or the latest and links to the full lists."""
+    shelves = _shelves(rows)
+    if sum(len(shelf.rows) for shelf in shelves) <= WHOLE:
+        return INTRO + _whole(shelves)
+    each = max(MIN_LATEST, LATEST // min(PROJECTS, len(shelves)))
+    parts = [INTRO, *(_latest(shelf, each) for shelf in shelves[:PROJECTS])]
+    if others := shelves[PROJECTS:]:
+        parts += ["\n## Other projects\n\n", *(f"- {_lists(shelf)}: {shelf.counted}\n" for shelf in others)]
     return "".join(parts)
+
+
+def _whole(shelves: Sequence[Shelf]) -> str:
+    """Return the parts of an index that lists every article; projects with nothing but their own page come last."""
+    small = [shelf.rows[0] for shelf in shelves if shelf.is_small] if len(shelves) > 1 else []
+    large = [shelf for shelf in shelves if len(shelves) == 1 or not shelf.is_small]
+    parts = [f"\n## {_plain(shelf.label)}\n\n{shelf.counted}.\n\n{_by_kind(shelf.rows, 3)}" for shelf in large]
+    return "".join([*parts, *(["\n## Other projects\n\n", *map(_line, small)] if small else [])])
+
+
+def _latest(shelf: Shelf, count: int) -> str:
+    """Return a project's part of a large index: the articles that changed last, and where all of them are."""
+    rows = sorted(sorted(shelf.rows, key=lambda row: row.slug), key=lambda row: row.updated, reverse=True)[:count]
+    shown = "".join(map(_line, rows))
+    return f"\n## {_plain(shelf.label)}\n\n{shelf.counted}: {_lists(shelf)}. Latest:\n\n{shown}"
+
+
+def _lists(shelf: Shelf) -> str:
+    """Return links to the lists of all articles of a project."""
+    if len(shelf.rows) <= WHOLE:
+        return f"[[lists/{shelf.file}|{link_text(shelf.label)}]]"
+    return " · ".join(
+        f"[[lists/{shelf.file}-{letter}|{letter.upper()}]] {len(each)}" for letter, each in _letters(shelf.rows)
+    )
 
 
 def pages(rows: Collection[Row], folder: Path) -> dict[str, bytes | None]:
@@ -65,27 +118,55 @@ def pages(rows: Collection[Row], folder: Path) -> dict[str, bytes | None]:
 
 def lists(rows: Iterable[Row]) -> dict[str, str]:
     """Return the texts of the full lists by path inside the wiki; empty while the index lists every article itself."""
-    groups = _groups(rows)
-    if sum(map(len, groups.values())) <= WHOLE:
+    shelves = _shelves(rows)
+    if sum(len(shelf.rows) for shelf in shelves) <= WHOLE:
         return {}
-    return {
-        f"lists/{folder}-{letter}.md": f"# {HEADINGS[folder]}: {letter.upper()}\n{LIST_INTRO}"
-        + "".join(map(_line, each))
-        for folder, group in groups.items()
-        for letter, each in _letters(group)
-    }
+    found = {}
+    for shelf in shelves:
+        owner = f"---\nproject: {project.name_of(shelf.key)} · {shelf.key}\n---\n" if shelf.key else ""
+        title = f"{owner}# {_plain(shelf.label)}"
+        if len(shelf.rows) <= WHOLE:
+            found[f"lists/{shelf.file}.md"] = f"{title}\n{LIST_INTRO}{_by_kind(shelf.rows, 2)}"
+            continue
+        for letter, each in _letters(shelf.rows):
+            found[f"lists/{shelf.file}-{letter}.md"] = f"{title}: {letter.upper()}\n{LIST_INTRO}{_by_kind(each, 2)}"
+    return found
 
 
-def _groups(rows: Iterable[Row]) -> dict[str, list[Row]]:
+def _shelves(rows: Iterable[Row]) -> list[Shelf]:
+    """Return the articles by project, the project that changed last first; those of all projects come last."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row.project, []).append(row)
+    labels = projects.labels(filter(None, groups), project.Known({}, {}))
+    shelves = []
+    for key, group in groups.items():
+        group.sort(key=lambda row: (row.slug != _own(row.project), row.title.casefold(), row.slug))
+        shelves.append(Shelf(key, labels.get(key, "All projects"), tuple(group)))
+    shelves.sort(key=lambda shelf: (shelf.label.casefold(), shelf.key))
+    shelves.sort(key=lambda shelf: (bool(shelf.key), shelf.updated), reverse=True)
+    return shelves
+
+
+def _own(key: str) -> str:
+    """Return the slug that a project's own page usually has."""
+    return f"concepts/{slugify(project.name_of(key))}" if key else ""
+
+
+def _by_kind(rows: Iterable[Row], level: int) -> str:
+    """Return rows for articles; concepts first, then the other kinds below headings of a level."""
     groups: dict[str, list[Row]] = {folder: [] for folder in HEADINGS}
     for row in rows:
         groups[row.slug.split("/")[0]].append(row)
-    for group in groups.values():
-        group.sort(key=lambda row: (row.title.casefold(), row.slug))
-    return {folder: group for folder, group in groups.items() if group}
+    parts: list[str] = []
+    for folder, group in groups.items():
+        if group and folder != "concepts":
+            parts.append(f"{chr(10) if parts else ''}{'#' * level} {HEADINGS[folder]}\n\n")
+        parts += map(_line, group)
+    return "".join(parts)
 
 
-def _letters(group: Sequence[Row]) -> list[tuple[str, list[Row]]]:
+def _letters(group: Iterable[Row]) -> list[tuple[str, list[Row]]]:
     found: dict[str, list[Row]] = {}
     for row in group:
         first = unicodedata.normalize("NFKD", row.title.strip("`'\" "))[:1].lower()
@@ -93,11 +174,16 @@ def _letters(group: Sequence[Row]) -> list[tuple[str, list[Row]]]:
     return sorted(found.items())
 
 
+def _plain(label: str) -> str:
+    return markdown.line(label)
+
+
 def _line(row: Row) -> str:
     summary = row.summary
     if len(summary) > SUMMARY_CHARS:
         summary = markdown.cut(summary, SUMMARY_CHARS) + " …"
-    return f"- [[{row.slug}|{link_text(row.title)}]]" + (f": {summary}\n" if summary else "\n")
+    day = f" ({row.updated})" if _DAY.fullmatch(row.updated) else ""
+    return f"- [[{row.slug}|{link_text(row.title)}]]{day}" + (f": {summary}\n" if summary else "\n")
 
 
 def log_block(
@@ -106,10 +192,12 @@ def log_block(
     created: Sequence[str],
     updated: Sequence[str],
     written: Mapping[str, Sequence[str]],
+    folded: Mapping[str, str] | None = None,
 ) -> str:
     """Return the lines of ``log.md`` for one compile; ``when`` is in the user's zone.
 
     ``written`` holds by slug the digests of the claims that the compile wrote, and with a minus of those it reworded.
+    ``folded`` holds the pages that were given up, and where their claims went.
     """
     rows = [f"\n## {when:%Y-%m-%d %H:%M} compile\n"]
     rows.append(
@@ -118,9 +206,16 @@ def log_block(
     for label, slugs in (("Created", created), ("Updated", updated)):
         if slugs:
             rows.append(f"- {label}: " + ", ".join(f"[[{slug}]]" for slug in slugs))
+    if folded:
+        rows.append("- Folded: " + ", ".join(f"`{slug}` into [[{page}]]" for slug, page in sorted(folded.items())))
     rows.append(f"\n<!-- memoria took={' '.join(f'{entry.id}:{fingerprint(entry)}' for entry in entries)} -->")
     rows += [f"<!-- memoria wrote [[{slug}]] {' '.join(digests)} -->" for slug, digests in sorted(written.items())]
     return "\n".join(rows) + "\n"
+
+
+def appended(folder: Path, block: str) -> dict[str, bytes]:
+    """Return what to append to the log in ``folder`` for a block, with the introduction when there is no log yet."""
+    return {LOG: ("" if (folder / LOG).exists() else LOG_INTRO).encode() + block.encode()}
 
 
 def restored_block(when: datetime, entries: Sequence[Entry]) -> str:
@@ -174,6 +269,16 @@ def touched(log: str, entries: Mapping[str, object]) -> dict[str, dict[str, froz
             for slug, digests in wrote.items():
                 earlier = known.get(slug, frozenset())
                 known[slug] = None if digests is None or earlier is None else _after(earlier, digests)
+    return found
+
+
+def wrote(log: str) -> dict[str, frozenset[str] | None]:
+    """Return by slug the digests of the claims that compiles wrote, None when not all of them recorded it."""
+    found: dict[str, frozenset[str] | None] = {}
+    for block in log.split("\n## "):
+        for slug, digests in _wrote(block).items():
+            earlier = found.get(slug, frozenset())
+            found[slug] = None if digests is None or earlier is None else _after(earlier, digests)
     return found
 
 

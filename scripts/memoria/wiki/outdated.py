@@ -69,7 +69,7 @@ def take_out(article: Article, past: Collection[Past]) -> int:
             if not each.deleted:
                 article.supersede(claim, each.day)
             elif set(claim.sources) <= set(each.sources):
-                article.remove(claim)
+                article.cut(claim)
             else:  # other entries say it as well
                 continue
             count += 1

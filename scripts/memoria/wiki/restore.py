@@ -23,7 +23,7 @@ from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn import Turn
 from memoria.wiki import index_page
 from memoria.wiki.folder import LOG, Wiki
-from memoria.wiki.transaction import Transactions, digest
+from memoria.wiki.transaction import Transactions
 
 RESTORED = "restored"  # stands for the model in the marker
 MAX_PROMPTS = 12  # of a conversation that a restored entry names
@@ -118,13 +118,12 @@ def _record(home: Home, ledger: Ledger, restored: list[Entry]) -> None:
     log = Path(home.paths.knowledge, LOG)
     if not log.is_file():
         return
-    text = log.read_bytes()
-    known = index_page.compiled_entries(text.decode("utf-8", "replace"))
+    known = index_page.compiled_entries(log.read_text(encoding="utf-8", errors="replace"))
     again = [_as_read(entry) for entry in restored if entry.id in known]
     if again:
         block = index_page.restored_block(home.zone.local(clock.now()), again)
         label = f"restore of {printable.counted(len(again), 'entry')}"
-        Transactions.of(home.paths).commit({LOG: text + block.encode()}, {LOG: digest(text)}, label)
+        Transactions.of(home.paths).commit({}, {}, label, appended={LOG: block.encode()})
         ledger.mark_compiled({entry.id: fingerprint(entry) for entry in again})
 
 

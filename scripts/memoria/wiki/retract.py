@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection
 
 from memoria.language.folding import holds
+from memoria.language.words import stems
 from memoria.wiki import summary
 from memoria.wiki.article import REASON, RELATED, Article, Claim, Section, without_sources
 
@@ -20,8 +21,13 @@ _DAY = re.compile(r"\[\[(daily/\d{4}-\d{2}-\d{2})")
 def retract(article: Article, sources: Collection[str], needle: str = "") -> int:
     """Remove what rests only on ``sources`` (``daily/D#^e-…``), and lines with ``needle``; return how many went."""
     dropped = 0
+    emptied = []
     for section in article.sections:
-        dropped += _without_sources(section, sources)
+        count = _without_sources(section, sources)
+        dropped += count
+        if count and not any(row.strip() for row in section.rows):
+            emptied.append(section)
+    _drop_topics(article, emptied)
     if dropped:
         _plain_related(article)
         _summarise(article)
@@ -37,9 +43,24 @@ def unlink(article: Article, slug: str) -> bool:
     """Remove the links to a deleted page, and rows that begin with one; return whether there were any."""
     pattern = re.compile(rf"\[\[{re.escape(slug)}(?:#[^\]|]*)?(?:\|([^\]]*))?\]\]")
     before = article.render()
+    see = f"See [[{slug}"
+    topics = [section for section in article.sections if any(row.startswith(see) for row in section.rows)]
+    for section in topics:
+        section.rows[:] = [row for row in section.rows if not row.startswith(see)]
+    _drop_topics(article, [section for section in topics if not any(row.strip() for row in section.rows)])
     for rows in (article.lead, *(section.rows for section in article.sections)):
         rows[:] = [pattern.sub("(forgotten)", row) for row in rows if not (row[:2] == "- " and pattern.match(row[2:]))]
     return article.render() != before
+
+
+def _drop_topics(article: Article, emptied: Collection[Section]) -> None:
+    """Remove sections of which nothing is left, and the aliases that have their names."""
+    article.sections[:] = [section for section in article.sections if section not in emptied]
+    topics = [stems(section.heading) for section in emptied if not section.is_claims]
+    aliases = article.aliases
+    left = [alias for alias in aliases if stems(alias.replace("-", " ")) not in topics]
+    if left != aliases:
+        article.front.set("aliases", left)
 
 
 def _without_sources(section: Section, sources: Collection[str]) -> int:

@@ -1,8 +1,9 @@
 """Transaction: replace several files together, so that a kill leaves all old or, after recovery, all new.
 
-A transaction stages the new texts, writes the journal (the point of no return), replaces file by file and deletes the
-journal. Whoever opens the wiki next completes an interrupted transaction or, if a person has changed a file since,
-rolls it back. The previous contents are stored for ``undo``, which is a transaction too. Facts that end with a
+A transaction stages the new texts, writes the journal (the point of no return), replaces file by file, appends to those
+that only grow, and deletes the journal. Whoever opens the wiki next completes an interrupted transaction or, if a
+person has changed a replaced file since, rolls it back. The previous contents and the appended blocks are stored for
+``undo``, which is a transaction too. Facts that end with a
 transaction are queued in the facts' outbox before its journal is deleted, and those that hold again after an undo too.
 This module does not interpret the files' contents.
 """
@@ -28,10 +29,15 @@ from memoria.ground.exchange import Exchange
 log = logging.getLogger(__name__)
 
 KEPT_STEPS = 20  # how many transactions can be undone
+TRIES = 5  # to append to a file that a person replaces meanwhile
 
 
 Row = dict[str, Any]
-"""One file of a step: ``path`` below the root, ``number`` of its stored copies, digests ``before`` and ``after``."""
+"""One file of a step: ``path`` below the root, ``number`` of its stored copies, digests ``before`` and ``after``.
+
+If a block was appended to the file, ``after`` is the digest of the block, ``size`` the file's size before, and
+``times`` how often the file held the block already. ``size`` and ``times`` are None for a file that was replaced.
+"""
 
 End = dict[str, Any]
 """A fact that a step ends: the fields of an ``Ending``, with its ``content`` and ``why`` for people."""
@@ -99,16 +105,22 @@ class Transactions:
         return True
 
     def commit(
-        self, changes: Mapping[str, bytes | None], read: Mapping[str, str], label: str, ends: Sequence[End] = ()
+        self,
+        changes: Mapping[str, bytes | None],
+        read: Mapping[str, str],
+        label: str,
+        ends: Sequence[End] = (),
+        appended: Mapping[str, bytes] | None = None,
     ) -> str:
         """Replace the named files (relative to the root) by their new content, or delete those with None.
 
         Return the step's name. ``read`` maps each name to the ``digest`` of the content that the change was made from.
         ``ends``: the facts that end with it; some file must change too. Raise ChangedError, and write nothing, when a
-        file has another digest by now.
+        file has another digest by now. The blocks of ``appended`` are added to the ends of their files, whatever these
+        hold by then.
         """
         changes = {name: data for name, data in changes.items() if digest(data) != read.get(name, "")}
-        if not changes:
+        if not changes and not appended:
             return ""
         stale = [name for name in changes if digest(self.exchange.read(self.root / name)) != read.get(name, "")]
         if stale:
@@ -126,6 +138,10 @@ class Transactions:
             if data is not None:
                 files.replace(folder / f"{number}.new", data, mode=0o600)
             rows.append({"path": path, "number": number, "before": digest(before), "after": digest(data)})
+        rows += [
+            self._staged_block(folder, path, len(rows) + n, block)
+            for n, (path, block) in enumerate(sorted((appended or {}).items()))
+        ]
         step = Step(name, label, tuple(rows), tuple(ends))
         files.replace(folder / "step.json", json.dumps(asdict(step), indent=1), mode=0o600)
         failpoints.reached("transaction.staged")
@@ -134,6 +150,12 @@ class Transactions:
         self._swap(step)
         self._trim()
         return name
+
+    def _staged_block(self, step: Path, path: str, number: int, block: bytes) -> Row:
+        data = self._content(path) or b""
+        files.replace(step / f"{number}.new", block, mode=0o600)
+        return {"path": path, "number": number, "before": digest(data), "after": digest(block), "size": len(data),
+                "times": data.count(block)}  # fmt: skip
 
     def _next_name(self) -> str:
         """Return a name that sorts after every existing step, even if the clock was set back."""
@@ -154,7 +176,7 @@ class Transactions:
         foreign = [
             str(row["path"])
             for row in rows
-            if digest(self._content(str(row["path"]))) not in (row["before"], row["after"])
+            if not _grows(row) and digest(self._content(str(row["path"]))) not in (row["before"], row["after"])
         ]
         if back:
             foreign = self._put_all(folder, rows, "before", "after")
@@ -183,11 +205,17 @@ class Transactions:
     def _put_all(self, step: Path, rows: Sequence[Row], wanted: str, other: str) -> list[str]:
         """Write the ``wanted`` content of every file that has the ``other``; return the files that have neither.
 
-        A file that already has the wanted content was replaced before a kill.
+        A file that already has the wanted content was replaced before a kill. Blocks are appended last.
         """
-        foreign = []
+        foreign: list[str] = []
         for row in rows:
             path = str(row["path"])
+            if _grows(row):
+                if foreign and wanted == "after":
+                    break
+                if not (self._append(step, row) if wanted == "after" else self._take_back(step, row)):
+                    foreign.append(path)
+                continue
             current = self.exchange.read(self.root / path)
             try:
                 if digest(current) not in (row[wanted], row[other]):
@@ -206,6 +234,43 @@ class Transactions:
             return False
         self.exchange.replace(self.root / str(row["path"]), data, current)
         return True
+
+    def _append(self, step: Path, row: Row) -> bool:
+        """Append a step's block unless it is there; return False when a person kept replacing the file meanwhile."""
+        path, block = self.root / str(row["path"]), self._block(step, row)
+        for _ in range(TRIES):
+            data = self.exchange.read(path) or b""
+            start, end = _found(data, row, block)
+            if end - start == len(block):
+                return True
+            files.append(path, block[end - start :])
+            failpoints.reached("transaction.swapped")
+        return False
+
+    def _take_back(self, step: Path, row: Row) -> bool:
+        """Remove a step's block from the end of a file; return False when a person has changed or removed it."""
+        path, block = self.root / str(row["path"]), self._block(step, row)
+        for _ in range(TRIES):
+            data = self.exchange.read(path)
+            start, end = _found(data or b"", row, block)
+            if data is None or start == end:
+                return not block
+            left = data[:start] + data[end:]
+            try:
+                self.exchange.replace(path, left if left or row["size"] else None, data)
+            except SavedMeanwhileError:
+                continue
+            failpoints.reached("transaction.swapped")
+            return True
+        return False
+
+    def _block(self, step: Path, row: Row) -> bytes:
+        """Return the block that a step appends; nothing when the stored copy is damaged."""
+        block = _optional(step / f"{row['number']}.new")
+        if block is not None and digest(block) == row["after"]:
+            return block
+        log.warning("%s: the stored copy in %s is damaged; the file stays as it is", row["path"], step)
+        return b""
 
     def steps(self) -> list[Step]:
         """Return the steps that can be undone, newest first."""
@@ -228,11 +293,19 @@ class Transactions:
         if not known:
             raise LookupError("there is nothing to undo")
         step = known[0]
-        changed = [str(row["path"]) for row in step.files if digest(self._content(str(row["path"]))) == row["after"]]
+        changed = [str(row["path"]) for row in step.files if self._is_as_left(step, row)]
         files.replace(self.journal, json.dumps(asdict(step) | {"back": True}), mode=0o600)
         failpoints.reached("transaction.journaled")
         left_alone = self._swap(step, back=True)
         return step.label, [path for path in changed if path not in left_alone], left_alone
+
+    def _is_as_left(self, step: Step, row: Row) -> bool:
+        """Return whether a file is as a step left it, or at least still holds the block that the step appended."""
+        content = self._content(str(row["path"]))
+        if not _grows(row):
+            return digest(content) == str(row["after"])
+        start, end = _found(content or b"", row, self._block(self.folder / step.name, row))
+        return start < end
 
     def clear(self) -> None:
         """Delete everything that could be undone, because it may hold what is forgotten."""
@@ -240,11 +313,13 @@ class Transactions:
             shutil.rmtree(path.parent)
 
     def before(self, step: Step, row: Row) -> bytes | None:
-        """Return what a file held before a step, or None when it did not exist."""
+        """Return what a file held before a step, None for no file; ``b""`` for one that the step appended to."""
+        if _grows(row):
+            return b"" if row["size"] else None
         return _optional(self.folder / step.name / f"{row['number']}.old")
 
     def after(self, step: Step, row: Row) -> bytes | None:
-        """Return what a step made of a file, or None when the step deleted it."""
+        """Return what a step made of a file, or None when the step deleted it; of one it appended to, the block."""
         return _optional(self.folder / step.name / f"{row['number']}.new")
 
     def _content(self, name: str) -> bytes | None:
@@ -279,12 +354,29 @@ def _step(name: str, plan: Mapping[str, Any]) -> Step:
 
 def _rows(plan: Mapping[str, Any]) -> list[Row]:
     """Return the files of a plan; raise ValueError when one would lie outside the root."""
-    rows = [{key: row[key] for key in ("path", "number", "before", "after")} for row in plan["files"]]
+    keys, more = ("path", "number", "before", "after"), ("size", "times")
+    rows = [{key: row[key] for key in keys} | {key: row.get(key) for key in more} for row in plan["files"]]
     for row in rows:
         path = PurePosixPath(row["path"])
         if path.is_absolute() or ".." in path.parts:
             raise ValueError(f"{path} leads out of the wiki")
     return rows
+
+
+def _grows(row: Row) -> bool:
+    """Return whether a block is appended to a file, which is not replaced."""
+    return row.get("times") is not None
+
+
+def _found(data: bytes, row: Row, block: bytes) -> tuple[int, int]:
+    """Return where a step's block, or the part of it that a killed process wrote, begins and ends in a file."""
+    if data.count(block) > row["times"]:
+        start = data.rindex(block)
+        return start, start + len(block)
+    torn = data[row["size"] :]
+    if torn and block.startswith(torn) and digest(data[: row["size"]]) == row["before"]:
+        return row["size"], len(data)
+    return len(data), len(data)
 
 
 def _optional(path: Path) -> bytes | None:

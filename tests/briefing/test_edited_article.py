@@ -1,0 +1,78 @@
+"""What a person writes into an article reaches index, page and search with the worker's next run, without a compile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from memoria.flushing import worker
+from memoria.ground import locks
+from memoria.indexing.index import Index
+from wiki_home import WikiHome, claim, entry, page
+
+OLD, NEW = "Uploads go through the queue.", "Uploads go straight to the bucket."
+
+
+@pytest.fixture
+def home() -> WikiHome:
+    home = WikiHome()
+    home.log(entry("a1", lessons=(OLD,)))
+    home.compile([page("uploads-of-the-shop", claim(OLD, "a1"), title="Uploads of the shop")])
+    worker.work(home.home)
+    return home
+
+
+def index_page(home: WikiHome) -> Path:
+    return Path(home.home.paths.knowledge, "index.md")
+
+
+def prepared(home: WikiHome) -> str:
+    return "".join(path.read_text() for path in Path(home.home.paths.page).glob("*.md"))
+
+
+def test_an_edited_article_is_told_everywhere_after_the_next_worker(home: WikiHome) -> None:
+    assert OLD in index_page(home).read_text()
+    home.edit("concepts/uploads-of-the-shop", OLD, NEW)
+    worker.work(home.home)
+    assert NEW in index_page(home).read_text()
+    assert OLD not in index_page(home).read_text()
+    assert OLD not in prepared(home)
+    with Index(home.home.paths.index) as index:
+        assert [hit.path for hit in index.search("straight to the bucket", kinds=("article",))]
+
+
+def test_a_deleted_article_leaves_the_index_and_a_new_one_enters_it(home: WikiHome) -> None:
+    home.wiki.path("concepts/uploads-of-the-shop").rename(home.wiki.path("concepts/my-page-of-uploads"))
+    worker.work(home.home)
+    assert "concepts/my-page-of-uploads" in index_page(home).read_text()
+    assert "concepts/uploads-of-the-shop" not in index_page(home).read_text()
+
+
+def test_a_worker_with_nothing_new_writes_nothing(home: WikiHome) -> None:
+    before = index_page(home).stat().st_ino, index_page(home).stat().st_mtime_ns
+    worker.work(home.home)
+    assert (index_page(home).stat().st_ino, index_page(home).stat().st_mtime_ns) == before
+
+
+def test_an_edit_during_a_compile_is_told_by_the_worker_after_it(home: WikiHome) -> None:
+    home.edit("concepts/uploads-of-the-shop", OLD, NEW)
+    with locks.waiting(Path(home.home.paths.compile_lock)):
+        worker.work(home.home)
+        assert NEW not in index_page(home).read_text()
+    worker.work(home.home)
+    assert NEW in index_page(home).read_text()
+
+
+def test_undo_takes_the_compile_back_and_names_no_page_that_memoria_wrote(
+    home: WikiHome, capsys: pytest.CaptureFixture[str]
+) -> None:
+    more = "The bucket is emptied on Sundays."
+    home.log(entry("b2", 17, lessons=(more,)))
+    home.compile([page("bucket-of-the-shop", claim(more, "b2"), title="Bucket of the shop")])
+    home.edit("concepts/uploads-of-the-shop", f"- {OLD}", f"- {NEW}")
+    worker.work(home.home)
+    capsys.readouterr()
+    home.undo()
+    assert "index.md" not in capsys.readouterr().out
+    assert "concepts/bucket-of-the-shop" not in index_page(home).read_text()
