@@ -387,3 +387,10 @@ def test_what_was_only_pasted_is_not_the_question(world: Paths, paste: str) -> N
 def test_words_that_say_only_what_to_do_are_no_match(world: Paths) -> None:
     remember(world, note(text="Review the changes of the branch, run the tests and push the commit."))
     assert ask(world, "please review the changes on this branch") == ""
+
+
+def test_what_the_session_said_itself_hides_no_answer_of_another(world: Paths) -> None:
+    mine = conversation("e2", ("user", "do we bill in whole cents? do we bill in whole cents?"), session="s1")
+    remember(world, conversation("e1", ("user", CENTS), session="then"), mine)
+    (row,) = rows(ask(world, "do we bill in whole cents?"))
+    assert row.endswith("(archive/e1)")

@@ -32,7 +32,6 @@ TITLE_CHARS = 80
 EVIDENCE = 0.45  # least evidence for a statement; prompts without an answer stay below it (docs/recall.md)
 EVIDENCE_LONG = 0.6  # and for a prompt of more than LONG topics, of which any may match by chance
 LONG = 6
-NEAR_BEST = 0.5  # least share of the best statement's evidence
 KINDS = ("article", "entry", "fact", "memory", "turn")
 CANDIDATES = 40  # half the default of a search, because the user waits
 _RANKS = {"fact": 0, "article": 1, "memory": 2, "entry": 3, "turn": 4}  # which of two that say the same is shown
@@ -54,11 +53,12 @@ def user_prompt_submit(event: hook.Event, settings: Settings, paths: Paths) -> d
     shown = ShownNotes(paths.hints, event.session)
     view = Visibility(settings, paths, project.of(event.cwd, settings, paths).key)
     try:
-        found = _found(question.parts_of(prompt), view, paths)
+        own = "" if shown.was_compacted() else event.session  # until a compaction the context has what it said
+        found = _found(question.parts_of(prompt), view, own, paths)
     except reader.UnreadableError as error:
         hook.log(paths, f"{event.name} {event.session} no notes: {error}")
         return None
-    keys, text = _rendered(_chosen(found, shown, event.session), view.own)
+    keys, text = _rendered(_chosen(found, shown.keys()), view.own)
     if not keys or not once.is_first(paths.where, safe_name(event.session), "prompt"):
         return None
     shown.add(keys)
@@ -85,34 +85,27 @@ def is_asking(prompt: str) -> bool:
     return not (first[0].startswith("/") and "/" not in first[0][1:])
 
 
-def _found(parts: list[str], view: Visibility, paths: Paths) -> list[Statement]:
+def _found(parts: list[str], view: Visibility, session: str, paths: Paths) -> list[Statement]:
     if not parts:
         return []
     with reader.Finder(paths.index, candidates=CANDIDATES) as finder:
-        return searched(finder, parts, view)
+        return searched(finder, parts, view, session)
 
 
 def searched(
-    finder: reader.Finder, parts: list[str], view: Visibility | None = None, least: float = 0.0
+    finder: reader.Finder, parts: list[str], view: Visibility | None = None, session: str = ""
 ) -> list[Statement]:
-    """Return the statements that answer a prompt in ``parts``, best first; ``least`` replaces the usual threshold."""
+    """Return the statements that answer a prompt in ``parts``, best first, without those of ``session``."""
     topics, minor = question.topics_of(parts), question.minor_terms(parts)
-    least = least or (EVIDENCE_LONG if len(topics) > LONG else EVIDENCE)
-    return finder.statements(topics, least=least, room=NOTE_CHARS, view=view, kinds=KINDS, minor=minor)
+    least = EVIDENCE_LONG if len(topics) > LONG else EVIDENCE
+    return finder.statements(topics, least=least, room=NOTE_CHARS, view=view, kinds=KINDS, minor=minor, session=session)
 
 
-def _chosen(found: list[Statement], shown: ShownNotes, session: str) -> list[Statement]:
-    """Return the statements to show: nearly as good as the best, each said once, none that is in the context.
-
-    What the session said itself is in the context until a compaction.
-    """
-    keys = shown.keys()
-    own = "" if shown.was_compacted() else session
+def _chosen(found: list[Statement], keys: set[str]) -> list[Statement]:
+    """Return the statements to show: each said once, and none whose key shows that it is in the context."""
     chosen: list[Statement] = []
     for statement in found:
-        if statement.evidence < NEAR_BEST * found[0].evidence:
-            break
-        if _key(statement) in keys or (own and own in statement.sessions):
+        if _key(statement) in keys:
             continue
         twin = next((known for known in chosen if _says_no_more(statement, known)), None)
         if twin is None:

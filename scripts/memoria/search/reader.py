@@ -16,7 +16,7 @@ from memoria.search.statements import Statement
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from memoria.base.visibility import Visibility
@@ -33,6 +33,7 @@ _ROWS = 5_000  # documents that the rare words of a query may match, to bound it
 _CANDIDATES = 80  # documents that are read and scored as a whole; the better half is also scored by passage
 _VIEWED = 12  # documents of which statements are taken, and that each part of the question scores
 _PASSAGES = 3  # of a document that are shown
+_NEAR_BEST = 0.5  # least share of the best statement's evidence
 _MINOR = 0.35  # weight of a word that says what to do and not with what
 _BM25 = "bm25(terms, 3.0, 2.0, 1.0, 0.0)"  # title, names, body, scope: chooses the candidates
 _SUCCESSIONS = 8  # greatest length of a chain of superseded facts that is followed
@@ -92,7 +93,13 @@ class _Asked:
         self.least = least
         self.room = room
 
-    def bounds(self, candidate: _Candidate) -> dict[int, float]:
+    def promising(self, ranked: Iterable[_Candidate]) -> list[tuple[float, _Candidate, dict[int, float]]]:
+        """Return the documents that may have enough evidence, with its bound and those of passages, highest first."""
+        found = [(candidate, self._bounds(candidate)) for candidate in ranked]
+        rows = [(candidate.score * max(bounds.values()), candidate, bounds) for candidate, bounds in found if bounds]
+        return sorted(rows, key=lambda row: -row[0])
+
+    def _bounds(self, candidate: _Candidate) -> dict[int, float]:
         """Return the greatest weight that a statement of each passage can have, of those with enough evidence."""
         found = {}
         for passage, held in candidate.held(self.rated).items():
@@ -169,11 +176,13 @@ class Finder:
         view: Visibility | None = None,
         kinds: Collection[str] = (),
         minor: Collection[str] = (),
+        session: str = "",
     ) -> list[Statement]:
         """Return the statements that answer one of the ``parts`` of a question, best first; see ``Statement``.
 
-        ``least`` is the lowest evidence; a statement is shown with its neighbours in at most ``room`` characters. The
-        terms in ``minor`` count less. Raises UnreadableError when the file cannot be read.
+        ``least`` is the lowest evidence; it must also be half of the best one's. A statement is shown with its
+        neighbours in at most ``room`` characters. The terms in ``minor`` count less, and what ``session`` said is left
+        out. Raises UnreadableError when the file cannot be read.
         """
         topics = [tokens.of_query(part[:_QUERY_CHARS]) for part in parts]
         words = list(dict.fromkeys(word for topic in topics for word in topic))[:QUERY_WORDS]
@@ -189,15 +198,22 @@ class Finder:
             unit = log2(max(2, self._words("")))
             weights = {term: word.bits / unit * (_MINOR if term in minor else 1.0) for term, word in rated.items()}
             asked = _Asked(topics, rated, weights, least, room)
-            found = [statement for candidate in ranked for statement in self._statements(candidate, asked, view)]
+            found: list[Statement] = []
+            for bound, candidate, bounds in asked.promising(ranked):
+                if found and bound < _NEAR_BEST * max(statement.evidence for statement in found):
+                    break
+                said = self._statements(candidate, bounds, asked, view)
+                found += [statement for statement in said if not session or session not in statement.sessions]
         except sqlite.module().Error as error:
             raise UnreadableError(str(error)) from None
-        return sorted(found, key=lambda statement: -statement.evidence)
+        found.sort(key=lambda statement: -statement.evidence)
+        return [statement for statement in found if statement.evidence >= _NEAR_BEST * found[0].evidence]
 
-    def _statements(self, candidate: _Candidate, asked: _Asked, view: Visibility | None) -> Iterator[Statement]:
+    def _statements(
+        self, candidate: _Candidate, bounds: Mapping[int, float], asked: _Asked, view: Visibility | None
+    ) -> Iterator[Statement]:
         """Yield the best statement of each of a document's best passages that has enough evidence."""
-        bounds = asked.bounds(candidate)
-        row = self._current(candidate.document) if bounds else None
+        row = self._current(candidate.document)
         screen = self._screen(row, view) if row else None
         if row is None or screen is None:
             return
