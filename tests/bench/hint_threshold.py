@@ -1,116 +1,126 @@
-"""When is a prompt given a note, and is it the right one? Questions alone and in prompts that wander, by threshold.
+"""How often is a prompt given notes that cannot be meant for it? Real prompts, asked of strangers' projects.
 
-    uv run python tests/bench/hint_threshold.py QUESTIONS PADDING [--threshold T] [--each N]
+    uv run python tests/bench/hint_threshold.py TRANSCRIPTS [CORPUS ...] [--half 0|1] [--rows]
 
-Both are folders of the form that retrieval.py takes (``locomo-dev`` and ``commits-dev``); they stay where they are.
-Each question of QUESTIONS (N of every collection) is asked of its own collection and of another one of the same kind,
-which knows nothing of it, alone and among 1 to 6 queries of PADDING, which are about nothing in either: as sentences of
-their own, and in one sentence without an end. For each: how often the best document is a right one; the share of those
-that is shown; how often a wrong one is shown in their stead; how often the stranger's best one is shown. ``as one``
-searches with the whole prompt at once, ``by parts`` is what the hook does.
+TRANSCRIPTS is a folder of files called NUMBER__OWNER__REPOSITORY__SESSION.jsonl. Each repository's sessions are
+ingested into a home of their own, with the offline model. Then every prompt that a person typed, there or in a CORPUS
+(a ``corpus.jsonl`` whose collections are OWNER/REPOSITORY), is asked of the homes of the other repositories, as the
+hook asks it. Printed is the share of prompts that are given anything, by content words and by home. The prompts are
+halved by a digest: the threshold was found with half 0, half 1 is for checking it. ``--rows`` prints what was given.
 """
 
 from __future__ import annotations
 
 import argparse
-import random
-import statistics
+import json
+import os
+import shutil
+import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
-from dataclasses import replace
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import md5
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 sys.path.extend(str(Path(__file__).resolve().parents[1] / part) for part in (".", "support"))
 
-from bench import retrieval
-from memoria.indexing.index import Index
-from memoria.recall import prompt_notes
+from memoria.recall import prompt_notes, question
 from memoria.search import reader, tokens
-from memoria.search.hit import Hit
+from memoria.transcripts.turn import Reader
 
-Search = Callable[[reader.Finder, str], list[Hit]]
-PADS = (0, 1, 2, 4, 6)
-JOINTS = {"sentences": (". ", "?"), "one sentence": (" and ", "")}
+CLASSES = ((6, "to 6 words"), (15, "7 to 15"), (40, "16 to 40"), (sys.maxsize, "more than 40"))
+FEWEST = 3  # sessions of a repository that is asked
+
+
+class Asked(NamedTuple):
+    """A prompt and the repository it was typed in."""
+
+    repository: str
+    prompt: str
+
+    @property
+    def half(self) -> int:
+        """The half it belongs to."""
+        return md5(self.prompt.encode("utf-8", "replace"), usedforsecurity=False).digest()[-1] % 2
+
+    @property
+    def words(self) -> str:
+        """The class of its number of content words."""
+        count = len(tokens.of_query(self.prompt))
+        return next(name for most, name in CLASSES if count <= most)
 
 
 def main() -> int:
-    """Print one table a way of joining."""
+    """Print one table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("questions", type=Path)
-    parser.add_argument("padding", type=Path)
-    parser.add_argument("--threshold", type=float, default=prompt_notes.THRESHOLD)
-    parser.add_argument("--each", type=int, default=60)
+    parser.add_argument("transcripts", type=Path)
+    parser.add_argument("corpora", type=Path, nargs="*")
+    parser.add_argument("--half", type=int, choices=(0, 1), default=0)
+    parser.add_argument("--rows", action="store_true", help="print every prompt that was given something, with it")
     args = parser.parse_args()
-    chance = random.Random(7)
-    sessions = retrieval.read(args.questions / "corpus.jsonl")
-    names = sorted({session["collection"] for session in sessions})
-    queries = retrieval.read(args.questions / "queries.jsonl")
-    asked = [
-        query
-        for name in names
-        for query in chance.sample([each for each in queries if each["collection"] == name], args.each)
-    ]
-    padding = [query["query"] for query in retrieval.read(args.padding / "queries.jsonl")]
-    with tempfile.TemporaryDirectory() as scratch, ExitStack() as stack:
-        finders: dict[str, reader.Finder] = {}
-        for name in names:
-            index = stack.enter_context(Index(Path(scratch, f"{name}.db")))
-            own = (session for session in sessions if session["collection"] == name)
-            index.add(replace(retrieval.document(session), kind="entry") for session in own)
-            finders[name] = index.finder
-        strangers = dict(zip(names, [*names[1:], names[0]], strict=True))
-        for joined in JOINTS:
-            print(f"{joined}, n = {len(asked)}, threshold {args.threshold}")
-            print("words          right  of these shown  wrong shown  stranger's shown")
-            for pads in PADS:
-                prompts = [_padded(query, padding, pads, joined, random.Random(n)) for n, query in enumerate(asked)]
-                words = int(statistics.median(len(tokens.of_query(prompt)) for prompt in prompts))
-                for way, search in (("as one", _as_one), ("by parts", _by_parts)):
-                    own_best = [_best(search, finders[q["collection"]], p) for q, p in zip(asked, prompts, strict=True)]
-                    others = [
-                        _best(search, finders[strangers[q["collection"]]], p)
-                        for q, p in zip(asked, prompts, strict=True)
-                    ]
-                    print(f"{words:5} {way:8} {_figures(asked, own_best, others, args.threshold)}", flush=True)
+    files: defaultdict[str, list[Path]] = defaultdict(list)
+    for path in sorted(args.transcripts.glob("*__*__*__*.jsonl")):
+        files["/".join(path.name.split("__")[1:3])].append(path)
+    found = [*_typed(files), *(asked for corpus in args.corpora for asked in _in_corpus(corpus))]
+    prompts = [asked for asked in dict.fromkeys(found) if asked.half == args.half]
+    total, given = Counter[str](), Counter[str]()
+    with tempfile.TemporaryDirectory() as scratch:
+        for repository, paths in files.items():
+            if len(paths) < FEWEST:
+                continue
+            index = _ingested(Path(scratch, repository.replace("/", "__")), paths)
+            for asked, notes in _answered(index, [asked for asked in prompts if asked.repository != repository]):
+                for label in (asked.words, f"asked of {repository}", "all"):
+                    total[label] += 1
+                    given[label] += bool(notes)
+                if args.rows and notes:
+                    print(json.dumps({"prompt": asked.prompt[:300], "home": repository, "notes": notes}))
+    for label in [name for _, name in CLASSES] + sorted(set(total) - {name for _, name in CLASSES}):
+        print(f"{label:45} {given[label]:4} of {total[label]:5}  {given[label] / max(1, total[label]):6.2%}")
     return 0
 
 
-def _padded(query: dict[str, Any], padding: Sequence[str], pads: int, joined: str, chance: random.Random) -> str:
-    """The question at a place of its own among ``pads`` other things."""
-    between, end = JOINTS[joined]
-    parts = chance.sample(padding, pads)
-    parts.insert(chance.randint(0, pads), query["query"].rstrip("?") + end)
-    return between.join(parts).replace("?.", "?")
+def _typed(files: dict[str, list[Path]]) -> Iterator[Asked]:
+    """Yield the prompts that a person typed."""
+    for repository, paths in files.items():
+        for path in paths:
+            reading = Reader(describing=False)
+            with path.open("rb") as file:
+                turns = [*reading.read(file), *reading.settle()]
+            texts = [turn.text for turn in turns if turn.role == "user" and turn.text]
+            yield from (Asked(repository, text) for text in texts if prompt_notes.is_asking(text))
 
 
-def _as_one(finder: reader.Finder, prompt: str) -> list[Hit]:
-    return finder.search(prompt, limit=1, kinds=prompt_notes.KINDS)
+def _in_corpus(path: Path) -> Iterator[Asked]:
+    with path.open(encoding="utf-8") as file:
+        for session in map(json.loads, file):
+            texts = [turn["text"] for turn in session["turns"] if turn["speaker"] == "user"]
+            yield from (Asked(session["collection"], text) for text in texts if prompt_notes.is_asking(text))
 
 
-def _by_parts(finder: reader.Finder, prompt: str) -> list[Hit]:
-    return prompt_notes.searched(finder, prompt_notes.parts_of(prompt))
+def _ingested(base: Path, paths: Sequence[Path]) -> Path:
+    """Return the index of a home into which the transcripts were ingested."""
+    (base / "in").mkdir(parents=True)
+    for path in paths:
+        shutil.copy(path, base / "in")
+    env = {
+        "PATH": os.environ["PATH"], "HOME": str(base / "user"), "MEMORIA_HOME": str(base / "home"),
+        "MEMORIA_MODEL": "offline", "MEMORIA_LEARN_MODELS": "", "PYTHONPATH": os.pathsep.join(sys.path),
+    }  # fmt: skip
+    words = [sys.executable, "-m", "memoria", "ingest", str(base / "in"), "--yes"]
+    subprocess.run(words, env=env, check=False, stdout=subprocess.DEVNULL)  # exit status 1: some hold nothing
+    subprocess.run([*words[:3], "search", "anything"], env=env, check=True, stdout=subprocess.DEVNULL)
+    return base / "home" / ".memoria" / "index.db"
 
 
-def _best(search: Search, finder: reader.Finder, prompt: str) -> tuple[float, str]:
-    hits = search(finder, prompt)
-    return (hits[0].fit, hits[0].session) if hits else (0.0, "")
-
-
-def _figures(
-    asked: Sequence[dict[str, Any]],
-    own: Sequence[tuple[float, str]],
-    others: Sequence[tuple[float, str]],
-    threshold: float,
-) -> str:
-    right = [fit for query, (fit, session) in zip(asked, own, strict=True) if session in query["gold_sessions"]]
-    wrong = [fit for query, (fit, session) in zip(asked, own, strict=True) if session not in query["gold_sessions"]]
-    shown = sum(fit >= threshold for fit in right)
-    mistaken = sum(fit >= threshold for fit in wrong) / len(asked)
-    false = sum(fit >= threshold for fit, _ in others) / len(asked)
-    return f"{len(right) / len(asked):6.1%} {shown / max(1, len(right)):12.1%} {mistaken:13.1%} {false:13.1%}"
+def _answered(index: Path, prompts: Iterable[Asked]) -> Iterator[tuple[Asked, list[str]]]:
+    with reader.Finder(str(index), candidates=prompt_notes.CANDIDATES) as finder:
+        for asked in prompts:
+            parts = question.parts_of(asked.prompt)
+            found = prompt_notes.searched(finder, parts) if parts else []
+            yield asked, [f"{each.evidence:.2f} {sorted(each.words)} {each.text[:200]}" for each in found]
 
 
 if __name__ == "__main__":

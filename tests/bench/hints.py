@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 sys.path.extend(str(Path(__file__).resolve().parents[1] / part) for part in (".", "support"))
@@ -44,7 +45,7 @@ def main() -> int:
         paths = Paths(str(Path(scratch, "home")))
         state.open_state(paths)
         chance = random.Random(7)
-        made = list(search._documents(args.articles, chance))
+        made = [replace(document, project="") for document in search._documents(args.articles, chance)]
         with Index(paths.index) as index:
             index.add(made)
         env = {"PATH": os.environ["PATH"], "HOME": scratch, "MEMORIA_HOME": paths.home}

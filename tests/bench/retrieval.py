@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from memoria.indexing import meaning
-from memoria.indexing.documents import Document, Passage
+from memoria.indexing.documents import Document, cut
 from memoria.indexing.index import Index
 from memoria.language.function_words import FUNCTION_WORDS
 
@@ -56,11 +56,11 @@ def read(path: Path) -> list[JsonObject]:
 
 
 def document(session: JsonObject) -> Document:
-    """A session as the index takes it."""
-    human = {turn["speaker"] for turn in session["turns"]} - {"user", "assistant"}
+    """A session as the index takes it: cut like an archived one."""
     passages = tuple(
-        Passage(turn["text"], label=turn["speaker"] if human else "", own=turn["speaker"] == "user")
+        passage
         for turn in session["turns"]
+        for passage in cut(turn["text"], turn["speaker"], own=turn["speaker"] == "user")
     )
     name = session["session"]
     return Document(

@@ -97,6 +97,23 @@ def test_turns_that_cannot_be_read_are_left_out(world: Paths) -> None:
         assert index.search("port", kinds=("entry",))
 
 
+def test_the_sentence_that_an_ended_fact_was_learned_from_is_found_no_more(world: Paths) -> None:
+    log = Path(world.daily, "2026-11-20.md")
+    ended = log.read_text("utf-8")
+    log.write_text(ended.replace(f", {ENDED}", ""), encoding="utf-8")
+    said = "The gauge is fine. For the listener, use 8080 from now on. Then restart the relay."
+    archive(world).keep("abcdefgh", date(2026, 11, 20), turns(said))
+    with Index(world.index) as index:
+        sources.refresh(index, world)
+        (hit,) = index.search("listener 8080", kinds=("turn",))
+        assert "8080" in hit.passages[0]
+        log.write_text(ended, encoding="utf-8")
+        sources.refresh(index, world)
+        assert not any("8080" in passage for hit in index.search("listener 8080") for passage in hit.passages)
+        (hit,) = index.search("restart the relay", kinds=("turn",))
+        assert "The gauge is fine." in hit.passages[0]
+
+
 def test_an_index_made_anew_holds_the_same(world: Paths) -> None:
     archive(world).keep("abcdefgh", date(2026, 11, 20), turns("I love pangolins"))
     with Index(world.index) as index:

@@ -18,8 +18,9 @@ from memoria.base.settings import Settings
 from memoria.capture import hook, once
 from memoria.indexing.documents import Document, Passage
 from memoria.indexing.index import Index
-from memoria.recall import prompt_notes, shown_notes
+from memoria.recall import prompt_notes, question, shown_notes
 from memoria.recall.session_start import session_start
+from memoria.search import reader
 from places import PAYLOADS, ROOT
 
 PAYLOAD: dict[str, Any] = json.loads((PAYLOADS / "UserPromptSubmit.json").read_text("utf-8"))
@@ -77,7 +78,7 @@ def rows(said: str) -> list[str]:
 def test_a_prompt_is_given_the_note_that_fits_it_with_its_date_and_source(world: Paths) -> None:
     remember(world, note())
     (row,) = rows(ask(world))
-    assert row.startswith("- [article, 2026-11-20] Worker lock: The flush race")
+    assert row.startswith("- [article, 2026-11-20] The flush race: two workers")
     assert row.endswith("(knowledge/concepts/worker-lock.md)")
 
 
@@ -121,22 +122,20 @@ def test_what_is_asked_after_a_long_paste_is_heard(world: Paths) -> None:
 
 def test_a_sentence_without_an_end_is_looked_at_through_windows() -> None:
     words = [f"q{chr(97 + number // 26)}{chr(97 + number % 26)}x" for number in range(100)]
-    parts = prompt_notes.parts_of(" ".join(words))
+    parts = question.parts_of(" ".join(words))
     assert len(parts) > 3
-    assert all(len(part.split()) <= prompt_notes.PART_WORDS for part in parts)
+    assert all(len(part.split()) <= question.PART_WORDS for part in parts)
     assert parts[0].split()[0] == words[0]
     assert parts[-1].split()[-1] == words[-1]
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "...", "!?", "and then", "\u3002\u3002", "\x00\ud800 a b c d"])
 def test_no_prompt_is_too_odd_to_be_taken_apart(text: str) -> None:
-    assert prompt_notes.parts_of(text) in ([], [text.strip()], [" ".join(text.split())])
+    assert question.parts_of(text) in ([], [text.strip()], [" ".join(text.split())])
 
 
 def test_languages_without_blanks_have_sentences_too() -> None:
-    parts = prompt_notes.parts_of(
-        "\u6f6e\u4f4d\u8ba1\u600e\u4e48\u6821\u51c6\uff1f\u9762\u5305\u600e\u4e48\u505a\u3002"
-    )
+    parts = question.parts_of("\u6f6e\u4f4d\u8ba1\u600e\u4e48\u6821\u51c6\uff1f\u9762\u5305\u600e\u4e48\u505a\u3002")
     assert len(parts) == 2
 
 
@@ -204,10 +203,10 @@ def test_the_setting_switches_it_off(world: Paths) -> None:
 
 def test_the_notes_own_project_comes_first(world: Paths) -> None:
     own = project.key_of_path("/nowhere/shop")
-    remember(world, note("theirs", project="other-000000"), note("all"), note("ours", project=own))
+    everywhere = note("all", "A flush race: the worker lock was lost in every project.")
+    remember(world, note("theirs", project="other-000000"), everywhere, note("ours", project=own))
     first, second = rows(ask(world))
     assert "concepts/ours.md" in first
-    assert "[article, 2026-11-20, shop]" in first
     assert "concepts/all.md" in second
 
 
@@ -298,3 +297,100 @@ def test_a_text_that_holds_its_own_mark_gets_another() -> None:
     said = fence.fenced("notes", inner).splitlines()
     assert said[0].replace("<", "</") == said[-1]
     assert said[0][len("<notes-") : -1] not in inner
+
+
+def conversation(name: str, *said: tuple[str, str], **more: Any) -> Document:
+    passages = tuple(Passage(text, role, own=role == "user") for role, text in said)
+    return Document(path=f"archive/{name}", kind="turn", passages=passages, date="2026-11-19", **more)
+
+
+CENTS = "The order form adds up wrong. Mind that we bill in whole cents, so no floats anywhere."
+
+
+def test_a_turn_answers_where_no_note_does_with_its_day_and_who_said_it(world: Paths) -> None:
+    turns = conversation("e1", ("user", CENTS), ("assistant", "The sum added floats."), session="then", title="Sums")
+    remember(world, turns)
+    (row,) = rows(ask(world, "do we bill with fractions of cents, or with whole cents?"))
+    assert row.startswith("- [turn, 2026-11-19, the user] Sums: ")
+    assert "we bill in whole cents" in row
+    assert row.endswith("(archive/e1)")
+
+
+def test_a_fact_and_the_turn_it_was_learned_from_take_one_place(world: Paths) -> None:
+    fact = Document(
+        path="daily/2026-11-19.md", anchor="l-abcd1234", kind="fact", session="then", date="2026-11-19",
+        passages=(Passage("We bill in whole cents; amounts are integers.", "decision", own=True),),
+    )  # fmt: skip
+    entry = Document(
+        path="daily/2026-11-19.md", anchor="e-abcd1234", kind="entry", session="then", date="2026-11-19", title="Sums",
+        passages=(Passage("- We bill in whole cents.", "Decisions Made"),),
+    )  # fmt: skip
+    claim = Passage("- Whole cents are billed. daily/2026-11-19#^e-abcd1234", "Key Points")
+    article = Document(path="knowledge/concepts/bills.md", kind="article", title="Bills", passages=(claim,))
+    remember(world, conversation("abcd1234", ("user", CENTS), session="then"), entry, fact, article)
+    (row,) = rows(ask(world, "do we bill in whole cents?"))
+    assert row.startswith("- [fact, 2026-11-19, the user] We bill in whole cents; amounts are integers. (daily/")
+
+
+def test_two_facts_of_one_session_are_two_answers(world: Paths) -> None:
+    facts = [
+        Document(
+            path="daily/2026-11-19.md", anchor=f"l-abcd{number}", kind="fact", session="then", passages=(Passage(text),)
+        )
+        for number, text in enumerate(("We bill in whole cents.", "Whole cents are what we round to when we bill."))
+    ]
+    remember(world, *facts)
+    assert len(rows(ask(world, "do we bill in whole cents?"))) == 2
+
+
+def test_the_answer_of_a_long_turn_is_shown_and_not_its_beginning(world: Paths) -> None:
+    long = "Bread takes flour, water and time. " * 12
+    remember(world, conversation("e1", ("user", f"{long}{CENTS} {long}"), session="then"))
+    (row,) = rows(ask(world, "do we bill in whole cents?"))
+    assert "we bill in whole cents" in row
+    assert len(row) < prompt_notes.NOTE_CHARS + 100
+
+
+def test_what_tools_were_asked_to_do_is_no_answer(world: Paths) -> None:
+    run = Document(path="archive/e1", kind="turn", passages=(Passage("Bash bill --whole cents --all", reader.TOOLS),))
+    remember(world, run)
+    assert ask(world, "do we bill in whole cents?") == ""
+
+
+def test_what_was_shown_is_not_shown_again_but_what_else_the_session_said_is(world: Paths) -> None:
+    said = (("user", CENTS), ("user", "The harbour gauge is read at noon by the port office."))
+    remember(world, conversation("e1", *said, session="then"))
+    assert "whole cents" in ask(world, "do we bill in whole cents?")
+    assert ask(world, "do we really bill in whole cents?") == ""
+    assert "harbour gauge" in ask(world, "when is the harbour gauge of the port read?")
+
+
+PASTES = {
+    "a log": "2026-11-20 09:14:02 flush race worker lock",
+    "a command's output": "\u276f flush race worker lock",
+    "code": "```\nflush race worker lock\n```",
+    "indented code": "    flush race worker lock",
+    "a traceback": '  File "flush_race.py", line 3, in worker_lock',
+    "an address": "https://127.0.0.1/flush/race/worker/lock",
+    "a plan": f"# Flush race and worker lock\n\n{PROMPT}\n{'The plan goes on. ' * 40}",
+}
+
+
+@pytest.mark.parametrize("paste", PASTES.values(), ids=PASTES)
+def test_what_was_only_pasted_is_not_the_question(world: Paths, paste: str) -> None:
+    remember(world, note())
+    assert ask(world, f"Have a look at this:\n{paste}") == ""
+    if not paste.startswith("#"):
+        assert ask(world, f"{PROMPT}\n\n{paste}", session="s2")
+
+
+def test_words_that_say_only_what_to_do_are_no_match(world: Paths) -> None:
+    remember(world, note(text="Review the changes of the branch, run the tests and push the commit."))
+    assert ask(world, "please review the changes on this branch") == ""
+
+
+def test_what_the_session_said_itself_hides_no_answer_of_another(world: Paths) -> None:
+    mine = conversation("e2", ("user", "do we bill in whole cents? do we bill in whole cents?"), session="s1")
+    remember(world, conversation("e1", ("user", CENTS), session="then"), mine)
+    (row,) = rows(ask(world, "do we bill in whole cents?"))
+    assert row.endswith("(archive/e1)")

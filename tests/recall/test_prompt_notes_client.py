@@ -154,7 +154,7 @@ def test_hostile_notes_reach_the_model_only_as_fenced_data(world: World, way: st
         assert not re.search(r"<\s*/?\s*(system|function_calls|memoria)", text, re.IGNORECASE)
         assert not re.search("[\u200b\u202e\U000e0000-\U000e01ef]", text)
     notes = [line for line in inside[1].splitlines() if line]
-    assert all(re.match(r"- \[(article|entry|fact), 2026-11-18(, \w+)?\] ", line) for line in notes)
+    assert all(re.match(r"- \[(article|entry|fact), 2026-11-18(, the user)?(, \w+)?\] ", line) for line in notes)
     kinds = {"fact": "entry|fact"}.get(way, way)  # a fact is also part of its entry
     assert any(re.match(rf"- \[({kinds}), .*{ORDER}", line) for line in notes)
 

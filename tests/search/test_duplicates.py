@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from memoria.indexing import documents
+from memoria.indexing.documents import Document, Passage
 from memoria.indexing.index import Index
 
 FACT = "Use pnpm instead of npm for the shop, because the lock file is pnpm's."
@@ -50,11 +51,11 @@ def test_a_fact_and_the_entry_it_is_a_line_of_are_one_result(tmp_path: Path) -> 
     assert (kind, passages) == ("fact", [FACT])
 
 
-def test_an_entry_that_fits_by_another_line_is_shown_without_the_facts_line(tmp_path: Path) -> None:
-    hits = dict(found(tmp_path, "node_modules build cache, and pnpm instead of npm because of the lock file"))
-    assert set(hits) == {"fact", "entry"}
-    assert not any("pnpm" in passage for passage in hits["entry"])
-    assert "node_modules" in hits["entry"][0]
+def test_what_an_entry_says_besides_its_fact_is_a_passage_of_the_one_result(tmp_path: Path) -> None:
+    query = "node_modules build cache, and pnpm instead of npm because of the lock file"
+    ((_, passages),) = found(tmp_path, query)
+    assert sum("pnpm" in passage for passage in passages) == 1
+    assert any("node_modules" in passage for passage in passages)
 
 
 def test_a_claim_in_the_same_words_is_not_shown_beside_the_fact(tmp_path: Path) -> None:
@@ -69,9 +70,10 @@ def test_a_claim_in_the_same_words_is_not_shown_beside_the_fact(tmp_path: Path) 
         "The lock file of the shop is checked by the release job, and pnpm instead of npm is used there.",
     ],
 )
-def test_a_claim_that_says_something_else_is_shown_too(tmp_path: Path, claim: str) -> None:
-    kinds = [kind for kind, _ in found(tmp_path, "pnpm instead of npm lock file", article(claim))]
-    assert sorted(kinds) == ["article", "fact"]
+def test_a_claim_that_says_something_else_is_a_passage_of_the_one_result(tmp_path: Path, claim: str) -> None:
+    ((_, passages),) = found(tmp_path, "pnpm instead of npm lock file", article(claim))
+    assert any(FACT in passage for passage in passages)
+    assert any(claim in passage for passage in passages)
 
 
 def test_another_number_is_another_thing(tmp_path: Path) -> None:
@@ -80,7 +82,30 @@ def test_another_number_is_another_thing(tmp_path: Path) -> None:
     with Index(tmp_path / "index.db") as index:
         index.add(documents.of_file("daily/2026-11-20.md", day))
         index.add(documents.of_file("knowledge/concepts/gauge.md", article(words.format(15))))
-        assert {hit.kind for hit in index.search("harbour gauge read every minutes")} == {"fact", "article"}
+        (hit,) = index.search("harbour gauge read every minutes")
+    assert all(any(f"every {number} minutes" in passage for passage in hit.passages) for number in (10, 15))
+
+
+def test_a_claim_of_several_sessions_is_a_result_of_its_own(tmp_path: Path) -> None:
+    later = DAY.replace("abcdefgh", "zyxwvuts").replace("s1", "s2").replace("abc12345", "zyx12345")
+    claim = "Since the move the shop is built with pnpm instead of npm. [[daily/2026-11-20#^e-zyxwvuts]]"
+    with Index(tmp_path / "index.db") as index:
+        index.add(documents.of_file("daily/2026-11-20.md", DAY))
+        index.add(documents.of_file("daily/2026-11-21.md", later))
+        index.add(documents.of_file("knowledge/concepts/shop.md", article(claim)))
+        hits = index.search("the shop is built with pnpm instead of npm")
+    assert [hit.kind for hit in hits].count("article") == 1
+
+
+def test_the_documents_of_one_session_are_one_result_that_names_the_others(tmp_path: Path) -> None:
+    said = (Passage("Once more: we always use pnpm here, npm writes another lock file.", "user", own=True),)
+    turns = Document(path="archive/abcdefgh", kind="turn", session="s1", project="shop-000001", passages=said)
+    with Index(tmp_path / "index.db") as index:
+        index.add([*documents.of_file("daily/2026-11-20.md", DAY), turns])
+        (hit,) = index.search("pnpm, npm and the lock file")
+        assert len(index.search("pnpm, npm and the lock file", kinds=("fact",))) == 1
+    found_keys = {hit.key, *hit.also}
+    assert found_keys == {"archive/abcdefgh", "daily/2026-11-20.md#^e-abcdefgh", "daily/2026-11-20.md#^l-abc12345"}
 
 
 def test_two_articles_are_never_taken_for_one(tmp_path: Path) -> None:

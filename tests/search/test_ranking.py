@@ -51,3 +51,14 @@ def test_where_words_stand_close_together_counts_and_not_across_passages() -> No
     with Index(":memory:") as index:
         index.add([document("a", "flush then some lock", "x y"), document("b", "flush then some", "lock x y")])
         assert index.search("flush lock")[0].path == "knowledge/concepts/a.md"
+
+
+def test_a_long_passage_counts_by_its_best_piece_only() -> None:
+    texts = ["the zebra crossed the road", "the zebra crossed the yard", "a zebra crossed"]
+    scores = []
+    for is_piece in (False, True):
+        passages = tuple(Passage(text, is_piece=is_piece and bool(place)) for place, text in enumerate(texts))
+        with Index(":memory:") as index:
+            index.add([Document(path="archive/a", kind="turn", passages=passages), document("b", "bread rises")])
+            scores.append(index.search("zebra crossed")[0].score)
+    assert scores[0] > 1.1 * scores[1]

@@ -129,6 +129,7 @@ def _record(hit: Hit) -> dict[str, Any]:
         "title": hit.title,
         "date": hit.date,
         "passages": hit.passages,
+        "also": hit.also,
     }
     return record if hit.by == "words" else {**record, "by": hit.by}
 
@@ -140,4 +141,5 @@ def _lines(hits: list[Hit], query: str) -> Iterator[str]:
         about = " · ".join(part for part in (hit.kind, hit.date, hit.project, hit.title) if part)
         passages = "".join(f"\n   {highlighted(passage, wanted, bold=bold)}" for passage in hit.passages)
         score = f"{hit.score:.2f}" if hit.by == "words" else f"{hit.score:.2f}, in other words"
-        yield f"{number}. {hit.key}  ({score})\n   {about}{passages}"
+        also = f"\n   also: {', '.join(hit.also)}" if hit.also else ""
+        yield f"{number}. {hit.key}  ({score})\n   {about}{passages}{also}"

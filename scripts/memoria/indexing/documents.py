@@ -26,20 +26,26 @@ from memoria.ground import markdown
 PASSAGE_CHARS = 1_200  # longer paragraphs are split, at line ends where possible
 
 HISTORY = "history"  # the kind of an article's history, its anchor, and its section's heading in lower case
+RELATED = "Related"  # the section of an article that links others
 
 _LABEL = re.compile(r"^\*\*([^*\n]{1,60}):\*\*\s*")
 _SOURCE = re.compile(r"\[\[(daily/\d{4}-\d\d-\d\d#\^e-[0-9a-z]+)\|[^\[\]\n]*\]\]")
 _LINK = re.compile(r"\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]")
+_IS_LINK = re.compile(r"^\s*[-*+] \[\[(?!daily/)")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A part of a document that can be an answer by itself; ``own`` is True for the user's own words."""
+    """A part of a document that can be an answer by itself; ``own`` is True for the user's own words.
+
+    ``is_piece``: whether it continues the passage before, because both together are too long for one.
+    """
 
     text: str
     label: str = ""
     own: bool = False
+    is_piece: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +83,7 @@ class Document:
     def digest(self) -> str:
         """A digest of all fields."""
         content = (self.kind, self.session, self.project, self.title, self.aliases, self.tags, self.keywords, self.date)
-        passages = tuple((passage.text, passage.label, passage.own) for passage in self.passages)
+        passages = tuple((part.text, part.label, part.own, part.is_piece) for part in self.passages)
         whole = repr((content, passages, self.importance, self.superseded_by))
         return blake2b(whole.encode("utf-8", "replace"), digest_size=12).hexdigest()
 
@@ -191,7 +197,7 @@ def _current(passages: Iterable[Passage], entry: Entry, outdated: Iterable[Fact]
         (Past(content, "", instead), fact.id in own)
         for fact in outdated
         if GLOBAL in fact.projects or entry.project_key in ("", *fact.projects)
-        for content, instead in _past(fact)
+        for content, instead in past_of(fact)
     ]
     for passage in passages:
         if text := current(passage.text, past):
@@ -218,7 +224,7 @@ def _date(day: str) -> date | None:
         return None
 
 
-def _past(fact: Fact) -> Iterator[tuple[str, str]]:
+def past_of(fact: Fact) -> Iterator[tuple[str, str]]:
     """Yield each wording of a fact that no longer holds, and what holds instead as far as the fact knows."""
     for wording in fact.wordings:
         yield wording, fact.content
@@ -261,12 +267,12 @@ def _sections(body: str, title: str) -> Iterator[Passage]:
             label = "" if heading == title else heading
         elif bold:
             label, line = bold[1], line[bold.end() :]
-        if line.strip() and not level:
+        if line.strip() and not level and not (label == RELATED and _IS_LINK.match(row)):
             paragraph.append(line)
     yield from cut("\n".join(paragraph), label)
 
 
-def cut(text: str, label: str, *, own: bool = False) -> Iterator[Passage]:
+def cut(text: str, label: str, *, own: bool = False, is_piece: bool = False) -> Iterator[Passage]:
     """Yield the text in passages of at most PASSAGE_CHARS; nothing for a blank text."""
     start = 0
     while start < len(text):
@@ -276,7 +282,8 @@ def cut(text: str, label: str, *, own: bool = False) -> Iterator[Passage]:
             end = last if last > start else end
         passage = text[start:end].strip()
         if passage:
-            yield Passage(passage, label, own)
+            yield Passage(passage, label, own, is_piece)
+            is_piece = True
         start = end
 
 

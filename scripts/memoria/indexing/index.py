@@ -496,12 +496,10 @@ class _Cut:
         head = [tokens.of(title), tokens.of(" ".join(json.loads(names))) + tokens.of_day(date)]
         body = [tokens.of(f"{part.label} {part.text}") for part in passages]
         parts = [part[: ranking.MAX_PASSAGE] for part in head + body]
-        own = [False] * len(head) + [part.own for part in passages]
+        bits = [0] * len(head) + [ranking.OWN_BIT * part.own | ranking.PIECE_BIT * part.is_piece for part in passages]
         self.columns = (" ".join(parts[0]), " ".join(parts[1]), " ".join(" ".join(part) for part in parts[2:]))
         self.words = sum(map(len, parts))
-        self.lengths = array(
-            "H", (len(part) | (ranking.OWN_BIT * is_own) for part, is_own in zip(parts, own, strict=True))
-        )
+        self.lengths = array("H", (len(part) | about for part, about in zip(parts, bits, strict=True)))
         self.held = Counter(term for part in parts for term in set(part))
         """Term -> number of passages that contain it."""
         self._parts = parts

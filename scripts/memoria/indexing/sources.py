@@ -7,16 +7,27 @@ memory.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
-from functools import partial
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
+from datetime import date
+from functools import cache, partial
+from pathlib import Path
 
 from memoria.base import project
 from memoria.base.paths import Paths
+from memoria.base.project import NO_ALIASES
+from memoria.daily.day_text import DayText
+from memoria.facts import lines
+from memoria.facts.fact import Fact
+from memoria.facts.past import Past
 from memoria.ground.errors import ArchiveError
 from memoria.indexing import documents
 from memoria.indexing.client_memory import ClientMemory
 from memoria.indexing.documents import Document
-from memoria.indexing.index import About, Index, Stamped
+from memoria.indexing.index import About, Index, Stamp, Stamped
+from memoria.language import cues
+from memoria.language.folding import holds
+from memoria.search import reader
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn import Turn
 
@@ -26,33 +37,63 @@ log = logging.getLogger(__name__)
 def refresh(index: Index, paths: Paths, *, anew: bool = False) -> int:
     """Bring the index up to date, or fill it ``anew``; return how many documents changed. No file's error is raised."""
     index.resolve(project.aliases(paths.projects))
-    more = {**_archived(index, Archive.of(paths)), **ClientMemory.of(paths).sources()}
+    more = {**_archived(index, Archive.of(paths), Path(paths.daily)), **ClientMemory.of(paths).sources()}
     return index.rebuild(paths.home, more=more) if anew else index.sync(paths.home, more=more)
 
 
-def _archived(index: Index, archive: Archive) -> dict[str, Stamped]:
-    """Return each archived conversation by its file's name; it is read only when the file is new or has changed."""
+def _archived(index: Index, archive: Archive, daily: Path) -> dict[str, Stamped]:
+    """Return each archived conversation by its file's name.
+
+    It is read only when the file is new, or when it or the log of its day has changed, where its facts may have ended.
+    """
     known: dict[str, About] = {}  # the entries' fields, queried once, after the index has read the daily logs
+    outdated = cache(partial(_outdated, daily))
+    stamp_of = cache(partial(_stamp, daily))
 
     def turns(entry: str, day: str) -> Iterable[Document]:
         if not known:
             known.update(index.entries())
-        return _conversation(archive, entry, known.get(entry, About("", "", "", day)))
+        about = known.get(entry, About("", "", "", day))
+        return _conversation(
+            archive, entry, about, [fact for fact in outdated(day) if fact.session in ("", about.session)]
+        )
 
     return {
-        f"archive/{archived.path.name}": (archived.stamp, partial(turns, archived.entry, archived.day))
+        f"archive/{archived.path.name}": (
+            (archived.stamp[0] + stamp_of(archived.day)[0], archived.stamp[1] + stamp_of(archived.day)[1]),
+            partial(turns, archived.entry, archived.day),
+        )
         for archived in archive.listed()
     }
 
 
-def _conversation(archive: Archive, entry: str, about: About) -> list[Document]:
+def _stamp(daily: Path, day: str) -> Stamp:
+    """Return the time (ns) and size of a day's log, zeros when there is none."""
+    try:
+        stat = (daily / f"{day}.md").stat()
+    except OSError:
+        return 0, 0
+    return stat.st_mtime_ns, stat.st_size
+
+
+def _outdated(daily: Path, day: str) -> list[Fact]:
+    """Return the facts of a day that no longer hold, or that were worded anew."""
+    try:
+        text = DayText((daily / f"{day}.md").read_text("utf-8", "replace"), NO_ALIASES)
+        facts = lines.of_day(text, date.fromisoformat(day))
+    except (OSError, ValueError):
+        return []
+    return [fact for fact in facts if fact.ended or fact.history]
+
+
+def _conversation(archive: Archive, entry: str, about: About, outdated: Collection[Fact]) -> list[Document]:
     """Return the turns behind an entry as one document; log a warning and return none when they cannot be read."""
     try:
         turns = archive.turns(entry) or []
     except ArchiveError as error:
         log.warning("search: %s", error)
         return []
-    passages = tuple(passage for turn in turns for passage in _passages(turn))
+    passages = tuple(passage for turn in turns for passage in _passages(_current(turn, outdated)))
     if not passages:
         return []
     return [
@@ -63,6 +104,23 @@ def _conversation(archive: Archive, entry: str, about: About) -> list[Document]:
     ]  # fmt: skip
 
 
+def _current(turn: Turn, outdated: Collection[Fact]) -> Turn:
+    """Return a turn without the sentences that facts were learned from which no longer hold."""
+    if not outdated:
+        return turn
+    told = cues.sentences(turn.text)
+    kept = [sentence for sentence in told if not any(_is_source(sentence, fact) for fact in outdated)]
+    return turn if kept == told else replace(turn, text="\n".join(kept))
+
+
+def _is_source(sentence: str, fact: Fact) -> bool:
+    """Return whether a sentence contains the words that prove a fact, or lies within them, or says the fact itself."""
+    if holds(sentence, fact.quote) or (len(sentence.split()) > 3 and holds(fact.quote, sentence)):
+        return True
+    return any(Past(content, "", now).is_said_by(sentence, cited=True) for content, now in documents.past_of(fact))
+
+
 def _passages(turn: Turn) -> Iterator[documents.Passage]:
-    text = "\n".join(part for part in (turn.text, *turn.tools) if part)
-    return documents.cut(text, turn.role, own=turn.role == "user")
+    """Yield what was said, and then what the tools were asked to do, as pieces of one passage."""
+    yield from documents.cut(turn.text, turn.role, own=turn.role == "user")
+    yield from documents.cut("\n".join(turn.tools), reader.TOOLS, is_piece=bool(turn.text.strip()))

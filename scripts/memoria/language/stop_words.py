@@ -41,3 +41,21 @@ _EVERYDAY_WORDS = word_set(
 )
 # Left out when looking for the topics of technical prose.
 COMMON_WORDS = ENGLISH | GERMAN | _EVERYDAY_WORDS
+
+# What people tell an assistant to do, whatever the project: such words say little about what a prompt needs to know.
+MINOR_WORDS = _EVERYDAY_WORDS | word_set(
+    """agent agents.md answer apply approach branch build check claude claude.md code command commands commit commits
+    compare complete correct create delete describe edit error errors explain first function github help implement
+    implementation install let list merge message method move now open option output plan print project pull push
+    read readme readme.md remove rename repo repository review rewrite save search second session sessions show
+    solution start step steps stop string summary task tasks text token tokens tool type undo user value verify
+    version wait write
+    aktualisiere andere ändere baue behebe benenne bitte datei entferne erkläre fehler funktion füge lege lösche mach
+    mache prüfe schreib schreibe teste verwende zeig zeige
+    affiche ajoute applique change corrige crée enlève explique fais fichier fonction lance mets modifie montre regarde
+    supprime utilise vérifie écris
+    archivo arregla añade borra cambia comprueba corrige crea escribe explica función haz mira muestra pon prueba quita
+    revisa usa
+    добавь измени исправь напиши объясни открой переделай покажи поменяй проверь сделай создай убери удали файл
+    функция"""
+)

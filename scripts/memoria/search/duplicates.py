@@ -8,9 +8,12 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from memoria.search.hit import Hit
 
 SAME = 0.7  # least Jaccard similarity of word pairs; "tabs, not spaces" and "spaces, not tabs" share no pair
+PASSAGES = 3  # most passages of a result
 KINDS = ("article", "entry", "fact")  # an archived turn is kept: it is their evidence
 _AROUND = "`'\"()[]{}<>,.;:!?*_|\\"
 
@@ -23,9 +26,9 @@ def add(hits: list[Hit], hit: Hit) -> None:
     others = [known for known in hits if known.kind != hit.kind and known.kind in KINDS and known.passages]
     if hit.kind in KINDS and hit.passages and others:
         said = sentence(hit.passages[0])
-        twin = next((known for known in others if _same(sentence(known.passages[0]), said)), None)
+        twin = next((known for known in others if same(sentence(known.passages[0]), said)), None)
         if twin and (twin.kind, hit.kind) == ("entry", "fact"):
-            hit.score, hit.fit = max(hit.score, twin.score), max(hit.fit, twin.fit)
+            hit.score = max(hit.score, twin.score)
             hits[hits.index(twin)] = hit
         if twin:
             return
@@ -33,6 +36,34 @@ def add(hits: list[Hit], hit: Hit) -> None:
             hit.passages[1:] = _without(hit.passages[1:], sentence(known.passages[0]))
             known.passages[1:] = _without(known.passages[1:], said)
     hits.append(hit)
+
+
+def fold(hits: list[Hit], hit: Hit, sessions: Collection[str]) -> bool:
+    """Make one result of a result and a better one about the same session; return False when there is none.
+
+    ``sessions`` are those in which its best passage was said: a claim of an article that rests on several is a result
+    of its own. An entry stands for its session, with what else fits; a fact or a claim stands for the turns that it was
+    made from, and a fact for an entry that fits by the same words.
+    """
+    if len(sessions) != 1:
+        return False
+    better = next((known for known in hits if known.session in sessions), None)
+    if better is None:
+        return False
+    said = sentence(hit.passages[0])
+    is_twin = same(sentence(better.passages[0]), said)
+    shown, other = better, hit
+    if (better.kind, hit.kind) == ("entry", "fact"):
+        shown, other = (hit, better) if is_twin else (better, hit)
+    elif (hit.kind == "entry" and not is_twin) or (better.kind, hit.kind) == ("turn", "fact"):
+        shown, other = hit, better
+    if not is_twin and (other.kind != "turn" or (other is better and shown.kind == "entry")):
+        passages = [passage for passage in shown.passages if not same(sentence(passage), sentence(other.passages[0]))]
+        known = [other.passages[0]] if other is better else []
+        shown.passages = [*known, *passages, *([] if known else [other.passages[0]])][:PASSAGES]
+    shown.score, shown.also = better.score, [*better.also, other.key]
+    hits[hits.index(better)] = shown
+    return True
 
 
 def sentence(passage: str) -> list[str]:
@@ -45,10 +76,11 @@ def sentence(passage: str) -> list[str]:
 
 
 def _without(passages: list[str], said: list[str]) -> list[str]:
-    return [passage for passage in passages if not _same(sentence(passage), said)]
+    return [passage for passage in passages if not same(sentence(passage), said)]
 
 
-def _same(one: list[str], other: list[str]) -> bool:
+def same(one: list[str], other: list[str]) -> bool:
+    """Return whether two sentences, as lists of words, say the same."""
     if one == other:
         return bool(one)
     from memoria.language.similarity import bigrams, jaccard  # noqa: PLC0415 (a hook that compares none does not pay)

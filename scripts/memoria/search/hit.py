@@ -8,17 +8,20 @@ if TYPE_CHECKING:
 
 
 class Hit:
-    """A document that was found: its place, its kind, how well it fits, and its best passages in order of fit."""
+    """A document that was found: its place, its kind, its score, and its best passages in the order of theirs.
+
+    ``also`` are the keys of documents about the same session that were left out for it.
+    """
 
     __slots__ = (
-        "anchor", "by", "date", "fit", "key", "kind", "passages", "path", "project", "score", "session", "title",
+        "also", "anchor", "by", "date", "key", "kind", "passages", "path", "project", "score", "session", "title",
     )  # fmt: skip
 
-    def __init__(self, row: Sequence[object], score: float, passages: list[str], fit: float) -> None:
-        """Take ``row`` (key, path, kind, anchor, session, project, title, date); for ``fit`` see ``Finder.search``."""
+    def __init__(self, row: Sequence[object], score: float, passages: list[str]) -> None:
+        """Take ``row`` (key, path, kind, anchor, session, project, title, date)."""
         self.key, self.path, self.kind, self.anchor = (str(value) for value in row[:4])
         self.session, self.project, self.title, self.date = (str(value) for value in row[4:8])
         self.score = score
-        self.fit = fit
         self.passages = passages
+        self.also: list[str] = []
         self.by = "words"  # what found it

@@ -25,7 +25,8 @@ BEST = (1.0, 0.5, 0.25)  # weights of the best passages; the others have none
 PAIRS = 0.3  # weight of word pairs
 NEAR = 8  # greatest distance of the two words of a pair
 OWN_BIT = 0x8000  # set in a passage's length when it holds the user's own words
-MAX_PASSAGE = 0x7FFF  # words
+PIECE_BIT = 0x4000  # set in a passage's length when it continues the passage before, which was too long for one
+MAX_PASSAGE = 0x3FFF  # words
 
 
 class Word:
@@ -67,14 +68,15 @@ class Places:
 class Text:
     """A document for ranking: the positions of its words, divided into passages."""
 
-    __slots__ = ("lengths", "own", "places", "starts")
+    __slots__ = ("lengths", "own", "places", "starts", "wholes")
 
     def __init__(self, places: Places, lengths: Sequence[int]) -> None:
-        """Take the number of words in each passage as ``lengths``, with ``OWN_BIT`` set for the user's own words."""
+        """Take the number of words in each passage as ``lengths``, with ``OWN_BIT`` and ``PIECE_BIT`` set in them."""
         self.places = places
         self.own = [bool(length & OWN_BIT) for length in lengths]
         self.lengths = [length & MAX_PASSAGE for length in lengths]
         self.starts = [0, *accumulate(self.lengths)]
+        self.wholes = list(accumulate(not length & PIECE_BIT for length in lengths))  # the same number for all pieces
 
     def counts(self, positions: Sequence[int]) -> dict[int, float]:
         """Return how often each passage holds the word; occurrences in title and names are weighted."""
@@ -137,7 +139,7 @@ def score(words: Sequence[Word], text: Text) -> tuple[float, dict[int, float]]:
     best = sorted(alone, key=lambda passage: (-alone[passage], passage))[:CENTRES]
     around = max((_around(centre, found, text.lengths) for centre in best), default=0.0)
     close = _closeness(words, places, text)
-    return _whole(found, text) + _best(alone) + around + PAIRS * _best(close), alone
+    return _whole(found, text) + _best(alone, text) + around + PAIRS * _best(close, text), alone
 
 
 def _whole(found: Found, text: Text) -> float:
@@ -154,8 +156,13 @@ def _passages(found: Found, lengths: Sequence[int]) -> dict[int, float]:
     return scored
 
 
-def _best(scored: Mapping[int, float]) -> float:
-    return sum(share * value for share, value in zip(BEST, sorted(scored.values(), reverse=True)))
+def _best(scored: Mapping[int, float], text: Text) -> float:
+    """Return the weighted sum of the best scores, of which a passage in several pieces has one."""
+    best: dict[int, float] = {}
+    for passage, value in scored.items():
+        whole = text.wholes[passage]
+        best[whole] = max(best.get(whole, 0.0), value)
+    return sum(share * value for share, value in zip(BEST, sorted(best.values(), reverse=True)))
 
 
 def _around(centre: int, found: Found, lengths: Sequence[int]) -> float:

@@ -6,29 +6,35 @@ raises ``UnreadableError`` and no other error. docs/recall.md describes the rank
 
 from __future__ import annotations
 
+from math import log2
+
 from memoria.base import sqlite
-from memoria.search import duplicates, ranking, tokens
+from memoria.search import duplicates, ranking, statements, tokens
 from memoria.search.hit import Hit
+from memoria.search.statements import Statement
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from memoria.base.visibility import Visibility
 
-VERSION = 7  # of the tables and of how files become documents and terms; an index of another version is rebuilt
+VERSION = 8  # of the tables and of how files become documents and terms; an index of another version is rebuilt
 SHIFT = 12  # a passage's row is (document << SHIFT) + its ordinal; ordinals 0 and 1 are the title and the names
 KINDS = ("article", "entry", "fact", "turn", "memory")
 HISTORY = "history"  # what no longer holds: found only by those who ask for it
+TOOLS = "tools"  # the label of a turn's tool lines, which are no statements
 
 _QUERY_CHARS = 20_000  # characters; only the start of a longer query is read
 QUERY_WORDS = 48
-USUAL_WORDS = 6  # words of a usual query; longer ones cover several topics, which lowers every score
 _ROWS = 5_000  # documents that the rare words of a query may match, to bound its cost
 _CANDIDATES = 80  # documents that are read and scored as a whole; the better half is also scored by passage
-_VIEWED = 12  # documents that are also scored by each part of the query
+_VIEWED = 12  # documents of which statements are taken, and that each part of the question scores
+_PASSAGES = 3  # of a document that are shown
+_NEAR_BEST = 0.5  # least share of the best statement's evidence
+_MINOR = 0.35  # weight of a word that says what to do and not with what
 _BM25 = "bm25(terms, 3.0, 2.0, 1.0, 0.0)"  # title, names, body, scope: chooses the candidates
 _SUCCESSIONS = 8  # greatest length of a chain of superseded facts that is followed
 _PREFERRED = 1.15  # factor for documents of the project that asks
@@ -43,22 +49,64 @@ class UnreadableError(Exception):
 class _Candidate:
     """A document that is scored by the whole query and by its parts; the best score counts."""
 
-    __slots__ = ("boost", "document", "fit", "passages", "score", "text")
+    __slots__ = ("boost", "document", "passages", "score", "text")
 
     def __init__(self, document: int, text: ranking.Text, boost: float) -> None:
         self.document = document
         self.text = text
         self.boost = boost
-        self.fit = self.score = 0.0
+        self.score = 0.0
         self.passages: dict[int, float] = {}
 
     def look(self, words: Sequence[ranking.Word]) -> None:
         """Score the document by these words of the query."""
         found, passages = ranking.score(words, self.text)
         score = found / ranking.attainable(words) * self.boost
-        fit = score * max(1.0, len(words) / USUAL_WORDS)
-        if fit > self.fit:
-            self.fit, self.score, self.passages = fit, score, passages
+        if score > self.score:
+            self.score, self.passages = score, passages
+
+    def held(self, words: Mapping[str, ranking.Word]) -> dict[int, set[str]]:
+        """Return which of the words each passage holds."""
+        found: dict[int, set[str]] = {}
+        for term, word in words.items():
+            for passage in self.text.counts(self.text.places.of(word.code)):
+                found.setdefault(passage, set()).add(term)
+        return found
+
+
+class _Asked:
+    """A question in topics: its words, their weights, and what a statement must have to answer it."""
+
+    __slots__ = ("least", "rated", "room", "topics", "weights")
+
+    def __init__(
+        self,
+        topics: Sequence[list[str]],
+        rated: Mapping[str, ranking.Word],
+        weights: Mapping[str, float],
+        least: float,
+        room: int,
+    ) -> None:
+        self.topics = topics
+        self.rated = rated
+        self.weights = weights
+        self.least = least
+        self.room = room
+
+    def promising(self, ranked: Iterable[_Candidate]) -> list[tuple[float, _Candidate, dict[int, float]]]:
+        """Return the documents that may have enough evidence, with its bound and those of passages, highest first."""
+        found = [(candidate, self._bounds(candidate)) for candidate in ranked]
+        rows = [(candidate.score * max(bounds.values()), candidate, bounds) for candidate, bounds in found if bounds]
+        return sorted(rows, key=lambda row: -row[0])
+
+    def _bounds(self, candidate: _Candidate) -> dict[int, float]:
+        """Return the greatest weight that a statement of each passage can have, of those with enough evidence."""
+        found = {}
+        for passage, held in candidate.held(self.rated).items():
+            weight = max(sum(self.weights[term] for term in topic if term in held) for topic in self.topics)
+            if passage >= len(ranking.HEAD) and weight * candidate.score >= self.least:
+                found[passage] = weight
+        return found
 
 
 class Finder:
@@ -100,56 +148,111 @@ class Finder:
         project: str = "",
         view: Visibility | None = None,
         kinds: Collection[str] = (),
-        parts: Sequence[str] = (),
     ) -> list[Hit]:
-        """Return the documents that fit ``query`` best, best first.
+        """Return the documents that fit ``query`` best, best first; of several about one session, only the best one.
 
-        Give the ``parts`` of a query that covers several topics: the best documents for the whole query are then ranked
-        by the part that they fit best, or by the whole where that is better. A hit's ``fit`` is its score normalised to
-        a query of the usual length, so that one threshold suits long and short queries.
-
-        ``project`` and ``kinds`` (by default all but ``HISTORY``) exclude everything else. ``view`` excludes what may
-        not be shown to the project that asks, also passages of articles; documents of that project rank higher.
-        Any text is a valid query. Raises UnreadableError when the file cannot be read.
+        ``project`` and ``kinds`` (by default all but ``HISTORY``) exclude everything else; with a single kind, all
+        documents of a session are returned. ``view`` excludes what may not be shown to the project that asks, also
+        passages of articles; documents of that project rank higher. Any text is a valid query. Raises UnreadableError
+        when the file cannot be read.
         """
         words = tokens.of_query(query[:_QUERY_CHARS])[:QUERY_WORDS]
         if not words or limit < 1:
             return []
-        topics = [tokens.of_query(part) for part in parts]
         try:
-            scope = _scope_terms(project, view, kinds or KINDS)
-            ranked = self._ranked(words, topics, limit, project, scope, view)
-            fits = {candidate.document: candidate.fit for candidate in ranked}
-            return self.shown([(found.score, found.document, found.passages) for found in ranked], limit, view, fits)
+            rated, matching = self._rated(words, project)
+            ranked = self._ranked(rated, matching, limit, _scope_terms(project, view, kinds or KINDS), view)
+            found = [(each.score, each.document, each.passages) for each in ranked]
+            return self.shown(found, limit, view, is_folded=len(kinds) != 1)
         except sqlite.module().Error as error:
             raise UnreadableError(str(error)) from None
 
-    def _ranked(
+    def statements(
         self,
-        words: list[str],
-        topics: Sequence[list[str]],
-        limit: int,
-        project: str,
-        scope: str,
-        view: Visibility | None,
-    ) -> list[_Candidate]:
-        """Return the documents that fit the words, or those of a topic, best first."""
+        parts: Sequence[str],
+        *,
+        least: float,
+        room: int,
+        view: Visibility | None = None,
+        kinds: Collection[str] = (),
+        minor: Collection[str] = (),
+        session: str = "",
+    ) -> list[Statement]:
+        """Return the statements that answer one of the ``parts`` of a question, best first; see ``Statement``.
+
+        ``least`` is the lowest evidence; it must also be half of the best one's. A statement is shown with its
+        neighbours in at most ``room`` characters. The terms in ``minor`` count less, and what ``session`` said is left
+        out. Raises UnreadableError when the file cannot be read.
+        """
+        topics = [tokens.of_query(part[:_QUERY_CHARS]) for part in parts]
+        words = list(dict.fromkeys(word for topic in topics for word in topic))[:QUERY_WORDS]
+        if not words:
+            return []
+        try:
+            rated, matching = self._rated(words, "")
+            ranked = self._ranked(rated, matching, _VIEWED, _scope_terms("", view, kinds or KINDS), view)[:_VIEWED]
+            if len(topics) > 1:
+                for candidate in ranked:
+                    for topic in topics:
+                        candidate.look([rated[word] for word in topic if word in rated])
+            unit = log2(max(2, self._words("")))
+            weights = {term: word.bits / unit * (_MINOR if term in minor else 1.0) for term, word in rated.items()}
+            asked = _Asked(topics, rated, weights, least, room)
+            found: list[Statement] = []
+            for bound, candidate, bounds in asked.promising(ranked):
+                if found and bound < _NEAR_BEST * max(statement.evidence for statement in found):
+                    break
+                said = self._statements(candidate, bounds, asked, view)
+                found += [statement for statement in said if not session or session not in statement.sessions]
+        except sqlite.module().Error as error:
+            raise UnreadableError(str(error)) from None
+        found.sort(key=lambda statement: -statement.evidence)
+        return [statement for statement in found if statement.evidence >= _NEAR_BEST * found[0].evidence]
+
+    def _statements(
+        self, candidate: _Candidate, bounds: Mapping[int, float], asked: _Asked, view: Visibility | None
+    ) -> Iterator[Statement]:
+        """Yield the best statement of each of a document's best passages that has enough evidence."""
+        row = self._current(candidate.document)
+        screen = self._screen(row, view) if row else None
+        if row is None or screen is None:
+            return
+        is_successor = row[0] != candidate.document
+        numbers = [len(ranking.HEAD)] if is_successor else sorted(bounds, key=lambda number: (-bounds[number], number))
+        for number in numbers[:_PASSAGES]:
+            text, label, own = self._passage(row[0], number)
+            if not text or label == TOOLS or not screen(text):
+                continue
+            shown, weight, words = statements.best(text, asked.topics, asked.weights, asked.room)
+            evidence = candidate.score * (max(bounds.values()) if is_successor else weight)
+            if evidence >= asked.least:
+                hit = Hit(row[1:9], candidate.score, [text])
+                statement = Statement(hit, shown, "user" if own else label if hit.kind == "turn" else "")
+                statement.evidence, statement.words, statement.sessions = evidence, words, self._sessions(hit)
+                yield statement
+
+    def _rated(self, words: list[str], project: str) -> tuple[dict[str, ranking.Word], dict[str, int]]:
+        """Return the words with their information, and the number of documents of those that any holds."""
         total = self._words(project)
         known = {word: self._holding(word, project) for word in words}
         rated = {word: ranking.Word(tokens.code(word), passages, total) for word, (_, passages) in known.items()}
-        matching = {word: documents for word, (documents, _) in known.items() if documents}
+        return rated, {word: documents for word, (documents, _) in known.items() if documents}
+
+    def _ranked(
+        self,
+        rated: Mapping[str, ranking.Word],
+        matching: dict[str, int],
+        limit: int,
+        scope: str,
+        view: Visibility | None,
+    ) -> list[_Candidate]:
+        """Return the documents that fit the words, best first."""
+        words = list(rated.values())
         candidates = self._candidates(matching, scope, max(self._most, 2 * limit))
-        ranked = self._promising(list(rated.values()), candidates, max(self._most // 2, limit), view)
+        ranked = self._promising(words, candidates, max(self._most // 2, limit), view)
         for candidate in ranked:
-            candidate.look(list(rated.values()))
-        ranked.sort(key=_by_fit)
-        if topics:
-            ranked = ranked[: max(limit, _VIEWED)]
-            for topic in topics:
-                found = [rated[word] for word in topic if word in rated]
-                for candidate in ranked if found else ():
-                    candidate.look(found)
-            ranked.sort(key=_by_fit)
+            candidate.look(words)
+        ranked.sort(key=_by_score)
         return ranked
 
     def _promising(
@@ -221,11 +324,12 @@ class Finder:
         ranked: Sequence[tuple[float, int, dict[int, float]]],
         limit: int,
         view: Visibility | None = None,
-        fits: Mapping[int, float] | None = None,
+        *,
+        is_folded: bool = True,
     ) -> list[Hit]:
         """Return hits for ranked documents (score, id in the index, scores of its passages by ordinal).
 
-        ``fits`` gives the ``fit`` of documents where it differs from the score.
+        ``is_folded``: whether of several hits about one session only the best one is returned.
         """
         hits: list[Hit] = []
         seen: set[str] = set()
@@ -236,11 +340,13 @@ class Finder:
             if row is None or row[1] in seen:
                 continue
             seen.add(row[1])
-            scores = scored if row[0] == document else {}
-            passages = self._visible(row, scores, view) if view else self._texts(row[0], scores)
-            if passages is None:
+            screen = self._screen(row, view)
+            passages = self._texts(row[0], scored if row[0] == document else {}, screen) if screen else []
+            if screen is None or not (passages or screen is _shows_all):
                 continue
-            duplicates.add(hits, Hit(row[1:9], score, passages, fits.get(document, score) if fits else score))
+            hit = Hit(row[1:9], score, passages or [row[7] or row[1]])
+            if not (is_folded and duplicates.fold(hits, hit, self._sessions(hit))):
+                duplicates.add(hits, hit)
         return hits
 
     def named(self, anchor: str, path: str = "", view: Visibility | None = None) -> list[Hit]:
@@ -250,7 +356,7 @@ class Finder:
         rows = [row for row in rows if view is None or view.shows(row[6])]
         heads = len(ranking.HEAD)
         firsts = dict.fromkeys(range(heads, heads + 3), 1.0)
-        return [Hit(row[1:9], 1.0, self._texts(row[0], firsts), 1.0) for row in rows]
+        return [Hit(row[1:9], 1.0, self._texts(row[0], firsts)) for row in rows]
 
     def _current(self, document: int) -> tuple[Any, ...] | None:
         """Return the row of a document, or of its successor; None when that was forgotten, so that neither is found."""
@@ -262,41 +368,62 @@ class Finder:
             row = self._db.execute(f"{_SHOW} WHERE {column} = ?", (name,)).fetchone()
         return row
 
-    def _visible(self, row: tuple[Any, ...], scored: dict[int, float], visible: Visibility) -> list[str] | None:
-        """Return the best passages that may be shown, None when the document may not be.
+    def _screen(self, row: tuple[Any, ...], view: Visibility | None) -> Callable[[str], bool] | None:
+        """Return which passages of a document may be shown; None when the document may not be.
 
         Of an article that also rests on entries of hidden projects, only the passages are shown that cite no such
         entries but others.
         """
-        if visible.hides(row[6]):
+        if view is None:
+            return _shows_all
+        if view.hides(row[6]):
             return None
         if row[3] not in ("article", HISTORY):
-            return self._texts(row[0], scored)
+            return _shows_all
         first = row[0] << SHIFT
         texts = self._db.execute(
             "SELECT text FROM passages WHERE id BETWEEN ? AND ?", (first, first + (1 << SHIFT) - 1)
         ).fetchall()
         cited = {ident for (text,) in texts for ident in entry_ids(text)}
-        seen = {ident for ident in cited if not visible.hides(self._project(ident))}
+        seen = {ident for ident in cited if not view.hides(self._of_entry(ident, "project"))}
         if seen == cited:
-            return self._texts(row[0], scored)
-        best = self._texts(row[0], scored, most=len(texts))
-        return [text for text in best if (own := entry_ids(text)) and own <= seen][:3] or None
+            return _shows_all
+        return lambda text: bool(own := entry_ids(text)) and own <= seen
 
-    def _project(self, ident: str) -> str:
-        """Return the project of an entry, ``""`` for an entry that is unknown."""
-        row = self._db.execute("SELECT project FROM documents WHERE anchor = ?", (ident,)).fetchone()
+    def _of_entry(self, ident: str, column: str) -> str:
+        """Return the project or the session of an entry, ``""`` for an entry that is unknown."""
+        row = self._db.execute(f"SELECT {column} FROM documents WHERE anchor = ?", (ident,)).fetchone()  # noqa: S608
         return str(row[0]) if row else ""
 
-    def _texts(self, document: int, scored: dict[int, float], most: int = 3) -> list[str]:
+    def _sessions(self, hit: Hit) -> frozenset[str]:
+        """Return the sessions in which the best passage of a hit was said, as far as they are known."""
+        if hit.kind != "article":
+            return frozenset((hit.session,) if hit.session else ())
+        said = {self._of_entry(ident, "session") for ident in entry_ids(hit.passages[0])}
+        return frozenset(said) if "" not in said else frozenset()
+
+    def _texts(
+        self, document: int, scored: Mapping[int, float], screen: Callable[[str], bool] | None = None
+    ) -> list[str]:
         """Return the texts of the best passages, or of the first one when the document itself was not scored."""
         heads = len(ranking.HEAD)
         best = sorted(
             (ordinal for ordinal in scored if ordinal >= heads), key=lambda ordinal: (-scored[ordinal], ordinal)
         )
-        numbers = [(document << SHIFT) + ordinal for ordinal in best[:most] or [heads]]
-        rows = [self._db.execute("SELECT text FROM passages WHERE id = ?", (number,)).fetchone() for number in numbers]
-        return [row[0] for row in rows if row]
+        texts: list[str] = []
+        for ordinal in best or [heads]:
+            text = self._passage(document, ordinal)[0]
+            if text and (screen is None or screen(text)):
+                texts.append(text)
+            if len(texts) == _PASSAGES:
+                break
+        return texts
+
+    def _passage(self, document: int, ordinal: int) -> tuple[str, str, bool]:
+        """Return the text and the label of a passage and whether it is the user's own; empty when there is none."""
+        asked = ((document << SHIFT) + ordinal,)
+        row = self._db.execute("SELECT text, label, own FROM passages WHERE id = ?", asked).fetchone()
+        return (row[0], row[1], bool(row[2])) if row else ("", "", False)
 
 
 _READ = (
@@ -306,8 +433,12 @@ _READ = (
 _SHOW = "SELECT id, key, path, kind, anchor, session, project, title, date, superseded_by FROM documents"
 
 
-def _by_fit(candidate: _Candidate) -> tuple[float, int]:
-    return -candidate.fit, candidate.document
+def _shows_all(text: str) -> bool:  # noqa: ARG001 (a screen looks at the text)
+    return True
+
+
+def _by_score(candidate: _Candidate) -> tuple[float, int]:
+    return -candidate.score, candidate.document
 
 
 def _boost(about: Sequence[Any], own: str, newest: float) -> float:

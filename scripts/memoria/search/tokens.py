@@ -39,7 +39,10 @@ _MONTHS = (
 
 
 def of(text: str) -> list[str]:
-    """Return the terms of a text to be indexed, in order and without stop words."""
+    """Return the terms of a text to be indexed, in order and without stop words.
+
+    A word in capitals is no stop word: ``MIT`` and ``US`` are names, whatever ``mit`` and ``us`` are.
+    """
     return [term for chunk in _chunks(text) for term in _analysed(chunk)]
 
 
@@ -112,12 +115,15 @@ def _analysed(chunk: str) -> tuple[str, ...]:
 def _terms(chunk: str) -> Iterator[str]:
     folded = _fold(chunk) if not chunk.isascii() else chunk
     words = _words(folded)
+    if len(words) > 1 and _apostrophe_only(folded):
+        words = [word for word in words if len(word) > 1]  # the c of c'est, the s of Anna's
+    is_acronym = len(words) == 1 and len(chunk) > 1 and chunk.isupper()
     for word in words:
         if _is_unspaced(word[0]):
             yield from _pairs(word)
         else:
             lower = word.lower()
-            if lower not in FUNCTION_WORDS:
+            if is_acronym or lower not in FUNCTION_WORDS:
                 yield porter(lower)[:MAX_TOKEN]
     if len(words) > 1 and not _apostrophe_only(folded):
         whole = "".join(words).lower()

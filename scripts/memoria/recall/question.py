@@ -1,0 +1,120 @@
+"""Question: what a prompt asks, taken apart into its topics, without what was only pasted into it."""
+
+from __future__ import annotations
+
+from memoria.language.stop_words import MINOR_WORDS
+from memoria.search import tokens
+
+WORDS = 3  # a prompt with fewer content words ("yes, go on") asks nothing that can be looked up
+READ_CHARS = 1_000  # of the prompt's beginning and of its end; pasted text lies in between
+MAX_WORDS = 32  # content words to search for, to bound the cost of a long prompt
+PART_WORDS = 10  # content words in a part; a sentence with no more is one part
+STEP_WORDS = 4  # a longer sentence is split into windows of twice as many words, moved by this step
+DOCUMENT_CHARS = 600  # a longer prompt with headings holds a document, such as a plan, from its first heading on
+SHORT_NUMBER = 2  # digits of a number that stands in so many texts that it says little
+LETTERS = 0.65  # least share of letters and blanks in a line of prose
+_FENCES = ("```", "~~~")
+_PASTED = (  # beginnings of lines that a program wrote
+    "$ ", "> ", "\u276f", "+++", "---", "@@", "|", "at ", 'File "', "Traceback", "===", "\u2502", "\u251c", "\u2514",
+    "\u256d", "\u2570", "\u23fa", "\u23bf", "\u25cf",
+)  # fmt: skip
+_AROUND = "\"'()[]{}<>*_`,.;:!?\u00bf\u00a1"
+_BULLETS = ("- ", "* ", "+ ")
+_ENDS = ".?!;:"
+_FULL_STOPS = "\u3002\uff01\uff1f\uff1b"  # of scripts that put no blank after them
+
+
+def parts_of(prompt: str) -> list[str]:
+    """Return the sentences of a prompt, long ones as windows; ``[]`` when it has too few content words.
+
+    Takes pieces from the beginning and the end in turn, up to MAX_WORDS, since the question stands in one of the two.
+    """
+    prompt = typed(prompt)
+    whole = [prompt] if len(prompt) <= 2 * READ_CHARS else [prompt[:READ_CHARS], prompt[-READ_CHARS:]]
+    pieces = [piece for text in whole for piece in _pieces(text)]
+    if len(tokens.of_query(" ".join(pieces))) < WORDS:
+        return []
+    first: list[str] = []
+    last: list[str] = []
+    words: set[str] = set()
+    while pieces:
+        ahead = len(first) <= len(last)
+        piece = pieces.pop(0 if ahead else -1)
+        words.update(tokens.of_query(piece))
+        if len(words) > MAX_WORDS and first:
+            break
+        (first if ahead else last).append(piece)
+    return first + last[::-1]
+
+
+def topics_of(parts: list[str]) -> list[str]:
+    """Return the parts of a prompt that can be looked up each by itself; all as one when none can."""
+    return [part for part in parts if len(tokens.of_query(part)) >= WORDS] or [" ".join(parts)]
+
+
+def minor_terms(parts: list[str]) -> set[str]:
+    """Return the terms of the words that say what is to be done and not to what."""
+    words = {word.strip(_AROUND).lower() for part in parts for word in part.split()}
+    minor = {term for word in words & MINOR_WORDS for term in tokens.of(word)}
+    endings = {word.rpartition(".")[2] for word in words if "." in word[1:-1]}
+    return minor | {term for word in words for term in tokens.of(word) if term in endings or _is_short_number(term)}
+
+
+def _is_short_number(term: str) -> bool:
+    return term.isdecimal() and len(term) <= SHORT_NUMBER
+
+
+def typed(prompt: str) -> str:
+    """Return a prompt without code blocks, addresses, output of programs, and documents below a heading."""
+    lines: list[str] = []
+    fence = ""
+    for line in prompt.splitlines():
+        row = line.strip()
+        mark = row[:3]
+        if fence or mark in _FENCES:
+            fence = "" if fence == mark else fence or mark
+            continue
+        if mark.startswith("#") and len(prompt) > DOCUMENT_CHARS and row.lstrip("#").startswith(" "):
+            break
+        if row and not _is_pasted(line[: 2 * READ_CHARS], row[: 2 * READ_CHARS]):
+            lines.append(" ".join(word for word in line.split() if "://" not in word))
+    return "\n".join(lines)
+
+
+def _is_pasted(line: str, row: str) -> bool:
+    """Return whether a line looks like code or like what a program printed."""
+    if row.startswith(_PASTED):
+        return True
+    if line.startswith(("    ", "\t")) and not row.startswith(_BULLETS):
+        return True
+    letters = sum(character.isalpha() or character == " " for character in row)
+    return letters < LETTERS * len(row)
+
+
+def _pieces(text: str) -> list[str]:
+    """Return the sentences or lines, joined until they hold WORDS content words, and windows of long ones."""
+    found: list[str] = []
+    held: list[str] = []
+    places: list[int] = []  # position in ``held`` of the word of each term; an identifier gives several
+    for sign in _FULL_STOPS:
+        text = text.replace(sign, sign + "\n")
+    for line in text.splitlines():
+        words = line.split()
+        for number, word in enumerate(words, 1):
+            places += [len(held)] * len(tokens.of(word))
+            held.append(word)
+            ends = number == len(words) or word.rstrip("\"')]}*_`")[-1:] in _ENDS
+            if ends and len(places) >= WORDS:
+                found += _windows(held, places)
+                held, places = [], []
+    if places:
+        found.append(" ".join(held))
+    return found
+
+
+def _windows(words: list[str], places: list[int]) -> list[str]:
+    if len(places) <= PART_WORDS:
+        return [" ".join(words)]
+    starts = range(0, len(places) - STEP_WORDS, STEP_WORDS)
+    spans = [places[start : start + 2 * STEP_WORDS] for start in starts]
+    return list(dict.fromkeys(" ".join(words[span[0] : span[-1] + 1]) for span in spans))

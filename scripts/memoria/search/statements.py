@@ -1,0 +1,88 @@
+"""Statements: the sentence of a passage that answers a question, as far as the words that both share can tell.
+
+The evidence for a sentence is the score of its document times the information of the shared words, measured in words
+that are as rare as a word of the collection can be. Only both together tell an answer from a chance match:
+docs/experiments/threshold.md.
+"""
+
+from __future__ import annotations
+
+from memoria.search import tokens
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from memoria.search.hit import Hit
+
+_ENDS = ".!?;:"
+_CLOSING = "\"')]}*_`\u201d\u2019\u00bb"
+_FULL_STOPS = "\u3002\uff01\uff1f\uff1b"  # of scripts that put no blank after them
+
+
+class Statement:
+    """A sentence that may answer a question, with those around it.
+
+    ``hit`` is its document, with the passage; ``text`` the sentences to show; ``speaker`` who said them, ``user``,
+    ``assistant`` or ``""``. ``evidence`` is at least 0; ``words`` are the terms of the question that it holds;
+    ``sessions`` those in which it was said, as far as they are known.
+    """
+
+    __slots__ = ("evidence", "hit", "sessions", "speaker", "text", "words")
+
+    def __init__(self, hit: Hit, text: str, speaker: str) -> None:
+        self.hit = hit
+        self.text = text
+        self.speaker = speaker
+        self.evidence = 0.0
+        self.words: frozenset[str] = frozenset()
+        self.sessions: frozenset[str] = frozenset()
+
+
+def best(
+    passage: str, topics: Sequence[Sequence[str]], weights: Mapping[str, float], room: int
+) -> tuple[str, float, frozenset[str]]:
+    """Return the sentence that shares the most with one topic, the weight of what it shares, and these terms.
+
+    The sentences after it, then those before it, are added while all stay within ``room`` characters.
+    """
+    spans = _sentences(passage)
+    found: tuple[float, int, frozenset[str]] = (0.0, 0, frozenset())
+    for number, (start, end) in enumerate(spans):
+        held = set(tokens.of(passage[start:end]))
+        for topic in topics:
+            shared = held.intersection(topic)
+            weight = sum(weights.get(term, 0.0) for term in shared)
+            if weight > found[0]:
+                found = (weight, number, frozenset(shared))
+    weight, number, words = found
+    return _around(passage, spans, number, room) if spans else "", weight, words
+
+
+def _around(passage: str, spans: list[tuple[int, int]], number: int, room: int) -> str:
+    first = last = number
+    while last + 1 < len(spans) and spans[last + 1][1] - spans[first][0] <= room:
+        last += 1
+    while first and spans[last][1] - spans[first - 1][0] <= room:
+        first -= 1
+    return passage[spans[first][0] : spans[last][1]]
+
+
+def _sentences(passage: str) -> list[tuple[int, int]]:
+    """Return where each sentence or line begins and ends."""
+    spans: list[tuple[int, int]] = []
+    start = 0
+    for position, character in enumerate(passage):
+        if character == "\n" or character in _FULL_STOPS:
+            is_end = True
+        elif character in " \t":
+            is_end = passage[start:position].rstrip(_CLOSING)[-1:] in _ENDS and position > start
+        else:
+            continue
+        if is_end:
+            if passage[start:position].strip():
+                spans.append((start, position + 1 if character in _FULL_STOPS else position))
+            start = position + 1
+    if passage[start:].strip():
+        spans.append((start, len(passage)))
+    return spans

@@ -1,0 +1,91 @@
+"""Does a prompt get what was once said? ``uv run python tests/bench/decisions.py [--last] [--model NAME] [--rows]``.
+
+Plays the sets of ``tests/decisions`` through the hooks, the worker and the compile, with the offline model and with a
+scripted one that writes what a good model would, and asks their prompts. Prints how often the notes, or the notes or
+the page, hold the statement that a prompt needs; how many prompts that need nothing were given something; and how many
+characters the notes had. Without ``--last`` only the tuning half is asked.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests"), str(ROOT / "tests" / "support")]
+
+import played_decisions  # noqa: E402 (found through the line above)
+from played_decisions import Seen  # noqa: E402
+
+GOALS = {"shared": 0.85, "apart": 0.60, "nothing": 0.03}
+
+
+def share(part: int, whole: int) -> str:
+    return f"{part:3}/{whole:<3} {part / whole:6.1%}" if whole else "      -       "
+
+
+def report(seen: Sequence[Seen]) -> bool:
+    """Print the figures of one model; return whether every goal is met."""
+    needing = [each for each in seen if each.asked.statement]
+    idle = [each for each in seen if not each.asked.statement]
+    print(f"{'':14} {'in the notes':>14} {'notes or page':>15} {'characters':>11}")
+    for label, rows in _groups(needing):
+        held = sum(each.in_notes for each in rows)
+        either = sum(each.in_notes or each.in_page for each in rows)
+        size = sum(len(each.notes) for each in rows) / len(rows)
+        print(f"{label:14} {share(held, len(rows)):>14} {share(either, len(rows)):>15} {size:11.0f}")
+    given = [each for each in idle if each.notes]
+    print(f"need nothing and were given something: {share(len(given), len(idle))}")
+    shown = [len(each.notes) for each in seen if each.notes]
+    print(f"prompts with notes: {share(len(shown), len(seen))}, {sum(shown) / max(1, len(shown)):.0f} characters each")
+    rates = {sort: _rate([each for each in needing if each.asked.sort == sort]) for sort in played_decisions.SORTS}
+    return all(rates[sort] >= GOALS[sort] for sort in rates) and len(given) <= GOALS["nothing"] * len(idle)
+
+
+def _rate(rows: Sequence[Seen]) -> float:
+    return sum(each.in_notes for each in rows) / max(1, len(rows))
+
+
+def _groups(rows: Sequence[Seen]) -> Iterator[tuple[str, list[Seen]]]:
+    """Yield the rows of each sort of prompt, of each language, and of both together."""
+    ways: tuple[Callable[[Seen], str], ...] = (
+        lambda each: each.asked.sort,
+        lambda each: each.asked.language,
+        lambda each: f"{each.asked.language} {each.asked.sort}",
+    )
+    for way in ways:
+        for label in sorted({way(each) for each in rows}):
+            yield label, [each for each in rows if way(each) == label]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("--last", action="store_true", help="ask the half that nothing was tuned with")
+    parser.add_argument(
+        "--model", choices=played_decisions.MODELS, action="append", help="only this one; may be repeated"
+    )
+    parser.add_argument("--rows", action="store_true", help="print what each prompt was given, one JSON object a line")
+    parser.add_argument("--strict", action="store_true", help="exit with 1 when a goal is missed")
+    args = parser.parse_args()
+    half, met = played_decisions.HALVES[args.last], True
+    for model in args.model or played_decisions.MODELS:
+        began = time.monotonic()
+        with (
+            tempfile.TemporaryDirectory(prefix="memoria-decisions-") as scratch,
+            played_decisions.played(model, Path(scratch)) as player,
+        ):
+            seen = [player.ask(asked) for asked in player.sets.asked if asked.half == half]
+        if args.rows:
+            print(*map(played_decisions.as_json, seen), sep="\n")
+            continue
+        print(f"\n{model} model, {half} half, {time.monotonic() - began:.0f} s")
+        met = report(seen) and met
+    return 1 if args.strict and not met else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
