@@ -137,7 +137,8 @@ def test_the_compile_takes_in_what_is_new_and_undo_takes_it_back(
 ) -> None:
     def pages() -> dict[str, bytes]:
         folder = base / "memoria" / "knowledge"
-        return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*.md")}
+        found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*.md")}
+        return {name: data for name, data in found.items() if name != "index.md"}  # which has another form now
 
     old = pages()
     assert "0 of 0 entries compiled" in run(capsys, "compile")

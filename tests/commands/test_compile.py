@@ -228,11 +228,11 @@ def test_a_page_that_is_saved_between_draft_and_swap_is_drafted_again(
     commit = Transactions.commit
     times: list[int] = []
 
-    def late(self: Any, *args: Any) -> Any:
+    def late(self: Any, *args: Any, **named: Any) -> Any:
         if not times:
             times.append(1)
             wiki.edit("concepts/port", "It is the listener", "Saved at the last moment")
-        return commit(self, *args)
+        return commit(self, *args, **named)
 
     monkeypatch.setattr(Transactions, "commit", late)
     wiki.compile([page("port", claim("The host is local", "b2"))])
