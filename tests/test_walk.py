@@ -101,6 +101,7 @@ class World:
             MEMORIA_PYTHON=sys.executable,
             MEMORIA_RETRY_S="0,0",
             MEMORIA_COMPILE_INTERVAL_MIN="0",
+            MEMORIA_THIN_CLAIMS="0",
         )
 
     def session(self, *options: str) -> Session:

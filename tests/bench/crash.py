@@ -118,6 +118,7 @@ class World:
             "MEMORIA_MODEL": f"scripted:{self.script}", "MEMORIA_COMPILE_INTERVAL_MIN": "0",
             "MEMORIA_FLUSH_TURNS_COMPACT": "1", "MEMORIA_FLUSH_TURNS_STOP": "2", "MEMORIA_TZ": "UTC",
             "MEMORIA_SPAWNS_PER_MIN": "100000", "MEMORIA_LEARN_MODELS": "",
+            "MEMORIA_THIN_CLAIMS": "0",  # every answer makes or changes an article, by which a torn wiki is recognised
         }  # fmt: skip
 
     def transcript(self, session: str) -> Path:

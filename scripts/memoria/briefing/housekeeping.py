@@ -46,16 +46,20 @@ def are_pages_outdated(home: Home) -> bool:
 
 
 def wiki_state(paths: Paths) -> str:
-    """Return a digest of the names, times and sizes of all articles, which changes when a person edits one."""
-    found = hashlib.sha256()
+    """Return a digest of the names, times and sizes of all articles, which changes when a person edits one.
+
+    It is ``""`` while there is no article.
+    """
+    found, is_empty = hashlib.sha256(), True
     for folder, folders, names in os.walk(paths.knowledge):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "lists")
         for name in sorted(names) if folder != paths.knowledge else ():
             if name.endswith(".md") and not name.startswith("."):
+                is_empty = False
                 with suppress(OSError):
                     status = os.stat(os.path.join(folder, name))  # noqa: PTH116, PTH118 (called ten thousand times)
                     found.update(f"{folder}/{name} {status.st_mtime_ns} {status.st_size}\n".encode("utf-8", "replace"))
-    return found.hexdigest()
+    return "" if is_empty else found.hexdigest()
 
 
 def lower_priority() -> None:

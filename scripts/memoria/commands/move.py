@@ -118,6 +118,7 @@ def _choose(home: Home, after: Paths) -> Path | None:
         data = json.dumps({**stored, "home": after.home}, indent=2, ensure_ascii=False) + "\n"
         with suppress(SavedMeanwhileError):
             exchange.replace(path, data.encode(), before, mode=PRIVATE)
+            path.chmod(PRIVATE)  # it may hold keys, also when it was there before
             return path
     raise FileBusyError(path)
 

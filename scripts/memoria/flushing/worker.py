@@ -328,7 +328,7 @@ def _bring_up_to_date(worker: Worker, report: Report) -> None:
         or store.revision
         or store.meta().get("unshown")
         or worker.ledger.get(housekeeping.PAGES_DUE)
-        or worker.ledger.get(housekeeping.WIKI_STATE) != housekeeping.wiki_state(home.paths)
+        or (worker.ledger.get(housekeeping.WIKI_STATE) or "") != housekeeping.wiki_state(home.paths)
     ):
         from memoria.briefing import refresh  # noqa: PLC0415 (takes 0.1 s with the search index)
 

@@ -90,7 +90,8 @@ class LinkTargets:
 def referring(article: Article, wiki: Wiki, daily: Path) -> list[str] | None:
     """Return the articles whose list of related pages links to an article; None when anything else links to it."""
     named = {name.casefold() for name in (article.slug, article.name, article.title, *article.aliases)}
-    named |= {f"knowledge/{article.slug}".casefold(), f"../knowledge/{article.slug}".casefold()}
+    inside = f"knowledge/{article.slug}".casefold()
+    named |= {inside, f"../{inside}"}
     found = []
     for slug in wiki.slugs():
         text = (wiki.read(slug) or b"").decode("utf-8", "replace") if slug != article.slug else ""
