@@ -19,7 +19,12 @@ from truthful_model import Truthful
 SHORT = ("port",)  # played in every run; the others are slow together
 RECORDS = ("entry", "turn", "last sessions")  # what says on which day it was said
 SURFACES = ("page", "hint", "search", "mcp", "wiki", "index", "server")
-UNFINISHED = pytest.mark.xfail(reason="articles, facts and open items do not follow the present yet", strict=False)
+# The stories that still fall short, by test; one that no longer does fails, so that its name is taken out here.
+UNFINISHED = {
+    "test_a_record_of_a_day_is_not_shown_as_what_holds": {"by-hand", "huancun", "hafen", "laden", "hosting"},
+    "test_what_holds_is_told": {"by-hand", "zhurnal"},
+    "test_no_claim_of_a_truthful_model_is_refused": {"backoff", "hosting", "pruebas", "zwei-projekte"},
+}
 
 
 def _marked(name: str) -> Any:
@@ -32,6 +37,14 @@ def looks(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return played(stories.load(request.param), tmp_path_factory.mktemp(request.param)).looks
 
 
+@pytest.fixture(autouse=True)
+def unfinished(request: pytest.FixtureRequest) -> None:
+    """Expect the failure of the stories that ``UNFINISHED`` names."""
+    story = request.node.callspec.params.get("looks", "") if hasattr(request.node, "callspec") else ""
+    if story in UNFINISHED.get(request.node.originalname, ()):
+        request.applymarker(pytest.mark.xfail(reason="this story still falls short", strict=True))
+
+
 def stale(looks: list[Look], surface: str, *, records: bool = False) -> list[str]:
     """Return the statements that a surface tells although they ended."""
     return [
@@ -42,33 +55,27 @@ def stale(looks: list[Look], surface: str, *, records: bool = False) -> list[str
     ]
 
 
-@UNFINISHED
 @pytest.mark.parametrize("surface", SURFACES)
 def test_what_no_longer_holds_is_told_as_current_nowhere(looks: list[Look], surface: str) -> None:
     assert stale(looks, surface) == []
 
 
-@UNFINISHED
 def test_a_record_of_a_day_is_not_shown_as_what_holds(looks: list[Look]) -> None:
     assert [row for surface in SURFACES for row in stale(looks, surface, records=True)] == []
 
 
-@UNFINISHED
 def test_what_holds_is_told(looks: list[Look]) -> None:
     assert [(look.place, *each) for look in looks for each in look.missing] == []
 
 
-@UNFINISHED
 def test_a_fact_that_was_superseded_is_ended(looks: list[Look]) -> None:
     assert [(look.place, name) for look in looks for name, right in look.ended if not right] == []
 
 
-@UNFINISHED
 def test_open_items_close_and_stand_once(looks: list[Look]) -> None:
     assert [(look.place, name) for look in looks for name, right in look.items if not right] == []
 
 
-@UNFINISHED
 def test_no_claim_of_a_truthful_model_is_refused(looks: list[Look]) -> None:
     assert [reason for look in looks for reason in look.refused] == []
 
