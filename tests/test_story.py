@@ -12,6 +12,8 @@ from memoria.ground import markdown
 from memoria.wiki.article import Article
 from wiki_home import WikiHome, claim, entry, page
 
+pytestmark = pytest.mark.slow
+
 DAYS: list[tuple[Any, list[dict[str, Any]]]] = [
     (
         entry("d1", 10, context="The listener of the shop runs on port 8080; carts are kept in Redis."),

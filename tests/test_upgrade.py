@@ -25,6 +25,8 @@ from memoria.indexing.index import Index
 from memoria.recall import session_start
 from memoria.wiki.folder import Wiki
 
+pytestmark = pytest.mark.slow
+
 OLD = Path(__file__).parent / "fixtures" / "home-0.1.0"
 CLOCK, CACHE = "5b1f6a0e-3c52-4c1f-9d0a-7e1c2f4a9b10", "c4d8e7b2-91a6-4f0d-8b35-2a6d1c9e0f44"
 OFFLINE, OFF = "0e97a3d5-6f48-4b7c-a1d2-b83f5c7e6120", "0d9b7e11-7c1e-4a55-9f0e-3f6f3f0a9c77"

@@ -40,6 +40,8 @@ from memoria.wiki import commit
 from memoria.wiki.transaction import ChangedError, Transactions
 from wiki_home import WikiHome, claim, entry, page
 
+pytestmark = pytest.mark.slow
+
 QUEUE = "Uploads of the shop go through the queue."
 DIRECT = "Uploads of the shop go straight to the bucket, past the queue."
 AGAIN = "The shop sends its uploads through the queue before anything else."

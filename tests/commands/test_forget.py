@@ -47,6 +47,8 @@ from memoria.working.memory import WorkingMemory
 from wiki_home import WikiHome, claim, page
 from wiki_home import entry as wiki_entry
 
+pytestmark = pytest.mark.slow
+
 SECRET = "The merger with Quaggasoft closes in May"
 PLAIN = "Deploys run on Fridays with `make ship`"
 KEPT_FACT = "Use pnpm in this shop."

@@ -26,6 +26,8 @@ from memoria.recall.shown_notes import ShownNotes
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn import Turn
 
+pytestmark = pytest.mark.slow
+
 TEXT = "The café's Ångström licence ends"
 NOTHING = {
     "worth_saving": True, "title": "Licences", "context": "On licences.", "key_exchanges": [], "decisions": [],

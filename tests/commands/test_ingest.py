@@ -28,6 +28,8 @@ from memoria.transcripts.turn import Reader
 from places import SHARED
 from shelves import DAY, HOUR, Shelf, client, entries, since
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["client"]
 
 

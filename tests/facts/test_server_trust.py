@@ -30,6 +30,8 @@ from memoria.ground import clock, locks
 from memoria.ground.home import Home
 from memory_server import KEY, OTHER_KEY, MemoryServer, running
 
+pytestmark = pytest.mark.slow
+
 PNPM, SHORT, TUESDAY = "Use pnpm, not npm.", "Write short functions.", "Deploys go out on Tuesdays."
 
 

@@ -29,6 +29,8 @@ from memoria.ground.errors import (
 from memoria.ground.home import Home
 from memory_server import KEY, MemoryServer, running
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def server() -> Iterator[MemoryServer]:

@@ -13,6 +13,8 @@ from memoria.wiki.links import LinkTargets
 from memoria.wiki.snapshot import Snapshot
 from wiki_home import WikiHome, claim, entry, page
 
+pytestmark = pytest.mark.slow
+
 QUEUE = "Uploads go through the queue."
 RETRY = "Failed uploads are retried once an hour."
 SHOP = "concepts/shop"

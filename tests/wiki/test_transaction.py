@@ -77,6 +77,7 @@ KILLS = [
 
 
 @pytest.mark.parametrize("at", KILLS)
+@pytest.mark.slow
 def test_a_commit_killed_anywhere_is_the_old_state_or_after_recovery_the_new_one(root: Path, at: str) -> None:
     status = killed(root, "commit", at)
     of(root).recover()
@@ -87,6 +88,7 @@ def test_a_commit_killed_anywhere_is_the_old_state_or_after_recovery_the_new_one
 
 
 @pytest.mark.parametrize("at", KILLS)
+@pytest.mark.slow
 def test_an_undo_killed_anywhere_is_the_new_state_or_after_recovery_the_old_one(root: Path, at: str) -> None:
     of(root).commit(NEW, read(), "a test")
     killed(root, "undo", at)
