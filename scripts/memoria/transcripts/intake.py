@@ -22,7 +22,6 @@ from memoria.base.exclude import OWN
 from memoria.capture.spool import Job, Spool
 from memoria.ground import clock
 from memoria.ground.home import Home
-from memoria.transcripts import steps
 from memoria.transcripts.answers import Use
 from memoria.transcripts.screen import Screen
 from memoria.transcripts.turn import Exchange, Reader, Turn, exchanges, split, tool_use
@@ -255,6 +254,8 @@ class Stretch:
 
     def material(self, folder: str = "") -> list[dict[str, Any]]:
         """Return the exchanges as a model is given them, with paths below ``folder`` relative in their steps."""
+        from memoria.transcripts import steps  # noqa: PLC0415 (its patterns are needed when a model is asked)
+
         told = steps.of(self.exchanges, folder)
         return [exchange.material() | {"steps": part} for exchange, part in zip(self.exchanges, told, strict=True)]
 
