@@ -275,6 +275,34 @@ def test_the_census_survives_lines_of_every_length(tmp_path: Path) -> None:
     assert estimate.count(path) == estimate.Volume()
 
 
+def test_the_census_counts_what_sub_agents_report_and_the_plans_that_were_put_before_the_user(tmp_path: Path) -> None:
+    report, plan = "The cache is filled twice. " * 40, "1. Fill it once.\n" * 30
+    result = {"status": "completed", "content": [{"type": "text", "text": report}], "totalToolUseCount": 3}
+    lines: list[dict[str, object]] = [
+        {"type": "user", "uuid": "u1", "message": {"role": "user", "content": "Look at the cache."}},
+        _uses("u2", "toolu_1", "Task", description="Look", prompt="Look at it."),
+        _results("u3", "toolu_1", toolUseResult=result),
+        _uses("u4", "toolu_2", "ExitPlanMode", plan=plan),
+        _results("u5", "toolu_2"),
+    ]
+    path = tmp_path / "one.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    with path.open("rb") as file:
+        exact = sum(turn.size for turn in Reader().read(file))
+    assert exact > len(report) + len(plan)
+    assert abs(estimate.count(path).chars / exact - 1) < 0.3
+
+
+def _uses(uuid: str, ident: str, name: str, **given: str) -> dict[str, object]:
+    use = {"type": "tool_use", "id": ident, "name": name, "input": given}
+    return {"type": "assistant", "uuid": uuid, "message": {"role": "assistant", "content": [use]}}
+
+
+def _results(uuid: str, ident: str, **more: object) -> dict[str, object]:
+    block = {"type": "tool_result", "tool_use_id": ident, "content": "done"}
+    return {"type": "user", "uuid": uuid, "message": {"role": "user", "content": [block]}, **more}
+
+
 @pytest.mark.skipif(not (SHARED / "transcripts").is_dir(), reason="no real transcripts here")
 def test_the_census_of_real_transcripts_is_near_the_exact_count() -> None:
     total, turns, chars = estimate.Volume(), 0, 0

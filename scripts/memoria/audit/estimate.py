@@ -6,19 +6,20 @@ and builds little of it. Held against the exact reader in tests/bench/ingest.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memoria.transcripts import client_files
-from memoria.transcripts.decoder import kept
+from memoria.transcripts import answers, client_files
+from memoria.transcripts.decoder import kept, may_name, output
 
 # Characters that reach the model for one line of a kind, measured over 73 real transcripts (tests/bench/ingest.py).
 TOOL_CHARS, ERROR_CHARS, LABEL_CHARS = 160, 260, 14
 FAILING = 0.047  # of tool results, 1,754 of 37,304 in 741 transcripts: only failures are kept, and looking costs a scan
 
 _NOT_TYPED = ("<", "Caveat: The messages below", "This session is being continued", "[Request interrupted")
+_REPORTS = "totalToolUseCount"  # what only the result of a sub-agent has
 _FLAGS = ("isSidechain", "isMeta", "isCompactSummary")
 
 
@@ -67,19 +68,39 @@ def _counted(lines: Iterable[bytes], census: Volume) -> Iterator[bytes]:
         yield line
 
 
-def _add(value: Mapping[str, Any], census: Volume) -> None:
+def _add(value: dict[str, Any], census: Volume) -> None:
     message = value.get("message")
     content = message.get("content") if isinstance(message, dict) else message
     blocks = content if isinstance(content, list) else [content]
     kinds = [block.get("type") if isinstance(block, dict) else "text" for block in blocks]
-    if value["type"] == "user" and "tool_result" in kinds:  # the tools' own words, unless one failed
+    if value["type"] == "user" and "tool_result" in kinds:  # the tools' own words, unless one failed or reports
         census.results += 1
+        census.said_chars += _report_chars(value)
         return
     said = sum(map(_size, blocks))
     tools = kinds.count("tool_use")
+    if tools:
+        said += sum(map(_plan_chars, blocks))
     if value["type"] in ("user", "assistant") and (said or tools):
         census.said += 1
         census.said_chars += said + tools * TOOL_CHARS + (LABEL_CHARS if said else 0)
+
+
+def _report_chars(value: dict[str, Any]) -> int:
+    """Return the characters of a sub-agent's report, 0 for the result of any other tool."""
+    if not may_name(value, "toolUseResult", _REPORTS):
+        return 0
+    report = answers.report(None, output(value, "toolUseResult"), None)
+    return len(report) + LABEL_CHARS if report else 0
+
+
+def _plan_chars(block: object) -> int:
+    """Return the characters of a plan that was put before the user, which is kept whole."""
+    if not isinstance(block, dict) or block.get("name") not in answers.PLANS:
+        return 0
+    given = block.get("input")
+    plan = given.get("plan") if isinstance(given, dict) else None
+    return len(plan) if isinstance(plan, str) else 0
 
 
 def _size(block: object) -> int:

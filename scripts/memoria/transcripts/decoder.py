@@ -118,6 +118,14 @@ def is_silent(block: object) -> bool:
     return data.startswith(b'"') and _STATUS not in data and _NUMBERED not in data
 
 
+def may_name(holder: Json, key: str, name: str) -> bool:
+    """Return whether the JSON under ``key`` may have a field ``name``, without building it."""
+    content = holder.get(key)
+    if isinstance(content, msgspec.Raw):
+        return name.encode() in bytes(content)
+    return isinstance(content, dict) and name in content
+
+
 def output(holder: Json, key: str = "content") -> object:
     """What stands under ``key`` as JSON has it: a tool's output is text or a list of blocks."""
     content = holder.get(key)
