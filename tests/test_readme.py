@@ -36,6 +36,7 @@ def test_every_setting_has_its_row_with_default_and_sentence() -> None:
         default = f"`{written(field.default)}`" if written(field.default) else ""
         row = f"| `{field.name}` | `{field.variable}` | {default} | {field.sentence} |"
         assert row in README, f"README needs this row: {row}"
+        assert README.count(f"| `{field.name}` |") == 1, f"README has {field.name} twice"
 
 
 def test_every_command_has_its_row() -> None:

@@ -31,6 +31,7 @@ VERBS = {
     "demo": "run the main job on a bundled transcript, without an account or network",
     "install": "add the hooks to Claude Code's settings (for a clone)",
     "uninstall": "remove memoria's hooks, and nothing else, from Claude Code's settings",
+    "config": "list, set and explain the settings, and where each value comes from",
     "move": "move daily logs, wiki and state to another folder, such as out of a clone",
     "flush": "summarise what waits in the spool now",
     "compile": "turn new daily entries into articles now",
@@ -52,7 +53,7 @@ VERBS = {
 GROUPS = {
     "Use": ("search", "query", "why", "show", "learned", "working"),
     "Check": ("status", "verify", "doctor", "lint", "diff"),
-    "Set up": ("demo", "install", "uninstall", "move", "ingest"),
+    "Set up": ("demo", "install", "uninstall", "config", "move", "ingest"),
     "Change": ("forget", "undo", "compile", "consolidate", "flush"),
     "Run by programs": ("observe", "mcp"),
 }
@@ -119,7 +120,7 @@ def run(name: str, args: argparse.Namespace) -> int:
     verb = _module(name)
     status: int
     try:
-        status = _run_in_home(verb, args) if hasattr(verb, "command") else verb.without_home(args)
+        status = _run_in_home(verb, args) if hasattr(verb, "command") else _run_without_home(verb, args)
         sys.stdout.flush()
     except ExpectedError as error:
         if isinstance(error, HomeRefusedError) and hasattr(verb, "refused"):
@@ -174,6 +175,12 @@ def _run_in_home(verb: ModuleType, args: argparse.Namespace) -> int:
     for problem in home.settings.problems:
         print(f"memoria: {problem}", file=sys.stderr)
     status: int = verb.command(args, home)
+    return status
+
+
+def _run_without_home(verb: ModuleType, args: argparse.Namespace) -> int:
+    logging.getLogger("memoria").addHandler(logging.NullHandler())  # else each record goes to standard error as well
+    status: int = verb.without_home(args)
     return status
 
 

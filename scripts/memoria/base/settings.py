@@ -141,10 +141,11 @@ class Settings:
     """Every setting as an attribute, resolved. ``Settings.load()`` reads them; ``problems`` names what was refused.
 
     ``refusal`` says why the settings file cannot be read, and is empty when it can. While it is set, nothing may be
-    recorded or sent.
+    recorded or sent. ``origins`` has the source of each setting that was given, the file's path or the variable.
     """
 
     problems: tuple[str, ...] = ()
+    origins: Mapping[str, str] = {}
     refusal = ""
 
     disabled = setting(False, "Switch everything off: hooks return at once and nothing is captured.")
@@ -277,6 +278,7 @@ class Settings:
         settings = cls()
         problems: list[str] = []
         stored: dict[str, object] = {}
+        origins: dict[str, str] = {}
         try:
             stored = _read_config(path)
         except (OSError, ValueError) as error:
@@ -286,13 +288,13 @@ class Settings:
             for source, values, key in ((path, stored, field.name), (field.variable, env, field.variable)):
                 if values.get(key) is not None:  # null in the file: not set
                     try:
-                        value = field.parse(values[key])
+                        value, origins[field.name] = field.parse(values[key]), source
                     except ValueError as error:
                         problems.append(f"{source}: {field.name} must be {error}, not {values[key]!r}; ignored")
             setattr(settings, field.name, value)
         known = {field.name for field in cls.fields()}
         problems += [f"{path}: there is no setting {name!r}; ignored" for name in stored if name not in known]
-        settings.problems = tuple(problems)
+        settings.problems, settings.origins = tuple(problems), origins
         return settings
 
 

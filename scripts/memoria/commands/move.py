@@ -8,25 +8,21 @@ a home, but does not read them.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 
 from memoria.base import paths as places
-from memoria.base.atomic import PRIVATE
 from memoria.base.paths import SPOOL_BOXES, Paths
-from memoria.base.settings import config_path
-from memoria.ground import locks, owner_only
-from memoria.ground.errors import ExpectedError, FileBusyError, SavedMeanwhileError
+from memoria.ground import config_file, locks, owner_only
+from memoria.ground.errors import ExpectedError
 from memoria.ground.exchange import Exchange
 from memoria.ground.home import Home
 
 NOT_OURS = ".gitkeep"  # belongs to the clone, in its empty daily/ and knowledge/
-SAVES = 20  # of a person, that writing config.json gives way to
 VAULT = ".obsidian"  # the user's Obsidian settings for the home
 
 
@@ -111,16 +107,7 @@ def _choose(home: Home, after: Paths) -> Path | None:
     """Write the new home to config.json unless it is the default one; return the file if it was written."""
     if not home.settings.home and Paths.of(home.settings).home == after.home:
         return None
-    path, exchange = Path(config_path(os.environ)), Exchange.of(after)
-    for _ in range(SAVES):
-        before = exchange.read(path)
-        stored = json.loads((before or b"{}").decode("utf-8-sig"))
-        data = json.dumps({**stored, "home": after.home}, indent=2, ensure_ascii=False) + "\n"
-        with suppress(SavedMeanwhileError):
-            exchange.replace(path, data.encode(), before, mode=PRIVATE)
-            path.chmod(PRIVATE)  # it may hold keys, also when it was there before
-            return path
-    raise FileBusyError(path)
+    return config_file.change(Exchange.of(after), {"home": after.home})
 
 
 def _adopt(before: Paths, after: Paths) -> None:

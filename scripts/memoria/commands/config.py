@@ -1,0 +1,180 @@
+"""Config: list the settings and where each value comes from; set, unset and edit them in config.json.
+
+A value is checked before it is written, by the same rule that reads it. What may be a key or a password is not listed;
+``get`` prints it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from memoria.base.paths import Paths
+from memoria.base.settings import MEND_CONFIG, Field, Settings, config_path
+from memoria.ground import config_file
+from memoria.ground.errors import ExpectedError
+from memoria.ground.exchange import Exchange
+
+DEFAULT = "default"
+HIDDEN = "(set, not shown)"
+_KEYS = ("memory_api_key",)
+_PASSWORD = re.compile(r"(?<=:)[^:@/]+(?=@)")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``memoria config [list|get|set|unset|edit|path]``; list is default."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION")
+    listed = actions.add_parser("list", help="every setting, its value and where that comes from (the default)")
+    listed.add_argument("--changed", action="store_true", help="only settings that are not at their default")
+    listed.add_argument("--explain", action="store_true", help="say what each setting is")
+    listed.add_argument("--json", action="store_true", help="print JSON")
+    get = actions.add_parser("get", help="print the value of one setting")
+    get.add_argument("name")
+    get.add_argument("--json", action="store_true", help="print JSON")
+    put = actions.add_parser("set", help="set one setting in config.json")
+    put.add_argument("name")
+    put.add_argument("value", nargs="+", help="the value; several words make a list where the setting is one")
+    unset = actions.add_parser("unset", help="take settings out of config.json, so that the default holds")
+    unset.add_argument("name", nargs="+")
+    actions.add_parser("edit", help="open config.json in $VISUAL or $EDITOR and check what was saved")
+    actions.add_parser("path", help="print where config.json is")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(action="list", changed=False, explain=False)
+
+
+def without_home(args: argparse.Namespace) -> int:
+    """Run one action; no home is needed, so that a setting that hinders its opening can be corrected."""
+    if args.action == "path":
+        print(config_path(os.environ))
+        return 0
+    if args.action == "edit":
+        return _edit(Path(config_path(os.environ)))
+    settings = Settings.load()
+    if settings.refusal:
+        raise ExpectedError(f"{settings.refusal}: {MEND_CONFIG}; `memoria config edit` opens it")
+    return {"list": _list, "get": _get, "set": _set, "unset": _unset}[args.action](args, settings)
+
+
+def _list(args: argparse.Namespace, settings: Settings) -> int:
+    fields = [field for field in Settings.fields() if not args.changed or field.name in settings.origins]
+    rows = [_row(field, settings) for field in fields]
+    if args.json:
+        print(json.dumps(rows, indent=2, ensure_ascii=False))
+        return 0
+    for problem in settings.problems:
+        print(f"memoria: {problem}", file=sys.stderr)
+    width = max((len(row["name"]) for row in rows), default=0)
+    for row in rows:
+        origin = "" if row["origin"] == DEFAULT else f"  ({row['origin']})"
+        print(f"{row['name']:<{width}}  {_shown(row['value'])}{origin}".rstrip())
+        if args.explain:
+            print(f"{'':<{width}}  {row['about']} [{row['variable']}]")
+    if not rows:
+        print("Every setting is at its default.")
+    return 0
+
+
+def _row(field: Field, settings: Settings) -> dict[str, Any]:
+    return {
+        "name": field.name,
+        "value": _listed(field, getattr(settings, field.name)),
+        "default": field.default,
+        "origin": settings.origins.get(field.name, DEFAULT),
+        "variable": field.variable,
+        "about": field.sentence,
+    }
+
+
+def _listed(field: Field, value: Any) -> Any:
+    """Return a value without the secrets in it."""
+    if field.name in _KEYS:
+        return HIDDEN if value else value
+    if field.name == "projects":
+        return {name: {"env": dict.fromkeys(chosen.get("env", {}), HIDDEN)} for name, chosen in value.items()}
+    return _PASSWORD.sub("...", value) if isinstance(value, str) else value
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _get(args: argparse.Namespace, settings: Settings) -> int:
+    value = getattr(settings, _field(args.name).name)
+    print(json.dumps(value, ensure_ascii=False) if args.json else _shown(value))
+    return 0
+
+
+def _set(args: argparse.Namespace, settings: Settings) -> int:
+    field = _field(args.name)
+    value = _checked(field, args.value)
+    path = config_file.change(_exchange(settings), {field.name: value})
+    print(f"{field.name} is {_shown(_listed(field, value))} in {path}.")
+    after = Settings.load()
+    if (origin := after.origins.get(field.name, "")) == field.variable:
+        print(f"The environment sets {origin}, which takes precedence: {_shown(getattr(after, field.name))}.")
+    if field.name in ("home", "state"):
+        print("What is remembered stays where it is; `memoria move FOLDER` takes it along.")
+    return 0
+
+
+def _checked(field: Field, words: Sequence[str]) -> Any:
+    """Return what was given on the command line as the file holds it."""
+    is_list = isinstance(field.default, tuple)
+    if len(words) > 1 and not is_list:
+        raise ExpectedError(f"{field.name} takes one value, not {len(words)}; put quotes around it")
+    try:
+        value = field.parse(list(words) if len(words) > 1 else words[0])
+    except ValueError as error:
+        raise ExpectedError(f"{field.name} must be {error}, not {' '.join(words)!r}. {field.sentence}") from None
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _unset(args: argparse.Namespace, settings: Settings) -> int:
+    names = [_field(name).name for name in args.name]
+    path = config_file.change(_exchange(settings), dict.fromkeys(names))
+    after = Settings.load()
+    for name in names:
+        origin = after.origins.get(name, DEFAULT)
+        print(f"{name} is no longer set in {path}; {origin}: {_shown(getattr(after, name)) or 'empty'}.")
+    return 0
+
+
+def _edit(path: Path) -> int:
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ("notepad" if os.name == "nt" else "vi")
+    if not path.exists():
+        config_file.create()
+    try:
+        status = subprocess.run([*shlex.split(editor), str(path)], check=False).returncode
+    except OSError as error:
+        raise ExpectedError(f"{editor} cannot be started ({error.strerror}); set EDITOR, or edit {path}") from None
+    after = Settings.load()
+    for problem in filter(None, (after.refusal, *after.problems)):
+        print(f"memoria: {problem}", file=sys.stderr)
+    return 1 if status or after.refusal or after.problems else 0
+
+
+def _exchange(settings: Settings) -> Exchange:
+    return Exchange.of(Paths.of(settings))
+
+
+def _field(name: str) -> Field:
+    """Return the setting of this name, also when it is written as its variable or with hyphens."""
+    fields = {field.name: field for field in Settings.fields()}
+    variables = {field.variable: field for field in fields.values()}
+    found = fields.get(name.replace("-", "_").lower()) or variables.get(name)
+    if found:
+        return found
+    near = difflib.get_close_matches(name, fields, n=3, cutoff=0.5)
+    meant = f"; did you mean {' or '.join(near)}?" if near else "; `memoria config` lists them"
+    raise ExpectedError(f"there is no setting {name!r}{meant}")

@@ -1,0 +1,172 @@
+"""A person reads and changes settings by name; a wrong value is refused before it is written."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memoria import cli
+from memoria.base.settings import Settings, config_path
+from places import ROOT
+
+
+@pytest.fixture(autouse=True)
+def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in [name for name in os.environ if name.startswith(("MEMORIA_", "MEMORY_API_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("MEMORIA_HOME", str(tmp_path / "home"))
+    return Path(config_path(os.environ))
+
+
+def rows(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, dict[str, Any]]:
+    assert cli.main(["config", "list", "--json", *words]) == 0
+    return {row["name"]: row for row in json.loads(capsys.readouterr().out)}
+
+
+def test_each_setting_is_listed_with_the_source_of_its_value(
+    surroundings: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cli.main(["config", "set", "page_chars", "4000"]) == 0
+    monkeypatch.setenv("MEMORIA_MODEL", "offline")
+    capsys.readouterr()
+    listed = rows(capsys)
+    assert set(listed) == {field.name for field in Settings.fields()}
+    assert (listed["page_chars"]["value"], listed["page_chars"]["origin"]) == (4000, str(surroundings))
+    assert (listed["model"]["value"], listed["model"]["origin"]) == ("offline", "MEMORIA_MODEL")
+    assert listed["tz"]["origin"] == "default"
+    assert set(rows(capsys, "--changed")) == {"page_chars", "model", "home"}
+    assert cli.main(["config"]) == 0
+    out = capsys.readouterr().out
+    assert f"4000  ({surroundings})" in out
+    assert cli.main(["config", "list", "--explain"]) == 0
+    assert "Maximum characters given to a new session" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "stored"),
+    [
+        ("model", ["ollama:qwen2.5:3b"], "ollama:qwen2.5:3b"),
+        ("hints", ["off"], False),
+        ("daily_budget_usd", ["0.5"], 0.5),
+        ("learn_every", ["3"], 3),
+        ("exclude", ["~/jobs/secret", "**/clients/**"], ["~/jobs/secret", "**/clients/**"]),
+        ("exclude", ["a,b"], ["a", "b"]),
+        ("MEMORIA_STALE_DAYS", ["90"], 90),
+        ("page-chars", ["800"], 800),
+        ("projects", ['{"shop": {"env": {"ANTHROPIC_BASE_URL": "http://127.0.0.1:1"}}}'],
+         {"shop": {"env": {"ANTHROPIC_BASE_URL": "http://127.0.0.1:1"}}}),
+    ],
+)  # fmt: skip
+def test_a_value_is_written_as_its_type(surroundings: Path, name: str, words: list[str], stored: object) -> None:
+    surroundings.parent.mkdir(parents=True)
+    surroundings.write_text('{"tz": "Europe/Vienna", "of another version": 1}')
+    assert cli.main(["config", "set", name, *words]) == 0
+    kept = json.loads(surroundings.read_text(encoding="utf-8"))
+    assert (kept.pop("tz"), kept.pop("of another version")) == ("Europe/Vienna", 1)
+    assert list(kept.values()) == [stored]
+    assert surroundings.stat().st_mode & 0o777 == 0o600
+    assert not Settings.load().problems or Settings.load().problems[0].count("of another version")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["page_chars", "many"], "a whole number"),
+        (["call_chars", "10"], "at least 2,000"),
+        (["hints", "perhaps"], "true or false"),
+        (["home", "relative/folder"], "absolute path"),
+        (["model", "claude:haiku", "offline"], "one value"),
+        (["modle", "offline"], "did you mean model"),
+    ],
+)
+def test_a_wrong_name_or_value_is_refused_with_what_is_right(
+    surroundings: Path, capsys: pytest.CaptureFixture[str], words: list[str], told: str
+) -> None:
+    assert cli.main(["config", "set", *words]) == 1
+    error = capsys.readouterr().err
+    assert told in error
+    assert error.count("\n") == 1
+    assert not surroundings.exists()
+
+
+def test_a_value_can_be_read_and_taken_back(surroundings: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cli.main(["config", "set", "stale_days", "7"])
+    capsys.readouterr()
+    assert cli.main(["config", "get", "stale_days"]) == 0
+    assert capsys.readouterr().out == "7\n"
+    assert cli.main(["config", "unset", "stale_days"]) == 0
+    assert "default: 180" in capsys.readouterr().out
+    assert json.loads(surroundings.read_text()) == {}
+
+
+def test_a_value_that_the_environment_overrides_is_said(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMORIA_HINTS", "true")
+    assert cli.main(["config", "set", "hints", "false"]) == 0
+    assert "The environment sets MEMORIA_HINTS, which takes precedence: true." in capsys.readouterr().out
+
+
+def test_keys_and_passwords_are_not_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    for name, value in (
+        ("memory_api_key", "k-secret"),
+        ("redis_url", "redis://me:s-secret@127.0.0.1/0"),
+        ("projects", '{"shop": {"env": {"ANTHROPIC_API_KEY": "p-secret"}}}'),
+    ):
+        assert cli.main(["config", "set", name, value]) == 0
+    assert cli.main(["config", "list", "--json"]) == 0
+    assert cli.main(["config"]) == 0
+    printed = capsys.readouterr()
+    assert "-secret" not in printed.out + printed.err
+    assert "ANTHROPIC_API_KEY" in printed.out
+    assert cli.main(["config", "get", "memory_api_key"]) == 0
+    assert capsys.readouterr().out == "k-secret\n"
+
+
+def test_a_broken_file_is_named_and_can_be_edited(
+    surroundings: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    surroundings.parent.mkdir(parents=True)
+    surroundings.write_text("{broken")
+    assert cli.main(["config", "set", "hints", "false"]) == 1
+    assert "memoria config edit" in capsys.readouterr().err
+    assert surroundings.read_text() == "{broken"
+    editor = tmp_path / "editor.py"
+    editor.write_text("import sys; open(sys.argv[1], 'w').write(sys.argv[0] and '{\"hints\": \"perhaps\"}')")
+    monkeypatch.setenv("EDITOR", f"{sys.executable} {editor}")
+    monkeypatch.delenv("VISUAL", raising=False)
+    assert cli.main(["config", "edit"]) == 1
+    assert "hints must be true or false" in capsys.readouterr().err
+    editor.write_text("import sys; open(sys.argv[1], 'w').write('{\"hints\": false}')")
+    assert cli.main(["config", "edit"]) == 0
+    assert not Settings.load().hints
+
+
+def test_an_editor_that_is_not_there_is_named(
+    surroundings: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VISUAL", "no-such-editor")
+    assert cli.main(["config", "edit"]) == 1
+    assert "set EDITOR" in capsys.readouterr().err
+    assert json.loads(surroundings.read_text()) == {}
+
+
+def test_an_error_is_said_once(tmp_path: Path) -> None:
+    """As a process: under pytest, logging writes nowhere by itself."""
+    program = f"import sys; sys.path.insert(0, {str(ROOT / 'scripts')!r}); from memoria.cli import main; main()"
+    words = [sys.executable, "-c", program, "config", "get", "modle"]
+    env = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+    done = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
+    assert done.stderr.splitlines() == ["memoria: there is no setting 'modle'; did you mean model?"]
+
+
+def test_a_new_home_is_not_a_moved_one(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert cli.main(["config", "set", "home", str(tmp_path / "other")]) == 0
+    assert "memoria move" in capsys.readouterr().out
