@@ -6,6 +6,7 @@
 - ``changes``: writes that depend on the stored value, as pure functions
 - ``sqlite_store``: the embedded store, one file shared by many processes (the default)
 - ``redis_store``: a store shared by many machines
+- ``redis_scripts``: the steps that its server must take whole
 - ``failover_store``: Redis, with the embedded store as a fallback while Redis is unavailable
 - ``factory``: opens the store that the settings name
 - ``task_reading``: what a transcript says about the task, and the block "where you were"

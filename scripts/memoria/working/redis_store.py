@@ -22,13 +22,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 import math
 import random
 import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import cache
 from typing import Any, TypeVar, cast
 
 import redis.asyncio as redis
@@ -37,7 +35,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
 from memoria.ground.errors import StoreBusyError, StoreReadOnlyError, StoreUnreachableError, WorkingStoreError
-from memoria.working import changes
+from memoria.working import changes, redis_scripts
 from memoria.working.store import Change, Disk, Put, Record, ScopeSeen, StoreStats, is_internal
 
 T = TypeVar("T")
@@ -46,8 +44,6 @@ PREFIX = "memoria:"
 SCOPES = PREFIX + "scopes"  # scope names by when they were opened last
 ENDS = PREFIX + "ends"  # scope names by when they are forgotten
 CONTENTION_S = 0.5  # then a change that others keep overtaking fails
-TOMBSTONE_MS = 24 * 3600 * 1000
-MAX_APPLIED = 10_000  # ids of changes that a scope remembers, for as long as a tombstone stays
 FSYNC_S = 2.0  # ``appendfsync everysec`` writes at the latest after this time
 TOUCHES = 64
 BATCH = 200  # values in one round trip
@@ -57,196 +53,6 @@ _ALLKEYS = (
     "of keys; volatile-lru and noeviction keep them"
 )
 _VOLATILE = "the server stores nothing on disk: what is written to it is gone when it restarts"
-
-_COMMON = f"""
-local p, u = KEYS[1], KEYS[1] .. 'u'
-local function now()
-  local t = redis.call('TIME')
-  return t[1] * 1000000 + t[2]
-end
-local function head(key)  -- version of what stands there (0: nothing), whether it is a value, its deadline (0: none)
-  local s = redis.call('GETRANGE', p .. 'v:' .. key, 0, 40)
-  if s == '' then return 0, false, 0 end
-  local version, expires, rest = string.match(s, '^(%d+):(%d+):(.?)')
-  return tonumber(version or 0), rest ~= nil and rest ~= '', tonumber(expires or 0)
-end
-local function drop(key, version)
-  redis.call('SET', p .. 'v:' .. key, string.format('%.0f:0:', version), 'PX', {TOMBSTONE_MS})
-  redis.call('ZREM', string.byte(key) == 95 and p .. 'i' or u, key)
-end
-local function write(key, value, expires, version, t)
-  local name, text = p .. 'v:' .. key, string.format('%.0f:%.0f:%s', version, expires, value)
-  if expires > 0 and string.byte(key) ~= 95 then
-    redis.call('SET', name, text, 'PX', math.max(1, math.ceil((expires - t) / 1000)))
-  else
-    redis.call('SET', name, text)
-  end
-  redis.call('ZADD', string.byte(key) == 95 and p .. 'i' or u, t, key)
-end
-"""
-
-# Takes keys out of the sets whose values the server has expired or evicted.
-_FORGET = """
-for _, key in ipairs(ARGV) do
-  if redis.call('EXISTS', KEYS[1] .. 'v:' .. key) == 0 then
-    redis.call('ZREM', KEYS[1] .. 'u', key)
-    redis.call('ZREM', KEYS[1] .. 'i', key)
-  end
-end
-return true
-"""
-
-# The common write, kept short: its time is what a set costs more than a bare SET. Key, the text as it is stored, ms to
-# live (empty: for ever), limit (empty: none). Versions have 16 digits until the year 2286 and so compare as text.
-# Returns nothing, or a version that is not the text's (clocks differ), with '-' first when the keys exceed the limit.
-_SET = """
-local key, text, ttl = ARGV[1], ARGV[2], ARGV[3]
-local name, old, bumped = KEYS[1] .. 'v:' .. key, nil, nil
-if ttl ~= '' then
-  old = redis.call('SET', name, text, 'PX', ttl, 'GET')
-else
-  old = redis.call('SET', name, text, 'GET')
-end
-if old and old >= text and string.sub(old, 1, 16) >= string.sub(text, 1, 16) then
-  bumped = string.format('%.0f', tonumber(string.sub(old, 1, 16)) + 1)
-  text = bumped .. string.sub(text, 17)
-  redis.call('SET', name, text, 'KEEPTTL')
-end
-if string.byte(key) == 95 then
-  redis.call('ZADD', KEYS[1] .. 'i', string.sub(text, 1, 16), key)
-else
-  local u = KEYS[1] .. 'u'
-  if redis.call('ZADD', u, string.sub(text, 1, 16), key) == 1 and ARGV[4] ~= '' then
-    if redis.call('ZCARD', u) > tonumber(ARGV[4]) then return '-' .. (bumped or '') end
-  end
-end
-return bumped
-"""
-
-# key, value, us to live (0: for ever), then the version it must have (0: there is nothing), or the version it brings
-# along and that must be newer, which of the two ('same' or 'newer'), and the ids of the changes made. Returns the new
-# version; 'applied' when a change was applied before; where another version stands its text ('same') or false.
-_PUT = (
-    _COMMON
-    + f"""
-local key, ttl, expected = ARGV[1], tonumber(ARGV[3]), tonumber(ARGV[4])
-local t = now()
-for n = 6, #ARGV do
-  if redis.call('ZSCORE', p .. 'a', ARGV[n]) then return 'applied' end
-end
-local had, alive = head(key)
-local version = math.max(had + 1, t)
-if ARGV[5] == 'newer' then
-  version = expected
-  if version <= had then return false end
-elseif expected ~= (alive and had or 0) then
-  return redis.call('GET', p .. 'v:' .. key) or ''
-end
-write(key, ARGV[2], ttl > 0 and t + ttl or 0, version, t)
-for n = 6, #ARGV do redis.call('ZADD', p .. 'a', t, ARGV[n]) end
-if #ARGV > 5 then
-  redis.call('ZREMRANGEBYSCORE', p .. 'a', '-inf', t - {TOMBSTONE_MS} * 1000)
-  redis.call('ZREMRANGEBYRANK', p .. 'a', 0, -1 - {MAX_APPLIED})
-end
-return string.format('%.0f', version)
-"""
-)
-
-# limit, then key and time of use of what was read lately. Of the oldest few those that are dead go first.
-_EVICT = """
-local u, v, limit = KEYS[1] .. 'u', KEYS[1] .. 'v:', tonumber(ARGV[1])
-for n = 2, #ARGV, 2 do redis.call('ZADD', u, 'XX', 'GT', ARGV[n + 1], ARGV[n]) end
-local over = redis.call('ZCARD', u) - limit
-if over <= 0 then return 0 end
-for _, key in ipairs(redis.call('ZRANGE', u, 0, over + 15)) do
-  if redis.call('EXISTS', v .. key) == 0 then over = over - redis.call('ZREM', u, key) end
-end
-if over > 0 then
-  local oldest = redis.call('ZPOPMIN', u, over)
-  for n = 1, #oldest, 2 do redis.call('DEL', v .. oldest[n]) end
-end
-return over
-"""
-
-# keys; ARGV[1] is the version of the deletion (empty: now), older writes than which go. Returns how many were alive.
-_DELETE = (
-    _COMMON
-    + """
-local t = ARGV[1] ~= '' and tonumber(ARGV[1]) or nil
-local keys = {}
-if #ARGV > 1 then
-  for n = 2, #ARGV do keys[#keys + 1] = ARGV[n] end
-else
-  keys = redis.call('ZRANGE', p .. 'u', 0, -1)
-end
-local gone = 0
-for _, key in ipairs(keys) do
-  local had, alive, expires = head(key)
-  local version = t or math.max(had + 1, now())
-  if version > had then
-    if alive and (expires == 0 or expires > now()) then gone = gone + 1 end
-    drop(key, version)
-  end
-end
-return gone
-"""
-)
-
-# version or empty; how many internal keys; these; then key, value, us to live (0: for ever) of each new record.
-_RESTORE = (
-    _COMMON
-    + """
-local t = now()
-local given = ARGV[1] ~= '' and tonumber(ARGV[1]) or nil
-local keys = redis.call('ZRANGE', p .. 'u', 0, -1)
-local count = tonumber(ARGV[2])
-for n = 3, 2 + count do keys[#keys + 1] = ARGV[n] end
-local kept = {}
-for _, key in ipairs(keys) do
-  local had = head(key)
-  if given and given <= had then kept[key] = true else drop(key, given or math.max(had + 1, t)) end
-end
-for n = 3 + count, #ARGV, 3 do
-  local key, ttl = ARGV[n], tonumber(ARGV[n + 2])
-  if not kept[key] then
-    local had = head(key)
-    write(key, ARGV[n + 1], ttl > 0 and t + ttl or 0, given and math.max(given, had) or math.max(had + 1, t), t)
-  end
-end
-return true
-"""
-)
-
-
-# Deletes what has expired of a scope whose end has passed; KEYS: its prefix, SCOPES, ENDS. ARGV: its name. When a value
-# is still alive (it was written long after the scope was opened), the end moves to that value's deadline.
-_SWEEP = (
-    _COMMON
-    + """
-local t, last = now(), 0
-local ends = tonumber(redis.call('ZSCORE', KEYS[3], ARGV[1]) or 'inf')
-if ends > t / 1000000 then return false end
-for _, index in ipairs({'u', 'i'}) do
-  for _, key in ipairs(redis.call('ZRANGE', p .. index, 0, -1)) do
-    local _, alive, expires = head(key)
-    if alive and (expires == 0 or expires > t) then
-      last = math.max(last, expires == 0 and math.huge or expires)
-    else
-      redis.call('UNLINK', p .. 'v:' .. key)
-      redis.call('ZREM', p .. index, key)
-    end
-  end
-end
-if last > 0 then
-  redis.call('ZADD', KEYS[3], last == math.huge and 'inf' or string.format('%.0f', last / 1000000 + 1), ARGV[1])
-else
-  redis.call('UNLINK', p .. 'u', p .. 'i', p .. 'a')
-  redis.call('ZREM', KEYS[2], ARGV[1])
-  redis.call('ZREM', KEYS[3], ARGV[1])
-end
-return true
-"""
-)
 
 
 class RedisStore:
@@ -295,7 +101,7 @@ class RedisStore:
             found |= {key: record for key, record in read.items() if not internal or _is_live(record)}
             if gone := [key for key, text in zip(batch, texts, strict=True) if text is None]:
                 with contextlib.suppress(StoreReadOnlyError):  # reading goes on when the server accepts no writes
-                    await self._script(_FORGET, prefix, tuple(gone))
+                    await self._script(redis_scripts.FORGET, prefix, tuple(gone))
         return found
 
     async def put(self, scope: str, key: str, put: Put, *, limit: int | None = None) -> int:
@@ -307,7 +113,7 @@ class RedisStore:
             end = now + int(put.ttl * 1e6)
             left = "" if is_internal(key) else str(max(1, math.ceil(put.ttl * 1000)))
         arguments = (key, f"{now}:{end}:{put.value}", left, "" if limit is None else limit)
-        bumped: str | None = await self._script(_SET, self._prefix(scope), arguments)
+        bumped: str | None = await self._script(redis_scripts.SET, self._prefix(scope), arguments)
         if bumped is None:
             return now
         if bumped[0] == "-":
@@ -320,11 +126,11 @@ class RedisStore:
 
     async def delete(self, scope: str, key: str) -> bool:
         """See ``Store.delete``."""
-        return bool(await self._script(_DELETE, self._prefix(scope), ("", key)))
+        return bool(await self._script(redis_scripts.DELETE, self._prefix(scope), ("", key)))
 
     async def clear(self, scope: str) -> int:
         """See ``Store.clear``."""
-        return int(await self._script(_DELETE, self._prefix(scope), ("",)))
+        return int(await self._script(redis_scripts.DELETE, self._prefix(scope), ("",)))
 
     async def restore(self, scope: str, puts: Mapping[str, Put], internal: tuple[str, ...]) -> None:
         """See ``Store.restore``."""
@@ -339,7 +145,7 @@ class RedisStore:
             pipe.zrange(ENDS, "-inf", cast("int", now), byscore=True, offset=0, num=20)
             *_, dead = await self._run(pipe.execute())
         for name in dead:
-            await self._script(_SWEEP, self._prefix(name), (name,), SCOPES, ENDS)
+            await self._script(redis_scripts.SWEEP, self._prefix(name), (name,), SCOPES, ENDS)
 
     async def scopes(self) -> list[ScopeSeen]:
         """See ``Store.scopes``."""
@@ -431,11 +237,11 @@ class RedisStore:
         live = [put for put in puts.values() if (left := _left(put["expires"], now)) is None or left > 0]
         if live:
             async with self._client.pipeline(transaction=False) as pipe:
-                pipe.script_load(_PUT)
+                pipe.script_load(redis_scripts.PUT)
                 for put in live:
                     ttl = _microseconds(_left(put["expires"], now))
                     arguments = (put["key"], put["value"], str(ttl), str(put["version"]), "newer")
-                    pipe.evalsha(_digest(_PUT), 1, self._prefix(scope), *arguments)
+                    pipe.evalsha(redis_scripts.digest(redis_scripts.PUT), 1, self._prefix(scope), *arguments)
                 await self._run(pipe.execute())
             if limit := live[-1]["limit"]:
                 await self._evict(scope, limit)
@@ -453,9 +259,9 @@ class RedisStore:
             case "change":
                 await self._replay_combined(scope, {}, {operation["key"]: [operation]})
             case "delete":
-                await self._script(_DELETE, self._prefix(scope), (version, operation["key"]))
+                await self._script(redis_scripts.DELETE, self._prefix(scope), (version, operation["key"]))
             case "clear":
-                await self._script(_DELETE, self._prefix(scope), (version,))
+                await self._script(redis_scripts.DELETE, self._prefix(scope), (version,))
             case "restore":
                 lefts = {key: (value, _left(end, now)) for key, (value, end) in operation["puts"].items()}
                 puts = {key: Put(value, left) for key, (value, left) in lefts.items() if left is None or left > 0}
@@ -477,7 +283,9 @@ class RedisStore:
             value = changes.apply_all(made, old)
             ids = [change.id for change in made if change.id]
             expected = str(there.version if there else 0)
-            written = await self._script(_PUT, prefix, (key, value, _microseconds(ttl), expected, "same", *ids))
+            written = await self._script(
+                redis_scripts.PUT, prefix, (key, value, _microseconds(ttl), expected, "same", *ids)
+            )
             if written == "applied":
                 scores = await self._run(self._client.zmscore(f"{prefix}a", ids))
                 applied = {name for name, score in zip(ids, scores, strict=True) if score is not None}
@@ -493,7 +301,7 @@ class RedisStore:
         arguments: list[str | int] = [version, len(internal), *internal]
         for key, put in puts.items():
             arguments += [key, put.value, _microseconds(put.ttl)]
-        await self._script(_RESTORE, self._prefix(scope), tuple(arguments))
+        await self._script(redis_scripts.RESTORE, self._prefix(scope), tuple(arguments))
 
     def _prefix(self, scope: str) -> str:
         prefix = self._prefixes.get(scope)
@@ -505,11 +313,11 @@ class RedisStore:
         """Tell the server what was read lately; with a limit, keep the most recently used keys only."""
         read = [part for pair in self._touched.pop(scope, {}).items() for part in pair]
         with contextlib.suppress(StoreReadOnlyError):  # what was read is read, and what was written is written
-            await self._script(_EVICT, self._prefix(scope), (limit or sys.maxsize, *read))
+            await self._script(redis_scripts.EVICT, self._prefix(scope), (limit or sys.maxsize, *read))
 
     async def _script(self, source: str, prefix: str, arguments: tuple[str | int, ...], *keys: str) -> Any:
         """Run a script by its hash; loads it first when the server does not know it (new, restarted, flushed)."""
-        digest = _digest(source)
+        digest = redis_scripts.digest(source)
         try:
             try:
                 return await self._command("EVALSHA", digest, 1 + len(keys), prefix, *keys, *arguments)
@@ -532,12 +340,6 @@ class RedisStore:
         if isinstance(error, _READ_ONLY) or any(code in str(error) for code in _READ_ONLY_CODES):
             return StoreReadOnlyError(f"redis at {self.where} accepts no writes now: {error}")
         return WorkingStoreError(f"redis at {self.where}: {error}")
-
-
-@cache
-def _digest(source: str) -> str:
-    """How the server names a script."""
-    return hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest()
 
 
 _UNREACHABLE = (
