@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from memoria.base.paths import Paths
-from memoria.daily import ledger as room
+from memoria.daily import ledger_file
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
 from memoria.daily.ledger import Booked, Call, Ledger
@@ -33,7 +33,9 @@ def test_an_older_ledger_is_migrated_and_keeps_what_it_knew(tmp_path: Path, monk
     ledger.record(BOOKED)
     ledger.close()
     monkeypatch.setattr(
-        room, "MIGRATIONS", (*room.MIGRATIONS, "CREATE TABLE later (x TEXT); CREATE INDEX l ON later (x);")
+        ledger_file,
+        "MIGRATIONS",
+        (*ledger_file.MIGRATIONS, "CREATE TABLE later (x TEXT); CREATE INDEX l ON later (x);"),
     )
     for _ in range(2):
         ledger = Ledger(path)
@@ -46,7 +48,7 @@ def test_a_migration_that_fails_leaves_the_ledger_as_it_was(tmp_path: Path, monk
     path = tmp_path / "ledger.db"
     Ledger(path).close()
     with monkeypatch.context() as patch:
-        patch.setattr(room, "MIGRATIONS", (*room.MIGRATIONS, "CREATE TABLE later (x TEXT); NONSENSE;"))
+        patch.setattr(ledger_file, "MIGRATIONS", (*ledger_file.MIGRATIONS, "CREATE TABLE later (x TEXT); NONSENSE;"))
         with pytest.raises(sqlite3.OperationalError):
             Ledger(path)
     Ledger(path).close()
@@ -159,7 +161,7 @@ def test_a_value_of_any_length_is_kept_and_replaced(value: object, tmp_path: Pat
 def test_the_values_of_an_older_ledger_are_carried_over(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
     with closing(sqlite3.connect(path)) as old:
-        old.executescript("".join(room.MIGRATIONS[:2]) + "PRAGMA user_version = 2")
+        old.executescript("".join(ledger_file.MIGRATIONS[:2]) + "PRAGMA user_version = 2")
         note = "INSERT INTO notes VALUES ('2026-11-20T10:00:00+00:00', ?, '', ?)"
         kept = [("value:last_flush", '"then"'), ("value:last_flush", '"now"'), ("value:pages_due", "true")]
         old.executemany(note, [*kept, ("value:cut", '"' + "x" * 1_999), ("missing", "a range")])
