@@ -18,7 +18,8 @@ from memoria.base.visibility import Visibility
 from memoria.commands import search
 from memoria.ground import database
 from memoria.indexing.documents import Document, Passage
-from memoria.indexing.index import Index, scanned
+from memoria.indexing.index import Index
+from memoria.indexing.scan import scanned
 from memoria.search import reader, tokens
 from memoria.search.reader import Finder, UnreadableError
 

@@ -22,7 +22,8 @@ from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.indexing import meaning, sources
 from memoria.indexing.highlight import highlighted, is_bold
-from memoria.indexing.index import Index, scanned
+from memoria.indexing.index import Index
+from memoria.indexing.scan import scanned
 from memoria.search import reader, tokens
 from memoria.search.hit import Hit
 from memoria.search.reader import Finder

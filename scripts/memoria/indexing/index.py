@@ -12,36 +12,31 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import sqlite3
 import unicodedata
-from array import array
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import lru_cache, partial
-from itertools import accumulate, chain
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from memoria.base.project import digest_of
 from memoria.base.visibility import Visibility
 from memoria.ground import database
-from memoria.indexing import documents
-from memoria.indexing.documents import Document, Passage
-from memoria.search import ranking, reader, tokens
+from memoria.indexing import documents, markdown_files
+from memoria.indexing.document_rows import MAX_PASSAGES, DocumentRows
+from memoria.indexing.documents import Document
+from memoria.indexing.markdown_files import Stamp
+from memoria.search import reader
 from memoria.search.hit import Hit
 
 log = logging.getLogger(__name__)
 
 Source = Callable[[], Iterable[Document]]
-Stamp = tuple[int, int]  # a file's time (ns) and size; while they are the same, the file counts as unchanged
 Stamped = tuple[Stamp, Source]
 
-_MAX_PASSAGES = (1 << reader.SHIFT) - 1  # of one document, including its title and names
-_TOPS = ("knowledge", "daily")  # folders of a home with Markdown
 _BATCH = 500  # files read between two commits; a killed sync keeps what was committed
-_SCANNED = 200  # files read in full when there is no index
 _SCHEMA = """
 CREATE TABLE documents (
     id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, source TEXT NOT NULL, path TEXT NOT NULL, kind TEXT NOT NULL,
@@ -87,8 +82,6 @@ class Index:
         """Open or create ``path``; empty another version, move a corrupt file aside. Raise OSError without access."""
         self.path = Path(path)
         self.was_empty = False  # True when nothing in the file could be used
-        self._vocabulary: defaultdict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
-        self._totals: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self.aliases: Mapping[str, str] = {}  # former keys of projects and the present ones
         self._db = self._open()
 
@@ -144,12 +137,12 @@ class Index:
     def add(self, new: Iterable[Document], source: str = "") -> int:
         """Add or update documents; unchanged ones cost one query. Return how many were written."""
         with self._transaction():
-            return sum(self._put(document, source) for document in new)
+            return sum(self._rows.put(document, source) for document in new)
 
     def remove(self, keys: Iterable[str]) -> int:
         """Remove documents by key; return how many existed."""
         with self._transaction():
-            return sum(self._drop(key) for key in keys)
+            return sum(self._rows.drop(key) for key in keys)
 
     def sync(self, home: Path | str, more: Mapping[str, Stamped] | None = None) -> int:
         """Bring the index up to date with a home's Markdown and ``more`` sources; return how many documents changed.
@@ -253,7 +246,7 @@ class Index:
                     (model, most),
                 ).fetchall()
                 for number, title, names in missing:
-                    span = (number << reader.SHIFT, (number << reader.SHIFT) + _MAX_PASSAGES)
+                    span = (number << reader.SHIFT, (number << reader.SHIFT) + MAX_PASSAGES)
                     rows = self._db.execute(
                         "SELECT label || ' ' || text FROM passages WHERE id BETWEEN ? AND ? ORDER BY id", span
                     )
@@ -292,7 +285,7 @@ class Index:
     def _sync(self, home: Path, more: Mapping[str, Stamped] | None) -> int:
         changed = 0
         known = {name: (mtime, size) for name, mtime, size in self._db.execute("SELECT * FROM sources")}
-        found = dict(_markdown(home))
+        found = dict(markdown_files.found(home))
         stale = [name for name, stamp in found.items() if known.get(name) != stamp]
         further = more or {}
         found |= {name: stamp for name, (stamp, _) in further.items()}
@@ -302,7 +295,7 @@ class Index:
                 for name in stale[start : start + _BATCH]:
                     source = further[name][1] if name in further else partial(_of_file, home, name, self.aliases)
                     changed += self._take(name, found[name], source)
-        gone = [name for name in known if name not in found and (more is not None or _is_markdown(name))]
+        gone = [name for name in known if name not in found and (more is not None or markdown_files.is_markdown(name))]
         if gone:
             with self._transaction():
                 changed += sum(self._forget(name) for name in gone)
@@ -321,83 +314,6 @@ class Index:
             self._connected()
             return work()
 
-    # --- one document -------------------------------------------------------------------------------------------
-
-    def _put(self, document: Document, source: str) -> bool:
-        row = self._db.execute("SELECT digest FROM documents WHERE key = ?", (document.key,)).fetchone()
-        digest = document.digest
-        if row and row[0] == digest:
-            return False
-        if row:
-            self._drop(document.key)
-        names = json.dumps([*document.aliases, *document.tags, *document.keywords], ensure_ascii=False)
-        place = (document.key, source, document.path, document.kind, document.anchor, document.session)
-        about = (document.project, document.title, document.date, names, document.importance)
-        number: int = self._db.execute(  # type: ignore[assignment]  # an INSERT that did not raise has a row
-            "INSERT INTO documents VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (*place, *about, document.superseded_by, digest),
-        ).lastrowid
-        first = (number << reader.SHIFT) + len(ranking.HEAD)
-        parts = document.passages[: _MAX_PASSAGES - len(ranking.HEAD)]
-        self._db.executemany(
-            "INSERT INTO passages VALUES (?, ?, ?, ?)",
-            ((row, part.text, part.label, part.own) for row, part in enumerate(parts, first)),
-        )
-        cut = _Cut(document.title, names, document.date, parts)
-        self._db.execute("INSERT INTO contents VALUES (?, ?, ?, ?, ?)", (number, *cut.packed()))
-        self._enter(number, document.project, document.kind, cut, 1)
-        return True
-
-    def _drop(self, key: str) -> bool:
-        row = self._db.execute(
-            "SELECT id, title, names, date, project, kind FROM documents WHERE key = ?", (key,)
-        ).fetchone()
-        if row is None:
-            return False
-        number, title, names, date, project, kind = row
-        span = (number << reader.SHIFT, (number << reader.SHIFT) + _MAX_PASSAGES)
-        stored = self._db.execute("SELECT text, label, own FROM passages WHERE id BETWEEN ? AND ? ORDER BY id", span)
-        parts = [Passage(text, label, bool(own)) for text, label, own in stored]
-        self._enter(number, project, kind, _Cut(title, names, date, parts), -1)
-        self._db.execute("DELETE FROM passages WHERE id BETWEEN ? AND ?", span)
-        self._db.execute("DELETE FROM contents WHERE id = ?", (number,))
-        self._db.execute("DELETE FROM vectors WHERE id = ?", (number,))
-        self._db.execute("DELETE FROM documents WHERE id = ?", (number,))
-        return True
-
-    def _enter(self, number: int, project: str, kind: str, cut: _Cut, sign: int) -> None:
-        """Add a document's terms (``sign`` 1) or remove them (-1); a contentless table needs the old terms for that."""
-        scope = " ".join(reader.scope_terms(project, kind))
-        row = (number, *cut.columns, scope)
-        if sign > 0:
-            self._db.execute("INSERT INTO terms (rowid, title, names, body, scope) VALUES (?, ?, ?, ?, ?)", row)
-        else:
-            self._db.execute(
-                "INSERT INTO terms (terms, rowid, title, names, body, scope) VALUES ('delete', ?, ?, ?, ?, ?)", row
-            )
-        self._totals[project].update(documents=sign, passages=sign * len(cut.lengths), words=sign * cut.words)
-        held = self._vocabulary[project]
-        for term, passages in cut.held.items():
-            documents, before = held.get(term, (0, 0))
-            held[term] = (documents + sign, before + sign * passages)
-
-    def _write_counts(self) -> None:
-        """Add to the stored counts what this transaction's documents changed."""
-        for project, held in self._vocabulary.items():
-            self._db.executemany(
-                "INSERT INTO vocabulary VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET"
-                " documents = documents + excluded.documents, passages = passages + excluded.passages",
-                ((term, project, *held[term]) for term in sorted(held) if held[term] != (0, 0)),
-            )
-            gone = [(term, project) for term, (documents, _) in held.items() if documents < 0]
-            self._db.executemany("DELETE FROM vocabulary WHERE term = ? AND project = ? AND documents <= 0", gone)
-        for project, total in self._totals.items():
-            self._db.execute(
-                "INSERT INTO totals VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET documents = documents +"
-                " excluded.documents, passages = passages + excluded.passages, words = words + excluded.words",
-                (project, total["documents"], total["passages"], total["words"]),
-            )
-
     # --- one source ---------------------------------------------------------------------------------------------
 
     def _feed(self, source: str, wanted: Iterable[Document]) -> int:
@@ -405,8 +321,8 @@ class Index:
         changed = 0
         for document in wanted:
             gone.discard(document.key)
-            changed += self._put(document, source)
-        return changed + sum(self._drop(key) for key in gone)
+            changed += self._rows.put(document, source)
+        return changed + sum(self._rows.drop(key) for key in gone)
 
     def _take(self, name: str, stamp: Stamp, source: Source) -> int:
         try:
@@ -432,6 +348,7 @@ class Index:
 
     def _connected(self) -> sqlite3.Connection:
         self._db = database.connect(self.path)
+        self._rows = DocumentRows(self._db)
         try:
             self._db.execute("PRAGMA cache_size = -16384")
             if self._identity() != _wanted_identity():
@@ -470,95 +387,14 @@ class Index:
         try:
             with database.transaction(self._db):
                 yield
-                self._write_counts()
+                self._rows.write_counts()
         finally:
-            self._vocabulary.clear()
-            self._totals.clear()
+            self._rows.discard_counts()
 
 
 def _of_file(home: Path, name: str, aliases: Mapping[str, str]) -> Iterable[Document]:
     return documents.of_file(name, (home / name).read_text("utf-8", "replace"), aliases)
 
 
-def _is_markdown(name: str) -> bool:
-    return name.startswith(tuple(f"{top}/" for top in _TOPS))
-
-
 def _wanted_identity() -> tuple[int, str]:
     return reader.VERSION, unicodedata.unidata_version
-
-
-class _Cut:
-    """A document split into terms: title, names with the date, then each passage."""
-
-    def __init__(self, title: str, names: str, date: str, passages: Sequence[Passage]) -> None:
-        """``names`` is the JSON list that the index stores."""
-        head = [tokens.of(title), tokens.of(" ".join(json.loads(names))) + tokens.of_day(date)]
-        body = [tokens.of(f"{part.label} {part.text}") for part in passages]
-        parts = [part[: ranking.MAX_PASSAGE] for part in head + body]
-        bits = [0] * len(head) + [ranking.OWN_BIT * part.own | ranking.PIECE_BIT * part.is_piece for part in passages]
-        self.columns = (" ".join(parts[0]), " ".join(parts[1]), " ".join(" ".join(part) for part in parts[2:]))
-        self.words = sum(map(len, parts))
-        self.lengths = array("H", (len(part) | about for part, about in zip(parts, bits, strict=True)))
-        self.held = Counter(term for part in parts for term in set(part))
-        """Term -> number of passages that contain it."""
-        self._parts = parts
-
-    def packed(self) -> tuple[bytes, ...]:
-        """Return the arguments of ``ranking.Text``, as bytes."""
-        positions: defaultdict[int, list[int]] = defaultdict(list)
-        for position, term in enumerate(chain.from_iterable(self._parts)):
-            positions[_code(term)].append(position)
-        codes = sorted(positions)
-        ends = accumulate(len(positions[code]) for code in codes)
-        places = chain.from_iterable(positions[code] for code in codes)
-        small = "H" if self.words < 1 << 16 else "I"  # half the size; readers infer it from the length of ``ends``
-        arrays = (array("I", codes), array(small, ends), array(small, places), self.lengths)
-        return tuple(each.tobytes() for each in arrays)
-
-
-_code = lru_cache(maxsize=200_000)(tokens.code)
-
-
-def _markdown(home: Path) -> Iterator[tuple[str, tuple[int, int]]]:
-    """Yield each Markdown file of the wiki and the daily logs, with its time and size, without unreadable folders."""
-    for top in _TOPS:
-        for folder, folders, names in os.walk(home / top):
-            at_top = folder == str(home / _TOPS[0])
-            # index, log and lists are generated from the articles and add nothing to them
-            folders[:] = sorted(n for n in folders if not n.startswith(".") and not (at_top and n == "lists"))
-            for name in sorted(names):
-                if (
-                    name.endswith(".md")
-                    and not name.startswith(".")
-                    and not (at_top and name in ("index.md", "log.md"))
-                ):
-                    path = Path(folder, name)
-                    try:
-                        stat = path.stat()
-                    except OSError:
-                        continue
-                    yield path.relative_to(home).as_posix(), (stat.st_mtime_ns, stat.st_size)
-
-
-def scanned(home: Path | str, query: str, aliases: Mapping[str, str]) -> Index:
-    """Return a temporary index, in memory, of the files that seem to contain the query's words.
-
-    It replaces an index that cannot be used. It is slower and less complete: a word counts as found when a file
-    contains the beginning of its stem.
-    """
-    starts = [term[: max(4, len(term) - 2)] for term in tokens.of_query(query)]
-    held: list[tuple[int, str, str]] = []
-    for name, _ in _markdown(Path(home)):
-        try:
-            text = Path(home, name).read_text("utf-8", "replace")
-        except OSError:
-            continue
-        lower = text.lower()
-        if count := sum(start in lower for start in starts):
-            held.append((count, name, text))
-    held.sort(key=lambda item: -item[0])
-    index = Index(database.IN_MEMORY)
-    for _, name, text in held[:_SCANNED]:
-        index.add(documents.of_file(name, text, aliases), source=name)
-    return index

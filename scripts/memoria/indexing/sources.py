@@ -24,7 +24,8 @@ from memoria.ground.errors import ArchiveError
 from memoria.indexing import documents
 from memoria.indexing.client_memory import ClientMemory
 from memoria.indexing.documents import Document
-from memoria.indexing.index import About, Index, Stamp, Stamped
+from memoria.indexing.index import About, Index, Stamped
+from memoria.indexing.markdown_files import Stamp
 from memoria.language import cues
 from memoria.language.folding import holds
 from memoria.search import reader
