@@ -12,8 +12,8 @@ from pathlib import Path
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.commands import lint
-from memoria.daily.day_text import render
 from memoria.daily.entry import Entry
+from memoria.daily.entry_form import render
 from memoria.ground.clock import Zone
 from memoria.ground.home import Home
 from memoria.wiki.article import Article, Claim

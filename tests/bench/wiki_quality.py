@@ -22,8 +22,9 @@ from typing import Any
 
 sys.path.extend(str(Path(__file__).resolve().parents[1] / part) for part in (".", "support"))
 
-from memoria.daily.day_text import DayText, render
+from memoria.daily.day_text import DayText
 from memoria.daily.entry import Entry, Learned
+from memoria.daily.entry_form import render
 from memoria.ground import markdown
 from memoria.language.words import words
 from memoria.models.extractive import cluster, summarize

@@ -24,8 +24,8 @@ from memoria.capture.spool import Spool
 from memoria.commands import compile as compile_verb
 from memoria.commands import doctor, forget, lint, status
 from memoria.daily.daily_log import DailyLog
-from memoria.daily.day_text import tombstone
 from memoria.daily.entry import Learned
+from memoria.daily.entry_form import tombstone
 from memoria.daily.ledger import Ledger
 from memoria.facts.fact import Fact
 from memoria.facts.keeper import Keeper

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from memoria.base.paths import Paths
 from memoria.daily.daily_log import DailyLog
-from memoria.daily.day_text import DayText, render
+from memoria.daily.day_text import DayText
 from memoria.daily.entry import Entry, Learned
+from memoria.daily.entry_form import render
 from memoria.ground import files, markdown, renames
 
 DAY = date(2026, 11, 20)

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from facts import MONDAY, SHOP, a_fact
 from memoria.daily.daily_log import DailyLog
-from memoria.daily.day_text import DayText, fingerprint, render
+from memoria.daily.day_text import DayText
 from memoria.daily.entry import Entry, Learned
+from memoria.daily.entry_form import fingerprint, render
 from memoria.facts import lines
 from memoria.facts.lines import Lines
 from memoria.forgetting import forget_plan, removal

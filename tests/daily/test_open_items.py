@@ -10,8 +10,8 @@ import pytest
 
 from memoria.base.paths import Paths
 from memoria.daily.daily_log import DailyLog
-from memoria.daily.day_text import fingerprint
 from memoria.daily.entry import Entry
+from memoria.daily.entry_form import fingerprint
 from memoria.daily.ledger import Ledger
 from memoria.daily.open_items import OpenItems, ident, is_same
 

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from facts import MONDAY, SHOP, a_fact
 from memoria.daily.daily_log import DailyLog
-from memoria.daily.day_text import DayText, render
+from memoria.daily.day_text import DayText
 from memoria.daily.entry import Entry, Learned
+from memoria.daily.entry_form import render
 from memoria.facts import lines
 from memoria.facts.fact import Fact, Material, Stamp, check
 from memoria.facts.lines import Lines

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from memoria.commands import show
-from memoria.daily.day_text import render
 from memoria.daily.entry import Entry
+from memoria.daily.entry_form import render
 from memoria.ground.errors import ArchiveError, TurnsGoneError, UnknownEntryError
 from memoria.ground.home import Home
 from memoria.transcripts.archive import Archive

@@ -21,8 +21,8 @@ from memoria.base import failpoints, project
 from memoria.base.settings import env_of
 from memoria.base.visibility import Visibility
 from memoria.daily.daily_log import DailyLog
-from memoria.daily.day_text import fingerprint, render
 from memoria.daily.entry import Entry
+from memoria.daily.entry_form import fingerprint, render
 from memoria.daily.ledger import SET_ASIDE, Ledger, compile_job
 from memoria.ground import clock, printable
 from memoria.ground.errors import BadAnswerError, DropRefusedError, ExpectedError, ModelError

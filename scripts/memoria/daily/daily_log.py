@@ -15,8 +15,9 @@ from pathlib import Path
 
 from memoria.base import failpoints, project
 from memoria.base.paths import Paths
-from memoria.daily.day_text import DayText, fingerprint, render
+from memoria.daily.day_text import DayText
 from memoria.daily.entry import Entry
+from memoria.daily.entry_form import fingerprint, render
 from memoria.daily.ledger import Booked, Item, Ledger
 from memoria.ground import files, locks
 from memoria.ground.errors import FileBusyError, SavedMeanwhileError

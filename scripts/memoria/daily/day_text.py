@@ -1,26 +1,7 @@
-r"""Day text: read entries and learned facts from the text of a day's file, and rewrite parts of it.
+"""Day text: the entries and learned facts in the text of a day's file, and edits of them.
 
-An entry extends from its heading to its marker::
-
-    ### Session (14:05) · memoria · Fix the flush race
-
-    **Context:** …
-
-    **Learned:**
-
-    - [preference] Use pnpm instead of npm. ^l-7f3a91kc
-      > no, we always use pnpm here
-      <!-- learned {"origin": "user"} -->
-
-    ^e-01k9x2
-
-    <!-- memoria entry=01k9x2 session=… turns=… project=… model=haiku -->
-
-A fact that was learned during a session stands under ``### Learned (10:30) · shop`` until the session's entry is
-written. A forgotten entry leaves a tombstone. A part that a person wrote becomes an entry when a block id and a marker
-with ``model=hand`` are added below it. This is the only module that knows these forms. A person may write anywhere in
-the file: each line keeps its own line ending, and an edit changes only the bytes of the lines it concerns. Knows
-neither files nor locks, and of a fact only its lines.
+A person may write anywhere in the file: each line keeps its own line ending, and an edit changes only the bytes of the
+lines it concerns. Knows neither files nor locks.
 """
 
 from __future__ import annotations
@@ -29,94 +10,40 @@ import hashlib
 import io
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
-from itertools import takewhile
 
-from memoria.base import fence
+from memoria.daily import entry_form
 from memoria.daily.entry import Entry, Learned
+from memoria.daily.entry_form import (
+    BLOCK_ID,
+    BOX,
+    COMMENT,
+    EVERYWHERE,
+    FORGOTTEN,
+    HAND,
+    HEADING,
+    LABEL,
+    LEARNED,
+    LEARNED_HEADING,
+    MARKER,
+    PARTICULARS,
+    QUOTE,
+    SESSION,
+    STATED,
+    STRUCK,
+    TOMBSTONE,
+    is_ours,
+    is_particulars,
+    keys,
+    learned_rows,
+    tombstone,
+    written_key,
+)
 from memoria.ground import markdown
 
-LISTS = (
-    ("Key Exchanges", "key_exchanges"),
-    ("Decisions Made", "decisions"),
-    ("Lessons Learned", "lessons"),
-    ("Action Items", "action_items"),
-)
-HAND = "hand"  # stands for the model in the marker of an entry that a person wrote
-EVERYWHERE = "*"  # stands for the project there, because a day's file belongs to all projects
-TITLE_CHARS = 80  # of an entry that a person wrote without a heading
-FORGOTTEN = "(forgotten)"  # the title of an entry that held a forgotten text
-
-_SESSION = re.compile(r"### Session \((\d\d:\d\d)\) · (.*?) · (.*)")
-_HEADING = re.compile(r"(#{1,6}) ")
 _PART = "### "  # the level of an entry's heading, and of the parts that a person adds
-_LEARNED_HEADING = "### Learned ("
-_COMMENT = "<!-- memoria "
-_MARKER = re.compile(r"<!-- memoria entry=(\S+) session=(\S+) turns=(\S*) project=(\S+) model=(\S+) -->[ \t]*")
-_TOMBSTONE = re.compile(r"<!-- memoria forgotten entry=(\S+) turns=(\S*) -->[ \t]*")
-_UNWORDLY = re.compile(r"[\s·<>\[\]`%]+")
-_BLOCK_ID = re.compile(r"\^(e-[0-9a-z]+)[ \t]*")
-_LABEL = re.compile(r"^\*\*(?P<label>[A-Z][A-Za-z ]+):\*\*[ \t]*(?P<rest>.*)$", re.MULTILINE)
-_LEARNED = re.compile(r"- \[(?P<kind>[a-z]+)\] (?P<text>.*?)(?:[ \t]+\^(?P<id>l-[0-9a-z]+))?[ \t]*")
-_STATED = re.compile(r"(- (?:\[[ xX]\] )?|\*\*Context:\*\* )(.*\S)[ \t]*")
-_BOX = re.compile(r"(?P<before>[ \t]*[-*+] )(?:\[(?P<box>[ xX-])\] )?(?P<text>.*?)(?P<after>[ \t]*)")
-_STRUCK = re.compile(r"~~(.+)~~")
-_QUOTE = re.compile(r"[ \t]+> (.*)")
-_ENDED = re.compile(r'^(?!.*"repetition": true).*"ended": "\d')  # in the particulars
-_PARTICULARS = re.compile(r"[ \t]+<!-- learned (\{.*\}) -->[ \t]*")
-
-
-def render(entry: Entry, line: Callable[[str], str] = markdown.line) -> str:
-    """Return the entry's markdown, which ends with its marker line; ``line`` makes its texts safe to write."""
-    rows = [f"### Session ({entry.time}) · {_word(entry.project)} · {line(entry.title)}", ""]
-    if entry.context:
-        rows += [f"**Context:** {line(entry.context)}", ""]
-    for label, field in LISTS:
-        items = [text for text in getattr(entry, field) if line(text)]
-        if items:
-            box = "- [ ] " if field == "action_items" else "- "
-            rows += [f"**{label}:**", "", *(box + line(markdown.unbulleted(text)) for text in items), ""]
-    if entry.learned:
-        rows += ["**Learned:**", ""]
-        for learned in entry.learned:
-            rows += learned_rows(replace(learned, text=line(learned.text)))
-        rows.append("")
-    rows += [f"^e-{entry.id}", ""]
-    rows.append(
-        f"<!-- memoria entry={entry.id} session={_word(entry.session)} turns={'.'.join(entry.turns)} "
-        f"project={_key_word(entry.written_key or entry.project_key)} model={_word(entry.model)} -->"
-    )
-    return "\n".join(rows) + "\n"
-
-
-def fingerprint(entry: Entry) -> str:
-    """Return eight hexadecimal digits that change whenever the entry's text does, but not with what is escaped.
-
-    The lines below a learned fact count only when it ceases to hold; its particulars change when it is said again.
-    """
-    ended = [f"ended {learned.id}" for learned in entry.learned if learned.ended]
-    entry = replace(entry, learned=tuple(replace(learned, below=()) for learned in entry.learned))
-    return hashlib.sha256("\n".join([render(entry, str), *ended]).encode("utf-8", "replace")).hexdigest()[:8]
-
-
-def learned_rows(learned: Learned) -> list[str]:
-    """Return the lines of a learned fact."""
-    return [f"- [{learned.kind}] {learned.text} ^{learned.id}", *learned.below]
-
-
-def below(quote: str, particulars: str) -> tuple[str, ...]:
-    """Return the indented lines of a learned fact: its quote, if there is one, and its particulars (JSON)."""
-    return (*([f"  > {quote}"] if quote else ()), f"  <!-- learned {particulars} -->")
-
-
-def tombstone(entry_id: str, turns: Iterable[str]) -> str:
-    """Return the line that replaces a forgotten entry: it holds none of its text, and keeps its turns from coming back.
-
-    An ``entry_id`` of ``-`` stands for turns that never had an entry.
-    """
-    return f"<!-- memoria forgotten entry={entry_id} turns={'.'.join(turns)} -->"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,13 +62,13 @@ class LearnedLine:
     @property
     def quote(self) -> str:
         """The words that prove the fact, empty when there are none."""
-        found = [match[1].rstrip(" \t") for row in self.learned.below if (match := _QUOTE.fullmatch(row))]
+        found = [match[1].rstrip(" \t") for row in self.learned.below if (match := QUOTE.fullmatch(row))]
         return found[-1] if found else ""
 
     @property
     def particulars(self) -> list[str]:
         """The content of each comment below the line, as JSON."""
-        return [match[1] for row in self.learned.below if (match := _PARTICULARS.fullmatch(row))]
+        return [match[1] for row in self.learned.below if (match := PARTICULARS.fullmatch(row))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,8 +142,8 @@ class DayText:
 
     def tombstones(self) -> list[tuple[str, tuple[str, ...]]]:
         """Return id and turn keys of each forgotten entry; an id of ``-`` stands for turns that never had one."""
-        found = filter(None, map(_TOMBSTONE.fullmatch, self.rows))
-        return [(match[1], _keys(match[2])) for match in found]
+        found = filter(None, map(TOMBSTONE.fullmatch, self.rows))
+        return [(match[1], keys(match[2])) for match in found]
 
     def ids(self) -> set[str]:
         """Return the ids of the entries, including forgotten ones."""
@@ -224,7 +151,7 @@ class DayText:
 
     def block_ids(self) -> Counter[str]:
         """Return how often each entry's block id (``e-01k9x2``) has a line of its own."""
-        return Counter(match[1] for row in self.rows if (match := _BLOCK_ID.fullmatch(row)))
+        return Counter(match[1] for row in self.rows if (match := BLOCK_ID.fullmatch(row)))
 
     def learned(self) -> Iterator[LearnedLine]:
         """Yield the learned facts that have an id, in order."""
@@ -233,15 +160,15 @@ class DayText:
         for number, row in enumerate(self.rows):
             while span and number > span.last:
                 span = next(spans, None)
-            match = _LEARNED.fullmatch(row)
+            match = LEARNED.fullmatch(row)
             if not match or not match["id"]:
                 continue
             end = number + 1
-            while end < len(self.rows) and (_QUOTE.fullmatch(self.rows[end]) or _PARTICULARS.fullmatch(self.rows[end])):
+            while end < len(self.rows) and (QUOTE.fullmatch(self.rows[end]) or PARTICULARS.fullmatch(self.rows[end])):
                 end += 1
             learned = Learned(match["kind"], match["text"], match["id"], tuple(self.rows[number + 1 : end]))
             inside = span is not None and number >= span.first
-            place = (span.marker[2], self._key(_written_key(span.marker))) if span and inside else ()
+            place = (span.marker[2], self._key(written_key(span.marker))) if span and inside else ()
             yield LearnedLine(learned, number, end, *place)
 
     def items(self) -> Iterator[ItemLine]:
@@ -255,13 +182,13 @@ class DayText:
         for number, (row, in_code) in enumerate(markdown.code_rows(self.rows)):
             while span and number > span.last:
                 span, label = next(spans, None), ""
-            if found := _LABEL.match(row):
+            if found := LABEL.match(row):
                 label = found["label"]
-            match = _BOX.fullmatch(row)
+            match = BOX.fullmatch(row)
             if in_code or span is None or number < span.first or match is None or not match["text"]:
                 continue
             if match["box"] or label == "Action Items":
-                struck = _STRUCK.fullmatch(match["text"])
+                struck = STRUCK.fullmatch(match["text"])
                 is_open = (match["box"] or " ") == " " and not struck
                 yield ItemLine(span.marker[1], number, struck[1] if struck else match["text"], is_open)
 
@@ -280,37 +207,16 @@ class DayText:
     def _part(self, start: int, end: int, entry: Entry | None) -> Part:
         rows = self.rows[start:end]
         heading = rows[0] if rows and rows[0].startswith(_PART) else ""
-        session = _SESSION.fullmatch(heading)
+        session = SESSION.fullmatch(heading)
         title, project = (session[3], session[2]) if session else (heading.lstrip("# ").strip(), "")
-        anchor = next((match[1] for row in rows if (match := _BLOCK_ID.fullmatch(row))), "")
+        anchor = next((match[1] for row in rows if (match := BLOCK_ID.fullmatch(row))), "")
         if entry:
             title, project, anchor = entry.title or title, entry.project_key, f"e-{entry.id}"
-        prose = (row for row in rows[bool(heading) :] if not row.startswith(_COMMENT) and not _is_particulars(row))
+        prose = (row for row in rows[bool(heading) :] if not row.startswith(COMMENT) and not is_particulars(row))
         return Part(heading, anchor, title, project, "\n".join(prose), "".join(f"{row}\n" for row in rows), entry)
 
     def _entry(self, span: _Span, day: date) -> Entry:
-        heading, marker = span.heading, span.marker
-        named = _HEADING.match(self.rows[span.first])
-        body = "\n".join(self.rows[span.first + bool(named) : span.last])
-        sections = _sections(body)
-        context = "\n\n".join(filter(None, (sections.get("Context", ""), _besides(body, sections))))
-        title = heading[3] if heading else self.rows[span.first].lstrip("# ").strip() if named else ""
-        key = _written_key(marker)
-        return Entry(
-            id=marker[1],
-            day=day,
-            time=heading[1] if heading else "00:00",
-            session=marker[2],
-            project=heading[2] if heading else "by hand" if marker[5] == HAND else key,
-            project_key="" if key == EVERYWHERE else self._key(key),
-            written_key=key if key in self.aliases else "",
-            title=title or (context.split("\n")[0][:TITLE_CHARS] if marker[5] == HAND else ""),
-            context=context,
-            learned=tuple(_listed_facts(sections.get("Learned", ""))),
-            turns=_keys(marker[3]),
-            model=marker[5],
-            **{field: tuple(_items(sections.get(label, ""))) for label, field in LISTS},
-        )
+        return entry_form.read(self.rows[span.first : span.last], span.heading, span.marker, day, self.aliases)
 
     def _key(self, written: str) -> str:
         """Return the present key of the project whose key is ``written`` in the text."""
@@ -322,13 +228,13 @@ class DayText:
         first, heading = 0, None
         runs = self._runs() if any(f" model={HAND} " in row for row in self.rows) else []
         for number, row in enumerate(self.rows):
-            if marker := _MARKER.fullmatch(row):
+            if marker := MARKER.fullmatch(row):
                 by_hand = marker[5] == HAND
                 spans.append(_Span(runs[number] if by_hand else first, number, None if by_hand else heading, marker))
                 first, heading = number + 1, None
-            elif session := _SESSION.fullmatch(row):
+            elif session := SESSION.fullmatch(row):
                 first, heading = number, session
-            elif heading is None and (other := _HEADING.match(row)):
+            elif heading is None and (other := HEADING.match(row)):
                 first = number + (len(other[1]) == 1)  # the title of the page is not part of an entry
         return spans
 
@@ -343,7 +249,7 @@ class DayText:
         for number, (row, in_code) in enumerate(markdown.code_rows(self.rows)):
             level = 0 if in_code else markdown.heading(row)[0]
             if 0 < level <= len(_PART.strip()):
-                first = number + (level == 1 or row.startswith(_LEARNED_HEADING))
+                first = number + (level == 1 or row.startswith(LEARNED_HEADING))
             runs.append(first)
             if not in_code and ours[number]:
                 first = number + 1
@@ -353,7 +259,7 @@ class DayText:
         """Return, for each row, whether it is a learned fact, belongs to one, or is one of memoria's comments."""
         ours: list[bool] = []
         for row in self.rows:
-            ours.append(_is_ours(row) or (ours[-1:] == [True] and _QUOTE.fullmatch(row) is not None))
+            ours.append(is_ours(row) or (ours[-1:] == [True] and QUOTE.fullmatch(row) is not None))
         return ours
 
     def unmarked(self) -> list[tuple[int, int]]:
@@ -361,7 +267,7 @@ class DayText:
         inside = {number for span in self._spans() for number in range(span.first, span.last + 1)}
         found: dict[int, int] = {}
         for number, (first, row, ours) in enumerate(zip(self._runs(), self.rows, self._ours(), strict=True)):
-            if row.strip() and number not in inside and first not in inside and not ours and not _HEADING.match(row):
+            if row.strip() and number not in inside and first not in inside and not ours and not HEADING.match(row):
                 found[first] = number + 1
         return list(found.items())
 
@@ -390,10 +296,10 @@ class DayText:
 
     def add(self, learned: Learned, time: str, project: str) -> None:
         """Add a learned fact at the end; facts of the same time (``HH:MM``) and project share a heading."""
-        heading = f"{_LEARNED_HEADING}{time}) · {project}"
+        heading = f"{LEARNED_HEADING}{time}) · {project}"
         rows = learned_rows(learned)
         end = next((n for n in range(len(self.rows), 0, -1) if self.rows[n - 1].strip()), 0)
-        last = next((row for row in reversed(self.rows) if _HEADING.match(row)), "")
+        last = next((row for row in reversed(self.rows) if HEADING.match(row)), "")
         if last == heading and any(line.end == end for line in self.learned()):
             self._put(end, end, rows)
         else:
@@ -405,20 +311,20 @@ class DayText:
 
     def close(self, item: ItemLine, *, dropped: bool = False) -> None:
         """Tick an action item's box; a ``dropped`` one is struck through as well."""
-        match = _BOX.fullmatch(self.rows[item.row])
+        match = BOX.fullmatch(self.rows[item.row])
         if match is not None:
-            text = f"~~{match['text']}~~" if dropped and not _STRUCK.fullmatch(match["text"]) else match["text"]
+            text = f"~~{match['text']}~~" if dropped and not STRUCK.fullmatch(match["text"]) else match["text"]
             self._put(item.row, item.row + 1, [f"{match['before']}[x] {text}{match['after']}"])
 
     def remove(self, line: LearnedLine) -> None:
         """Remove a learned fact, and with it a ``### Learned`` heading that becomes empty."""
         self._put(line.first, line.end, [])
-        start = next((n for n in range(line.first - 1, -1, -1) if _HEADING.match(self.rows[n])), None)
-        if start is None or not self.rows[start].startswith(_LEARNED_HEADING):
+        start = next((n for n in range(line.first - 1, -1, -1) if HEADING.match(self.rows[n])), None)
+        if start is None or not self.rows[start].startswith(LEARNED_HEADING):
             return
         rest = enumerate(self.rows[start + 1 :], start + 1)
         end = next((number for number, row in rest if row.strip()), len(self.rows))
-        if end == len(self.rows) or _HEADING.match(self.rows[end]):
+        if end == len(self.rows) or HEADING.match(self.rows[end]):
             blank = start + 1 < line.first and not self.rows[start + 1]
             self._put(start, start + 1 + blank, [])
 
@@ -433,7 +339,7 @@ class DayText:
             return
         ours = self._ours()
         for number in range(span.last - 1, span.first, -1):
-            stated = None if ours[number] else _STATED.fullmatch(self.rows[number])
+            stated = None if ours[number] else STATED.fullmatch(self.rows[number])
             if stated and (text := change(stated[2])) != stated[2]:
                 self._put(number, number + 1, [stated[1] + text] if text else [])
 
@@ -441,15 +347,15 @@ class DayText:
         """Replace each of these entries, from heading to marker, with a tombstone."""
         for span in reversed(self._spans()):
             if span.marker[1] in ids:
-                self._put(span.first, span.last + 1, [tombstone(span.marker[1], _keys(span.marker[3]))])
+                self._put(span.first, span.last + 1, [tombstone(span.marker[1], keys(span.marker[3]))])
 
     def strike(self, held: Callable[[str], bool]) -> None:
         """Remove each line for which ``held`` is true; a session's heading loses only its title, a marker stays."""
         for number in range(len(self.rows) - 1, -1, -1):
             row = self.rows[number]
-            if row.startswith(_COMMENT) or not held(row):
+            if row.startswith(COMMENT) or not held(row):
                 continue
-            session = _SESSION.fullmatch(row)
+            session = SESSION.fullmatch(row)
             left = [f"### Session ({session[1]}) · {session[2]} · {FORGOTTEN}"] if session else []
             self._put(number, number + 1, left)
 
@@ -461,76 +367,3 @@ class DayText:
         inner, last = (old[0] or self._newline, old[-1]) if old else (self._newline, self._newline)
         self.rows[first:end] = rows
         self._ends[first:end] = [inner] * (len(rows) - 1) + [last] * bool(rows)
-
-
-def _sections(body: str) -> dict[str, str]:
-    found = list(_LABEL.finditer(body))
-    ends = [*(match.start() for match in found[1:]), len(body)]
-    sections = {}
-    for match, end in zip(found, ends, strict=False):  # a person may have removed every label
-        rest = body[match.end() : end].split("\n^e-", 1)[0]
-        sections[match["label"]] = f"{match['rest']}\n{rest}".strip()
-    return sections
-
-
-def _besides(body: str, sections: dict[str, str]) -> str:
-    """Return what a person wrote in an entry outside the parts that memoria writes there."""
-    first = _LABEL.search(body)
-    rows = body[: first.start() if first else len(body)].split("\n")
-    lists = {label for label, _ in LISTS}
-    for label, section in sections.items():
-        if label in lists:
-            rows += [row for row in section.split("\n") if not row.startswith("- ")]
-        elif label == "Learned":
-            rows += [row for row in section.split("\n") if not _LEARNED.fullmatch(row) and not row[:1].isspace()]
-        elif label != "Context":
-            rows += [f"{label}: {section}"]
-    return "\n".join(row for row in rows if not _BLOCK_ID.fullmatch(row)).strip()
-
-
-def _is_ours(row: str) -> bool:
-    """Return whether a row is a learned fact, belongs to one, or is one of memoria's comments."""
-    if row.startswith(_COMMENT) or _is_particulars(row):
-        return True
-    match = _LEARNED.fullmatch(row)
-    return match is not None and match["id"] is not None
-
-
-def _items(section: str) -> Iterator[str]:
-    for row in section.split("\n"):
-        if row.startswith("- "):
-            text = re.sub(r"^\[[ xX-]?\] ", "", row[2:]).strip()
-            struck = _STRUCK.fullmatch(text)
-            yield struck[1] if struck else text
-
-
-def _listed_facts(section: str) -> Iterator[Learned]:
-    rows = section.split("\n")
-    for number, row in enumerate(rows):
-        if match := _LEARNED.fullmatch(row):
-            below = takewhile(lambda other: _QUOTE.fullmatch(other) or _is_particulars(other), rows[number + 1 :])
-            lines = tuple(other.rstrip() for other in below)
-            ended = any(_ENDED.search(line) for line in lines if _is_particulars(line))
-            yield Learned(match["kind"], match["text"], match["id"] or "", lines, ended)
-
-
-def _is_particulars(row: str) -> bool:
-    return _PARTICULARS.fullmatch(row) is not None
-
-
-def _keys(joined: str) -> tuple[str, ...]:
-    return tuple(key for key in joined.split(".") if key)
-
-
-def _key_word(key: str) -> str:
-    """Return a project's key as it stands in a marker: a comment holds no ``--``, and the key of "a (b)" does."""
-    return _UNWORDLY.sub("-", fence.visible(key)).replace("--", "-%2D") or "-"
-
-
-def _written_key(marker: re.Match[str]) -> str:
-    return marker[4].replace("%2D", "-")
-
-
-def _word(text: str) -> str:
-    """Return ``text`` as one word that can stand in a marker or between the dots of a heading."""
-    return _UNWORDLY.sub("-", fence.visible(text)).replace("--", "-").strip("-") or "-"

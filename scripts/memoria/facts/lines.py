@@ -15,8 +15,9 @@ from datetime import UTC, date, datetime, time
 from typing import Any
 
 from memoria.daily.daily_log import DailyLog
-from memoria.daily.day_text import DayText, LearnedLine, below, learned_rows
+from memoria.daily.day_text import DayText, LearnedLine
 from memoria.daily.entry import Learned
+from memoria.daily.entry_form import below, learned_rows
 from memoria.facts.fact import KINDS, Fact
 
 _IN_LINE = ("kind", "content", "id", "quote")  # in the visible lines, not repeated in the comment

@@ -17,8 +17,9 @@ from memoria.base import project, visibility
 from memoria.capture.spool import Job, Spool, safe_name
 from memoria.daily import reference
 from memoria.daily.daily_log import DailyLog
-from memoria.daily.day_text import FORGOTTEN, DayText
+from memoria.daily.day_text import DayText
 from memoria.daily.entry import Entry
+from memoria.daily.entry_form import FORGOTTEN
 from memoria.facts.fact import Fact
 from memoria.facts.keeper import Keeper
 from memoria.forgetting import proof

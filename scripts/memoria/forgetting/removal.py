@@ -24,7 +24,8 @@ from memoria.briefing.page import Pages
 from memoria.capture import cursor
 from memoria.capture.spool import safe_name
 from memoria.daily.daily_log import DailyLog
-from memoria.daily.day_text import DayText, tombstone
+from memoria.daily.day_text import DayText
+from memoria.daily.entry_form import tombstone
 from memoria.daily.ledger import Ledger
 from memoria.facts.keeper import Keeper
 from memoria.facts.outbox import Outbox

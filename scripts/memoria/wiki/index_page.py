@@ -14,8 +14,8 @@ from datetime import datetime
 from pathlib import Path
 
 from memoria.base import project
-from memoria.daily.day_text import fingerprint
 from memoria.daily.entry import Entry
+from memoria.daily.entry_form import fingerprint
 from memoria.ground import markdown, printable, projects
 from memoria.wiki.article import link_text
 from memoria.wiki.article_cache import Row

@@ -13,8 +13,9 @@ from datetime import date
 from pathlib import Path
 
 from memoria.daily.daily_log import DailyLog
-from memoria.daily.day_text import DayText, fingerprint, render
+from memoria.daily.day_text import DayText
 from memoria.daily.entry import Entry
+from memoria.daily.entry_form import fingerprint, render
 from memoria.daily.ledger import Booked, Ledger
 from memoria.ground import clock, printable
 from memoria.ground.errors import ArchiveError

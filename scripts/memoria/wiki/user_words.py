@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from memoria.daily.day_text import HAND, LearnedLine
+from memoria.daily.day_text import LearnedLine
 from memoria.daily.entry import Entry, Learned
+from memoria.daily.entry_form import HAND
 from memoria.ground import clock
 from memoria.language import statements
 from memoria.language.similarity import overlap

@@ -1,0 +1,220 @@
+r"""Entry form: how an entry, a learned fact and an action item stand in the text of a day's file.
+
+An entry extends from its heading to its marker::
+
+    ### Session (14:05) · memoria · Fix the flush race
+
+    **Context:** …
+
+    **Learned:**
+
+    - [preference] Use pnpm instead of npm. ^l-7f3a91kc
+      > no, we always use pnpm here
+      <!-- learned {"origin": "user"} -->
+
+    ^e-01k9x2
+
+    <!-- memoria entry=01k9x2 session=… turns=… project=… model=haiku -->
+
+A fact that was learned during a session stands under ``### Learned (10:30) · shop`` until the session's entry is
+written. A forgotten entry leaves a tombstone. A part that a person wrote becomes an entry when a block id and a marker
+with ``model=hand`` are added below it. This is the only module that knows these forms, of a fact only its lines.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import date
+from itertools import takewhile
+
+from memoria.base import fence
+from memoria.daily.entry import Entry, Learned
+from memoria.ground import markdown
+
+LISTS = (
+    ("Key Exchanges", "key_exchanges"),
+    ("Decisions Made", "decisions"),
+    ("Lessons Learned", "lessons"),
+    ("Action Items", "action_items"),
+)
+HAND = "hand"  # stands for the model in the marker of an entry that a person wrote
+EVERYWHERE = "*"  # stands for the project there, because a day's file belongs to all projects
+FORGOTTEN = "(forgotten)"  # the title of an entry that held a forgotten text
+_TITLE_CHARS = 80  # of an entry that a person wrote without a heading
+
+SESSION = re.compile(r"### Session \((\d\d:\d\d)\) · (.*?) · (.*)")
+HEADING = re.compile(r"(#{1,6}) ")
+LEARNED_HEADING = "### Learned ("
+COMMENT = "<!-- memoria "
+MARKER = re.compile(r"<!-- memoria entry=(\S+) session=(\S+) turns=(\S*) project=(\S+) model=(\S+) -->[ \t]*")
+TOMBSTONE = re.compile(r"<!-- memoria forgotten entry=(\S+) turns=(\S*) -->[ \t]*")
+_UNWORDLY = re.compile(r"[\s·<>\[\]`%]+")
+BLOCK_ID = re.compile(r"\^(e-[0-9a-z]+)[ \t]*")
+LABEL = re.compile(r"^\*\*(?P<label>[A-Z][A-Za-z ]+):\*\*[ \t]*(?P<rest>.*)$", re.MULTILINE)
+LEARNED = re.compile(r"- \[(?P<kind>[a-z]+)\] (?P<text>.*?)(?:[ \t]+\^(?P<id>l-[0-9a-z]+))?[ \t]*")
+STATED = re.compile(r"(- (?:\[[ xX]\] )?|\*\*Context:\*\* )(.*\S)[ \t]*")
+BOX = re.compile(r"(?P<before>[ \t]*[-*+] )(?:\[(?P<box>[ xX-])\] )?(?P<text>.*?)(?P<after>[ \t]*)")
+STRUCK = re.compile(r"~~(.+)~~")
+QUOTE = re.compile(r"[ \t]+> (.*)")
+_ENDED = re.compile(r'^(?!.*"repetition": true).*"ended": "\d')  # in the particulars
+PARTICULARS = re.compile(r"[ \t]+<!-- learned (\{.*\}) -->[ \t]*")
+
+
+def render(entry: Entry, line: Callable[[str], str] = markdown.line) -> str:
+    """Return the entry's markdown, which ends with its marker line; ``line`` makes its texts safe to write."""
+    rows = [f"### Session ({entry.time}) · {_word(entry.project)} · {line(entry.title)}", ""]
+    if entry.context:
+        rows += [f"**Context:** {line(entry.context)}", ""]
+    for label, field in LISTS:
+        items = [text for text in getattr(entry, field) if line(text)]
+        if items:
+            box = "- [ ] " if field == "action_items" else "- "
+            rows += [f"**{label}:**", "", *(box + line(markdown.unbulleted(text)) for text in items), ""]
+    if entry.learned:
+        rows += ["**Learned:**", ""]
+        for learned in entry.learned:
+            rows += learned_rows(replace(learned, text=line(learned.text)))
+        rows.append("")
+    rows += [f"^e-{entry.id}", ""]
+    rows.append(
+        f"<!-- memoria entry={entry.id} session={_word(entry.session)} turns={'.'.join(entry.turns)} "
+        f"project={_key_word(entry.written_key or entry.project_key)} model={_word(entry.model)} -->"
+    )
+    return "\n".join(rows) + "\n"
+
+
+def fingerprint(entry: Entry) -> str:
+    """Return eight hexadecimal digits that change whenever the entry's text does, but not with what is escaped.
+
+    The lines below a learned fact count only when it ceases to hold; its particulars change when it is said again.
+    """
+    ended = [f"ended {learned.id}" for learned in entry.learned if learned.ended]
+    entry = replace(entry, learned=tuple(replace(learned, below=()) for learned in entry.learned))
+    return hashlib.sha256("\n".join([render(entry, str), *ended]).encode("utf-8", "replace")).hexdigest()[:8]
+
+
+def learned_rows(learned: Learned) -> list[str]:
+    """Return the lines of a learned fact."""
+    return [f"- [{learned.kind}] {learned.text} ^{learned.id}", *learned.below]
+
+
+def below(quote: str, particulars: str) -> tuple[str, ...]:
+    """Return the indented lines of a learned fact: its quote, if there is one, and its particulars (JSON)."""
+    return (*([f"  > {quote}"] if quote else ()), f"  <!-- learned {particulars} -->")
+
+
+def tombstone(entry_id: str, turns: Iterable[str]) -> str:
+    """Return the line that replaces a forgotten entry: it holds none of its text, and keeps its turns from coming back.
+
+    An ``entry_id`` of ``-`` stands for turns that never had an entry.
+    """
+    return f"<!-- memoria forgotten entry={entry_id} turns={'.'.join(turns)} -->"
+
+
+def read(
+    rows: Sequence[str], heading: re.Match[str] | None, marker: re.Match[str], day: date, aliases: Mapping[str, str]
+) -> Entry:
+    """Return the entry that stands in ``rows``, which end before its marker.
+
+    ``heading`` is its first row, None when a person removed it. ``aliases`` maps former project keys to present ones.
+    """
+    named = HEADING.match(rows[0]) if rows else None
+    body = "\n".join(rows[bool(named) :])
+    sections = _sections(body)
+    context = "\n\n".join(filter(None, (sections.get("Context", ""), _besides(body, sections))))
+    title = heading[3] if heading else rows[0].lstrip("# ").strip() if named else ""
+    key = written_key(marker)
+    return Entry(
+        id=marker[1],
+        day=day,
+        time=heading[1] if heading else "00:00",
+        session=marker[2],
+        project=heading[2] if heading else "by hand" if marker[5] == HAND else key,
+        project_key="" if key == EVERYWHERE else aliases.get(key, key),
+        written_key=key if key in aliases else "",
+        title=title or (context.split("\n")[0][:_TITLE_CHARS] if marker[5] == HAND else ""),
+        context=context,
+        learned=tuple(_listed_facts(sections.get("Learned", ""))),
+        turns=keys(marker[3]),
+        model=marker[5],
+        **{field: tuple(_items(sections.get(label, ""))) for label, field in LISTS},
+    )
+
+
+def _sections(body: str) -> dict[str, str]:
+    found = list(LABEL.finditer(body))
+    ends = [*(match.start() for match in found[1:]), len(body)]
+    sections = {}
+    for match, end in zip(found, ends, strict=False):  # a person may have removed every label
+        rest = body[match.end() : end].split("\n^e-", 1)[0]
+        sections[match["label"]] = f"{match['rest']}\n{rest}".strip()
+    return sections
+
+
+def _besides(body: str, sections: dict[str, str]) -> str:
+    """Return what a person wrote in an entry outside the parts that memoria writes there."""
+    first = LABEL.search(body)
+    rows = body[: first.start() if first else len(body)].split("\n")
+    lists = {label for label, _ in LISTS}
+    for label, section in sections.items():
+        if label in lists:
+            rows += [row for row in section.split("\n") if not row.startswith("- ")]
+        elif label == "Learned":
+            rows += [row for row in section.split("\n") if not LEARNED.fullmatch(row) and not row[:1].isspace()]
+        elif label != "Context":
+            rows += [f"{label}: {section}"]
+    return "\n".join(row for row in rows if not BLOCK_ID.fullmatch(row)).strip()
+
+
+def is_ours(row: str) -> bool:
+    """Return whether a row is a learned fact, belongs to one, or is one of memoria's comments."""
+    if row.startswith(COMMENT) or is_particulars(row):
+        return True
+    match = LEARNED.fullmatch(row)
+    return match is not None and match["id"] is not None
+
+
+def _items(section: str) -> Iterator[str]:
+    for row in section.split("\n"):
+        if row.startswith("- "):
+            text = re.sub(r"^\[[ xX-]?\] ", "", row[2:]).strip()
+            struck = STRUCK.fullmatch(text)
+            yield struck[1] if struck else text
+
+
+def _listed_facts(section: str) -> Iterator[Learned]:
+    rows = section.split("\n")
+    for number, row in enumerate(rows):
+        if match := LEARNED.fullmatch(row):
+            below = takewhile(lambda other: QUOTE.fullmatch(other) or is_particulars(other), rows[number + 1 :])
+            lines = tuple(other.rstrip() for other in below)
+            ended = any(_ENDED.search(line) for line in lines if is_particulars(line))
+            yield Learned(match["kind"], match["text"], match["id"] or "", lines, ended)
+
+
+def is_particulars(row: str) -> bool:
+    """Return whether a row holds the particulars of a learned fact."""
+    return PARTICULARS.fullmatch(row) is not None
+
+
+def keys(joined: str) -> tuple[str, ...]:
+    """Return the keys of turns that stand in a marker or a tombstone, joined by dots."""
+    return tuple(key for key in joined.split(".") if key)
+
+
+def _key_word(key: str) -> str:
+    """Return a project's key as it stands in a marker: a comment holds no ``--``, and the key of "a (b)" does."""
+    return _UNWORDLY.sub("-", fence.visible(key)).replace("--", "-%2D") or "-"
+
+
+def written_key(marker: re.Match[str]) -> str:
+    """Return the project's key that stands in a marker."""
+    return marker[4].replace("%2D", "-")
+
+
+def _word(text: str) -> str:
+    """Return ``text`` as one word that can stand in a marker or between the dots of a heading."""
+    return _UNWORDLY.sub("-", fence.visible(text)).replace("--", "-").strip("-") or "-"
