@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from memoria import cli
+from memoria.audit.finding import BROKEN
 from memoria.commands import doctor
 from memoria.ground.errors import UnknownModelError
 from memoria.ground.home import Home
@@ -81,7 +82,7 @@ def test_an_unknown_model_is_named_with_what_is_possible(
 ) -> None:
     monkeypatch.setenv("MEMORIA_MODEL", "gpt-5")
     home = Home.open()
-    (finding,) = [each for each in doctor._settings(home) if each.level == doctor.BROKEN]
+    (finding,) = [each for each in doctor._settings(home) if each.level == BROKEN]
     assert "'gpt-5'" in finding.text
     assert all(name in finding.text for name in ("claude:haiku", "ollama", "offline"))
     cli.main(["status"])

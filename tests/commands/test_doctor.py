@@ -15,13 +15,14 @@ from typing import Any
 import pytest
 
 from memoria import cli
+from memoria.audit import client_checks, rehearsal, state_checks
+from memoria.audit.finding import BROKEN, NOTE, OK, Finding
 from memoria.base import interpreter
 from memoria.base import paths as places
 from memoria.base.paths import Paths
 from memoria.briefing import notices
 from memoria.capture.spool import Spool
 from memoria.commands import doctor
-from memoria.commands.doctor import BROKEN, NOTE, OK, Finding
 from memoria.ground.home import Home
 from places import ROOT
 from shelves import DAY, HOUR, Shelf, client
@@ -73,7 +74,7 @@ def test_a_sound_home_is_found_sound_and_left_as_it_was(home: Home, capsys: pyte
 def test_something_broken_makes_the_status_1_and_comes_with_its_remedy(
     home: Home, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(doctor, "CHECKS", (doctor._hooks,))
+    monkeypatch.setattr(doctor, "CHECKS", (client_checks.check_hooks,))
     assert cli.main(["uninstall"]) == 0
     capsys.readouterr()
     assert cli.main(["doctor"]) == 1
@@ -86,14 +87,14 @@ def test_the_mcp_server_is_started_as_the_client_would(
     home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     before = everything(home)
-    assert "tools" in one(doctor._mcp(home), OK).text
+    assert "tools" in one(client_checks.check_mcp(home), OK).text
     assert everything(home) == before
     monkeypatch.setenv("MEMORIA_PYTHON", "/nowhere/python")
-    assert "no tools yet" in one(doctor._mcp(Home.open()), NOTE).text
+    assert "no tools yet" in one(client_checks.check_mcp(Home.open()), NOTE).text
     (tmp_path / "python3").write_text("#!/bin/sh\necho the reason >&2; exit 1\n")
     (tmp_path / "python3").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert "the reason" in one(doctor._mcp(home), BROKEN).text
+    assert "the reason" in one(client_checks.check_mcp(home), BROKEN).text
 
 
 def test_packages_that_are_missing_are_noted_and_that_they_cannot_be_installed_is_broken(
@@ -102,46 +103,46 @@ def test_packages_that_are_missing_are_noted_and_that_they_cannot_be_installed_i
     monkeypatch.delenv("MEMORIA_PYTHON")
     monkeypatch.setattr(places, "is_checkout", lambda: False)
     home = Home.open()
-    assert "not installed yet" in one(doctor._worker(home), NOTE).text
+    assert "not installed yet" in one(client_checks.check_worker(home), NOTE).text
     failed = Path(interpreter.failure_file())
     failed.parent.mkdir(parents=True)
     failed.write_text("uv pip install: no route to the index\n")
-    assert "no route to the index" in one(doctor._worker(home), BROKEN).text
+    assert "no route to the index" in one(client_checks.check_worker(home), BROKEN).text
 
 
 def test_a_memory_inside_the_clone_is_noted_and_so_is_the_copy_that_a_plugin_install_made_of_it(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert list(doctor._home(home)) == []
+    assert list(state_checks.check_home(home)) == []
     copy = Path(os.environ["CLAUDE_CONFIG_DIR"], "plugins/cache/memoria/memoria/0.1.0/daily/2026-11-20.md")
     copy.parent.mkdir(parents=True)
     copy.write_text("secret")
-    assert str(copy.parents[1]) in one(doctor._home(home), NOTE).text
+    assert str(copy.parents[1]) in one(state_checks.check_home(home), NOTE).text
     copy.unlink()
     monkeypatch.setattr(places, "ROOT", home.paths.home)
-    assert "memoria move" in one(doctor._home(home), NOTE).remedy
+    assert "memoria move" in one(state_checks.check_home(home), NOTE).remedy
 
 
 def test_hooks_that_cannot_run_are_broken(home: Home) -> None:
     path = Path(os.environ["CLAUDE_CONFIG_DIR"], "settings.json")
     installed = path.read_text()
     path.write_text(json.dumps(json.loads(installed) | {"disableAllHooks": True}))
-    assert "disableAllHooks" in one(doctor._hooks(home), BROKEN).text
+    assert "disableAllHooks" in one(client_checks.check_hooks(home), BROKEN).text
     value = json.loads(installed)
     del value["hooks"]["Stop"]
     path.write_text(json.dumps(value))
-    assert "lacks Stop" in one(doctor._hooks(home), NOTE).text
+    assert "lacks Stop" in one(client_checks.check_hooks(home), NOTE).text
     path.write_text(json.dumps(json.loads(installed) | {"enabledPlugins": {"memoria@memoria": True}}))
-    assert "twice" in one(doctor._hooks(home), NOTE).text
+    assert "twice" in one(client_checks.check_hooks(home), NOTE).text
     path.write_text("{")
-    assert levels(doctor._hooks(home)) == [BROKEN]
+    assert levels(client_checks.check_hooks(home)) == [BROKEN]
 
 
 def test_hooks_of_a_clone_that_has_gone_are_broken(home: Home, tmp_path: Path) -> None:
     path = Path(os.environ["CLAUDE_CONFIG_DIR"], "settings.json")
     gone = str(tmp_path / "memoria-gone" / "memoria")
     path.write_text(path.read_text().replace(str(ROOT), gone))
-    assert "gone" in one(doctor._hooks(home), BROKEN).text
+    assert "gone" in one(client_checks.check_hooks(home), BROKEN).text
 
 
 def test_hooks_that_were_installed_by_0_1_0_are_noted_and_renewed(home: Home) -> None:
@@ -152,45 +153,45 @@ def test_hooks_that_were_installed_by_0_1_0_are_noted_and_renewed(home: Home) ->
         for handler in groups[0]["hooks"]:
             handler["args"] = [*handler["args"][:2], handler["args"][-1]]
     path.write_text(json.dumps(before))
-    assert "once the clone is moved" in one(doctor._hooks(home), NOTE).text
+    assert "once the clone is moved" in one(client_checks.check_hooks(home), NOTE).text
     assert cli.main(["install"]) == 0
     assert json.loads(path.read_text()) == json.loads(now)
-    assert levels(doctor._hooks(home)) == [OK]
+    assert levels(client_checks.check_hooks(home)) == [OK]
 
 
 def test_hooks_that_do_not_fire_any_more_are_broken(home: Home, client: Shelf) -> None:
-    assert levels(doctor._firing(home)) == [NOTE]
+    assert levels(client_checks.check_firing(home)) == [NOTE]
     log = Path(home.paths.hook_log)
     log.write_text(time.strftime("%Y-%m-%dT%H:%M:%SZ Stop s spooled\n", time.gmtime(time.time() - DAY)))
-    assert levels(doctor._firing(home)) == [OK]
+    assert levels(client_checks.check_firing(home)) == [OK]
     client.session(1, age_s=HOUR)
-    assert "though a session ran" in one(doctor._firing(home), BROKEN).text
+    assert "though a session ran" in one(client_checks.check_firing(home), BROKEN).text
 
 
 def test_a_worker_without_our_packages_is_broken(home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert levels(doctor._worker(home)) == [OK]
+    assert levels(client_checks.check_worker(home)) == [OK]
     bare = tmp_path / "bare"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)
     monkeypatch.setenv("MEMORIA_PYTHON", str(bare / "bin" / "python"))
-    assert "lacks memoria" in one(doctor._worker(Home.open()), BROKEN).text
+    assert "lacks memoria" in one(client_checks.check_worker(Home.open()), BROKEN).text
     monkeypatch.setenv("MEMORIA_PYTHON", "/nowhere/python")
-    assert "does not run" in one(doctor._worker(Home.open()), BROKEN).text
+    assert "does not run" in one(client_checks.check_worker(Home.open()), BROKEN).text
 
 
 def test_a_python3_that_is_missing_or_old_is_broken(
     home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert "not found" in next(doctor._pythons(home)).text
+    assert "not found" in next(client_checks.check_pythons(home)).text
     old = tmp_path / "python3"
     old.write_text("#!/bin/sh\necho 3.8.10\n")
     old.chmod(0o755)
-    found = next(doctor._pythons(home))
+    found = next(client_checks.check_pythons(home))
     assert (found.level, "3.8.10" in found.text) == (BROKEN, True)
 
 
 def test_a_lock_that_is_held_is_named_with_its_holder(home: Home) -> None:
-    assert levels(doctor._lock(home)) == [OK]
+    assert levels(state_checks.check_lock(home)) == [OK]
     program = "import fcntl, sys; f = open(sys.argv[1], 'a'); fcntl.flock(f, 2); print('', flush=True); input()"
     holder = subprocess.Popen(
         [sys.executable, "-c", program, home.paths.worker_lock], stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -198,7 +199,7 @@ def test_a_lock_that_is_held_is_named_with_its_holder(home: Home) -> None:
     assert holder.stdout
     assert holder.stdin
     holder.stdout.readline()
-    found = one(doctor._lock(home), OK)
+    found = one(state_checks.check_lock(home), OK)
     assert "held by" in found.text
     if Path("/proc/locks").exists():
         assert str(holder.pid) in found.text
@@ -209,41 +210,41 @@ def test_a_lock_that_is_held_is_named_with_its_holder(home: Home) -> None:
     "folder", ["Dropbox", "OneDrive - Harbour", "Library/Mobile Documents", "Google Drive/My Drive"]
 )
 def test_a_home_in_a_synced_folder_is_told(tmp_path: Path, folder: str) -> None:
-    assert doctor.sync_service(tmp_path / folder / "memoria")
-    assert not doctor.sync_service(tmp_path / "notes" / "memoria")
+    assert state_checks.sync_service(tmp_path / folder / "memoria")
+    assert not state_checks.sync_service(tmp_path / "notes" / "memoria")
 
 
 def test_a_home_below_a_syncthing_marker_is_told(home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert levels(doctor._synced(home)) == [OK]
+    assert levels(state_checks.check_synced(home)) == [OK]
     (tmp_path / "sync" / ".stfolder").mkdir(parents=True)
     monkeypatch.setenv("MEMORIA_HOME", str(tmp_path / "sync" / "memoria"))
-    assert levels(doctor._synced(Home.open())) == [NOTE, BROKEN]
+    assert levels(state_checks.check_synced(Home.open())) == [NOTE, BROKEN]
 
 
 def test_jobs_that_failed_or_wait_too_long_are_told(home: Home) -> None:
-    assert levels(doctor._jobs(home)) == [OK]
+    assert levels(state_checks.check_jobs(home)) == [OK]
     spool = Spool(home.paths.spool)
     name = spool.add({"event": "Stop", "session": "s", "start": 0, "end": 0}, b"")
     old = Path(spool.new, name)
     old.rename(old.with_name(f"{time.time_ns() - 3 * 86_400 * 10**9:020d}.{name.split('.', 1)[1]}"))
-    assert "one for 3 days" in one(doctor._jobs(home), NOTE).text
+    assert "one for 3 days" in one(state_checks.check_jobs(home), NOTE).text
     job = spool.jobs()[0]
     spool.claim(job)
     spool.fail(job, "a test")
-    assert "set aside" in one(doctor._jobs(home), NOTE).text
+    assert "set aside" in one(state_checks.check_jobs(home), NOTE).text
 
 
 def test_a_full_disk_is_broken(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     usage = shutil.disk_usage("/")
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=5_000_000))
-    assert "5 MB free" in one(doctor._disk(home), BROKEN).text
+    assert "5 MB free" in one(state_checks.check_disk(home), BROKEN).text
 
 
 def test_settings_that_were_refused_are_told(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMORIA_CALL_CHARS", "many")
     monkeypatch.setenv("MEMORIA_TZ", "Harbour/Town")
     assert "call_chars" in one(doctor._settings(Home.open()), NOTE).text
-    assert NOTE in levels(doctor._clock(Home.open()))
+    assert NOTE in levels(state_checks.check_clock(Home.open()))
     monkeypatch.setenv("MEMORIA_DISABLED", "1")
     assert BROKEN in levels(doctor._settings(Home.open()))
 
@@ -267,7 +268,7 @@ def test_the_model_is_asked_only_when_told_to(home: Home, monkeypatch: pytest.Mo
     script = tmp_path / "script.json"
     script.write_text(json.dumps({"flush": [{"error": "unavailable", "message": "not logged in", "retry_now": False}]}))
     monkeypatch.setenv("MEMORIA_MODEL", f"scripted:{script}")
-    monkeypatch.setattr(doctor, "CHECKS", (doctor._clock,))
+    monkeypatch.setattr(doctor, "CHECKS", (state_checks.check_clock,))
     assert cli.main(["doctor"]) == 0
     assert not script.with_name("script.json.calls").exists()
     assert cli.main(["doctor", "--deep"]) == 1
@@ -279,8 +280,8 @@ def test_a_hook_that_fails_the_rehearsal_is_broken(home: Home, monkeypatch: pyte
     broken = tmp_path / "python3"
     broken.write_text("#!/bin/sh\necho no such module >&2\nexit 1\n")
     broken.chmod(0o755)
-    monkeypatch.setattr(doctor, "client_python", lambda environ: str(broken))
-    assert "no such module" in one(doctor._rehearsal(home), BROKEN).text
+    monkeypatch.setattr(rehearsal, "client_python", lambda environ: str(broken))
+    assert "no such module" in one(rehearsal.check_rehearsal(home), BROKEN).text
 
 
 def test_a_line_for_the_user_is_left_once_for_each_kind_until_it_changes(paths: Paths) -> None:

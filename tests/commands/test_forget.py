@@ -17,12 +17,14 @@ from typing import Any
 import pytest
 
 from home_of import DAY, article, catalogued, entry, run, scripted
+from memoria.audit import state_checks
+from memoria.audit.finding import BROKEN, NOTE
 from memoria.base.settings import Settings
 from memoria.briefing.page import Pages
 from memoria.capture import cursor
 from memoria.capture.spool import Spool
 from memoria.commands import compile as compile_verb
-from memoria.commands import doctor, forget, lint, status
+from memoria.commands import forget, lint, status
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Learned
 from memoria.daily.entry_form import tombstone
@@ -354,8 +356,8 @@ def test_digests_that_are_damaged_are_named_and_never_taken_for_none(
         worker.work(home, insist=True)
     assert len(Spool(home.paths.spool).jobs()) == 2
     capsys.readouterr()
-    (finding,) = doctor._forgotten(home)
-    assert (finding.level, "forget the texts again" in finding.text) == (doctor.BROKEN, True)
+    (finding,) = state_checks.check_forgotten(home)
+    assert (finding.level, "forget the texts again" in finding.text) == (BROKEN, True)
     assert run(status, home) == 0
     assert "forgotten.json cannot be read: damaged" in capsys.readouterr().out
     assert Path(home.paths.forgotten).read_text() == left
@@ -364,12 +366,12 @@ def test_digests_that_are_damaged_are_named_and_never_taken_for_none(
 def test_a_forget_that_was_broken_off_is_named(
     home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert list(doctor._forgotten(home)) == []
+    assert list(state_checks.check_forgotten(home)) == []
     with monkeypatch.context() as patch:
         patch.setattr(removal, "_wiki", _broken)
         with pytest.raises(RuntimeError):
             run(forget, home, "s1", "--yes")
-    assert [finding.level for finding in doctor._forgotten(home)] == [doctor.NOTE]
+    assert [finding.level for finding in state_checks.check_forgotten(home)] == [NOTE]
     assert run(status, home) == 0
     assert "a forget was interrupted" in capsys.readouterr().out
 

@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 
 from memoria import cli
-from memoria.audit import receipt
+from memoria.audit import receipt, state_checks
+from memoria.audit.finding import NOTE
 from memoria.audit.receipt import Receipt
 from memoria.capture.capture import capture
 from memoria.capture.hook import Event
 from memoria.capture.spool import Spool
-from memoria.commands import doctor
 from memoria.daily.day_text import DayText
 from memoria.daily.ledger import Ledger
 from memoria.flushing import worker
@@ -390,8 +390,8 @@ def test_lines_of_an_unknown_form_are_named_with_an_example_and_doctor_says_so_t
         assert verify(capsys)[1]["not_understood"] == [expected]
     cli.main(["verify"])
     assert "2 lines of an unknown form (type 'human-turn')" in capsys.readouterr().out
-    [finding] = doctor._understood(home)
-    assert (finding.level, "2 lines of an unknown form" in finding.text) == (doctor.NOTE, True)
+    [finding] = state_checks.check_understood(home)
+    assert (finding.level, "2 lines of an unknown form" in finding.text) == (NOTE, True)
 
 
 def test_a_turn_that_a_resumed_session_repeats_is_captured_once(

@@ -1,0 +1,177 @@
+"""Client checks: whether the client starts memoria's hooks and server, and whether their interpreters are complete."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+from memoria.audit import mcp_probe
+from memoria.audit.client_settings import ClientSettings, client_python, plugin_hooks, settings_file
+from memoria.audit.finding import BROKEN, NOTE, OK, Finding, Findings
+from memoria.base import interpreter
+from memoria.base import paths as places
+from memoria.capture import detach
+from memoria.ground import clock
+from memoria.ground.errors import ClientSettingsError
+from memoria.ground.home import Home
+from memoria.transcripts import client_files
+
+HOOK_PYTHON, WORKER_PYTHON = (3, 9), (3, 11)
+PACKAGES = ("memoria", "claude_agent_sdk", "jsonschema", "yaml")
+CLIENT_PATIENCE_S = 30.0  # what the client gives an MCP server
+VERSION = "import sys; print('.'.join(map(str, sys.version_info[:3])))"
+PROBE = (
+    "import sys; from importlib.util import find_spec; print('.'.join(map(str, sys.version_info[:3])), "
+    f"*(name for name in {PACKAGES!r} if find_spec(name) is None))"
+)
+
+
+def check_hooks(home: Home) -> Findings:
+    """Check whether the client starts the hooks: once, all of them, and from files that exist."""
+    del home
+    try:
+        files = [ClientSettings.read(settings_file(project, os.environ)) for project in (None, ".")]
+    except ClientSettingsError as error:
+        yield Finding("hooks", BROKEN, str(error), "correct the client's settings file")
+        return
+    as_plugin = any(name.startswith("memoria@") for file in files for name in file.plugins)
+    installed = [file for file in files if file.ours]
+    for file in files:
+        if file.value.get("disableAllHooks"):
+            yield Finding("hooks", BROKEN, f'"disableAllHooks" stands in {file.path}', "take it out: no hook runs")
+    if as_plugin and installed:
+        yield Finding("hooks", NOTE, "installed twice: as a plugin and in the settings", "run `memoria uninstall`")
+    elif not as_plugin and not installed:
+        yield Finding("hooks", BROKEN, "not installed", "run `memoria install`, or install the plugin")
+    elif as_plugin:
+        yield Finding("hooks", OK, "installed as a plugin")
+    for file in installed:
+        yield _declared(file)
+
+
+def _declared(file: ClientSettings) -> Finding:
+    """Check whether the settings name every hook that this memoria has, and files that exist."""
+    try:
+        wanted = set(plugin_hooks(Path(places.ROOT), "python3"))
+    except ClientSettingsError:  # no clone: a plugin's or a wheel's memoria looks at a clone's hooks
+        wanted = set(file.ours)
+    words = re.findall(r'"([^"]*[/\\]hooks[/\\][\w-]+\.py)"', json.dumps(file.ours, ensure_ascii=False))
+    gone = [word for word in words if not Path(word).exists()]
+    if gone:
+        return Finding("hooks", BROKEN, f"{file.path} names {gone[0]}, which is gone", "run `memoria install` again")
+    if any("-c" not in words for words in file.our_commands):
+        return Finding("hooks", NOTE, f"{file.path} starts hooks in a form that blocks prompts once the clone is moved",
+                       "run `memoria install` again")  # fmt: skip
+    if wanted - set(file.ours):
+        names = ", ".join(sorted(wanted - set(file.ours)))
+        return Finding("hooks", NOTE, f"{file.path} lacks {names}", "run `memoria install` again")
+    return Finding("hooks", OK, f"installed in {file.path}")
+
+
+def check_firing(home: Home) -> Findings:
+    """Check whether hooks have fired lately, and without errors."""
+    log = Path(home.paths.hook_log)
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, log.stat().st_size - 16_384))
+            rows = file.read().decode("utf-8", "replace").splitlines()
+    except FileNotFoundError:
+        yield Finding("firing", NOTE, "no hook has fired yet", "restart Claude Code, say something, and look again")
+        return
+    errors = [row for row in rows if " ERROR " in row or "NO WORKER" in row]
+    last = clock.parse(rows[-1].split(" ", 1)[0]) if rows else None
+    newest = max((found.changed for found in client_files.transcripts(client_files.folder(os.environ))), default=0.0)
+    if errors:
+        yield Finding("firing", NOTE, f"a hook failed: {errors[-1]}", f"the rest of it stands in {log}")
+    if last and newest - last.timestamp() > 3_600:
+        when = datetime.fromtimestamp(newest, UTC).isoformat(timespec="minutes")
+        yield Finding("firing", BROKEN, f"no hook since {last:%Y-%m-%d %H:%M} UTC, though a session ran until {when}",
+                      "restart Claude Code; if that does not help, run `memoria install` again")  # fmt: skip
+    elif last:
+        yield Finding("firing", OK, f"last {rows[-1]}")
+
+
+def check_pythons(home: Home) -> Findings:
+    """Check the interpreters of the hooks and the worker, and uv."""
+    python = client_python(os.environ)
+    version = _asked([python, "-S", "-I", "-c", VERSION]) if python else ""
+    if not version:
+        yield Finding("python3", BROKEN, "not found as the client would look for it", "install Python 3.9 or newer")
+    elif _number(version) < HOOK_PYTHON:
+        yield Finding(
+            "python3", BROKEN, f"{python} is {version}", "hooks need Python 3.9 or newer as `python3` on PATH"
+        )
+    else:
+        yield Finding("python3", OK, f"{python} is {version}")
+    uv = interpreter.find_uv()
+    told = _asked([uv, "--version"]) if uv else ""
+    yield Finding(
+        "uv", OK if told else NOTE, told or "not found", "" if told else "install uv: https://docs.astral.sh/uv/"
+    )
+    yield from check_worker(home)
+
+
+def check_worker(home: Home) -> Findings:
+    """Check whether the interpreter that a hook would start the worker with has our packages."""
+    python = interpreter.find(home.settings)
+    reason = interpreter.failure()
+    if not python and reason:
+        yield Finding("worker", BROKEN, f"its packages cannot be installed: {reason}",
+                      "mend that; the next hook tries again")  # fmt: skip
+        return
+    if not python:
+        yield Finding("worker", NOTE, "its packages are not installed yet", "the next session installs them")
+        return
+    told = _asked([python, "-c", PROBE], 120.0).split()
+    remedy = f"delete {interpreter.environment()}: it is made again"
+    if python != interpreter.python_of(interpreter.environment()):
+        remedy = "run `uv sync` in the clone, or set MEMORIA_PYTHON"
+    if not told:
+        yield Finding("worker", BROKEN, f"{python} does not run", remedy)
+    elif _number(told[0]) < WORKER_PYTHON:
+        yield Finding("worker", BROKEN, f"{python} is {told[0]}", "the worker needs Python 3.11 or newer")
+    elif told[1:]:
+        yield Finding("worker", BROKEN, f"{python} lacks {', '.join(told[1:])}", remedy)
+    else:
+        yield Finding("worker", OK, f"{python} is {told[0]} and has all packages")
+
+
+def check_mcp(home: Home) -> Findings:
+    """Start the MCP server as the client does, and ask which tools it offers."""
+    manifest = Path(places.ROOT, ".claude-plugin", "plugin.json")
+    if not manifest.is_file():  # an installed wheel: its owner chose how the server is started
+        return
+    declared = json.loads(manifest.read_text("utf-8"))["mcpServers"]["memoria"]
+    words = [word.replace("${CLAUDE_PLUGIN_ROOT}", places.ROOT) for word in declared["args"]]
+    started = time.monotonic()
+    try:
+        tools = mcp_probe.tools(
+            [client_python(os.environ) or declared["command"], *words], home.settings.python, CLIENT_PATIENCE_S
+        )
+    except mcp_probe.ProbeError as error:
+        yield Finding("mcp", BROKEN, str(error), "see the finding about the worker; the client shows more in /mcp")
+        return
+    seconds = time.monotonic() - started
+    if tools == [mcp_probe.STAND_IN]:
+        yield Finding("mcp", NOTE, "the server answers and has no tools yet", "see the finding about the worker")
+    else:
+        yield Finding("mcp", OK, f"the server offers {len(tools)} tools after {seconds:.1f} s")
+
+
+def _asked(words: list[str], deadline_s: float = 20.0) -> str:
+    try:
+        run = subprocess.run(
+            words, capture_output=True, timeout=deadline_s, check=False, env=detach.worker_environment()
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return run.stdout.decode("utf-8", "replace").strip() if run.returncode == 0 else ""
+
+
+def _number(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
