@@ -16,6 +16,7 @@ from memoria.daily.entry import Entry
 from memoria.daily.entry_form import render
 from memoria.ground.clock import Zone
 from memoria.ground.home import Home
+from memoria.wiki import lint_rules
 from memoria.wiki.article import Article, Claim
 from memoria.wiki.snapshot import Snapshot
 
@@ -54,7 +55,7 @@ def measure(count: int) -> None:
         started = time.perf_counter()
         snapshot = Snapshot(home, date(2026, 12, 1))
         read = time.perf_counter()
-        found = lint.findings(snapshot)
+        found = lint_rules.findings(snapshot)
         ruled = time.perf_counter()
         pairs = len(lint.candidates(snapshot))
         done = time.perf_counter()

@@ -24,7 +24,7 @@ from memoria.briefing.page import Pages
 from memoria.capture import cursor
 from memoria.capture.spool import Spool
 from memoria.commands import compile as compile_verb
-from memoria.commands import forget, lint, status
+from memoria.commands import forget, status
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Learned
 from memoria.daily.entry_form import tombstone
@@ -41,6 +41,7 @@ from memoria.indexing.index import Index
 from memoria.recall.shown_notes import ShownNotes
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn import Reader
+from memoria.wiki import lint_rules
 from memoria.wiki.folder import Wiki
 from memoria.wiki.snapshot import Snapshot
 from memoria.wiki.transaction import Transactions, digest
@@ -203,7 +204,7 @@ def test_what_rests_on_other_entries_stays(home: Home) -> None:
     log = Path(home.paths.memoria_log).read_text()
     assert "harmless" in log
     snapshot = Snapshot(home, DAY)
-    assert [finding for finding in lint.findings(snapshot) if finding.severity == lint.ERROR] == []
+    assert [finding for finding in lint_rules.findings(snapshot) if finding.severity == lint_rules.ERROR] == []
 
 
 def test_a_text_takes_single_lines_and_leaves_the_rest_of_the_entry(home: Home) -> None:

@@ -12,7 +12,7 @@ import pytest
 from home_of import DAY, article, catalogued, entry, run, scripted
 from memoria.commands import lint
 from memoria.ground.home import Home
-from memoria.wiki import minhash
+from memoria.wiki import lint_rules, minhash
 from memoria.wiki.folder import Wiki
 from memoria.wiki.snapshot import Snapshot
 from memoria.wiki.transaction import Transactions
@@ -44,7 +44,7 @@ def rewrite(home: Home, old: str, new: str, slug: str = "concepts/worker-lock") 
 
 
 def found(home: Home, today: date = DAY) -> list[tuple[str, str]]:
-    return [(finding.rule, finding.page) for finding in lint.findings(Snapshot(home, today))]
+    return [(finding.rule, finding.page) for finding in lint_rules.findings(Snapshot(home, today))]
 
 
 def told(home: Home, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[str, Any]]:
@@ -254,7 +254,7 @@ def test_an_article_with_little_to_say_is_named_with_the_page_it_could_be_a_sect
     assert ("thin", "knowledge/concepts/worker-lock.md") in found(Home.open())
     assert ("thin", "knowledge/concepts/deploys.md") not in found(Home.open())  # of all projects
     assert "concepts/shop]]" in next(
-        each.text for each in lint.findings(Snapshot(Home.open(), DAY)) if each.rule == "thin"
+        each.text for each in lint_rules.findings(Snapshot(Home.open(), DAY)) if each.rule == "thin"
     )
     rewrite(home, LOCK, f"{LOCK} [[daily/{DAY}#^e-01bb]]")
     assert "thin" not in {rule for rule, _ in found(Home.open())}

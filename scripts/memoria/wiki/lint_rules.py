@@ -1,0 +1,275 @@
+"""Lint rules: what can be wrong with a wiki, each rule a function from a snapshot to its findings.
+
+A rule is a row of ``RULES``. A finding that can be fixed without guessing brings the fix.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import date
+from functools import partial
+
+from memoria.base import project
+from memoria.daily.day_text import DayText
+from memoria.ground import printable, projects
+from memoria.ground.markdown import Link
+from memoria.language.words import words
+from memoria.wiki import lint_fixes, minhash, names
+from memoria.wiki.article import RELATED, Article
+from memoria.wiki.folder import slugify
+from memoria.wiki.founding import Founding
+from memoria.wiki.lint_fixes import Fix
+from memoria.wiki.owners import Owners
+from memoria.wiki.snapshot import Snapshot
+from memoria.wiki.user_words import UserWords
+
+ERROR, WARNING, NOTE = "error", "warning", "note"
+SPARSE_WORDS = 12  # an article with fewer words in summary and claims says next to nothing
+MAX_CLAIMS, MAX_SECTION = 60, 25  # claims that an article may have, and one section of it
+NEAR = 0.7  # two articles that share this part of their words are duplicates
+_MAX_RELATED = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One fault. ``page`` is relative to the home; ``fix`` changes the article so that the fault is gone."""
+
+    rule: str
+    severity: str
+    page: str
+    text: str
+    fix: Fix | None = None
+
+    @property
+    def slug(self) -> str:
+        """The article's slug."""
+        return self.page.removeprefix("knowledge/").removesuffix(".md")
+
+
+Found = Iterator[tuple[str, str] | tuple[str, str, Fix | None]]  # page, text, how to fix it
+
+
+def broken_links(snapshot: Snapshot) -> Found:
+    """Find links to pages, headings or blocks that do not exist."""
+    for slug, page in snapshot.pages.items():
+        for link in page.links:
+            if not _is_source(link) and (problem := snapshot.targets.problem(link, f"knowledge/{slug}")):
+                yield slug, f"`[[{link.target}{link.anchor}]]`: {problem}", partial(lint_fixes.unlink, link)
+
+
+def dead_sources(snapshot: Snapshot) -> Found:
+    """Find claims that cite an entry that no daily log has."""
+    for slug, page in snapshot.pages.items():
+        for link in page.links:
+            if _is_source(link) and snapshot.targets.problem(link):
+                yield (
+                    slug,
+                    f"cites `{link.target}{link.anchor}`, which does not exist",
+                    partial(lint_fixes.drop_source, link),
+                )
+
+
+def missing_sources(snapshot: Snapshot) -> Found:
+    """Find key points that cite nothing."""
+    for slug, article in snapshot.readable():
+        for claim in article.claims:
+            if not claim.sources:
+                yield slug, f"no source for “{claim.text[:100]}”"
+
+
+def block_ids(snapshot: Snapshot) -> Found:
+    """Find entries of a daily log whose block id is missing or occurs twice, so that no link can refer to them."""
+    counts: dict[str, Counter[str]] = {}
+    for entry in snapshot.entries:
+        day = f"daily/{entry.day.isoformat()}"
+        if day not in counts:
+            counts[day] = DayText(snapshot.daily.text(entry.day)).block_ids()
+        times = counts[day][f"e-{entry.id}"]
+        if times != 1:
+            fault = "is missing" if not times else "occurs twice" if times == 2 else f"occurs {times} times"
+            yield f"{day}.md", f"entry {entry.id}: its line `^e-{entry.id}` {fault}"
+
+
+def frontmatter(snapshot: Snapshot) -> Found:
+    """Find frontmatter that is not valid YAML, or lacks what readers and programs rely on."""
+    for slug, page in snapshot.pages.items():
+        if page.article is None:
+            yield slug, page.problem
+            continue
+        front = page.article.front
+        for key in ("title", "created", "updated"):
+            if not front.text(key):
+                yield slug, f"`{key}` is missing", partial(lint_fixes.complete, key)
+        for key in ("created", "updated"):
+            if front.text(key) and not _day(front.text(key)):
+                yield slug, f"`{key}` is not a day: {front.text(key)!r}"
+
+
+def paths(snapshot: Snapshot) -> Found:
+    """Find pages outside the wiki's folders, or with a name that memoria would not give."""
+    for name in snapshot.strays():
+        yield name, "is outside concepts/, connections/ and qa/, where no compile looks"
+    for slug in snapshot.pages:
+        name = slug.split("/", 1)[1]
+        if slugify(name) != name:
+            yield slug, f"is not a valid name for an article; `{slugify(name) or 'untitled'}` would be"
+
+
+def duplicate_titles(snapshot: Snapshot) -> Found:
+    """Find titles and aliases that two pages share."""
+    named: defaultdict[str, set[str]] = defaultdict(set)
+    for slug, article in snapshot.readable():
+        for name in (article.title, *article.aliases):
+            named[name.casefold()].add(slug)
+    for name, slugs in sorted(named.items()):
+        if len(slugs) > 1:
+            first, *others = sorted(slugs)
+            yield first, f"“{name}” is also a name of {', '.join(f'[[{slug}]]' for slug in others)}"
+
+
+def near_duplicates(snapshot: Snapshot) -> Found:
+    """Find articles that say nearly the same; those of two projects may."""
+    texts = {slug: page.words for slug, page in snapshot.pages.items() if page.article}
+    for one, other, share in minhash.pairs(texts, NEAR):
+        if not snapshot.are_apart(one, other):
+            yield one, f"says nearly the same as [[{other}]] ({share:.0%} of the words)"
+
+
+def orphans(snapshot: Snapshot) -> Found:
+    """Find articles that no other article links to."""
+    reached = {target for targets in snapshot.linked.values() for target in targets}
+    for slug in snapshot.pages:
+        if slug not in reached and len(snapshot.pages) > 1:
+            yield slug, "no other article links here"
+
+
+def sparse(snapshot: Snapshot) -> Found:
+    """Find articles that say next to nothing."""
+    for slug, article in snapshot.readable():
+        body = " ".join([*article.lead, *(row for section in article.sections for row in section.rows)])
+        count = len(words(re.sub(r"\[\[[^\]]*\]\]", " ", body)))
+        if count < SPARSE_WORDS:
+            yield slug, f"only {printable.counted(count, 'word')}"
+
+
+def long(snapshot: Snapshot) -> Found:
+    """Find articles, and sections of articles, with more claims than anybody reads."""
+    for slug, article in snapshot.readable():
+        counts = Counter(heading for heading, _ in article.headed_claims)
+        if counts.total() > MAX_CLAIMS:
+            yield slug, f"has {counts.total()} claims; an article for each of its topics would be easier to read"
+        for heading, count in counts.items():
+            if count > MAX_SECTION:
+                yield slug, f"has {count} claims under “{heading}”; give them headings of their own"
+
+
+def thin(snapshot: Snapshot) -> Found:
+    """Find articles with little to say (setting ``thin_claims``), and where their claims will go."""
+    sources = {entry.source: entry for entry in snapshot.entries}
+    owners = {slug: article.project for slug, article in snapshot.readable()}
+    known = project.known(snapshot.home.paths.projects)
+    founding = Founding(
+        Owners(owners, projects.labels(filter(None, owners.values()), known)),
+        UserWords(sources.get),
+        {},
+        snapshot.home.settings.thin_claims,
+    )
+    for slug, article in snapshot.readable():
+        key = owners[slug]
+        if key and slug.startswith("concepts/") and slug != founding.parent(key) and founding.is_thin(article):
+            count = printable.counted(len(article.claims), "claim")
+            yield slug, f"only {count}, of one entry; could be a section of [[{founding.parent(key)}]]"
+
+
+def titles(snapshot: Snapshot) -> Found:
+    """Find titles that nobody would look up."""
+    for slug, article in snapshot.readable():
+        own = bool(article.project) and article.title == project.name_of(article.project)  # its project's page
+        if not own and (fault := names.fault(article.title)):
+            yield slug, f"its title “{article.title}” is {fault}; nobody looks that up"
+        elif names.clean(article.title) != article.title:
+            yield slug, f"its title {article.title} stands in quotation marks"
+
+
+def backlinks(snapshot: Snapshot) -> Found:
+    """Find pages under Related that do not link back, though they may: a page names none of another project."""
+    for slug, article in snapshot.readable():
+        rows = [row for part in article.sections if part.heading == RELATED for row in part.rows]
+        for link in Article(slug, "\n".join(rows)).links:
+            other = snapshot.targets.page(link.target).removeprefix("knowledge/")
+            known = snapshot.articles.get(other)
+            if not known or other == slug or slug in snapshot.linked[other] or _related(known) >= _MAX_RELATED:
+                continue
+            if snapshot.owners[slug] in ("", snapshot.owners[other]):
+                yield other, f"does not link back to [[{slug}]]", partial(lint_fixes.relate, slug, article.title)
+
+
+def uncompiled(snapshot: Snapshot) -> Found:
+    """Find entries that no compile has taken in."""
+    waiting = Counter(entry.day for entry in snapshot.entries if entry.id not in snapshot.compiled)
+    for day, count in sorted(waiting.items()):
+        text = f"{printable.counted(count, 'entry')} not compiled yet; run `memoria compile`"
+        yield f"daily/{day.isoformat()}.md", text
+
+
+def stale(snapshot: Snapshot) -> Found:
+    """Find articles that no entry has changed for a long time (setting ``stale_days``)."""
+    limit = snapshot.home.settings.stale_days
+    for slug, article in snapshot.readable():
+        last = _day(article.updated)
+        if limit and last and (snapshot.today - last).days > limit:
+            age = printable.counted((snapshot.today - last).days, "day")
+            yield slug, f"last updated {last.isoformat()}, {age} ago"
+
+
+RULES: dict[str, tuple[str, Callable[[Snapshot], Found]]] = {
+    "broken-link": (ERROR, broken_links),
+    "dead-source": (ERROR, dead_sources),
+    "block-id": (ERROR, block_ids),
+    "frontmatter": (ERROR, frontmatter),
+    "path": (WARNING, paths),
+    "missing-source": (WARNING, missing_sources),
+    "duplicate-title": (WARNING, duplicate_titles),
+    "near-duplicate": (WARNING, near_duplicates),
+    "orphan": (WARNING, orphans),
+    "sparse": (WARNING, sparse),
+    "title": (WARNING, titles),
+    "long": (NOTE, long),
+    "thin": (NOTE, thin),
+    "backlink": (NOTE, backlinks),
+    "uncompiled": (NOTE, uncompiled),
+    "stale": (NOTE, stale),
+}
+
+
+def findings(snapshot: Snapshot) -> list[Finding]:
+    """Return the findings of all rules, the most severe first."""
+    found = []
+    for rule, (severity, check) in RULES.items():
+        for page, text, *fix in check(snapshot):
+            found.append(Finding(rule, severity, page_of(page), text, fix[0] if fix else None))
+    return found
+
+
+def page_of(name: str) -> str:
+    """Return the path, relative to the home, of an article or a daily log that a rule names."""
+    place = name if name.startswith("daily/") else f"knowledge/{name}"
+    return place if place.endswith(".md") else f"{place}.md"
+
+
+def _is_source(link: Link) -> bool:
+    return link.target.startswith("daily/") and link.anchor.startswith("#^e-")
+
+
+def _related(article: Article) -> int:
+    return sum(row.startswith("- [[") for part in article.sections if part.heading == RELATED for row in part.rows)
+
+
+def _day(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text[:10])
+    except ValueError:
+        return None
