@@ -8,6 +8,7 @@
 - ``past``: a statement that no longer holds, until the wiki tells it no more
 - ``outbox``: work that must not be forgotten, as files: facts for the log, changes for a server
 - ``keeper``: a fact's way from the outbox into log and store, and the edits of a person
+- ``conflicts``: which known facts a new one contradicts, and which of them yield to it
 - ``already_saved``: facts that the assistant saved itself in the client's own memory
 - ``sync``: the exchange of facts with a memory server that the user named; ``pull`` takes in, ``push`` sends
 - ``server_links``: which row of the server is which fact, and whether a row is still the one that was known

@@ -11,14 +11,14 @@ import logging
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from memoria.base.paths import Paths
 from memoria.daily import reference
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
+from memoria.facts import conflicts
 from memoria.facts.fact import GLOBAL, ORIGINS, Ending, Fact, plain
 from memoria.facts.lines import Lines
 from memoria.facts.outbox import Item, Outbox
@@ -32,8 +32,6 @@ from memoria.ground.printable import counted
 from memoria.language import statements
 
 log = logging.getLogger(__name__)
-
-_OPINIONS: Final = ("correction", "preference", "decision", "fact", "operational")  # a later statement replaces these
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,16 +155,16 @@ class Keeper:
             twin = self.store.twin(fact)
             if twin and twin.id not in fact.supersedes:  # a model that was shown the twin says that it is another
                 known = self._repeat(twin, fact)
-                olds = [old for old in self._contradicted_by(fact) if old.id != known.id]
+                olds = [old for old in conflicts.contradicted_by(self.store, fact) if old.id != known.id]
                 return Outcome(repeated=(known,), ended=self._replace(olds, fact, known.id))
         return self._add(fact, str(item.body.get("project", "")))
 
     def _end(self, end: Ending) -> Outcome:
         """End a fact and its copies, unless it was said again since or only the user's word can end it."""
         fact = self.store.get(end.id)
-        if fact is None or fact.ended or not _yields(fact, end.time, end.origin):
+        if fact is None or fact.ended or not conflicts.yields(fact, end.time, end.origin):
             return Outcome()
-        copies = [other for other in self._copies(fact) if other.id != end.successor]
+        copies = [other for other in conflicts.copies(self.store, fact) if other.id != end.successor]
         changes: dict[str, Any] = {"ended": end.time, "successor": end.successor, "repetition": end.repetition}
         ended = tuple(replace(each, **changes) for each in (*copies, fact))
         for each in ended:
@@ -216,12 +214,12 @@ class Keeper:
 
     def _add(self, fact: Fact, project: str) -> Outcome:
         original = fact
-        found = self._contradicted_by(fact)
-        olds = [old for old in found if _yields(old, fact.time, fact.origin)]
+        found = conflicts.contradicted_by(self.store, fact)
+        olds = [old for old in found if conflicts.yields(old, fact.time, fact.origin)]
         outlived = [old for old in found if old not in olds]
-        fact = replace(fact, supersedes=tuple(old.id for old in olds if not _is_elsewhere(old, fact)))
+        fact = replace(fact, supersedes=tuple(old.id for old in olds if not conflicts.is_elsewhere(old, fact)))
         if outlived:  # an old session was read late, or only the user can take back what the user said
-            fact = replace(fact, ended=max(fact.time, _said(outlived[0])), successor=outlived[0].id)
+            fact = replace(fact, ended=max(fact.time, conflicts.said(outlived[0])), successor=outlived[0].id)
         day = self.zone.day(fact.time)
         local = self.zone.local(fact.time)
         added = self.lines.add(fact, day, f"{local:%H:%M}", plain(project) or "everywhere")
@@ -238,12 +236,15 @@ class Keeper:
         """End the facts that yield to this one, with their copies; of another project's fact, end only its use here."""
         ended: dict[str, Fact] = {}
         for old in olds:
-            if not _yields(old, fact.time, fact.origin):
+            if not conflicts.yields(old, fact.time, fact.origin):
                 continue
-            if _is_elsewhere(old, fact):
+            if conflicts.is_elsewhere(old, fact):
                 self.write(replace(old, also=tuple(place for place in old.also if place not in fact.projects)))
                 continue
-            for each in (*self._copies(old), old):  # the copies first, because they are found through the old one
+            for each in (
+                *conflicts.copies(self.store, old),
+                old,
+            ):  # the copies first, because they are found through the old one
                 if each.id not in (fact.id, successor):
                     ended[each.id] = replace(each, ended=fact.time, successor=successor)
                     self._outdate(ended[each.id], instead=fact.content)
@@ -266,26 +267,6 @@ class Keeper:
         entries = self.lines.daily.entries(self.store.day(fact.id) or self.zone.day(fact.time))
         holding = [entry.source for entry in entries if any(learned.id == fact.id for learned in entry.learned)]
         return tuple(holding or (entry.source for entry in entries if fact.session and entry.session == fact.session))
-
-    def _contradicted_by(self, fact: Fact) -> list[Fact]:
-        """Return the live facts that this one contradicts: those that it names, and those that say the opposite."""
-        named = [self._named(text, fact) for text in fact.supersedes]
-        found = [old for old in named if old and old.ended is None and old.id != fact.id]
-        if fact.origin != "user":  # whatever a model says; only what is certain to contradict is compared below
-            found = [old for old in found if old.origin != "user"]
-        if fact.kind in _OPINIONS:
-            rivals = (old for old in self.store.rivals(fact) if old.kind in _OPINIONS)
-            found += [old for old in rivals if "user" in (fact.origin, old.origin)]
-        return list(dict.fromkeys(found))
-
-    def _named(self, text: str, fact: Fact) -> Fact | None:
-        known = self.store.get(text) if text.startswith("l-") else None
-        return known or self.store.nearest(text, fact.projects)
-
-    def _copies(self, fact: Fact) -> list[Fact]:
-        """Return the other live facts that say the same in one of its projects or in all, e.g. from another machine."""
-        places = {*fact.projects, GLOBAL}
-        return [other for other in self.store.twins(fact) if places.intersection(other.projects)]
 
     # -- edits by a person
 
@@ -392,20 +373,3 @@ class Keeper:
     def _queue_for_server(self, operation: str, ident: str) -> None:
         if self.server:
             self.to_server.put({"op": operation, "id": ident})
-
-
-def _said(fact: Fact) -> datetime:
-    """Return when a fact was last said."""
-    return fact.last or fact.time
-
-
-def _yields(old: Fact, moment: datetime, origin: str) -> bool:
-    """Return whether a fact yields to what was said at ``moment``: the user's latest word wins over everything."""
-    if (origin == "user") != (old.origin == "user"):
-        return origin == "user"
-    return _said(old) <= moment
-
-
-def _is_elsewhere(old: Fact, fact: Fact) -> bool:
-    """Return whether ``old`` belongs to another project, so that it only ceases to hold in the fact's own."""
-    return GLOBAL not in (old.project, fact.project) and old.project not in fact.projects
