@@ -10,7 +10,7 @@ import pytest
 
 from memoria.base import sqlite
 from memoria.ground import database
-from memoria.ground.errors import DatabaseTooNewError
+from memoria.ground.errors import ExpectedError
 from places import ROOT
 
 ONE = "CREATE TABLE one (x TEXT); CREATE TRIGGER t AFTER INSERT ON one BEGIN DELETE FROM one WHERE x = ''; END;"
@@ -23,7 +23,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def opened(path: Path, *migrations: str) -> sqlite3.Connection:
-    return database.open_(path, migrations, newer=DatabaseTooNewError)
+    return database.open_(path, migrations, newer=ExpectedError)
 
 
 def aside(path: Path) -> list[Path]:
@@ -54,7 +54,7 @@ def test_migrations_run_once_each_and_one_that_fails_changes_nothing(path: Path)
 def test_a_database_of_a_newer_memoria_is_refused_and_left_as_it_is(path: Path) -> None:
     opened(path, ONE, TWO).close()
     before = path.read_bytes()
-    with pytest.raises(DatabaseTooNewError, match="update memoria"):
+    with pytest.raises(ExpectedError, match="update memoria"):
         database.open_or_replace(path, lambda: opened(path, ONE))
     assert path.read_bytes() == before
     assert aside(path) == []
@@ -93,7 +93,7 @@ def test_a_locked_database_is_not_set_aside(path: Path) -> None:
     with closing(opened(path, ONE)) as db, database.transaction(db):
         with pytest.raises(sqlite3.OperationalError) as caught:
             database.open_or_replace(
-                path, lambda: database.open_(path, (ONE, TWO), newer=DatabaseTooNewError, wait_s=sqlite.STEP_WAIT_S)
+                path, lambda: database.open_(path, (ONE, TWO), newer=ExpectedError, wait_s=sqlite.STEP_WAIT_S)
             )
         assert database.is_busy(caught.value)
         assert database.is_refused(caught.value)

@@ -35,7 +35,7 @@ COPY_BYTES = 64_000_000  # more is not copied: a job is held in memory while it 
 SOME_BYTES, SOME_FILES = 32_000_000, 50  # what a worker compares when it starts
 
 # What becomes of a turn; further ones are "skipped: <reason>".
-CAPTURED, WAITING, ASIDE, OPEN, BEFORE, MISSING = FATES = (
+CAPTURED, WAITING, ASIDE, OPEN, BEFORE, MISSING = (
     "captured", "waiting", "set aside", "still open", "before memoria", "missing",
 )  # fmt: skip
 SKIPPED = "skipped: "

@@ -184,13 +184,6 @@ class Server:
             if error.status != 404:
                 raise
 
-    def recall(self, context: str, *, limit: int = 10) -> list[Memory]:
-        """The memories that the server finds for some words, best first."""
-        answer = self._call(
-            "POST", "/api/memories/recall", {"context": context, "limit": limit, "sort_by": "relevance"}
-        )
-        return [Memory.read(given) for given in answer.get("memories") or [] if isinstance(given, dict)]
-
     def _call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
         try:
             status, payload = self._exchange(method, self.prefix + path, body)

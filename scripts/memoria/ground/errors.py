@@ -183,10 +183,6 @@ class CannotLockError(ExpectedError):
         super().__init__(f"{path} cannot be locked here; set MEMORIA_STATE to a folder on a local disk")
 
 
-class DatabaseTooNewError(ExpectedError):
-    """A newer memoria wrote this database."""
-
-
 class SavedMeanwhileError(ExpectedError):
     """A person saved the file ``path`` while it was to be replaced; it stands as they saved it."""
 

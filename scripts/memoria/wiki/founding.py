@@ -18,8 +18,6 @@ from memoria.wiki.folder import slugify
 from memoria.wiki.owners import Owners
 from memoria.wiki.user_words import UserWords
 
-MAX_LINKS = 30  # under Related of the project's page
-
 _ANCHOR = re.compile(r"(?:^|\s)\^[A-Za-z0-9-]+[ \t]*$")
 _LINK_ROW = re.compile(r"- \[\[[^\]]+\]\](?:: .*)?")
 

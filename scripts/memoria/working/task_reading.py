@@ -27,7 +27,6 @@ _GOAL, _SAID, _ITEM, _FAILURE, _QUESTION = 600, 300, 200, 500, 300  # maximum ch
 _FILES, _TASKS, _WAITING = 20, 60, 40  # maximum number of each
 _WEAK_WORDS = 4  # a request of fewer words ("go on", "yes, do that") does not replace the goal
 _EDITS = ("Edit", "MultiEdit", "NotebookEdit", "Write")
-_TASK_TOOLS = ("TaskCreate", "TaskUpdate", "TodoWrite")
 _EXIT = re.compile(r"(?:Error:\s*)?Exit code:? (\d+)\s*")
 _REFUSED = re.compile(r"The user doesn't want to|\[Request interrupted")  # a refusal by the user is not a failure
 _DONE = ("completed", "cancelled", "deleted")
