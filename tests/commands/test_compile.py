@@ -22,11 +22,9 @@ from memoria.ground import clock
 from memoria.ground.errors import DropRefusedError, ExpectedError, NothingToUndoError
 from memoria.models.extractive import cluster
 from places import ROOT
-from wiki_home import WikiHome, claim, entry, page
+from wiki_home import PORT, PORT_PAGE, WikiHome, claim, entry, page
 
-PORT = entry("a1", 16, context="The port of the listener is 8080.", title="Port")
 LATER = entry("b2", 17, context="The port of the listener is 9090, and the host is local.", title="Move")
-PORT_PAGE = page("port", claim("The port of the listener is 8080", "a1"), claim("It is the listener", "a1"))
 
 
 @pytest.fixture
@@ -34,14 +32,6 @@ def wiki() -> WikiHome:
     home = WikiHome()
     home.log(PORT)
     return home
-
-
-def counts(wiki: WikiHome) -> dict[str, int]:
-    ledger = Ledger.of(wiki.home.paths)
-    try:
-        return ledger.counts()
-    finally:
-        ledger.close()
 
 
 def notes(wiki: WikiHome, kind: str) -> list[str]:
@@ -249,7 +239,7 @@ def test_a_compile_that_would_drop_most_of_a_page_is_refused_and_forced(wiki: Wi
     with pytest.raises(ExpectedError, match=r"5 of its 5 claims.*--force"):
         wiki.compile(answer)
     assert wiki.files() == before
-    assert counts(wiki)["uncompiled"] == 1
+    assert wiki.ledger(Ledger.counts)["uncompiled"] == 1
     assert notes(wiki, "compile-refused")
     assert issubclass(DropRefusedError, ExpectedError)
     wiki.compile(answer, "--all", "--force")
@@ -273,7 +263,7 @@ def test_a_batch_that_is_answered_badly_does_not_keep_the_later_ones_waiting(day
 
     with pytest.raises(ExpectedError, match=r"3 entries waiting"):
         days.compile(answer)
-    assert counts(days)["uncompiled"] == 3
+    assert days.ledger(Ledger.counts)["uncompiled"] == 3
     assert sorted(name for name in days.files() if name.startswith("concepts/")) == [
         f"concepts/d{day}.md" for day in (11, 14, 15, 16)
     ]
@@ -300,7 +290,7 @@ def test_undo_brings_the_wiki_back_and_its_entries_wait_again(
     wiki.compile([page("port", claim("The host is local", "b2"))])
     wiki.undo()
     assert wiki.files() == before
-    assert counts(wiki)["uncompiled"] == 1
+    assert wiki.ledger(Ledger.counts)["uncompiled"] == 1
     assert "1 entry waiting again" in capsys.readouterr().out
     wiki.compile([page("port", claim("The host is local", "b2"))])
     assert "The host is local" in wiki.text("concepts/port")
@@ -318,7 +308,7 @@ def test_undo_takes_several_steps_and_says_when_there_are_not_that_many(
     assert "  1  compile of 1 entry: concepts/port.md" in capsys.readouterr().out
     wiki.undo("--steps", "2")
     assert wiki.files() == {}
-    assert counts(wiki)["uncompiled"] == 2
+    assert wiki.ledger(Ledger.counts)["uncompiled"] == 2
 
 
 def test_diff_shows_what_the_last_compile_did(wiki: WikiHome, capsys: pytest.CaptureFixture[str]) -> None:
@@ -349,7 +339,7 @@ def test_a_compile_killed_anywhere_is_in_the_wiki_once_after_the_next(wiki: Wiki
     subprocess.run(command, env=environ, check=True, capture_output=True)
     assert wiki.text("concepts/port").count("The port of the listener is 8080 [[") == 1
     assert wiki.text("log").count("- Took in: ") == 1
-    assert counts(wiki)["uncompiled"] == 0
+    assert wiki.ledger(Ledger.counts)["uncompiled"] == 0
     calls = Path(f"{script}.calls").read_text().count("\n")
     assert calls == (2 if step in ("compile.answered", "transaction.staged") else 1)
 

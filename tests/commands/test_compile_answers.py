@@ -14,11 +14,9 @@ from memoria.daily.gate import FIRST_ENTRIES, compile_due
 from memoria.daily.ledger import SET_ASIDE, Ledger
 from memoria.ground import clock
 from memoria.ground.errors import ExpectedError
-from wiki_home import WikiHome, claim, entry, page
+from wiki_home import PORT, PORT_PAGE, WikiHome, claim, entry, page
 
-PORT = entry("a1", 16, context="The port of the listener is 8080.", title="Port")
 LATER = entry("b2", 17, context="The listener port moved to the socket `/run/shop.sock`.", title="Port of the listener")
-PORT_PAGE = page("port", claim("The port of the listener is 8080", "a1"), claim("It is the listener", "a1"))
 
 
 @pytest.fixture
@@ -28,20 +26,12 @@ def wiki() -> WikiHome:
     return home
 
 
-def ledger_of(wiki: WikiHome, ask: Any) -> Any:
-    ledger = Ledger.of(wiki.home.paths)
-    try:
-        return ask(ledger)
-    finally:
-        ledger.close()
-
-
 def aside(wiki: WikiHome) -> list[tuple[str, str]]:
-    return ledger_of(wiki, lambda ledger: ledger.failed_compiles())  # type: ignore[no-any-return]
+    return wiki.ledger(Ledger.failed_compiles)
 
 
 def waiting(wiki: WikiHome) -> int:
-    return int(ledger_of(wiki, lambda ledger: ledger.counts()["uncompiled"]))
+    return wiki.ledger(Ledger.counts)["uncompiled"]
 
 
 def invented(prompt: Any) -> Any:
@@ -173,7 +163,7 @@ def test_the_first_entries_do_not_wait_for_the_interval_and_later_ones_do() -> N
 
 def test_a_compile_that_fails_makes_the_first_entries_wait(wiki: WikiHome, monkeypatch: pytest.MonkeyPatch) -> None:
     def is_due() -> bool:
-        return bool(ledger_of(wiki, lambda ledger: gate.is_due(ledger, 60)))
+        return wiki.ledger(lambda ledger: gate.is_due(ledger, 60))
 
     wiki.compile([PORT_PAGE])
     wiki.log(LATER)

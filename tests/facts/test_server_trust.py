@@ -7,14 +7,15 @@ import json
 import sqlite3
 import sys
 import time
-from collections.abc import Iterator
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+import facts
 from facts import MONDAY, SHOP, a_fact, keeper
 from home_of import run
 from memoria.briefing import housekeeping
@@ -28,34 +29,14 @@ from memoria.facts.wire import to_memory
 from memoria.flushing import worker
 from memoria.ground import clock, locks
 from memoria.ground.home import Home
-from memory_server import KEY, OTHER_KEY, MemoryServer, running
+from memory_server import KEY, OTHER_KEY, MemoryServer
 
 pytestmark = pytest.mark.slow
 
 PNPM, SHORT, TUESDAY = "Use pnpm, not npm.", "Write short functions.", "Deploys go out on Tuesdays."
 
 
-@pytest.fixture
-def server() -> Iterator[MemoryServer]:
-    with running() as one:
-        yield one
-
-
-@pytest.fixture
-def here(tmp_path: Path) -> Iterator[Keeper]:
-    with keeper(tmp_path / "here", server=True) as home:
-        yield home
-
-
-@pytest.fixture
-def there(tmp_path: Path) -> Iterator[Keeper]:
-    with keeper(tmp_path / "there", server=True) as home:
-        yield home
-
-
-def sync(home: Keeper, server: MemoryServer, *, full: bool = True, key: str = KEY, timeout: float = 5) -> Synced:
-    lock = home.store.path.with_name("sync.lock")
-    return Sync(home, Server(server.url, key, timeout=timeout), lock).run(full=full)
+sync = partial(facts.sync, full=True)
 
 
 def said(home: Keeper) -> list[str]:

@@ -1,14 +1,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from facts import BLOG, MONDAY, SHOP, a_fact, keeper
+from facts import BLOG, MONDAY, SHOP, a_fact, keeper, sync
 from home_of import run
 from memoria.briefing import housekeeping
 from memoria.commands import flush
@@ -17,7 +16,7 @@ from memoria.facts.keeper import Keeper
 from memoria.facts.memory_server import MAX_TAGS, Memory, Page, Server
 from memoria.facts.push import MAX_FAILURES
 from memoria.facts.store import Link
-from memoria.facts.sync import Sync, Synced, state_of
+from memoria.facts.sync import Synced, state_of
 from memoria.facts.wire import edited_at, to_fact, to_memory
 from memoria.ground import clock, locks
 from memoria.ground.errors import (
@@ -30,30 +29,6 @@ from memoria.ground.home import Home
 from memory_server import KEY, MemoryServer, running
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def server() -> Iterator[MemoryServer]:
-    with running() as one:
-        yield one
-
-
-@pytest.fixture
-def here(tmp_path: Path) -> Iterator[Keeper]:
-    with keeper(tmp_path / "here", server=True) as home:
-        yield home
-
-
-@pytest.fixture
-def there(tmp_path: Path) -> Iterator[Keeper]:
-    with keeper(tmp_path / "there", server=True) as home:
-        yield home
-
-
-def sync(home: Keeper, server: MemoryServer, *, full: bool = False, skew: float = 0, timeout: float = 5) -> Synced:
-    client = Server(server.url, KEY, timeout=timeout)
-    lock = home.store.path.with_name("sync.lock")
-    return Sync(home, client, lock, now=lambda: clock.now() + timedelta(hours=skew)).run(full=full)
 
 
 def links(home: Keeper) -> list[Link]:
@@ -405,7 +380,7 @@ def test_the_client_speaks_the_whole_interface(server: MemoryServer) -> None:
     assert client.user() == "default"
     number = client.add(Memory(0, "Use pnpm here"))
     client.change(Memory(number, "Use bun here"))
-    assert [memory.content for memory in client.recall("bun")] == ["Use bun here"]
+    assert [memory.content for memory in client.sync().memories] == ["Use bun here"]
     client.delete(number)
     client.delete(number)
     with pytest.raises(MemoryServerError) as gone:

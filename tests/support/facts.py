@@ -9,8 +9,12 @@ from typing import Any
 from memoria.base.paths import Paths
 from memoria.facts.fact import Fact, Stamp, new_id
 from memoria.facts.keeper import Keeper
+from memoria.facts.memory_server import Server
+from memoria.facts.sync import Sync, Synced
+from memoria.ground import clock
 from memoria.ground.clock import Zone
 from memoria.transcripts.turn import Exchange, Turn
+from memory_server import KEY, MemoryServer
 
 MONDAY = datetime(2026, 11, 16, 9, 0, tzinfo=UTC)
 SHOP, BLOG = "shop-1a2b3c", "blog-4d5e6f"
@@ -25,6 +29,15 @@ def a_fact(content: str, kind: str = "preference", *, day: float = 0, project: s
 
 def keeper(folder: Path, *, server: bool = False) -> Keeper:
     return Keeper.of(Paths(str(folder)), Zone("UTC"), server=server)
+
+
+def sync(
+    home: Keeper, server: MemoryServer, *, full: bool = False, key: str = KEY, skew: float = 0, timeout: float = 5
+) -> Synced:
+    """Exchange a home's facts with the server; ``skew``: hours that the home's clock is ahead."""
+    lock = home.store.path.with_name("sync.lock")
+    client = Server(server.url, key, timeout=timeout)
+    return Sync(home, client, lock, now=lambda: clock.now() + timedelta(hours=skew)).run(full=full)
 
 
 def exchange(

@@ -83,10 +83,6 @@ class MemoryServer:
             return 200, {"status": "ok", "user_id": user}
         if parts.path == "/api/memories/sync":
             return 200, self.sync(user, parse_qs(parts.query).get("since", [""])[0])
-        if method == "POST" and parts.path == "/api/memories/recall":
-            words = set(str(body["context"]).lower().split())
-            found = [m for m in self.memories.values() if words & set(m["content"].lower().split())]
-            return 200, {"memories": [m for m in found if not m["deleted_at"]][: body["limit"]]}
         if method == "POST" and parts.path == "/api/memories":
             return self.store(body, user)
         return self.one(user, method, int(parts.path.rsplit("/", 1)[1]), body)

@@ -11,14 +11,10 @@ import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, timedelta
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
-from memoria.briefing import housekeeping
-from memoria.capture import detach
-from memoria.ground import clock
 from memoria.models.extractive import offline
 from memoria.models.protocol import Model
 from memoria.models.scripted import Scripted
@@ -26,7 +22,7 @@ from memoria.recall.prompt_notes import user_prompt_submit
 from memoria.recall.session_start import session_start
 from memory_server import MemoryServer
 from places import ROOT
-from played_story import Player, staged
+from played_story import Player, directed, staged
 from stories import Session, Statement, Story, is_marked
 from truthful_model import Truthful
 
@@ -170,19 +166,7 @@ def played(model: str, base: Path) -> Iterator[Played]:
     sets = load()
     with staged(base) as server:
         player = Played(sets, base, server, model)
-
-        def start(ways: list[list[str]], *_: object, **__: object) -> None:
-            player.started.append(ways[0])
-
-        def now() -> datetime:
-            return player.now
-
-        with (
-            patch.object(clock, "now", now),
-            patch.object(detach, "start", start),
-            patch.object(housekeeping, "lower_priority", lambda: None),
-            patch("memoria.models.chain.from_settings", lambda *_: player.answering),
-        ):
+        with directed(player, player.answering):
             player.run()
             yield player
 

@@ -17,9 +17,9 @@ import re
 import sys
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from unittest.mock import patch
@@ -43,6 +43,7 @@ from memoria.ground.home import Home
 from memoria.mcp.backends import IndexSearch, SessionFacts
 from memoria.mcp.pages import Library
 from memoria.mcp.tools import Toolbox
+from memoria.models.protocol import Model
 from memoria.models.scripted import Scripted
 from memoria.recall.prompt_notes import user_prompt_submit
 from memoria.recall.session_start import session_start
@@ -459,20 +460,26 @@ def staged(base: Path) -> Iterator[MemoryServer]:
             yield server
 
 
+@contextlib.contextmanager
+def directed(player: Player, model: Model) -> Iterator[None]:
+    """Run memoria by the player's clock and with this model; a worker that is to start is only noted."""
+
+    def start(ways: list[list[str]], *_: object, **__: object) -> None:
+        player.started.append(ways[0])
+
+    with (
+        patch.object(clock, "now", lambda: player.now),
+        patch.object(detach, "start", start),
+        patch.object(housekeeping, "lower_priority", lambda: None),
+        patch("memoria.models.chain.from_settings", lambda *_: model),
+    ):
+        yield
+
+
 def played(story: Story, base: Path) -> Player:
     """Play a whole story; return the player, with what it saw."""
     with staged(base) as server:
         player = Player(story, base, server)
-
-        def start(ways: list[list[str]], *_: object, **__: object) -> None:
-            player.started.append(ways[0])
-
-        moment: Callable[[], datetime] = lambda: player.now  # noqa: E731
-        with (
-            patch.object(clock, "now", moment),
-            patch.object(detach, "start", start),
-            patch.object(housekeeping, "lower_priority", lambda: None),
-            patch("memoria.models.chain.from_settings", lambda *_: player.scripted),
-        ):
+        with directed(player, player.scripted):
             player.play()
     return player

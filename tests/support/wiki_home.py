@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from contextlib import closing
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from unittest.mock import patch
 
 from memoria.commands import compile as compiling
 from memoria.commands import diff, undo
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry, Learned
+from memoria.daily.ledger import Ledger
 from memoria.ground.home import Home
 from memoria.models.scripted import Scripted
 from memoria.wiki.folder import Wiki
 
 JsonObject = dict[str, Any]
+T = TypeVar("T")
 
 
 def entry(ident: str, day: int = 16, *, title: str = "A session", time: str = "09:00", **given: Any) -> Entry:
@@ -37,6 +40,10 @@ def page(slug: str, *claims: JsonObject, title: str = "", related: tuple[str, ..
     return {**usual, "slug": slug, "title": title or slug, "claims": list(claims), "related": links, **given}
 
 
+PORT = entry("a1", 16, context="The port of the listener is 8080.", title="Port")
+PORT_PAGE = page("port", claim("The port of the listener is 8080", "a1"), claim("It is the listener", "a1"))
+
+
 class WikiHome:
     """Entries go in by ``log``, a scripted answer by ``compile``."""
 
@@ -48,6 +55,11 @@ class WikiHome:
     def log(self, *entries: Entry) -> None:
         for each in entries:
             DailyLog.of(self.home.paths).append(each)
+
+    def ledger(self, ask: Callable[[Ledger], T]) -> T:
+        """Return what ``ask`` finds in the ledger."""
+        with closing(Ledger.of(self.home.paths)) as ledger:
+            return ask(ledger)
 
     def compile(self, answer: list[JsonObject] | Callable[[Any], Any], *words: str) -> int:
         """Run the verb; ``answer``: the articles, or a function of the prompt."""
