@@ -27,6 +27,7 @@ PACKAGE = ROOT / "scripts" / "memoria"
 FOLDERS = (
     "commands",  # one module a verb, none knows another
     "mcp",
+    "evaluating",
     "compiling",
     "consolidating",
     "flushing",
@@ -59,7 +60,7 @@ HOOK_FLOOR = {"recall", "environment", "capture", "search", "language", "base"}
 SLOW = {"asyncio", "contextlib", "dataclasses", "json", "logging", "pathlib", "re", "subprocess", "typing"}
 BROAD = {"capture.hook": "run", "flushing.worker": "the worker's job loop", "cli": "the door"}  # one broad except each
 SHARED = {  # package -> the rooms that may know it, when more than one does
-    "tqdm": {"compiling.compiler", "commands.ingest"},  # progress that a person watches
+    "tqdm": {"compiling.compiler", "commands.ingest", "commands.eval"},  # progress that a person watches
     "anyio": {"models.claude", "mcp.server"},  # the scopes and streams of the packages that they use
     "jsonschema": {"mcp.server", "models.answer"},  # both hold what a model said against a schema
 }

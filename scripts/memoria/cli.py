@@ -45,6 +45,7 @@ VERBS = {
     "learned": "list, edit, delete and promote the facts learned from your turns",
     "search": "find articles, entries, facts and turns",
     "query": "answer a question from the wiki and the daily logs, with checked links",
+    "eval": "measure on your own history what the memory would have shown; --tune sets how much it shows",
     "lint": "report what is wrong with the wiki; --fix repairs what is safe to repair",
     "why": "trace an article or claim back to the words it came from",
     "forget": "remove a text, entry, session, project or article everywhere",
@@ -52,7 +53,7 @@ VERBS = {
 
 GROUPS = {
     "Use": ("search", "query", "why", "show", "learned", "working"),
-    "Check": ("status", "verify", "doctor", "lint", "diff"),
+    "Check": ("status", "verify", "doctor", "eval", "lint", "diff"),
     "Set up": ("demo", "install", "uninstall", "config", "move", "ingest"),
     "Change": ("forget", "undo", "compile", "consolidate", "flush"),
     "Run by programs": ("observe", "mcp"),

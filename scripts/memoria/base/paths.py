@@ -84,6 +84,7 @@ class Paths:
         self.client_cwd = join(state, "claude")
         self.venv = join(state, "venv")
         self.self_test = join(state, "rehearsal")
+        self.replay, self.replay_lock = join(state, "eval"), join(state, "eval.lock")
         self._name_logs()
 
     def _name_logs(self) -> None:

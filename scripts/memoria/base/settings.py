@@ -232,6 +232,11 @@ class Settings:
         True, "Tell a session that lost its context (compaction, `/clear`, resume, a killed terminal) where it was."
     )
     hints = setting(True, "Give each prompt the few notes that fit it best, at most 1,500 characters.")
+    hint_threshold = setting(
+        1.0,
+        "Evidence that a note beside a prompt needs, as a multiple of the built-in one: 2 shows fewer notes, 0.5 more. "
+        "`memoria eval --tune` finds it.",
+    )
     redis_url = setting("", "Redis server to share working memory between machines. Empty: the embedded store.")
     working_days = setting(
         30.0, "Days after which a session's working memory is forgotten when nothing is written to it.", minimum=1

@@ -35,10 +35,14 @@ from memoria.transcripts.turn import Turn
 log = logging.getLogger(__name__)
 
 
-def refresh(index: Index, paths: Paths, *, anew: bool = False) -> int:
-    """Bring the index up to date, or fill it ``anew``; return how many documents changed. No file's error is raised."""
+def refresh(index: Index, paths: Paths, *, anew: bool = False, has_client: bool = True) -> int:
+    """Bring the index up to date, or fill it ``anew``; return how many documents changed. No file's error is raised.
+
+    ``has_client``: whether the client's own memory, which carries no history, is found as well.
+    """
     index.resolve(project.aliases(paths.projects))
-    more = {**_archived(index, Archive.of(paths), Path(paths.daily)), **ClientMemory.of(paths).sources()}
+    more = _archived(index, Archive.of(paths), Path(paths.daily))
+    more |= ClientMemory.of(paths).sources() if has_client else {}
     return index.rebuild(paths.home, more=more) if anew else index.sync(paths.home, more=more)
 
 

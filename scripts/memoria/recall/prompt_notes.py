@@ -54,7 +54,7 @@ def user_prompt_submit(event: hook.Event, settings: Settings, paths: Paths) -> d
     view = Visibility(settings, paths, project.of(event.cwd, settings, paths).key)
     try:
         own = "" if shown.was_compacted() else event.session  # until a compaction the context has what it said
-        found = _found(question.parts_of(prompt), view, own, paths)
+        found = _found(question.parts_of(prompt), view, own, paths, settings.hint_threshold)
     except reader.UnreadableError as error:
         hook.log(paths, f"{event.name} {event.session} no notes: {error}")
         return None
@@ -85,19 +85,26 @@ def is_asking(prompt: str) -> bool:
     return not (first[0].startswith("/") and "/" not in first[0][1:])
 
 
-def _found(parts: list[str], view: Visibility, session: str, paths: Paths) -> list[Statement]:
+def _found(parts: list[str], view: Visibility, session: str, paths: Paths, threshold: float) -> list[Statement]:
     if not parts:
         return []
     with reader.Finder(paths.index, candidates=CANDIDATES) as finder:
-        return searched(finder, parts, view, session)
+        return searched(finder, parts, view, session, threshold)
 
 
 def searched(
-    finder: reader.Finder, parts: list[str], view: Visibility | None = None, session: str = ""
+    finder: reader.Finder,
+    parts: list[str],
+    view: Visibility | None = None,
+    session: str = "",
+    threshold: float = 1.0,
 ) -> list[Statement]:
-    """Return the statements that answer a prompt in ``parts``, best first, without those of ``session``."""
+    """Return the statements that answer a prompt in ``parts``, best first, without those of ``session``.
+
+    ``threshold`` multiplies the least evidence.
+    """
     topics, minor = question.topics_of(parts), question.minor_terms(parts)
-    least = EVIDENCE_LONG if len(topics) > LONG else EVIDENCE
+    least = threshold * (EVIDENCE_LONG if len(topics) > LONG else EVIDENCE)
     return finder.statements(topics, least=least, room=NOTE_CHARS, view=view, kinds=KINDS, minor=minor, session=session)
 
 

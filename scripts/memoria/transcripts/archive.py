@@ -16,7 +16,7 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, replace
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
@@ -100,6 +100,13 @@ class Archive:
         except FileNotFoundError:
             return []
 
+    def ended(self, kept: Kept) -> datetime | None:
+        """Return the last turn's time of one listed file; None when it has none or cannot be read."""
+        try:
+            return next((turn.time for turn in _read(kept.path, backwards=True) if turn.time), None)
+        except (ArchiveError, FileNotFoundError):
+            return None
+
     def remove(self, entry_id: str) -> bool:
         """Forget an entry's turns, readable or not; whether there were any."""
         path = self._path(entry_id)
@@ -180,10 +187,11 @@ def _row(turn: Turn) -> dict[str, Any]:
     return {name: value for name, value in row.items() if value or name in ("key", "role")}
 
 
-def _read(path: Path) -> Iterator[Turn]:
+def _read(path: Path, *, backwards: bool = False) -> Iterator[Turn]:
     try:
-        text = gzip.decompress(path.read_bytes()).decode("utf-8")
-        for line in filter(None, text.split("\n")):  # JSON leaves the other line separators of Unicode as they are
+        lines = gzip.decompress(path.read_bytes()).decode("utf-8").split("\n")
+        # JSON leaves the other line separators of Unicode as they are
+        for line in filter(None, reversed(lines) if backwards else lines):
             yield _turn(json.loads(line))
     except FileNotFoundError:
         raise

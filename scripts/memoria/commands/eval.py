@@ -1,0 +1,146 @@
+"""Eval: what the memory would have shown to the sessions of the past, and what came of it; without a model.
+
+The sessions are taken in the order of time. For each one, the memory is put back to what it was when the session began
+(``evaluating.replay``), and asked with the prompts that were typed. What the session came to says whether what was
+shown was of use.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+from tqdm import tqdm
+
+from memoria.daily.ledger import Ledger
+from memoria.evaluating import replay, tuning
+from memoria.evaluating.asking import Asked, Asking
+from memoria.evaluating.history import Candidate, History
+from memoria.evaluating.report import Report
+from memoria.evaluating.tuning import Tuned
+from memoria.ground import clock, config_file, printable, projects
+from memoria.ground.argument_types import positive
+from memoria.ground.errors import ExpectedError, UsageError
+from memoria.ground.exchange import Exchange
+from memoria.ground.home import Home
+from memoria.transcripts import client_files
+
+SESSIONS = 200  # asked by default
+VARIABLE = "MEMORIA_HINT_THRESHOLD"
+FEWEST = 5  # sessions without which no figure says anything
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument(
+        "source", nargs="?", metavar="PATH", help="a transcript or a folder of them (default: all that Claude Code has)"
+    )
+    parser.add_argument(
+        "--sessions", metavar="N", type=positive, default=SESSIONS, help=f"ask at most this many (default: {SESSIONS})"
+    )
+    parser.add_argument("--since", metavar="DAY", default="", help="ask only sessions since 2026-11-01, or 14d")
+    parser.add_argument("--project", metavar="NAME", default="", help="ask only this project (its name or key)")
+    parser.add_argument("--seed", metavar="N", type=int, default=0, help="draws sessions and intervals (default: 0)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--tune", action="store_true", help="find the best hint_threshold on one half and show it on the other"
+    )
+    parser.add_argument("--yes", action="store_true", help="with --tune: write the setting without asking")
+
+
+def command(args: argparse.Namespace, home: Home) -> int:
+    """Ask the sessions and print the report; return 130 when it was interrupted, after what is known so far."""
+    thresholds = tuning.thresholds(home.settings.hint_threshold) if args.tune else [home.settings.hint_threshold]
+    with closing(Ledger.of(home.paths)) as ledger:
+        history = History(home, ledger, _source(args))
+        candidates = _chosen(history, args, home)
+        asked, is_complete = _ask(home, history, candidates, thresholds, args)
+    if len(asked) < FEWEST:
+        raise ExpectedError(
+            f"There is too little history: {printable.counted(len(asked), 'session')} with a typed prompt, and "
+            f"{FEWEST} are needed. `memoria ingest` imports what Claude Code still has."
+        )
+    now = thresholds.index(home.settings.hint_threshold)
+    report = Report([each[now] for each in asked], args.seed, home.zone)
+    tuned = tuning.tune(asked, thresholds, now, args.seed) if args.tune and is_complete else None
+    if args.json:
+        figures = report.figures() | {"complete": is_complete} | ({"tuning": tuned.as_dict()} if tuned else {})
+        print(json.dumps(figures, indent=2, ensure_ascii=False))
+    else:
+        print(report.text())
+    if not is_complete:
+        print(f"memoria: interrupted after {printable.counted(len(asked), 'session')}", file=sys.stderr)
+        return 130
+    return _settle(tuned, home, args) if tuned else 0
+
+
+def _source(args: argparse.Namespace) -> Path:
+    source = Path(args.source).expanduser().absolute() if args.source else client_files.folder(os.environ)
+    if args.source and not source.exists():
+        raise ExpectedError(f"{source} does not exist. Name a transcript or a folder of transcripts.")
+    return source
+
+
+def _chosen(history: History, args: argparse.Namespace, home: Home) -> list[Candidate]:
+    """Return the sessions to ask, oldest first: all that fit, or as many of them as are wanted, drawn by chance."""
+    try:
+        since = client_files.moment(args.since, home.zone, clock.now()) if args.since else 0.0
+    except ValueError:
+        raise UsageError(f"--since takes a day such as 2026-11-01, or 14d; not {args.since!r}.") from None
+    found = [each for each in history.candidates() if each.began.timestamp() >= since]
+    if args.project:
+        key = projects.meant(args.project, {history.key(each) for each in found}, home)
+        found = [each for each in found if history.key(each) == key]
+    if len(found) > args.sessions:
+        drawn = random.Random(args.seed).sample(found, args.sessions)  # noqa: S311 (a sample, no secret)
+        found = sorted(drawn, key=lambda each: (each.began, each.ident))
+    return found
+
+
+def _ask(
+    home: Home, history: History, candidates: Sequence[Candidate], thresholds: Sequence[float], args: argparse.Namespace
+) -> tuple[list[list[Asked]], bool]:
+    """Return what each threshold showed to each session, and whether all were asked."""
+    asked: list[list[Asked]] = []
+    try:
+        with replay.opened(home) as past:
+            asking = Asking(past, args.seed)
+            asked.extend(
+                asking.ask(session, thresholds)
+                for candidate in tqdm(candidates, desc="eval", unit="session", disable=None)
+                if (session := history.read(candidate))
+            )
+    except KeyboardInterrupt:
+        return asked, False
+    return asked, True
+
+
+def _settle(tuned: Tuned, home: Home, args: argparse.Namespace) -> int:
+    """Show what was found, and write the setting when the other half confirms it and the person agrees."""
+    told = sys.stderr if args.json else sys.stdout
+    told.write("tuned on one half of the sessions (most used notes, less those that are noise)\n")
+    told.writelines(f"  {outcome}\n" for outcome in tuned.tried)
+    told.write(f"on the other half\n  before  {tuned.before}\n  after   {tuned.after}\n")
+    if not tuned.is_better:
+        told.write(f"hint_threshold stays {tuned.before.threshold:g}.\n")
+        return 0
+    if not args.yes and not _agreed(tuned.after.threshold):
+        told.write("Nothing was changed.\n")
+        return 1
+    path = config_file.change(Exchange.of(home.paths), {"hint_threshold": tuned.after.threshold})
+    told.write(f"hint_threshold is {tuned.after.threshold:g} now ({path}).\n")
+    if VARIABLE in os.environ:
+        told.write(f"{VARIABLE} is set in the environment and wins over it.\n")
+    return 0
+
+
+def _agreed(threshold: float) -> bool:
+    if not sys.stdin.isatty():
+        raise UsageError("Nothing was changed, because input is not a terminal. Add --yes to write the setting.")
+    return input(f"Set hint_threshold to {threshold:g}? [y/N] ").strip().lower() in ("y", "yes")

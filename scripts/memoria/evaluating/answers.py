@@ -1,0 +1,128 @@
+"""Answers: what a session itself came to, as items that can be looked for in what the memory shows.
+
+An item is a file that was touched, a command that was run, an identifier that was used, or a correction that was made.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from memoria.facts import local_judge
+from memoria.language import identifiers
+from memoria.transcripts.turn import Exchange, Turn
+
+FILE, COMMAND, IDENTIFIER = "file", "command", "identifier"
+KINDS = (FILE, COMMAND, IDENTIFIER)
+MAX_ITEMS = 80  # of one exchange; a longer one would outweigh the others
+
+_TOUCHED = re.compile(r"(?:Read|Edit|MultiEdit|Write|NotebookEdit) (?P<path>\S.*?)(?: from \d+ \(.*|: .*)?", re.DOTALL)
+_PARTS = re.compile(r"&&|\|\||[;|\n]")
+_WORD = re.compile(r"[A-Za-z][\w.:/+-]*")
+
+
+def _set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_COMMON_FILES = _set(
+    "index main mod lib init __init__ __main__ readme package setup config conftest utils types test app"
+)
+_COMMON_PROGRAMS = _set(
+    "ls cd cat echo head tail grep rg find sed awk wc pwd mkdir rm rmdir cp mv touch which sleep true "
+    "false test export source chmod sort uniq diff git printf tree env set sudo time xargs kill ps curl "
+    "tee less man"
+)
+_RUNNERS = _set(  # programs whose next words say what is run
+    "uv uvx npm npx pnpm yarn bun poetry bundle docker kubectl cargo go make mix gh just rake dotnet "
+    "gradle mvn terraform helm composer php rails flutter dart deno pip pipx brew apt aws gcloud"
+)
+_MIN_NAME = 4  # characters of an identifier
+_EDGES = frozenset("_-")
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A ``kind`` and the ``name`` by which the item is looked for in a text."""
+
+    kind: str
+    name: str
+
+
+def of(turns: Iterable[Turn]) -> list[Item]:
+    """Return the items in the turns of an answer, each once."""
+    found = dict.fromkeys(item for turn in turns for item in _of_turn(turn))
+    return list(found)[:MAX_ITEMS]
+
+
+def touched(turn: Turn) -> list[str]:
+    """Return the paths of the files that a turn read or wrote."""
+    return [match["path"] for line in turn.tools if (match := _TOUCHED.fullmatch(line))]
+
+
+def _of_turn(turn: Turn) -> Iterator[Item]:
+    yield from (Item(FILE, file_name(path)) for path in touched(turn))
+    for line in turn.tools:
+        if line.startswith("Bash "):
+            yield from (Item(COMMAND, name) for name in commands(line.removeprefix("Bash ")))
+    if turn.role == "assistant":
+        yield from (Item(IDENTIFIER, name) for name in names(turn.text))
+
+
+def file_name(path: str) -> str:
+    """Return a file's name, with its folder's when many files are called so."""
+    folder, name = os.path.split(path.strip().replace("\\", "/"))
+    is_common = name.partition(".")[0].casefold() in _COMMON_FILES or "." not in name
+    return f"{os.path.basename(folder)}/{name}" if is_common and folder.strip("/") else name  # noqa: PTH119
+
+
+def names(text: str) -> list[str]:
+    """Return the identifiers in prose that are neither files nor phrases."""
+    found = (name.rstrip("()") for name in identifiers.in_prose(text))
+    return [name for name in found if len(name) >= _MIN_NAME and not identifiers.FILE.search(name) and " " not in name]
+
+
+def commands(line: str) -> Iterator[str]:
+    """Yield what identifies each command of a shell line: the program, for some with what it runs."""
+    for part in _PARTS.split(line):
+        words = part.split()
+        while words and ("=" in words[0] or words[0] in ("sudo", "time", "env")):
+            del words[0]
+        if not words or not _WORD.fullmatch(words[0]):
+            continue
+        program = os.path.basename(words[0])  # noqa: PTH119 (a word of a command, not a path of ours)
+        if program in _RUNNERS:
+            told = [word for word in words[1:] if _WORD.fullmatch(word)][:2]
+            if told:
+                yield " ".join([program, *told])
+        elif program not in _COMMON_PROGRAMS and len(program) >= _MIN_NAME and not program.startswith("python"):
+            yield program
+
+
+def corrections(exchange: Exchange) -> list[str]:
+    """Return the corrections that the person made in a prompt, as the patterns of the offline judge find them."""
+    return [
+        str(claim["content"]) for claim in local_judge.claims([exchange.material()]) if claim["kind"] == "correction"
+    ]
+
+
+def text_of(turns: Sequence[Turn]) -> str:
+    """Return what the turns of an answer say and do."""
+    return "\n".join(part for turn in turns for part in (turn.text, *turn.tools) if part)
+
+
+def stands(name: str, text: str) -> bool:
+    """Return whether a name stands in a text as a word of its own."""
+    start = text.find(name)
+    while start >= 0:
+        end = start + len(name)
+        if not (_joins(text[start - 1 : start]) or _joins(text[end : end + 1])):
+            return True
+        start = text.find(name, start + 1)
+    return False
+
+
+def _joins(letter: str) -> bool:
+    return letter.isalnum() or letter in _EDGES if letter else False

@@ -1,0 +1,212 @@
+"""Asking: ask a replayed memory with a session's own prompts, and judge what it shows by what the session came to.
+
+The rules, which the report repeats:
+
+* An item of an answer counts when neither the prompts so far nor an earlier answer of the session named it. It *stood
+  in* the notes or the page when these were given with or before the prompt that it answers.
+* A word or an identifier of a note is *taken up* when the answer holds it, the prompt does not, and at most a tenth of
+  the other answers do. A note was *used* when the answer takes up an identifier or two words of it, and *noise* when
+  it takes up nothing. The others are unclear.
+* The same notes are also held against the answer to another prompt: what is used there is used by chance.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from memoria.evaluating import answers
+from memoria.evaluating.answers import Item
+from memoria.evaluating.harm import Harm
+from memoria.evaluating.history import Session, answers_of, prompt_of
+from memoria.evaluating.replay import Replay
+from memoria.language import identifiers, statements
+from memoria.language.statements import Words
+from memoria.search import tokens
+
+USED, UNCLEAR, NOISE = "used", "unclear", "noise"
+VERDICTS = (USED, UNCLEAR, NOISE)
+COMMON = 0.1  # share of the other answers from which on a word says nothing
+MIN_USED = 2  # words that an answer takes up of a note that it used
+FEW_ANSWERS = 10  # of a project, with which words are too few to be common
+MAX_PROMPTS = 20  # of a session; a long one would outweigh the others
+REMEMBERED = 200  # answers that notes are held against for chance
+_NOTE = re.compile(r"- \[(?P<kind>\w+)(?P<about>[^\]]*)\] (?P<text>.*) \((?P<key>[^()]*)\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What was answered to a prompt, and its words."""
+
+    text: str
+    words: frozenset[str]
+
+    @classmethod
+    def of(cls, text: str) -> Answer:
+        """Return the answer with this text."""
+        return cls(text, frozenset(tokens.of(text)))
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A note that was shown: its kind, its verdict, and the verdict that it has beside another prompt's answer."""
+
+    kind: str
+    verdict: str
+    by_chance: str
+    chars: int
+
+
+@dataclass(slots=True)
+class Asked:
+    """What came of asking one session.
+
+    ``items`` counts by kind and place: ``all``, ``notes``, ``page``, ``either``, and ``known`` for what the memory held
+    at all. ``corrections`` counts those ``made``, made ``again``, and again though they were ``shown``.
+    """
+
+    session: str
+    project: str
+    began: datetime
+    prompts: int = 0
+    with_notes: int = 0
+    note_chars: int = 0
+    page_chars: int = 0
+    notes: list[Note] = field(default_factory=list)
+    items: Counter[tuple[str, str]] = field(default_factory=Counter)
+    corrections: Counter[str] = field(default_factory=Counter)
+    harm: Counter[str] = field(default_factory=Counter)
+    rows: int = 0  # of the page, and notes
+
+
+class Asking:
+    """Asks session after session; remembers what the memory held and what was corrected before."""
+
+    def __init__(self, replay: Replay, seed: int) -> None:
+        self.replay = replay
+        self.chance = random.Random(seed)  # noqa: S311 (a sample, no secret)
+        self.held: dict[str, set[Item]] = {}  # by project, what the entries that the memory knows came to
+        self.corrected: dict[str, list[Words]] = {}  # by project, the corrections of the sessions asked so far
+        self.answers: dict[str, list[Answer]] = {}  # by project
+
+    def ask(self, session: Session, thresholds: Sequence[float]) -> list[Asked]:
+        """Return what each threshold shows; the memory moves forward to the session's beginning first."""
+        fresh = self.replay.move(session.began, session.project)
+        self._hold(fresh)
+        page = self.replay.page(session.ident, session.cwd)
+        harm = Harm(self.replay.facts, session)
+        found = [
+            _One(self, session, page, harm).run(threshold, f"{session.ident}-{number}")
+            for number, threshold in enumerate(thresholds)
+        ]
+        self._remember(session)
+        return found
+
+    def _hold(self, entries: Iterable[str]) -> None:
+        for ident in entries:
+            turns = self.replay.turns(ident)
+            if turns:
+                held = self.held.setdefault(self.replay.projects[ident], set())
+                held.update(answers.of(turns))
+
+    def _remember(self, session: Session) -> None:
+        corrected = self.corrected.setdefault(session.project, [])
+        corrected += [statements.words(text) for each in session.exchanges for text in answers.corrections(each)]
+        told = self.answers.setdefault(session.project, [])
+        told += [Answer.of(answers.text_of(answers_of(each))) for each in session.exchanges[:MAX_PROMPTS]]
+        del told[:-REMEMBERED]
+
+    def background(self, session: Session) -> list[Answer]:
+        """Return the answers of earlier sessions, of the same project where there are enough."""
+        own = self.answers.get(session.project, [])
+        return own if len(own) >= FEW_ANSWERS else [told for each in self.answers.values() for told in each]
+
+
+class _One:
+    """One session asked with one threshold."""
+
+    def __init__(self, asking: Asking, session: Session, page: str, harm: Harm) -> None:
+        self.asking, self.session, self.page, self.harm = asking, session, page, harm
+        self.facts = asking.replay.corrections_known(session.project)
+
+    def run(self, threshold: float, name: str) -> Asked:
+        session, replay = self.session, self.asking.replay
+        asked = Asked(session.ident, session.project, session.began, page_chars=len(self.page))
+        shown = ""
+        before = ""  # what the session itself has said so far
+        for exchange in session.exchanges[:MAX_PROMPTS]:
+            prompt, turns = prompt_of(exchange), answers_of(exchange)
+            notes = replay.notes(name, session.cwd, prompt, threshold)
+            asked.prompts += 1
+            asked.with_notes += bool(notes)
+            asked.note_chars += len(notes)
+            self._correct(asked, answers.corrections(exchange), shown)
+            shown += notes
+            before += prompt
+            answer = answers.text_of(turns)
+            asked.notes += self._judged(notes, prompt, Answer.of(answer))
+            self._count(asked, answers.of(turns), before, shown)
+            before += answer
+        told = [*rows_of(self.page), *rows_of(shown)]
+        asked.rows = len(told)
+        foreign = sum(replay.is_foreign(row, session.project) for row in rows_of(shown))
+        asked.harm = self.harm.count(rows_of(self.page), rows_of(shown), foreign)
+        return asked
+
+    def _count(self, asked: Asked, items: Iterable[Item], before: str, shown: str) -> None:
+        held = self.asking.held.get(self.session.project, set())
+        for item in items:
+            if answers.stands(item.name, before):
+                continue
+            in_notes, in_page = answers.stands(item.name, shown), answers.stands(item.name, self.page)
+            places = {"notes": in_notes, "page": in_page, "either": in_notes or in_page}
+            places["known"] = places["either"] or item in held
+            asked.items[item.kind, "all"] += 1
+            asked.items.update((item.kind, place) for place, is_there in places.items() if is_there)
+
+    def _correct(self, asked: Asked, corrections: Iterable[str], shown: str) -> None:
+        for text in corrections:
+            own = statements.words(text)
+            is_again = any(statements.same(own, known) for known in self._corrected())
+            rows = [statements.words(row) for row in (*rows_of(self.page), *rows_of(shown))] if is_again else []
+            is_shown = any(statements.same(own, row) or statements.repeated_in(own, row, 0.8) for row in rows)
+            asked.corrections.update({"made": 1, "again": is_again, "shown": is_shown})
+
+    def _corrected(self) -> Iterator[Words]:
+        yield from (statements.words(fact.content) for fact in self.facts)
+        yield from self.asking.corrected.get(self.session.project, ())
+
+    def _judged(self, notes: str, prompt: str, answer: Answer) -> Iterator[Note]:
+        others = self.asking.background(self.session) if notes else []
+        for row in rows_of(notes):
+            if match := _NOTE.fullmatch(row):
+                text = match["text"]
+                other = self.asking.chance.choice(others) if others else None
+                by_chance = judge(text, prompt, other, [each for each in others if each is not other]) if other else ""
+                yield Note(match["kind"], judge(text, prompt, answer, others), by_chance, len(row))
+
+
+def judge(note: str, prompt: str, answer: Answer, others: Sequence[Answer]) -> str:
+    """Return what an answer took up of a note, going by the answers to ``others``."""
+    most = len(others) * COMMON
+    names = [name for name in names_in(note) if answers.stands(name, answer.text) and not answers.stands(name, prompt)]
+    if any(sum(answers.stands(name, other.text) for other in others) <= most for name in names):
+        return USED
+    words = set(tokens.of(note)) & answer.words - set(tokens.of(prompt))
+    taken = sum(sum(word in other.words for other in others) <= most for word in words)
+    return USED if taken >= MIN_USED else UNCLEAR if taken else NOISE
+
+
+def names_in(note: str) -> list[str]:
+    """Return the identifiers and files that a note names."""
+    files = [answers.file_name(name) for name in identifiers.in_prose(note) if identifiers.FILE.search(name)]
+    return [*answers.names(note), *files]
+
+
+def rows_of(text: str) -> list[str]:
+    """Return the items of a page, or the notes."""
+    return [row for row in text.splitlines() if row.startswith("- ")]

@@ -1,0 +1,237 @@
+"""Report: what the asked sessions come to together, with intervals, as text and as JSON."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memoria.base.project import name_of
+from memoria.evaluating import harm
+from memoria.evaluating.answers import KINDS
+from memoria.evaluating.asking import USED, VERDICTS, Asked
+from memoria.ground.clock import Zone
+from memoria.ground.printable import counted
+
+SAMPLES = 1_000  # of the bootstrap
+PLACES = ("notes", "page", "either", "known")
+
+Part = Callable[[Asked], tuple[float, float]]  # what one session adds to a share: numerator and denominator
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A share of a number of cases, with the 95 % interval over sessions that were drawn again."""
+
+    part: float
+    whole: float
+    low: float
+    high: float
+
+    @property
+    def value(self) -> float:
+        """The share, 0 when there is no case."""
+        return self.part / self.whole if self.whole else 0.0
+
+    def as_dict(self) -> dict[str, float]:
+        """Return the share for JSON."""
+        return {
+            "part": self.part, "whole": self.whole, "share": round(self.value, 4),
+            "low": round(self.low, 4), "high": round(self.high, 4),
+        }  # fmt: skip
+
+    def __str__(self) -> str:
+        """Return ``12.5 % of 96 (8.1 to 17.0 %)``."""
+        if not self.whole:
+            return "-"
+        return f"{100 * self.value:.1f} % of {self.whole:,.0f} ({100 * self.low:.1f} to {100 * self.high:.1f} %)"
+
+
+def share(asked: Sequence[Asked], part: Part, seed: int) -> Share:
+    """Return the share over all sessions; sessions, not prompts, are drawn again, because one's prompts are alike."""
+    pairs = [part(each) for each in asked]
+    chance = random.Random(seed)  # noqa: S311 (a sample, no secret)
+    values = []
+    for _ in range(SAMPLES if sum(whole for _, whole in pairs) else 0):
+        drawn = chance.choices(pairs, k=len(pairs))
+        if whole := sum(each for _, each in drawn):
+            values.append(sum(each for each, _ in drawn) / whole)
+    values.sort()
+    cut = len(values) // 40
+    low, high = (values[cut], values[-cut - 1]) if values else (0.0, 0.0)
+    return Share(sum(each for each, _ in pairs), sum(whole for _, whole in pairs), low, high)
+
+
+def noted(each: Asked) -> tuple[float, float]:
+    """Count the prompts with notes."""
+    return each.with_notes, each.prompts
+
+
+def stood(place: str, kind: str = "") -> Part:
+    """Count the items of an answer that stood in a place."""
+
+    def part(each: Asked) -> tuple[float, float]:
+        kinds = (kind,) if kind else KINDS
+        return sum(each.items[one, place] for one in kinds), sum(each.items[one, "all"] for one in kinds)
+
+    return part
+
+
+def judged(verdict: str, kind: str = "") -> Part:
+    """Count the notes with a verdict."""
+
+    def part(each: Asked) -> tuple[float, float]:
+        notes = [note for note in each.notes if kind in ("", note.kind)]
+        return sum(note.verdict == verdict for note in notes), len(notes)
+
+    return part
+
+
+def by_chance(each: Asked) -> tuple[float, float]:
+    """Count the notes that would count as used beside another prompt's answer."""
+    held = [note for note in each.notes if note.by_chance]
+    return sum(note.by_chance == USED for note in held), len(held)
+
+
+def corrected(outcome: str) -> Part:
+    """Count the corrections that were made again, or again though they were shown."""
+    return lambda each: (each.corrections[outcome], each.corrections["again" if outcome == "shown" else "made"])
+
+
+def harmed(kind: str) -> Part:
+    """Count the rows and notes of a kind of harm."""
+    return lambda each: (each.harm[kind], each.rows)
+
+
+class Report:
+    """The figures of one run."""
+
+    def __init__(self, asked: Sequence[Asked], seed: int, zone: Zone) -> None:
+        self.asked = asked
+        self.seed = seed
+        self.zone = zone
+
+    def share(self, part: Part) -> Share:
+        """Return a share over all sessions."""
+        return share(self.asked, part, self.seed)
+
+    def figures(self) -> dict[str, Any]:
+        """Return everything for JSON."""
+        return {
+            "sessions": len(self.asked),
+            "prompts": sum(each.prompts for each in self.asked),
+            "seed": self.seed,
+            "answer": {
+                place: {kind or "all": self.share(stood(place, kind)).as_dict() for kind in ("", *KINDS)}
+                for place in PLACES
+            },
+            "prompts_with_notes": self.share(noted).as_dict(),
+            "notes": {verdict: self.share(judged(verdict)).as_dict() for verdict in VERDICTS}
+            | {"used_by_chance": self.share(by_chance).as_dict()},
+            "characters": self._characters(),
+            "corrections": {
+                "made": sum(each.corrections["made"] for each in self.asked),
+                "made_again": self.share(corrected("again")).as_dict(),
+                "made_again_though_shown": self.share(corrected("shown")).as_dict(),
+            },
+            "harm": {kind: self.share(harmed(kind)).as_dict() for kind in harm.KINDS},
+            "by_week": self._grouped(self._week),
+            "by_project": self._grouped(lambda each: each.project),
+            "by_kind": self._by_kind(),
+        }
+
+    def _characters(self) -> dict[str, float]:
+        prompts, noted_ = sum(each.prompts for each in self.asked), sum(each.with_notes for each in self.asked)
+        chars = sum(each.note_chars for each in self.asked)
+        pages = sum(each.page_chars for each in self.asked)
+        return {
+            "a_prompt": round(chars / max(1, prompts), 1),
+            "a_prompt_with_notes": round(chars / max(1, noted_), 1),
+            "a_page": round(pages / max(1, len(self.asked)), 1),
+        }
+
+    def _week(self, each: Asked) -> str:
+        year, week, _ = self.zone.day(each.began).isocalendar()
+        return f"{year}-W{week:02}"
+
+    def _grouped(self, label: Callable[[Asked], str]) -> dict[str, dict[str, Any]]:
+        groups: dict[str, list[Asked]] = {}
+        for each in self.asked:
+            groups.setdefault(label(each), []).append(each)
+        return {name: Report(groups[name], self.seed, self.zone).row() for name in sorted(groups)}
+
+    def row(self) -> dict[str, Any]:
+        """Return the main figures of a group."""
+        parts = {
+            "with_notes": noted, "stood": stood("either"), "used": judged(USED), "noise": judged("noise"),
+            "made_again": corrected("again"),
+        }  # fmt: skip
+        shares = {name: self.share(part).as_dict() for name, part in parts.items()}
+        prompts = sum(each.prompts for each in self.asked)
+        return {"sessions": len(self.asked), "prompts": prompts, **shares, "characters": self._characters()}
+
+    def _by_kind(self) -> dict[str, dict[str, Any]]:
+        kinds = Counter(note.kind for each in self.asked for note in each.notes)
+        return {
+            kind: {verdict: self.share(judged(verdict, kind)).as_dict() for verdict in VERDICTS}
+            for kind in sorted(kinds)
+        }
+
+    # -- text
+
+    def text(self) -> str:
+        """Return the report for a person."""
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        found = self.figures()
+        projects = {each.project for each in self.asked}
+        yield (
+            f"asked        {counted(found['sessions'], 'session')} of {counted(len(projects), 'project')}, "
+            f"{counted(found['prompts'], 'prompt')} (95 % intervals over sessions, seed {self.seed})"
+        )
+        yield "of what the sessions then touched, ran and named, there stood"
+        for place, said in (("notes", "in the notes"), ("page", "on the page"), ("either", "in either"),
+                            ("known", "anywhere in the memory")):  # fmt: skip
+            yield f"  {said:<24} {self.share(stood(place))}"
+        for kind in KINDS:
+            yield f"  {kind + 's, in either':<24} {self.share(stood('either', kind))}"
+        yield f"notes        beside {self.share(noted)} prompts"
+        for verdict in VERDICTS:
+            yield f"  {verdict:<24} {self.share(judged(verdict))}"
+        yield f"  {'used by chance':<24} {self.share(by_chance)}"
+        cost = found["characters"]
+        yield (
+            f"cost         {cost['a_prompt']:,.0f} characters a prompt, {cost['a_prompt_with_notes']:,.0f} where there "
+            f"are notes, {cost['a_page']:,.0f} a page"
+        )
+        yield f"corrections  {found['corrections']['made']:,} made"
+        yield f"  {'made again':<24} {self.share(corrected('again'))}"
+        yield f"  {'... though shown':<24} {self.share(corrected('shown'))}"
+        yield "harm, of all rows and notes that were shown"
+        yield from (f"  {kind:<24} {self.share(harmed(kind))}" for kind in harm.KINDS)
+        yield from self._table("week", found["by_week"])
+        yield from self._table("project", {name_of(key): row for key, row in found["by_project"].items()})
+        yield from self._kinds(found["by_kind"])
+
+    def _table(self, label: str, rows: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+        yield f"{'by ' + label:<24} sessions prompts  with notes  stood  used  noise  corrected again"
+        for name, row in rows.items():
+            cells = [_percent(row[name_]) for name_ in ("with_notes", "stood", "used", "noise", "made_again")]
+            yield (
+                f"  {name[:22]:<22} {row['sessions']:8,} {row['prompts']:7,} {cells[0]:>11} {cells[1]:>6} {cells[2]:>5}"
+                f" {cells[3]:>6} {cells[4]:>16}"
+            )
+
+    def _kinds(self, rows: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+        if rows:
+            yield f"{'by kind of note':<24}    notes   used  unclear  noise"
+        for name, row in rows.items():
+            used, unclear, noise = (_percent(row[verdict]) for verdict in VERDICTS)
+            yield f"  {name:<22} {row[USED]['whole']:8,} {used:>6} {unclear:>8} {noise:>6}"
+
+
+def _percent(found: Mapping[str, float]) -> str:
+    return f"{100 * found['share']:.0f} %" if found["whole"] else "-"
