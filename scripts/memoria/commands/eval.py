@@ -68,16 +68,28 @@ def command(args: argparse.Namespace, home: Home) -> int:
         )
     now = thresholds.index(home.settings.hint_threshold)
     report = Report([each[now] for each in asked], args.seed, home.zone)
-    tuned = tuning.tune(asked, thresholds, now, args.seed) if args.tune and is_complete else None
+    tuned, refusal = _tuned(asked, thresholds, now, args) if is_complete else (None, None)
     if args.json:
         figures = report.figures() | {"complete": is_complete} | ({"tuning": tuned.as_dict()} if tuned else {})
         print(json.dumps(figures, indent=2, ensure_ascii=False))
     else:
         print(report.text())
+    if refusal:
+        raise refusal
     if not is_complete:
         print(f"memoria: interrupted after {printable.counted(len(asked), 'session')}", file=sys.stderr)
         return 130
     return _settle(tuned, home, args) if tuned else 0
+
+
+def _tuned(
+    asked: Sequence[Sequence[Asked]], thresholds: Sequence[float], present: int, args: argparse.Namespace
+) -> tuple[Tuned | None, ExpectedError | None]:
+    """Return the outcome of ``--tune``, or why there is none; the report is printed all the same."""
+    try:
+        return (tuning.tune(asked, thresholds, present, args.seed) if args.tune else None), None
+    except ExpectedError as refusal:
+        return None, refusal
 
 
 def _source(args: argparse.Namespace) -> Path:

@@ -21,7 +21,7 @@ from datetime import datetime
 
 from memoria.evaluating import answers
 from memoria.evaluating.answers import Item
-from memoria.evaluating.harm import Harm
+from memoria.evaluating.harm import Harm, said_in
 from memoria.evaluating.history import Session, answers_of, prompt_of
 from memoria.evaluating.replay import Replay
 from memoria.language import identifiers, statements
@@ -172,7 +172,8 @@ class _One:
         for text in corrections:
             own = statements.words(text)
             is_again = any(statements.same(own, known) for known in self._corrected())
-            rows = [statements.words(row) for row in (*rows_of(self.page), *rows_of(shown))] if is_again else []
+            told = (*rows_of(self.page), *rows_of(shown)) if is_again else ()
+            rows = [statements.words(said_in(row)) for row in told]
             is_shown = any(statements.same(own, row) or statements.repeated_in(own, row, 0.8) for row in rows)
             asked.corrections.update({"made": 1, "again": is_again, "shown": is_shown})
 
@@ -192,7 +193,7 @@ class _One:
 
 def judge(note: str, prompt: str, answer: Answer, others: Sequence[Answer]) -> str:
     """Return what an answer took up of a note, going by the answers to ``others``."""
-    most = len(others) * COMMON
+    most = max(1, len(others) * COMMON)
     names = [name for name in names_in(note) if answers.stands(name, answer.text) and not answers.stands(name, prompt)]
     if any(sum(answers.stands(name, other.text) for other in others) <= most for name in names):
         return USED

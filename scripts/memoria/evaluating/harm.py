@@ -8,6 +8,7 @@ project, or names a file of the same name in another folder than the one that th
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -22,14 +23,21 @@ from memoria.language.statements import Words
 SUPERSEDED, CONTRADICTORY, ENDED_HERE, LOOK_ALIKE = "superseded", "contradictory", "ended here", "look-alike"
 KINDS = (SUPERSEDED, CONTRADICTORY, ENDED_HERE, LOOK_ALIKE)
 _LEAST = 0.5  # of an ended fact's words that a row must hold to be compared closely
+_ABOUT = re.compile(r"^- (?:\[(?!\[)[^\]]*\] )?")
+_SOURCE = re.compile(r" \([^()]*\)$")
 _PER_DAY = "- 20"  # how a page's rows on the last sessions begin; they tell what was said on a day
+
+
+def said_in(row: str) -> str:
+    """Return what a row of a page or a note says, without its kind, day and source."""
+    return _SOURCE.sub("", _ABOUT.sub("", row))
 
 
 class Harm:
     """What would mislead one session: the facts that no longer hold, and the files that it touched."""
 
     def __init__(self, facts: Iterable[Fact], session: Session) -> None:
-        ended = [fact for fact in facts if fact.is_outdated and fact.ended and fact.ended <= session.ended]
+        ended = [fact for fact in facts if fact.is_outdated and fact.ended and fact.ended < session.ended]
         self._past = [(fact, Past(fact.content, ""), statements.words(fact.content)) for fact in ended]
         self._began = session.began
         self._touched = {
@@ -41,21 +49,21 @@ class Harm:
 
     def count(self, page: Sequence[str], notes: Sequence[str], foreign: int) -> Counter[str]:
         """Count rows of a page and notes by kind of harm; ``foreign`` is the number of other projects' notes."""
-        told = [(row, statements.words(row)) for row in dict.fromkeys((*page, *notes))]
+        told = {row: statements.words(said_in(row)) for row in (*page, *notes)}
         found = Counter({LOOK_ALIKE: foreign})
-        for row, words in told:
+        for row, words in told.items():
             if not row.startswith(_PER_DAY):
-                found.update(filter(None, [self._outdated(row, words)]))
+                found.update(filter(None, [self._outdated(said_in(row), words)]))
         for row in dict.fromkeys(notes):
-            words = statements.words(row)
-            found[CONTRADICTORY] += any(statements.opposed(words, other) for text, other in told if text != row)
+            others = (words for other, words in told.items() if other != row)
+            found[CONTRADICTORY] += any(statements.opposed(told[row], words) for words in others)
             found[LOOK_ALIKE] += self._is_look_alike(row)
         return +found
 
-    def _outdated(self, row: str, words: Words) -> str:
+    def _outdated(self, text: str, words: Words) -> str:
         for fact, past, own in self._past:
-            if coverage(own.stems, words.stems) >= _LEAST and past.is_said_by(row, cited=False):
-                return SUPERSEDED if fact.ended and fact.ended <= self._began else ENDED_HERE
+            if coverage(own.stems, words.stems) >= _LEAST and past.is_said_by(text, cited=False):
+                return SUPERSEDED if fact.ended and fact.ended < self._began else ENDED_HERE
         return ""
 
     def _is_look_alike(self, row: str) -> bool:

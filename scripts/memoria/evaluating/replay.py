@@ -47,7 +47,7 @@ class _File:
     moments: list[datetime]
 
     def is_stale(self, after: datetime, until: datetime) -> bool:
-        return any(after < moment <= until for moment in self.moments)
+        return any(after <= moment < until for moment in self.moments)
 
 
 class Replay:
@@ -98,7 +98,7 @@ class Replay:
 
     def move(self, moment: datetime, project: str) -> list[str]:
         """Move forward to a moment and prepare the page of a project; return the entries that are new by then."""
-        fresh = [ident for ident, known in self.known.items() if self.now < known <= moment]
+        fresh = [ident for ident, known in self.known.items() if self.now <= known < moment]
         for file in self._days:
             if file.is_stale(self.now, moment):
                 day = date.fromisoformat(file.name)
@@ -146,7 +146,7 @@ class Replay:
 
     def corrections_known(self, project: str) -> list[Fact]:
         """Return the facts of a project that were corrections or preferences by this moment."""
-        found = [fact for fact in self.facts if fact.kind in _CORRECTED and fact.time <= self.now]
+        found = [fact for fact in self.facts if fact.kind in _CORRECTED and fact.time < self.now]
         return [fact for fact in found if {project, GLOBAL}.intersection(fact.projects)]
 
     def is_foreign(self, note: str, project: str) -> bool:

@@ -1,8 +1,8 @@
 """Rewind: the Markdown of a home as it was at a moment of the past.
 
-Entries, facts and claims carry their times, so that what came later can be left out again. A fact that ended later
-holds again, and a claim that moved to an article's history later stands in the article. Three things carry no time
-and stay as they are: a person's edits, closed action items, and what a fact was forgotten for.
+Entries, facts and claims carry their times, so that what did not come before the moment can be left out again. A fact
+that ended later holds again, and a claim that moved to an article's history later stands in the article. Three things
+carry no time and stay as they are: a person's edits, closed action items, and what was forgotten.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def day_at(text: str, day: date, moment: datetime, known: Known, zone: Zone) -> 
         fact = facts.get(line.learned.id)
         if fact is None:
             continue
-        if fact.time > moment:
+        if fact.time >= moment:
             then.remove(line)
         elif (was := fact_at(fact, moment, zone)) != fact:
             then.change(line, lines.learned(was))
@@ -53,15 +53,15 @@ def day_at(text: str, day: date, moment: datetime, known: Known, zone: Zone) -> 
 
 def _stood(part: Part, moment: datetime, known: Known, *, is_over: bool) -> bool:
     if part.entry:
-        return part.entry.id in known and known[part.entry.id] <= moment
+        return part.entry.id in known and known[part.entry.id] < moment
     return is_over or part.heading.startswith(_LOOSE) or not part.heading
 
 
 def fact_at(fact: Fact, moment: datetime, zone: Zone) -> Fact:
     """Return a fact as it was; how often it had been said by then is known only for the last time."""
-    if fact.ended and fact.ended > moment:
+    if fact.ended and fact.ended >= moment:
         fact = replace(fact, ended=None, successor="", repetition=False)
-    if fact.last and fact.last > moment:
+    if fact.last and fact.last >= moment:
         seen = max(1, fact.seen - 1)
         fact = replace(fact, seen=seen, last=fact.time if seen > 1 else None)
     day = zone.day(moment).isoformat()
@@ -90,7 +90,7 @@ def article_at(article: Article, moment: datetime, known: Known, zone: Zone) -> 
         return article.render() if article.front.text("created")[:10] <= today else ""
 
     def is_known(source: str) -> bool:
-        return entry_of(source) in known and known[entry_of(source)] <= moment
+        return entry_of(source) in known and known[entry_of(source)] < moment
 
     current = [claim for claim, day in _past(article) if day > today]
     for section in article.sections:

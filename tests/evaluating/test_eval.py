@@ -1,0 +1,321 @@
+"""What `memoria eval` says of a history whose answers are known."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from home_of import article, run
+from memoria.base.settings import config_path
+from memoria.commands import eval as evaluate
+from memoria.daily.ledger import Ledger
+from memoria.evaluating import replay
+from memoria.evaluating.asking import NOISE, USED, Answer, Asked, Asking, Note, judge
+from memoria.evaluating.harm import CONTRADICTORY, LOOK_ALIKE, SUPERSEDED
+from memoria.evaluating.history import History
+from memoria.facts.keeper import Keeper
+from memoria.ground.errors import ExpectedError, UsageError
+from memoria.ground.home import Home
+from memoria.transcripts import client_files
+from past_sessions import Past, Said
+
+MONDAY = datetime(2026, 11, 2, 9, 0, tzinfo=UTC)
+QUEUE = "Refunds wait in `RefundQueue` until the payment gateway answers again."
+
+
+@pytest.fixture
+def past(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Past:
+    """A shop whose first session says where refunds wait; four more follow that need nothing of it."""
+    monkeypatch.setenv("MEMORIA_TZ", "UTC")
+    (tmp_path / "shop").mkdir()
+    made = Past(Home.open(), tmp_path / "shop")
+    made.session(
+        MONDAY,
+        Said("Where do refunds wait while the payment gateway is down?", f"{QUEUE} It lies in billing/refunds.py."),
+        context="Where refunds wait while the payment gateway is down.",
+        facts=[made.fact(QUEUE, MONDAY + timedelta(minutes=1))],
+    )
+    for number, thing in enumerate(("harbour", "lantern", "orchard", "glacier"), 1):
+        made.session(MONDAY + timedelta(days=number), Said(f"Paint the {thing} picture in oil on wood", f"A {thing}."))
+    return made
+
+
+def ask(past: Past, threshold: float = 1.0) -> dict[str, Asked]:
+    """What every session was shown, by its id."""
+    with closing(Ledger.of(past.home.paths)) as ledger, replay.opened(past.home) as then:
+        history = History(past.home, ledger, client_files.folder(os.environ))
+        asking = Asking(then, 0)
+        sessions = [session for each in history.candidates() if (session := history.read(each))]
+        return {session.ident: asking.ask(session, [threshold])[0] for session in sessions}
+
+
+def refunds(past: Past, day: float = 10, **given: Any) -> str:
+    """A session that needs what the first one said."""
+    said = Said("The payment gateway is down, where do the refunds wait now?", "In `RefundQueue`, as before.", **given)
+    return past.session(MONDAY + timedelta(days=day), said)
+
+
+def test_an_answer_that_stood_in_the_notes_is_found_there_and_the_note_counts_as_used(past: Past) -> None:
+    ident = refunds(past)
+    asked = ask(past)[ident]
+    assert (asked.prompts, asked.with_notes) == (1, 1)
+    assert asked.items["identifier", "all"] == asked.items["identifier", "notes"] == 1
+    assert USED in [note.verdict for note in asked.notes]
+    assert 0 < asked.note_chars <= 1_500
+
+
+def test_the_memory_of_a_session_holds_nothing_that_was_said_later(past: Past) -> None:
+    past.session(
+        MONDAY + timedelta(days=20),
+        Said("What does the refund report show?", "The report shows `LateFee` rows."),
+        context="The refund report shows LateFee rows while the payment gateway is down.",
+        facts=[past.fact("The refund report shows `LateFee` rows.", MONDAY + timedelta(days=20))],
+    )
+    article(past.home, "concepts/late-fee", "Late fee", ("The refund report shows `LateFee` rows.", "s6abc"))
+    early = past.session(
+        MONDAY + timedelta(days=12), Said("Which rows does the refund report show?", "It shows `LateFee` rows.")
+    )
+    late = past.session(
+        MONDAY + timedelta(days=25), Said("Which rows does the refund report show?", "It shows `LateFee` rows.")
+    )
+    asked = ask(past)
+    assert asked[early].items["identifier", "known"] == 0
+    assert asked[late].items["identifier", "either"] == 1
+    assert asked["s1"].with_notes == 0, "the first session had nothing to know"
+
+
+def test_what_ended_later_held_when_the_session_began(past: Past) -> None:
+    """The fact was replaced after the session; a session after that is not shown it, and counts no harm."""
+    before = refunds(past, 10)
+    ended = MONDAY + timedelta(days=11)
+    with Keeper.at(past.home) as keeper:
+        old = next(fact for fact in keeper.store.facts() if fact.content == QUEUE)
+        keeper.write(replace(old, ended=ended, successor=""))
+    after = refunds(past, 12)
+    asked = ask(past)
+    assert asked[before].items["identifier", "notes"] == 1
+    assert not asked[before].harm[SUPERSEDED]
+    assert not any(note.kind == "fact" for note in asked[after].notes)
+
+
+def test_a_note_that_the_answer_takes_nothing_of_is_noise(past: Past) -> None:
+    ident = past.session(
+        MONDAY + timedelta(days=10), Said("Where do refunds wait while the payment gateway is down?", "Let us paint.")
+    )
+    asked = ask(past)[ident]
+    assert asked.notes
+    assert {note.verdict for note in asked.notes} == {NOISE}
+
+
+def test_words_that_every_answer_holds_make_no_note_useful() -> None:
+    others = [Answer.of("We deploy the harbour service with the usual script.")] * 20
+    note = "The harbour service is deployed with the usual script."
+    assert judge(note, "What now?", others[0], others) == NOISE
+    assert judge(note, "What now?", others[0], [Answer.of("Nothing.")] * 20) == USED
+
+
+def test_a_correction_that_came_again_is_counted_and_whether_it_was_shown(past: Past) -> None:
+    rule = "No, never use npm here, always use pnpm for packages."
+    at = MONDAY + timedelta(days=6)
+    past.session(at, Said(rule, "Understood."), facts=[past.fact(rule, at, kind="correction")])
+    again = past.session(at + timedelta(days=1), Said(rule, "Understood, pnpm."))
+    asked = ask(past)
+    assert asked["s6"].corrections == {"made": 1, "again": 0, "shown": 0}
+    assert asked[again].corrections == {"made": 1, "again": 1, "shown": 1}, "it leads the page"
+
+
+def test_what_was_superseded_and_is_shown_all_the_same_counts_as_harm(past: Past) -> None:
+    """An article that nobody brought up to date repeats a fact that has ended."""
+    old = "Refunds of the payment gateway wait in the table `refund_backlog`."
+    article(past.home, "concepts/refunds", "Refunds", (old, "s1abc"))
+    ended = MONDAY + timedelta(days=3)
+    with Keeper.at(past.home) as keeper:
+        keeper.take([past.fact(old, MONDAY + timedelta(minutes=1))])
+        known = next(fact for fact in keeper.store.facts() if "backlog" in fact.content)
+        keeper.write(replace(known, ended=ended))
+    ident = past.session(MONDAY + timedelta(days=10), Said("In which table do refunds of the payment gateway wait?"))
+    assert ask(past)[ident].harm[SUPERSEDED]
+
+
+def test_notes_that_contradict_each_other_count_as_harm(past: Past) -> None:
+    three, five = (f"Refunds wait {days} days for the payment gateway." for days in (3, 5))
+    with Keeper.at(past.home) as keeper:
+        keeper.take([past.fact(three, MONDAY + timedelta(minutes=2))])
+        keeper.lines.add(past.fact(five, MONDAY + timedelta(minutes=3)), MONDAY.date(), "10:00", "shop")
+    said = Said("How many days do refunds wait for the payment gateway?", "Five.")
+    ident = past.session(MONDAY + timedelta(days=10), said)
+    assert ask(past)[ident].harm[CONTRADICTORY]
+
+
+def test_a_file_of_the_same_name_elsewhere_counts_as_a_look_alike(past: Past) -> None:
+    at = MONDAY + timedelta(days=6)
+    told = "The retry limit of refunds is set in `jobs/retry_limit.py`."
+    past.session(at, Said("Where is the retry limit of refunds set?", told), facts=[past.fact(told, at)])
+    other = str(past.folder / "billing" / "retry_limit.py")
+    ident = past.session(
+        at + timedelta(days=1),
+        Said("Raise the retry limit of refunds, where is it set?", "Raised.", [("Edit", {"file_path": other})]),
+    )
+    assert ask(past)[ident].harm[LOOK_ALIKE]
+
+
+def test_a_session_whose_transcript_is_gone_is_asked_from_the_archive(past: Past) -> None:
+    ident = refunds(past)
+    whole = ask(past)[ident]
+    (client_files.folder(os.environ) / "-shop" / f"{ident}.jsonl").unlink()
+    assert ask(past)[ident] == whole
+
+
+def test_files_and_commands_are_found_by_name(past: Past) -> None:
+    refunds(past, 9, tools=[("Read", {"file_path": str(past.folder / "billing" / "refund_flow.py")})])
+    refunds(past, 10, tools=[("Bash", {"command": "cd x && uv run pytest -q && ls"})])
+    again = [("Read", {"file_path": "/other/refund_flow.py"}), ("Bash", {"command": "uv run pytest -x tests"})]
+    ident = refunds(past, 11, tools=again)
+    asked = ask(past)[ident]
+    assert (asked.items["file", "all"], asked.items["file", "known"]) == (1, 1)
+    assert (asked.items["command", "all"], asked.items["command", "known"]) == (1, 1)
+
+
+# -- the command
+
+
+TUNED = 16  # sessions
+
+
+@pytest.fixture
+def noisy(past: Past, monkeypatch: pytest.MonkeyPatch) -> Past:
+    """A history in which the built-in threshold shows much that nobody uses: half the thresholds show nothing."""
+    shown = iter(range(10_000))
+
+    def ask_one(self: Asking, session: Any, thresholds: Sequence[float]) -> list[Asked]:
+        number = next(shown)
+        return [_asked(session, number, threshold) for threshold in thresholds]
+
+    for number in range(TUNED):
+        past.session(MONDAY + timedelta(days=10, hours=number), Said("Paint a picture of the sea, please", "Done."))
+    monkeypatch.setattr(Asking, "ask", ask_one)
+    return past
+
+
+def _asked(session: Any, number: int, threshold: float) -> Asked:
+    """Strict thresholds show the one useful note of a session, lax ones two that are noise beside it."""
+    useful = [Note("fact", USED, NOISE, 200)] if threshold <= 1.7 else []
+    idle = [Note("turn", NOISE, NOISE, 200)] * 2 if threshold < 1.4 else []
+    return Asked(
+        session.ident, session.project, session.began, prompts=1, with_notes=bool(useful or idle), notes=useful + idle
+    )
+
+
+def config(home: Home) -> dict[str, Any]:
+    path = Path(config_path(os.environ))
+    stored: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    return stored
+
+
+def test_tuning_finds_the_threshold_shows_both_halves_and_writes_it_when_agreed(
+    noisy: Past, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = Path(config_path(os.environ))
+    path.parent.mkdir(parents=True)
+    path.write_text('{"page_chars": 8000}', "utf-8")
+    assert run(evaluate, noisy.home, "--tune", "--yes") == 0
+    assert config(noisy.home) == {"page_chars": 8000, "hint_threshold": 1.7}, "the highest of the best"
+    out = capsys.readouterr().out
+    assert "before  threshold 1.00: used minus noise -" in out
+    assert "after   threshold 1.70: used minus noise +" in out
+
+
+def test_tuning_writes_nothing_unless_somebody_agrees(noisy: Past, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(UsageError, match="--yes"):
+        run(evaluate, noisy.home, "--tune")
+    assert config(noisy.home) == {}
+
+
+def test_tuning_with_too_few_notes_is_refused(past: Past) -> None:
+    with pytest.raises(ExpectedError, match="too little history to tune"):
+        run(evaluate, past.home, "--tune", "--yes")
+    assert config(past.home) == {}
+
+
+def test_a_higher_threshold_shows_fewer_notes(past: Past) -> None:
+    ident = refunds(past)
+    assert ask(past)[ident].with_notes == 1
+    assert ask(past, threshold=50)[ident].with_notes == 0
+
+
+def printed(past: Past, capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
+    assert run(evaluate, past.home, "--json", *words) == 0
+    figures: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return figures
+
+
+def test_the_report_counts_what_was_asked_and_says_how_sure_it_is(
+    past: Past, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refunds(past)
+    figures = printed(past, capsys)
+    assert (figures["sessions"], figures["prompts"], figures["complete"]) == (6, 6, True)
+    stood = figures["answer"]["notes"]["identifier"]
+    assert (stood["part"], stood["whole"]) == (1, 3), "RefundQueue twice, of which the first had nowhere to stand"
+    assert 0 <= stood["low"] <= stood["share"] <= stood["high"] <= 1
+    assert list(figures["by_week"]) == ["2026-W45", "2026-W46"]
+    assert list(figures["by_project"]) == [past.key]
+    assert run(evaluate, past.home) == 0
+    assert "6 sessions of 1 project, 6 prompts" in capsys.readouterr().out
+
+
+def test_the_same_seed_says_the_same(past: Past, capsys: pytest.CaptureFixture[str]) -> None:
+    refunds(past)
+    assert printed(past, capsys, "--seed", "3") == printed(past, capsys, "--seed", "3")
+
+
+def test_the_run_is_bounded(past: Past, capsys: pytest.CaptureFixture[str]) -> None:
+    refunds(past)
+    assert printed(past, capsys, "--sessions", "5")["sessions"] == 5
+    since = printed(past, capsys, "--since", "2026-11-02", "--project", "shop")
+    assert since["sessions"] == 6
+    with pytest.raises(UsageError):
+        run(evaluate, past.home, "--since", "yesterday")
+
+
+def test_too_little_history_is_said_in_one_line(past: Past) -> None:
+    with pytest.raises(ExpectedError, match="too little history: 2 sessions"):
+        run(evaluate, past.home, "--since", "2026-11-05")
+
+
+def test_an_interrupted_run_prints_what_it_knows(
+    past: Past, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refunds(past)
+    ask_one, calls = Asking.ask, iter(range(100))
+
+    def interrupted(self: Asking, *given: Any) -> Any:
+        if next(calls) == 5:
+            raise KeyboardInterrupt
+        return ask_one(self, *given)
+
+    monkeypatch.setattr(Asking, "ask", interrupted)
+    assert run(evaluate, past.home, "--json") == 130
+    figures = json.loads(capsys.readouterr().out)
+    assert (figures["sessions"], figures["complete"]) == (5, False)
+    assert not Path(past.home.paths.replay).exists()
+
+
+def test_nothing_of_the_home_changes(past: Past, capsys: pytest.CaptureFixture[str]) -> None:
+    refunds(past)
+    ask(past)  # the ledger's own look at the transcripts
+    before = {path: path.read_bytes() for path in _files(past.home) if path.suffix in (".md", ".gz")}
+    printed(past, capsys)
+    assert before == {path: path.read_bytes() for path in _files(past.home) if path.suffix in (".md", ".gz")}
+
+
+def _files(home: Home) -> Iterator[Path]:
+    return (path for path in Path(home.paths.home).rglob("*") if path.is_file())
