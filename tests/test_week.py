@@ -72,7 +72,7 @@ class Person:
     def on_page(self, project: str = SHOP) -> list[str]:
         path = Path(self.home.paths.page, f"{project}.md")
         text = (path if path.exists() else path.with_name("global.md")).read_text("utf-8")
-        return re.findall(r"^- \[\w+(?:, made again)?\] (.*?) \(", text, re.MULTILINE)
+        return re.findall(r"^- \[\w+(?:, corrected [^]]+)?\] (.*?) \(", text, re.MULTILINE)
 
     def on_server(self) -> list[str]:
         live = [memory for memory in self.server.memories.values() if not memory["deleted_at"]]
@@ -130,7 +130,7 @@ def test_a_week_ends_right_in_store_logs_page_search_and_server(person: Person) 
         assert kept.offered() == []
     assert person.everywhere()
     page = Path(person.home.paths.page, f"{SHOP}.md").read_text("utf-8")
-    assert f"- [correction, made again] {PNPM} (said 2 times, last 2026-11-18)" in page
+    assert f"- [correction, corrected twice] {PNPM} (said 2 times, last 2026-11-18)" in page
 
     person.says(a_fact(PNPM, day=3, project=BLOG))  # Thursday: seen in a second project, and offered
     assert f"learned promote {live.id}" in Path(person.home.paths.notice).read_text("utf-8")

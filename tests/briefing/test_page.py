@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -89,11 +90,83 @@ def test_a_folder_name_of_any_length_costs_no_project_its_page(home: Home, name:
     assert Path(home.paths.page_of(keys[0])).exists(), "pages in use are not cleared away"
 
 
-def test_a_correction_made_again_is_marked_and_rises(home: Home) -> None:
+def test_a_correction_made_again_is_marked_and_leads(home: Home) -> None:
     learn(home, a_fact("Never use float for money.", importance=0.9), a_fact("Run the formatter.", "correction"))
     learn(home, a_fact("Run the formatter!", "correction", day=1))
     learn(home, a_fact("Run the formatter.", "correction", day=4))
-    assert leads(home)[0] == "- [correction, made again] Run the formatter. (said 3 times, last 2026-11-20)"
+    assert leads(home)[0] == "- [correction, corrected 3 times] Run the formatter. (said 3 times, last 2026-11-20)"
+
+
+def section(text: str, heading: str) -> list[str]:
+    """The rows of a section of the page."""
+    part = text.partition(f"## {heading}\n")[2].partition("\n\n")[0]
+    return [row for row in part.split("\n") if row.startswith("- ")]
+
+
+def test_rules_of_the_person_come_before_facts_of_any_importance(home: Home) -> None:
+    learn(
+        home,
+        a_fact("The price list lies in prices.csv.", "fact", importance=1.0),
+        a_fact("Money is counted in cents.", "decision", importance=1.0),
+        a_fact("Write short functions.", importance=0.1, day=-300),
+        a_fact("Never use float for money.", "correction", importance=0.2, day=-200),
+        a_fact("Run the formatter.", "correction", importance=0.1, day=-400),
+    )
+    learn(home, a_fact("Run the formatter!", "correction", importance=0.1, day=-399))
+    kinds = re.findall(r"^- \[([^]]*)\]", page(home), re.MULTILINE)
+    assert kinds == ["correction, corrected twice", "correction", "preference", "decision", "fact"]
+
+
+def test_what_the_last_sessions_worked_on_calls_for_its_facts(home: Home) -> None:
+    """Facts of the same kind and weight: the one about the file that was edited last comes first."""
+    made = entry(home, "aa11", "An afternoon", project_key=SHOP)
+    names = ("harbour", "lantern", "orchard", "glacier", "rounding", "saddle")
+    learn(home, *(a_fact(f"The {name} table has one row for each day.", "fact", importance=0.5) for name in names))
+    turn = Turn("k1", "assistant", "Done.", tools=("Edit /home/me/shop/rounding.py: half_up",), cwd="/home/me/shop")
+    Archive.of(home.paths, 1).keep(made.id, made.day, [turn])
+    assert "rounding" in leads(home)[0]
+    turn = replace(turn, key="k2", tools=("Edit /home/me/shop/saddle.py: strap",))
+    Archive.of(home.paths, 1).remove(made.id)
+    Archive.of(home.paths, 1).keep(made.id, made.day, [turn])
+    assert "saddle" in leads(home)[0]
+
+
+def test_the_page_says_how_the_project_is_built_and_tested(home: Home) -> None:
+    made = entry(home, "aa11", "An afternoon", project_key=SHOP)
+    lines = ("Bash cd shop && uv run pytest -q tests/x.py", "Bash npm run build", "Bash uv run pytest", "Bash git push")
+    turn = Turn("k1", "assistant", "Done.", tools=(*lines, "Bash PASSWORD=hunter2 make test"), cwd="/home/me/shop")
+    Archive.of(home.paths, 1).keep(made.id, made.day, [turn])
+    text = page(home)
+    assert section(text, "How it is built and tested") == ["- `uv run pytest`", "- `make test`", "- `npm run build`"]
+    assert "hunter2" not in text
+
+
+def test_articles_are_titles_and_leave_their_room_to_facts(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMORIA_PAGE_CHARS", "4000")
+    home = Home.open()
+    for number in range(6):
+        article(home, f"concepts/tides-{number}", f"Tides {number}", ("Tables come from harmonics.", "aa11"))
+    learn(home, *(a_fact(f"Rule {n} of house {n * 7}: {'wordy ' * 9}end.", "fact") for n in range(80)))
+    text = page(home)
+    articles = section(text, "Articles (knowledge/)")
+    assert articles
+    assert all(re.fullmatch(r"- \[\[concepts/tides-\d\|Tides \d\]\]", row) for row in articles)
+    assert len(text) > 4000 - 200 - 100, "no room is left that a fact could fill"
+    assert len(leads(home)) > 0.45 * 4000 / 90, "the facts take what the others leave"
+
+
+def test_what_belongs_to_another_project_says_so(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMORIA_SHARE_PROJECTS", "1")
+    home = Home.open()
+    page_ = article(home, "concepts/quoting", "Quoting", ("Paths are quoted.", "bb22"))
+    page_.give_to(BLOG)
+    Path(home.paths.knowledge, "concepts", "quoting.md").write_text(page_.render(), "utf-8")
+    entry(home, "bb22", "Elsewhere", project_key=BLOG, action_items=("Quote every path.",))
+    learn(home, a_fact("Write short functions."))
+    text = page(home)
+    assert section(text, "Open action items") == ["- Quote every path. (2026-11-20, in blog)"]
+    assert section(text, "Articles (knowledge/)") == ["- [[concepts/quoting|Quoting]] (in blog)"]
+    assert "(in blog)" not in page(home, BLOG)
 
 
 def test_what_was_replaced_is_absent_and_its_successor_stands_there(home: Home) -> None:

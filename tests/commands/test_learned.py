@@ -46,7 +46,10 @@ def test_a_list_when_nothing_is_said(home: Home, capsys: pytest.CaptureFixture[s
     assert run(home) == 0
     out = capsys.readouterr().out
     assert "[correction] Use pnpm, not npm." in out
-    assert "made again" in out
+    assert "corrected twice" in out
+    assert told(home, capsys, "counts")["corrected_again"] == 1
+    assert run(home, "counts") == 0
+    assert "1 correction had to be made again" in capsys.readouterr().out
     assert len(told(home, capsys)) == 2
 
 
@@ -67,7 +70,12 @@ def test_facts_are_edited_promoted_and_deleted(home: Home, capsys: pytest.Captur
     assert told(home, capsys, "promote", ident)[0]["project"] == "*"
     assert told(home, capsys, "delete", ident)[0]["id"] == ident
     assert "bun" not in "".join(path.read_text() for path in Path(home.paths.daily).glob("*.md"))
-    assert told(home, capsys, "counts") == {"kinds": {"operational": 1}, "waiting": 0, "server": {}}
+    assert told(home, capsys, "counts") == {
+        "kinds": {"operational": 1},
+        "corrected_again": 0,
+        "waiting": 0,
+        "server": {},
+    }
     with pytest.raises(ExpectedError, match="MEMORY_API_URL"):
         run(home, "sync")
 

@@ -21,7 +21,7 @@ from memoria.daily.ledger import Ledger
 from memoria.facts.fact import GLOBAL, KINDS, MAX_CONTENT, Fact
 from memoria.facts.keeper import Keeper
 from memoria.facts.memory_server import Server
-from memoria.facts.store import leading, made_again
+from memoria.facts.store import corrected, leading, made_again
 from memoria.facts.sync import Sync, state_of
 from memoria.ground import clock, printable, projects
 from memoria.ground.errors import ExpectedError
@@ -131,13 +131,16 @@ def _promote(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
 
 def _counts(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
     kinds, state = keeper.store.counts(), state_of(keeper) if home.settings.memory_api_url else {}
+    again = sum(map(made_again, keeper.store.facts(kind="correction")))
     waiting = len(keeper.outbox.waiting())
     if args.json:
-        _write(json.dumps({"kinds": kinds, "waiting": waiting, "server": state}, indent=2))
+        _write(json.dumps({"kinds": kinds, "corrected_again": again, "waiting": waiting, "server": state}, indent=2))
         return 0
     for name, count in kinds.items():
         _write(f"{name:12} {count:5}")
     _write(f"{'total':12} {sum(kinds.values()):5}")
+    if again:
+        _write(f"{printable.counted(again, 'correction')} had to be made again")
     if waiting:
         _write(f"{waiting} waiting to be written ({keeper.outbox.folder})")
     if state:
@@ -225,7 +228,7 @@ def _row(fact: Fact, home: Home) -> str:
     place = _name(fact.project)
     notes = [f"{home.zone.day(fact.last or fact.time)}", place]
     times = printable.counted(fact.seen, "time")
-    notes += ["made again" if made_again(fact) else f"said {times}"] if fact.seen > 1 else []
+    notes += [corrected(fact) or f"said {times}"] if fact.seen > 1 else []
     notes += [f"also in {', '.join(map(_name, fact.also))}"] if fact.also else []
     notes += [f"replaced by {fact.successor or 'nothing'}"] if fact.ended else []
     return f"{fact.id}  [{fact.kind}] {fact.content}  ({', '.join(notes)})"

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from memoria.facts import local_judge
-from memoria.language import identifiers
+from memoria.language import identifiers, shell_commands
 from memoria.transcripts.turn import Exchange, Turn
 
 FILE, COMMAND, IDENTIFIER = "file", "command", "identifier"
@@ -19,8 +19,6 @@ KINDS = (FILE, COMMAND, IDENTIFIER)
 MAX_ITEMS = 80  # of one exchange; a longer one would outweigh the others
 
 _TOUCHED = re.compile(r"(?:Read|Edit|MultiEdit|Write|NotebookEdit) (?P<path>\S.*?)(?: from \d+ \(.*|: .*)?", re.DOTALL)
-_PARTS = re.compile(r"&&|\|\||[;|\n]")
-_WORD = re.compile(r"[A-Za-z][\w.:/+-]*")
 
 
 def _set(text: str) -> frozenset[str]:
@@ -29,15 +27,6 @@ def _set(text: str) -> frozenset[str]:
 
 _COMMON_FILES = _set(
     "index main mod lib init __init__ __main__ readme package setup config conftest utils types test app"
-)
-_COMMON_PROGRAMS = _set(
-    "ls cd cat echo head tail grep rg find sed awk wc pwd mkdir rm rmdir cp mv touch which sleep true "
-    "false test export source chmod sort uniq diff git printf tree env set sudo time xargs kill ps curl "
-    "tee less man"
-)
-_RUNNERS = _set(  # programs whose next words say what is run
-    "uv uvx npm npx pnpm yarn bun poetry bundle docker kubectl cargo go make mix gh just rake dotnet "
-    "gradle mvn terraform helm composer php rails flutter dart deno pip pipx brew apt aws gcloud"
 )
 _MIN_NAME = 4  # characters of an identifier
 _EDGES = frozenset("_-")
@@ -66,7 +55,7 @@ def _of_turn(turn: Turn) -> Iterator[Item]:
     yield from (Item(FILE, file_name(path)) for path in touched(turn))
     for line in turn.tools:
         if line.startswith("Bash "):
-            yield from (Item(COMMAND, name) for name in commands(line.removeprefix("Bash ")))
+            yield from (Item(COMMAND, name) for name in shell_commands.names(line.removeprefix("Bash ")))
     if turn.role == "assistant":
         yield from (Item(IDENTIFIER, name) for name in names(turn.text))
 
@@ -82,23 +71,6 @@ def names(text: str) -> list[str]:
     """Return the identifiers in prose that are neither files nor phrases."""
     found = (name.rstrip("()") for name in identifiers.in_prose(text))
     return [name for name in found if len(name) >= _MIN_NAME and not identifiers.FILE.search(name) and " " not in name]
-
-
-def commands(line: str) -> Iterator[str]:
-    """Yield what identifies each command of a shell line: the program, for some with what it runs."""
-    for part in _PARTS.split(line):
-        words = part.split()
-        while words and ("=" in words[0] or words[0] in ("sudo", "time", "env")):
-            del words[0]
-        if not words or not _WORD.fullmatch(words[0]):
-            continue
-        program = os.path.basename(words[0])  # noqa: PTH119 (a word of a command, not a path of ours)
-        if program in _RUNNERS:
-            told = [word for word in words[1:] if _WORD.fullmatch(word)][:2]
-            if told:
-                yield " ".join([program, *told])
-        elif program not in _COMMON_PROGRAMS and len(program) >= _MIN_NAME and not program.startswith("python"):
-            yield program
 
 
 def corrections(exchange: Exchange) -> list[str]:

@@ -62,6 +62,9 @@ MIGRATIONS: Final = (
 )
 MIN_NEAR, MAX_NEAR = 5, 8  # facts that a model is shown beside what it judges
 _CANDIDATES = 40  # rows compared by similarity, those that share the most words
+TWICE = 2
+_RULES = ("correction", "preference")
+_HALF_AS_NEAR = 8  # places further back that a fact called for counts half as much more
 _CHAIN = 50  # successors followed before a cycle is assumed
 
 
@@ -416,14 +419,14 @@ def score(fact: Fact, project: str, newest: datetime) -> float:
     """Return how much a fact matters at a session's start: importance, age (half-life 120 days), use, project.
 
     Age is measured from ``newest``, not from today, so that the order stays the same while nothing is learned. Use is
-    how often the fact was said. A correction that had to be made again ranks above every fact that was said once.
+    how often the fact was said.
     """
     age_days = max(0.0, (newest - (fact.last or fact.time)).total_seconds() / 86_400)
     worth = 0.3 + fact.importance
     worth *= 0.5 + 0.5 * math.exp2(-age_days / 120)
     worth *= 1.0 if project in fact.projects else 0.8
     worth *= {"correction": 1.3, "preference": 1.25, "decision": 1.0, "operational": 1.0}.get(fact.kind, 0.8)
-    return worth * (1 + 0.25 * min(fact.seen - 1, 4)) * (1.5 if made_again(fact) else 1.0)
+    return worth * (1 + 0.25 * min(fact.seen - 1, 4))
 
 
 def made_again(fact: Fact) -> bool:
@@ -431,16 +434,36 @@ def made_again(fact: Fact) -> bool:
     return fact.kind == "correction" and fact.seen > 1
 
 
-def leading(store: Store, project: str) -> list[Fact]:
+def corrected(fact: Fact) -> str:
+    """Return the mark of a correction that was made again, ``corrected twice``; ``""`` for another fact."""
+    if not made_again(fact):
+        return ""
+    return "corrected twice" if fact.seen == TWICE else f"corrected {fact.seen} times"
+
+
+def tier(fact: Fact) -> int:
+    """Return the rank of a fact's kind: corrections made again, then the person's other rules, then everything else."""
+    return 0 if made_again(fact) else 1 if fact.kind in _RULES else 2
+
+
+def leading(store: Store, project: str, called_for: Sequence[str] = ()) -> list[Fact]:
     """Return the facts that hold in this project or everywhere, the most important first, in a stable order.
 
-    For ``GLOBAL``, return all facts, those that hold everywhere first.
+    ``called_for``: the ids of the facts that the project's work calls for, the nearest first; of what is no rule, these
+    count up to twice as much. For ``GLOBAL``, return all facts, those that hold everywhere first.
     """
     facts = store.facts(project="" if project == GLOBAL else project)
     newest = max((fact.last or fact.time for fact in facts), default=None)
     if newest is None:
         return []
-    ranked = sorted(facts, key=lambda fact: (-score(fact, project, newest), fact.id))
+    places = {ident: place for place, ident in enumerate(called_for)}
+
+    def rank(fact: Fact) -> tuple[int, float, str]:
+        is_near = fact.id in places and fact.kind not in _RULES
+        worth = score(fact, project, newest) * (1 + (0.5 ** (places[fact.id] / _HALF_AS_NEAR) if is_near else 0.0))
+        return tier(fact), -worth, fact.id
+
+    ranked = sorted(facts, key=rank)
     return sorted(ranked, key=lambda fact: fact.project != GLOBAL) if project == GLOBAL else ranked
 
 
