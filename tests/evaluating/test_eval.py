@@ -174,6 +174,27 @@ def test_a_session_whose_transcript_is_gone_is_asked_from_the_archive(past: Past
     assert ask(past)[ident] == whole
 
 
+def test_a_fork_is_asked_only_what_its_origin_did_not_say(past: Past) -> None:
+    """A resumed or forked session's transcript begins with a copy of the lines of another."""
+    folder = client_files.folder(os.environ) / "-shop"
+    ident = refunds(past)
+    copied = (folder / "s1.jsonl").read_bytes()
+    (folder / f"{ident}.jsonl").write_bytes(copied + (folder / f"{ident}.jsonl").read_bytes())
+    asked = ask(past)
+    assert (asked["s1"].prompts, asked[ident].prompts) == (1, 1)
+
+
+def test_what_a_program_said_or_an_excluded_folder_holds_is_not_asked(past: Past) -> None:
+    folder = client_files.folder(os.environ) / "-shop"
+    program = refunds(past)
+    lines = (folder / f"{program}.jsonl").read_text("utf-8")
+    (folder / f"{program}.jsonl").write_text(lines.replace('"type"', '"entrypoint": "sdk-py", "type"'), "utf-8")
+    assert program not in ask(past)
+    assert "s1" in ask(past)
+    (past.folder / ".memoria-off").touch()
+    assert ask(past) == {}
+
+
 def test_files_and_commands_are_found_by_name(past: Past) -> None:
     refunds(past, 9, tools=[("Read", {"file_path": str(past.folder / "billing" / "refund_flow.py")})])
     refunds(past, 10, tools=[("Bash", {"command": "cd x && uv run pytest -q && ls"})])

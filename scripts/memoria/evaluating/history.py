@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -59,23 +59,25 @@ class History:
 
     def candidates(self) -> list[Candidate]:
         """Return the sessions that a person may have typed in, oldest first."""
-        found = {candidate.ident: candidate for candidate in self._transcripts()}
-        for candidate in self._archived(found):
-            found[candidate.ident] = candidate
-        return sorted(found.values(), key=lambda candidate: (candidate.began, candidate.ident))
+        transcripts = dict(self._transcripts())
+        found = [*filter(None, transcripts.values()), *self._archived(transcripts)]
+        return sorted(found, key=lambda candidate: (candidate.began, candidate.ident))
 
-    def _transcripts(self) -> Iterator[Candidate]:
+    def _transcripts(self) -> Iterator[tuple[str, Candidate | None]]:
+        """Yield the session of each transcript that can be read; None for one that is to be left alone."""
         receipt = Receipt(self.home, self.ledger, Spool(self.home.paths.spool))
         for found in client_files.transcripts(self.source):
             try:
                 head = client_files.head(found.path)
                 began = _began(found)
-                if began and not receipt.left_alone(found, head):
-                    yield Candidate(head.session, began, head.cwd, found.path)
+                if began is None or receipt.left_alone(found, head):
+                    yield head.session, None
+                else:
+                    yield head.session, Candidate(head.session, began, head.cwd, found.path)
             except OSError:  # deleted meanwhile, or unreadable: the archive may have it
                 continue
 
-    def _archived(self, known: Iterable[str]) -> Iterator[Candidate]:
+    def _archived(self, known: Container[str]) -> Iterator[Candidate]:
         """Yield the sessions whose transcripts are gone."""
         sessions = {entry.id: entry.session for entry in self.ledger.entries()}
         kept: dict[str, list[Kept]] = {}
