@@ -49,19 +49,25 @@ class Share:
         return f"{100 * self.value:.1f} % of {self.whole:,.0f} ({100 * self.low:.1f} to {100 * self.high:.1f} %)"
 
 
-def share(asked: Sequence[Asked], part: Part, seed: int) -> Share:
-    """Return the share over all sessions; sessions, not prompts, are drawn again, because one's prompts are alike."""
-    pairs = [part(each) for each in asked]
-    chance = random.Random(seed)  # noqa: S311 (a sample, no secret)
-    values = []
-    for _ in range(SAMPLES if sum(whole for _, whole in pairs) else 0):
-        drawn = chance.choices(pairs, k=len(pairs))
-        if whole := sum(each for _, each in drawn):
-            values.append(sum(each for each, _ in drawn) / whole)
-    values.sort()
-    cut = len(values) // 40
-    low, high = (values[cut], values[-cut - 1]) if values else (0.0, 0.0)
-    return Share(sum(each for each, _ in pairs), sum(whole for _, whole in pairs), low, high)
+class Sample:
+    """Sessions, drawn again ``SAMPLES`` times with a seed; whole sessions, because the prompts of one are alike."""
+
+    def __init__(self, asked: Sequence[Asked], seed: int) -> None:
+        """Draw as many sessions as there are, each time anew."""
+        chance = random.Random(seed)  # noqa: S311 (a sample, no secret)
+        places = range(len(asked))
+        self.asked = asked
+        self.draws = [chance.choices(places, k=len(places)) for _ in range(SAMPLES if asked else 0)]
+
+    def share(self, part: Part) -> Share:
+        """Return the share over all sessions, with its interval."""
+        parts, wholes = zip(*map(part, self.asked), strict=True) if self.asked else ((), ())
+        if not sum(wholes):
+            return Share(0, 0, 0, 0)
+        sums = ((sum(map(parts.__getitem__, draw)), sum(map(wholes.__getitem__, draw))) for draw in self.draws)
+        values = sorted(each / whole for each, whole in sums if whole)
+        cut = len(values) // 40
+        return Share(sum(parts), sum(wholes), values[cut], values[-cut - 1])
 
 
 def noted(each: Asked) -> tuple[float, float]:
@@ -112,10 +118,7 @@ class Report:
         self.asked = asked
         self.seed = seed
         self.zone = zone
-
-    def share(self, part: Part) -> Share:
-        """Return a share over all sessions."""
-        return share(self.asked, part, self.seed)
+        self.share = Sample(asked, seed).share
 
     def figures(self) -> dict[str, Any]:
         """Return everything for JSON."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memoria.evaluating.asking import NOISE, USED, Asked
-from memoria.evaluating.report import Share, judged, noted, share
+from memoria.evaluating.report import Sample, Share, judged, noted
 from memoria.ground.errors import ExpectedError
 
 FACTORS = (0.7, 0.85, 1.0, 1.2, 1.4, 1.7, 2.0, 2.5)  # tried thresholds, as multiples of the built-in one
@@ -90,5 +90,6 @@ def tune(asked: Sequence[Sequence[Asked]], tried: Sequence[float], present: int,
 
 
 def _outcome(asked: Sequence[Asked], threshold: float, seed: int) -> Outcome:
-    parts = [share(asked, part, seed) for part in (noted, judged(USED), judged(NOISE))]
+    sample = Sample(asked, seed)
+    parts = [sample.share(part) for part in (noted, judged(USED), judged(NOISE))]
     return Outcome(threshold, round(parts[1].part - parts[2].part), *parts)
