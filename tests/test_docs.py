@@ -12,7 +12,16 @@ import pytest
 
 from places import ROOT
 
-FOLDERS = (".ci", ".claude", ".claude-plugin", "docs", "hooks", "scripts", "tests")  # what the repository tracks
+FOLDERS = (
+    ".ci",
+    ".claude",
+    ".claude-plugin",
+    "docs",
+    "hooks",
+    "plugin",
+    "scripts",
+    "tests",
+)  # what the repository tracks
 ENDINGS = (".py", ".jsonl", ".txt", ".toml", ".lock", ".sh")  # a name with one of these is a file, wherever it lies
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / ".claude").glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 STATE = {  # files of the state folder and of other tools: not in the repository, and rightly named

@@ -66,8 +66,8 @@ def test_the_store_finds_nothing_to_report_about_the_plugin(tmp_path: Path) -> N
 def test_the_repository_is_its_own_marketplace(tmp_path: Path) -> None:
     root = tmp_path / "a clöne"
     root.mkdir()
-    for name in (".claude-plugin", "hooks"):
-        shutil.copytree(ROOT / name, root / name)
+    for name in (".claude-plugin", "plugin", "hooks"):
+        shutil.copytree(ROOT / name, root / name, symlinks=True)
     with MessagesApi(lambda _: "") as api:
         env = clean_env(tmp_path / "user", api.url)
         for words in (["marketplace", "add", str(root)], ["install", "memoria@memoria"]):

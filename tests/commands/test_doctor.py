@@ -138,6 +138,18 @@ def test_hooks_that_cannot_run_are_broken(home: Home) -> None:
     assert levels(client_checks.check_hooks(home)) == [BROKEN]
 
 
+def test_a_plugin_whose_links_git_made_text_files_is_broken(
+    home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = Path(os.environ["CLAUDE_CONFIG_DIR"], "settings.json")
+    path.write_text(json.dumps({"enabledPlugins": {"memoria@memoria": True}}))
+    assert levels(doctor._hooks(home)) == [OK]
+    monkeypatch.setattr(places, "ROOT", str(tmp_path / "clone"))
+    (tmp_path / "clone" / "plugin").mkdir(parents=True)
+    (tmp_path / "clone" / "plugin" / "hooks").write_text("../hooks")
+    assert "core.symlinks" in one(doctor._hooks(home), BROKEN).remedy
+
+
 def test_hooks_of_a_clone_that_has_gone_are_broken(home: Home, tmp_path: Path) -> None:
     path = Path(os.environ["CLAUDE_CONFIG_DIR"], "settings.json")
     gone = str(tmp_path / "memoria-gone" / "memoria")

@@ -146,6 +146,67 @@ def test_the_plugins_server_connects_and_the_project_stays_as_it_was(person: Per
     assert not (person.clone / ".memoria").exists()
 
 
+SECRET = "zebra-stripes-4711"
+COPIED = {".claude-plugin", "hooks", "scripts", "requirements.lock", "README.md", "LICENSE"}
+
+
+def leaves_a_memory(clone: Path) -> None:
+    """Leave in the clone what its owner's memory and work leave there."""
+    for name in (
+        "daily/2026-11-20.md",
+        "knowledge/concepts/zebra.md",
+        ".memoria/archive/s1",
+        ".venv/x",
+        "tests/test_x",
+    ):
+        (clone / name).parent.mkdir(parents=True, exist_ok=True)
+        (clone / name).write_text(f"### Session (14:05) · zoo · Stripes\n**Context:** {SECRET}\n")
+
+
+def holding_the_secret(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()]
+
+
+def test_nothing_of_a_memory_in_the_clone_is_copied_by_an_install_from_its_path(person: Person) -> None:
+    leaves_a_memory(person.clone)
+    person.has_packages()
+    person.from_path()
+    config = Path(person.env["CLAUDE_CONFIG_DIR"])
+    assert holding_the_secret(config) == []
+    (copy,) = config.glob("plugins/cache/memoria/memoria/*")
+    assert {path.name for path in copy.iterdir()} == COPIED
+    with Session(person.env, person.project, "--allowedTools", PREFIX + "search") as session:
+        call(session, person, "search")
+        session.ask("and now?")
+        assert servers(session)[SERVER] == "connected"
+        session.settle()
+        assert session.end() == 0
+    assert session.failed_hooks == []
+    assert holding_the_secret(config / "plugins") == []
+    assert (person.clone / ".memoria" / "version").exists(), "a memory that lies in the clone stays in use"
+    assert not (person.home / "memoria").exists()
+
+
+def test_a_plugin_that_was_installed_when_it_was_the_whole_clone_goes_on_after_an_update(person: Person) -> None:
+    manifest = person.clone / ".claude-plugin" / "marketplace.json"
+    now = manifest.read_text()
+    manifest.write_text(now.replace('"./plugin"', '"./"'))
+    leaves_a_memory(person.clone)
+    person.has_packages()
+    person.from_path()
+    config = Path(person.env["CLAUDE_CONFIG_DIR"])
+    (old,) = {path.relative_to(config).parts[4] for path in holding_the_secret(config)}
+    manifest.write_text(now)
+    shutil.rmtree(config / "plugins" / "cache" / "memoria" / "memoria" / old / "daily")  # as the doctor says
+    with Session(person.env, person.project) as session:
+        session.ask("and now?")
+        assert servers(session)[SERVER] in ("connected", "pending")
+        session.settle()
+        session.end()
+    assert session.failed_hooks == []
+    assert "spooled" in (person.clone / ".memoria" / "log" / "hook.log").read_text()
+
+
 def test_while_its_packages_are_installed_the_server_says_so_and_then_has_its_tools(person: Person) -> None:
     """No build can be had here (uv fails at once); the environment appears as if a build had made it."""
     person.env["PATH"] = no_way_to_build(person.base / "bin") + os.pathsep + person.env["PATH"]

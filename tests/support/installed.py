@@ -12,7 +12,7 @@ from pathlib import Path
 
 from places import ROOT
 
-TREE = (".claude-plugin", "hooks", "scripts", "pyproject.toml", "requirements.lock", "README.md", "LICENSE")
+TREE = (".claude-plugin", "plugin", "hooks", "scripts", "pyproject.toml", "requirements.lock", "README.md", "LICENSE")
 IDENTITY = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
 
 
@@ -21,7 +21,7 @@ def clone(root: Path) -> Path:
     for name in TREE:
         source = ROOT / name
         if source.is_dir():
-            shutil.copytree(source, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(source, root / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             root.mkdir(parents=True, exist_ok=True)
             shutil.copy(source, root / name)

@@ -49,9 +49,18 @@ def check_hooks(home: Home) -> Findings:
     elif not as_plugin and not installed:
         yield Finding("hooks", BROKEN, "not installed", "run `memoria install`, or install the plugin")
     elif as_plugin:
-        yield Finding("hooks", OK, "installed as a plugin")
+        yield _plugin_folder()
     for file in installed:
         yield _declared(file)
+
+
+def _plugin_folder() -> Finding:
+    """Whether the plugin's folder of a clone leads to its scripts; git on Windows may have made files of the links."""
+    folder = Path(places.ROOT, "plugin")
+    if folder.is_dir() and not (folder / "scripts").is_dir():
+        return Finding("hooks", BROKEN, f"{folder} does not lead to the scripts: its symbolic links are missing",
+                       "run `git config core.symlinks true` and `git checkout plugin` in the clone")  # fmt: skip
+    return Finding("hooks", OK, "installed as a plugin")
 
 
 def _declared(file: ClientSettings) -> Finding:

@@ -60,7 +60,7 @@ def check_home(home: Home) -> Findings:
     for copy in sorted(_client_folder().glob(PLUGINS)):
         if places.holds_memory(str(copy)):
             yield Finding("home", NOTE, f"Claude Code copied the clone with your daily logs to {copy}",
-                          "run `memoria move`, then delete that folder")  # fmt: skip
+                          f"when {folder} has them, delete daily, knowledge and .memoria in the copy")  # fmt: skip
 
 
 def _client_folder() -> Path:

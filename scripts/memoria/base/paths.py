@@ -11,8 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memoria.base.settings import Settings
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-
+# real, because the clone's plugin/ holds links: memoria that runs as plugin/scripts/ has the clone as its root
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))))
 
 MAX_NAME_BYTES = 200  # of a file named after a project's key; 255 is what file systems take
 SPOOL_BOXES = ("tmp", "new", "cur", "failed")  # below the spool; the folder of a job is its state
@@ -137,9 +137,9 @@ def default_home() -> str:
 
 
 def is_plugin() -> bool:
-    """Return whether the client runs this memoria as a plugin."""
+    """Return whether the client runs this memoria as a plugin, from its own folder or through a clone's plugin/."""
     root = os.environ.get("CLAUDE_PLUGIN_ROOT", "")
-    return bool(root) and os.path.realpath(root) == os.path.realpath(ROOT)
+    return bool(root) and os.path.realpath(os.path.join(root, "scripts")) == os.path.join(ROOT, "scripts")
 
 
 def holds_memory(folder: str) -> bool:
