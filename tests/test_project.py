@@ -79,6 +79,21 @@ def test_the_repository_is_its_own_marketplace(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("name", [".claude-plugin/plugin.json", "hooks/hooks.json"])
+def test_what_the_client_reads_without_following_links_is_the_same_file_twice(name: str) -> None:
+    copy = ROOT / "plugin" / name
+    assert not copy.is_symlink()
+    assert copy.read_bytes() == (ROOT / name).read_bytes(), f"run `cp {name} plugin/{name}`"
+
+
+def test_every_other_file_of_the_plugin_is_a_link_into_the_repository() -> None:
+    hooks = {f"hooks/{path.name}" for path in (ROOT / "hooks").glob("*.py")}
+    wanted = {"scripts", "requirements.lock", "README.md", "LICENSE", *hooks}
+    links = [path for path in (ROOT / "plugin").rglob("*") if path.is_symlink()]
+    assert {path.relative_to(ROOT / "plugin").as_posix() for path in links} == wanted
+    assert all(path.resolve() == ROOT / path.relative_to(ROOT / "plugin") for path in links)
+
+
 def test_one_version_everywhere() -> None:
     plugin = json.loads((PLUGIN / "plugin.json").read_text("utf-8"))
     assert {PROJECT["version"], memoria.__version__, plugin["version"]} == {memoria.__version__}

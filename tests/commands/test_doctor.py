@@ -146,7 +146,7 @@ def test_a_plugin_whose_links_git_made_text_files_is_broken(
     assert levels(doctor._hooks(home)) == [OK]
     monkeypatch.setattr(places, "ROOT", str(tmp_path / "clone"))
     (tmp_path / "clone" / "plugin").mkdir(parents=True)
-    (tmp_path / "clone" / "plugin" / "hooks").write_text("../hooks")
+    (tmp_path / "clone" / "plugin" / "scripts").write_text("../scripts")
     assert "core.symlinks" in one(doctor._hooks(home), BROKEN).remedy
 
 
