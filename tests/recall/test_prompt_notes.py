@@ -18,7 +18,7 @@ from memoria.base.settings import Settings
 from memoria.capture import hook, once
 from memoria.indexing.documents import Document, Passage
 from memoria.indexing.index import Index
-from memoria.recall import prompt_notes, question, shown_notes
+from memoria.recall import note_rows, prompt_notes, question, shown_notes
 from memoria.recall.session_start import session_start
 from memoria.search import reader
 from places import PAYLOADS, ROOT
@@ -348,7 +348,7 @@ def test_the_answer_of_a_long_turn_is_shown_and_not_its_beginning(world: Paths) 
     remember(world, conversation("e1", ("user", f"{long}{CENTS} {long}"), session="then"))
     (row,) = rows(ask(world, "do we bill in whole cents?"))
     assert "we bill in whole cents" in row
-    assert len(row) < prompt_notes.NOTE_CHARS + 100
+    assert len(row) < note_rows.NOTE_CHARS + 100
 
 
 def test_what_tools_were_asked_to_do_is_no_answer(world: Paths) -> None:

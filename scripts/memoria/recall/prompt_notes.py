@@ -9,26 +9,23 @@ from __future__ import annotations
 
 import os
 
-from memoria.base import exclude, fence, project
+from memoria.base import exclude, project
 from memoria.base.visibility import Visibility
 from memoria.capture import hook, once
 from memoria.capture.open_sessions import OpenSessions
 from memoria.capture.spool import safe_name
-from memoria.recall import question
+from memoria.recall import note_rows, question
 from memoria.recall.shown_notes import ShownNotes
-from memoria.search import duplicates, reader, tokens
+from memoria.search import duplicates, reader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memoria.base.paths import Paths
     from memoria.base.settings import Settings
-    from memoria.search.hit import Hit
     from memoria.search.statements import Statement
 
 MAX_CHARS = 1_500  # of the whole output
 NOTES = 4
-NOTE_CHARS = 360  # of a note's text
-TITLE_CHARS = 80
 EVIDENCE = 0.45  # least evidence for a statement; prompts without an answer stay below it (docs/recall.md)
 EVIDENCE_LONG = 0.6  # and for a prompt of more than LONG topics, of which any may match by chance
 LONG = 6
@@ -58,7 +55,9 @@ def user_prompt_submit(event: hook.Event, settings: Settings, paths: Paths) -> d
     except reader.UnreadableError as error:
         hook.log(paths, f"{event.name} {event.session} no notes: {error}")
         return None
-    keys, text = _rendered(_chosen(found, shown.keys()), view.own)
+    keys, text = note_rows.rendered(
+        _chosen(found, shown.keys()), view.own, intro=INTRO, most_chars=MAX_CHARS, most_notes=NOTES
+    )
     if not keys or not once.is_first(paths.where, safe_name(event.session), "prompt"):
         return None
     shown.add(keys)
@@ -105,14 +104,16 @@ def searched(
     """
     topics, minor = question.topics_of(parts), question.minor_terms(parts)
     least = threshold * (EVIDENCE_LONG if len(topics) > LONG else EVIDENCE)
-    return finder.statements(topics, least=least, room=NOTE_CHARS, view=view, kinds=KINDS, minor=minor, session=session)
+    return finder.statements(
+        topics, least=least, room=note_rows.NOTE_CHARS, view=view, kinds=KINDS, minor=minor, session=session
+    )
 
 
 def _chosen(found: list[Statement], keys: set[str]) -> list[Statement]:
     """Return the statements to show: each said once, and none whose key shows that it is in the context."""
     chosen: list[Statement] = []
     for statement in found:
-        if _key(statement) in keys:
+        if note_rows.key(statement) in keys:
             continue
         twin = next((known for known in chosen if _says_no_more(statement, known)), None)
         if twin is None:
@@ -124,7 +125,9 @@ def _chosen(found: list[Statement], keys: set[str]) -> list[Statement]:
 
 def _says_no_more(statement: Statement, known: Statement) -> bool:
     """Return whether a statement answers nothing that a better one does not: a fact, its entry, its claim, its turn."""
-    if duplicates.same(duplicates.sentence(_said(statement.text)), duplicates.sentence(_said(known.text))):
+    if duplicates.same(
+        duplicates.sentence(note_rows.said(statement.text)), duplicates.sentence(note_rows.said(known.text))
+    ):
         return True
     if statement.hit.kind == known.hit.kind == "fact" or not statement.words <= known.words:
         return False
@@ -133,68 +136,3 @@ def _says_no_more(statement: Statement, known: Statement) -> bool:
 
 def _rank(statement: Statement) -> int:
     return _RANKS.get(statement.hit.kind, len(_RANKS))
-
-
-def _key(statement: Statement) -> str:
-    """Return what identifies a statement in the list of those that a session was shown."""
-    if statement.hit.kind == "fact":
-        return statement.hit.key
-    return f"{statement.hit.key} {tokens.code(_said(statement.text)):08x}"
-
-
-def _rendered(chosen: list[Statement], own: str) -> tuple[list[str], str]:
-    """Return the keys of as many whole notes as fit, and the text that holds them."""
-    room = MAX_CHARS - len(INTRO) - len(fence.fenced("memoria-notes", "")) - 2
-    keys: list[str] = []
-    rows: list[str] = []
-    for statement in chosen:
-        row = _row(statement, own)
-        if row and row not in rows and len(row) + 1 <= room and len(keys) < NOTES:
-            room -= len(row) + 1
-            rows.append(row)
-            keys.append(_key(statement))
-    return keys, INTRO + "\n" + fence.fenced("memoria-notes", "\n".join(rows)) + "\n"
-
-
-def _row(statement: Statement, own: str) -> str:
-    """Return ``- [kind, day, who] title: text (source)``, escaped already so that fencing does not lengthen it.
-
-    The title is left out where the text says it, the project where it is the session's own.
-    """
-    hit, text = statement.hit, _said(statement.text)
-    shown = _line(text, NOTE_CHARS)
-    if not shown:
-        return ""
-    where = hit.project.rpartition("-")[0] if hit.project != own else ""
-    who = {"user": "the user", "assistant": "Claude"}.get(statement.speaker, "")
-    about = ", ".join(part for part in (hit.kind, _day(hit), who, where) if part)
-    is_said = set(tokens.of(hit.title)) <= set(tokens.of(text))
-    title = "" if is_said else _line(hit.title, TITLE_CHARS)
-    return f"- [{_line(about, 120)}] {title + ': ' if title else ''}{shown} ({_line(hit.key, 200)})"
-
-
-def _day(hit: Hit) -> str:
-    """Return the day on which a claim was last said as far as it cites its entries, else that of its document."""
-    cited = hit.passages[0].rpartition("#^e-")[0].rpartition("daily/")[2] if hit.kind == "article" else ""
-    return cited or hit.date
-
-
-def _said(text: str) -> str:
-    """Return a statement without the marks of lists and quotes, ``[kind]`` and the entries that it cites."""
-    lines = []
-    for line in text.split("\n"):
-        row = line.strip()
-        while row.startswith(("- ", "* ", "> ")):
-            row = row[2:].lstrip()
-        if row.startswith("[") and "] " in row[:20]:
-            row = row.partition("] ")[2]
-        lines.append(" ".join(word for word in row.split() if "#^e-" not in word))
-    return " ".join(line for line in lines if line)
-
-
-def _line(text: str, most: int) -> str:
-    """Return at most ``most`` characters as one escaped line, cut between words where possible."""
-    flat = " ".join(fence.visible(text[: 4 * most]).split())
-    if len(flat) > most:
-        flat = (flat[: flat.rfind(" ", most // 2, most)] if " " in flat[most // 2 : most] else flat[: most - 1]) + "…"
-    return fence.neutral(flat)

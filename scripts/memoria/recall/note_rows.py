@@ -1,0 +1,81 @@
+"""Note rows: statements of the index as the fenced lines that a model is given, and the keys that identify them."""
+
+from __future__ import annotations
+
+from memoria.base import fence
+from memoria.search import tokens
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memoria.search.hit import Hit
+    from memoria.search.statements import Statement
+
+NOTE_CHARS = 360  # of a note's text
+TITLE_CHARS = 80
+
+
+def key(statement: Statement) -> str:
+    """Return what identifies a statement in the list of those that a session was shown."""
+    if statement.hit.kind == "fact":
+        return statement.hit.key
+    return f"{statement.hit.key} {tokens.code(said(statement.text)):08x}"
+
+
+def rendered(
+    chosen: list[Statement], own: str, *, intro: str, most_chars: int, most_notes: int
+) -> tuple[list[str], str]:
+    """Return the keys of as many whole notes as fit, and the text of at most ``most_chars`` that holds them."""
+    room = most_chars - len(intro) - len(fence.fenced("memoria-notes", "")) - 2
+    keys: list[str] = []
+    rows: list[str] = []
+    for statement in chosen:
+        shown = row(statement, own)
+        if shown and shown not in rows and len(shown) + 1 <= room and len(keys) < most_notes:
+            room -= len(shown) + 1
+            rows.append(shown)
+            keys.append(key(statement))
+    return keys, intro + "\n" + fence.fenced("memoria-notes", "\n".join(rows)) + "\n"
+
+
+def row(statement: Statement, own: str) -> str:
+    """Return ``- [kind, day, who] title: text (source)``, escaped already so that fencing does not lengthen it.
+
+    The title is left out where the text says it, the project where it is the session's own.
+    """
+    hit, text = statement.hit, said(statement.text)
+    shown = line(text, NOTE_CHARS)
+    if not shown:
+        return ""
+    where = hit.project.rpartition("-")[0] if hit.project != own else ""
+    who = {"user": "the user", "assistant": "Claude"}.get(statement.speaker, "")
+    about = ", ".join(part for part in (hit.kind, _day(hit), who, where) if part)
+    is_said = set(tokens.of(hit.title)) <= set(tokens.of(text))
+    title = "" if is_said else line(hit.title, TITLE_CHARS)
+    return f"- [{line(about, 120)}] {title + ': ' if title else ''}{shown} ({line(hit.key, 200)})"
+
+
+def _day(hit: Hit) -> str:
+    """Return the day on which a claim was last said as far as it cites its entries, else that of its document."""
+    cited = hit.passages[0].rpartition("#^e-")[0].rpartition("daily/")[2] if hit.kind == "article" else ""
+    return cited or hit.date
+
+
+def said(text: str) -> str:
+    """Return a statement without the marks of lists and quotes, ``[kind]`` and the entries that it cites."""
+    lines = []
+    for line in text.split("\n"):
+        row = line.strip()
+        while row.startswith(("- ", "* ", "> ")):
+            row = row[2:].lstrip()
+        if row.startswith("[") and "] " in row[:20]:
+            row = row.partition("] ")[2]
+        lines.append(" ".join(word for word in row.split() if "#^e-" not in word))
+    return " ".join(line for line in lines if line)
+
+
+def line(text: str, most: int) -> str:
+    """Return at most ``most`` characters as one escaped line, cut between words where possible."""
+    flat = " ".join(fence.visible(text[: 4 * most]).split())
+    if len(flat) > most:
+        flat = (flat[: flat.rfind(" ", most // 2, most)] if " " in flat[most // 2 : most] else flat[: most - 1]) + "…"
+    return fence.neutral(flat)
