@@ -29,7 +29,7 @@ def test_no_size_cuts_the_closing_tag_of_the_prepared_page(paths: Paths) -> None
     filled = 0
     for room in range(2_001):
         chosen.page_chars = room
-        page = session_start._text("shop-aaaaaa", "", chosen, paths)
+        page = session_start.context("shop-aaaaaa", "", chosen, paths)
         assert len(page) <= room
         assert not page or _is_whole(page), room
         filled += bool(page)

@@ -237,6 +237,11 @@ class Settings:
         "Evidence that a note beside a prompt needs, as a multiple of the built-in one: 2 shows fewer notes, 0.5 more. "
         "`memoria eval --tune` finds it.",
     )
+    tool_notes = setting(
+        True, "Before an edit or a command, show the rule or decision that names its file, command or symbol, once."
+    )
+    error_notes = setting(True, "After a command that failed, show what an earlier session noted about this error.")
+    subagent_page = setting(True, "Give a sub-agent the part of the session's page that concerns its task.")
     redis_url = setting("", "Redis server to share working memory between machines. Empty: the embedded store.")
     working_days = setting(
         30.0, "Days after which a session's working memory is forgotten when nothing is written to it.", minimum=1

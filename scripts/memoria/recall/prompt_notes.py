@@ -11,11 +11,11 @@ import os
 
 from memoria.base import exclude, project
 from memoria.base.visibility import Visibility
-from memoria.capture import hook, once
+from memoria.capture import hook
 from memoria.capture.open_sessions import OpenSessions
 from memoria.capture.spool import safe_name
 from memoria.recall import note_rows, question
-from memoria.recall.shown_notes import ShownNotes
+from memoria.recall.shown_notes import ShownNotes, given
 from memoria.search import duplicates, reader
 
 TYPE_CHECKING = False
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from memoria.base.settings import Settings
     from memoria.search.statements import Statement
 
+TYPED = ("", "user", "sdk")  # sources of prompts that a person wrote; others are the client's, such as a wake-up
 MAX_CHARS = 1_500  # of the whole output
 NOTES = 4
 EVIDENCE = 0.45  # least evidence for a statement; prompts without an answer stay below it (docs/recall.md)
@@ -43,7 +44,7 @@ def user_prompt_submit(event: hook.Event, settings: Settings, paths: Paths) -> d
     prompt = event.text("prompt")
     if exclude.reason(event.cwd, settings, paths):
         return None
-    asks = is_asking(prompt)
+    asks = is_asking(prompt) and event.text("source") in TYPED  # nobody is to be told what nobody asked
     _record(event, prompt if asks and settings.where_you_were else "", paths)
     if not settings.hints or not asks or not os.path.exists(paths.index):
         return None
@@ -55,23 +56,18 @@ def user_prompt_submit(event: hook.Event, settings: Settings, paths: Paths) -> d
     except reader.UnreadableError as error:
         hook.log(paths, f"{event.name} {event.session} no notes: {error}")
         return None
-    keys, text = note_rows.rendered(
+    notes = note_rows.rendered(
         _chosen(found, shown.keys()), view.own, intro=INTRO, most_chars=MAX_CHARS, most_notes=NOTES
     )
-    if not keys or not once.is_first(paths.where, safe_name(event.session), "prompt"):
-        return None
-    shown.add(keys)
-    hook.log(paths, f"{event.name} {event.session} notes shown: {len(keys)}, characters: {len(text)}")
-    return {"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": text}}
+    return given(event, paths, shown, "prompt", notes)
 
 
 def _record(event: hook.Event, prompt: str, paths: Paths) -> None:
     """Record the prompt, for the case that the client dies before a Stop hook can capture it."""
     if not event.session:
         return
-    by_person = event.text("source") in ("", "user", "sdk")
     try:
-        OpenSessions(paths.where).prompted(safe_name(event.session), prompt if by_person else "")
+        OpenSessions(paths.where).prompted(safe_name(event.session), prompt)
     except OSError as error:
         hook.log(paths, f"{event.name} {event.session} the prompt cannot be recorded: {error}")
 

@@ -51,7 +51,7 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
         hook.log(paths, f"{event.name} {event.session} left to the other installation of memoria")
         return _tell_doubled(paths)
     block = _position_block(event, own, paths) if settings.where_you_were and event.session else ""
-    page = _text(own, block, settings, paths)
+    page = context(own, block, settings, paths)
     message = CANNOT_KEEP.format(paths.state, refusal) if refusal else _take_notice(paths.notice)
     if settings.saved_notice and not message and source in ("startup", "clear"):
         message = _saved(saved_count.take(paths.saved, own))
@@ -105,7 +105,7 @@ def _position_block(event: hook.Event, own: str, paths: Paths) -> str:
     return block
 
 
-def _text(own: str, block: str, settings: Settings, paths: Paths) -> str:
+def context(own: str, block: str, settings: Settings, paths: Paths) -> str:
     """Return the page and the block within the limit for both, with the short page if the long one does not fit."""
     room = settings.page_chars
     is_outdated = _is_outdated(settings, paths)

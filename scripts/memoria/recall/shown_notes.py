@@ -9,7 +9,12 @@ from __future__ import annotations
 import os
 
 from memoria.base import quickjson
+from memoria.capture import hook, once
 from memoria.capture.spool import safe_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memoria.base.paths import Paths
 
 MAX_BYTES = 1_000_000  # of one file that are read; a note takes about 60
 
@@ -56,17 +61,39 @@ class ShownNotes:
 
     def add(self, keys: list[str]) -> None:
         """Record the keys of notes that are about to be shown."""
-        self._append([{"key": key} for key in keys])
+        self.append([{"key": key} for key in keys])
 
     def compacted(self) -> None:
         """Record that a compaction has removed the notes from the context."""
         if os.path.exists(self.path):
-            self._append([{"compacted": True}])
+            self.append([{"compacted": True}])
 
-    def _append(self, lines: list[dict[str, object]]) -> None:
+    def append(self, lines: list[dict[str, object]]) -> None:
+        """Append objects to the session's file."""
         os.makedirs(self.folder, mode=0o700, exist_ok=True)
         descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
             os.write(descriptor, "".join(quickjson.dumps(line) + "\n" for line in lines).encode())
         finally:
             os.close(descriptor)
+
+
+def of_event(event: hook.Event, paths: Paths) -> ShownNotes:
+    """Return the notes that were given to the session of an event, or to the sub-agent in which it occurred."""
+    agent = event.text("agent_id")
+    return ShownNotes(paths.hints, f"{event.session}.{agent}" if agent else event.session)
+
+
+def given(
+    event: hook.Event, paths: Paths, shown: ShownNotes, moment: str, notes: tuple[list[str], str]
+) -> dict[str, object] | None:
+    """Record notes, as their keys and their text, and return the hook's output; None when there is nothing to give.
+
+    ``moment`` names the event within the session, so that of two installations only one answers it.
+    """
+    keys, text = notes
+    if not keys or not once.is_first(paths.where, safe_name(event.session), moment):
+        return None
+    shown.add(keys)
+    hook.log(paths, f"{event.name} {event.session} notes shown: {len(keys)}, characters: {len(text)}")
+    return {"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}}

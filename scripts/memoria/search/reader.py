@@ -209,6 +209,39 @@ class Finder:
         found.sort(key=lambda statement: -statement.evidence)
         return [statement for statement in found if statement.evidence >= _NEAR_BEST * found[0].evidence]
 
+    def holding(
+        self, terms: Sequence[str], *, view: Visibility, kinds: Collection[str], most: int
+    ) -> Iterator[Statement]:
+        """Yield the passages, whole, of up to ``most`` documents that hold one of the terms, the newest first.
+
+        A term that more than ``most`` documents hold names nothing in particular and is left out. Raises
+        UnreadableError when the file cannot be read.
+        """
+        try:
+            known = {term: self._holding(term, "")[0] for term in terms}
+            rare = [term for term, documents in known.items() if 0 < documents <= most]
+            scope = _scope_terms("", view, kinds)
+            order = f"ORDER BY rowid DESC LIMIT {most}"
+            for document in self._match(" OR ".join(map(_phrase, rare)), scope, order) if rare else []:
+                yield from self._passages(document, view)
+        except sqlite.module().Error as error:
+            raise UnreadableError(str(error)) from None
+
+    def _passages(self, document: int, view: Visibility) -> Iterator[Statement]:
+        row = self._current(document)
+        screen = self._screen(row, view) if row else None
+        if row is None or screen is None:
+            return
+        first = (row[0] << SHIFT) + len(ranking.HEAD)
+        last = (row[0] << SHIFT) + (1 << SHIFT) - 1
+        asked = "SELECT text, label, own FROM passages WHERE id BETWEEN ? AND ?"
+        for text, label, own in self._db.execute(asked, (first, last)).fetchall():
+            if text and screen(text):
+                hit = Hit(row[1:9], 0.0, [text])
+                statement = Statement(hit, text, "user" if own else "")
+                statement.label, statement.sessions = label, self._sessions(hit)
+                yield statement
+
     def _statements(
         self, candidate: _Candidate, bounds: Mapping[int, float], asked: _Asked, view: Visibility | None
     ) -> Iterator[Statement]:

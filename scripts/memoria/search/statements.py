@@ -24,16 +24,17 @@ class Statement:
     """A sentence that may answer a question, with those around it.
 
     ``hit`` is its document, with the passage; ``text`` the sentences to show; ``speaker`` who said them, ``user``,
-    ``assistant`` or ``""``. ``evidence`` is at least 0; ``words`` are the terms of the question that it holds;
-    ``sessions`` those in which it was said, as far as they are known.
+    ``assistant`` or ``""``; ``label`` that of the passage, such as a fact's kind. ``evidence`` is at least 0; ``words``
+    are the terms of the question that it holds; ``sessions`` those in which it was said, as far as they are known.
     """
 
-    __slots__ = ("evidence", "hit", "sessions", "speaker", "text", "words")
+    __slots__ = ("evidence", "hit", "label", "sessions", "speaker", "text", "words")
 
     def __init__(self, hit: Hit, text: str, speaker: str) -> None:
         self.hit = hit
         self.text = text
         self.speaker = speaker
+        self.label = ""
         self.evidence = 0.0
         self.words: frozenset[str] = frozenset()
         self.sessions: frozenset[str] = frozenset()

@@ -1,0 +1,192 @@
+"""Tool notes: which notes an edit or a command is given, which it is not, and how often."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from memoria.base import project, state
+from memoria.base.paths import Paths
+from memoria.base.settings import Settings
+from memoria.capture import hook
+from memoria.indexing.documents import Document, Passage
+from memoria.indexing.index import Index
+from memoria.recall import mentions, shown_notes, tool_notes
+
+CWD = "/nowhere/shop"
+OWN = project.key_of_path(CWD)
+TABS = "Use tabs in Makefiles, never spaces."
+
+
+def fact(text: str, kind: str = "correction", number: int = 1, **more: Any) -> Document:
+    about: dict[str, Any] = {"project": OWN, "date": "2026-11-20", "session": "before", **more}
+    return Document(
+        path="daily/2026-11-20.md", kind="fact", anchor=f"l-{number:08d}",
+        passages=(Passage(text, kind, own=True),), **about,
+    )  # fmt: skip
+
+
+def claim(text: str, **more: Any) -> Document:
+    passages = (Passage(text, "Key Points"),)
+    return Document("knowledge/concepts/prices.md", "article", title="Prices", passages=passages, **more)
+
+
+@pytest.fixture
+def world(paths: Paths) -> Paths:
+    state.open_state(paths)
+    return paths
+
+
+def remember(paths: Paths, *documents: Document) -> None:
+    others = [fact(f"The tide table number {n} comes from harmonics.", "fact", 100 + n) for n in range(30)]
+    with Index(paths.index) as index:
+        index.add([*others, *documents])
+
+
+def use(paths: Paths, tool: str, session: str = "s1", cwd: str = CWD, agent: str = "", **given: str) -> str:
+    """The text that a tool use is given; settings are among ``given`` as MEMORIA_..."""
+    env = {name: value for name, value in given.items() if name.startswith("MEMORIA_")}
+    fields = {
+        "session_id": session, "cwd": cwd, "hook_event_name": "PreToolUse", "tool_name": tool, "agent_id": agent,
+        "tool_use_id": "toolu_1", "tool_input": {name: text for name, text in given.items() if name not in env},
+    }  # fmt: skip
+    output = tool_notes.pre_tool_use(hook.Event(fields), Settings.load(env), paths)
+    if output is None:
+        return ""
+    told: Any = output["hookSpecificOutput"]
+    assert told["hookEventName"] == "PreToolUse"
+    return str(told["additionalContext"])
+
+
+def test_an_edit_is_given_the_correction_that_names_its_file_once_a_session(world: Paths) -> None:
+    remember(world, fact(TABS))
+    said = use(world, "Edit", file_path=f"{CWD}/Makefile", old_string="a", new_string="b")
+    assert f"- [fact, 2026-11-20, the user] {TABS} (daily/2026-11-20.md#^l-00000001)" in said
+    assert use(world, "Edit", file_path=f"{CWD}/Makefile", old_string="b", new_string="c") == ""
+    assert TABS in use(world, "Write", session="s2", file_path=f"{CWD}/Makefile", content="all:\n")
+
+
+def test_it_is_given_again_after_a_compaction_and_to_a_subagent_which_knows_nothing_of_it(world: Paths) -> None:
+    remember(world, fact(TABS))
+    assert use(world, "Edit", file_path=f"{CWD}/Makefile")
+    assert use(world, "Edit", agent="a1", file_path=f"{CWD}/Makefile")
+    assert use(world, "Edit", agent="a1", file_path=f"{CWD}/Makefile") == ""
+    shown_notes.ShownNotes(world.hints, "s1").compacted()
+    assert use(world, "Edit", file_path=f"{CWD}/Makefile")
+
+
+def test_what_the_session_said_itself_is_in_its_context(world: Paths) -> None:
+    remember(world, fact(TABS, session="s1"))
+    assert use(world, "Edit", file_path=f"{CWD}/Makefile") == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "path"),
+    [
+        ("Never edit anything in src/generated/ by hand.", "correction", "src/generated/api.py"),
+        ("Write keywords in capitals in .sql files.", "preference", "db/users.sql"),
+        ("We keep `prices.py` free of floats.", "decision", "src/prices.py"),
+        ("src/prices.py rounds half up.", "fact", "src/prices.py"),
+        ("Run src/index.ts through prettier.", "correction", "src/index.ts"),
+    ],
+)
+def test_a_file_is_named_by_its_path_its_name_its_folder_or_its_extension(
+    world: Paths, text: str, kind: str, path: str
+) -> None:
+    remember(world, fact(text, kind))
+    assert text in use(world, "Edit", file_path=f"{CWD}/{path}", old_string="x", new_string="y")
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "path"),
+    [
+        ("Prices are whole cents.", "correction", "src/prices.py"),  # shares a word, names no file
+        ("lib/prices.py rounds half up.", "correction", "src/prices.py"),
+        ("Run src/index.ts through prettier.", "correction", "test/index.ts"),
+        ("index.ts is the entry.", "correction", "src/index.ts"),  # every folder has one
+        ("Deploy on Fridays only.", "correction", "bin/deploy"),
+        ("prices.py is long.", "fact", "src/prices.py"),  # a plain fact must say more than the name
+        ("The generated/ folder is big.", "fact", "src/generated/api.py"),
+    ],
+)
+def test_a_note_that_does_not_name_the_file_is_not_given(world: Paths, text: str, kind: str, path: str) -> None:
+    remember(world, fact(text, kind))
+    assert use(world, "Edit", file_path=f"{CWD}/{path}", old_string="x", new_string="y") == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "command"),
+    [
+        ("Use uv, not pip.", "correction", "pip install requests"),
+        ("Never `git push --force` to a shared branch.", "preference", "git push --force origin main"),
+        ("Run the tests with `pytest -q`.", "correction", "cd x && uv run pytest -q tests"),
+        ("`docker compose up` needs the .env file first.", "workaround", "docker compose up -d"),
+        ("Never run scripts/deploy.sh from a laptop.", "fact", "bash scripts/deploy.sh"),
+    ],
+)
+def test_a_command_is_given_the_rule_that_names_it(world: Paths, text: str, kind: str, command: str) -> None:
+    remember(world, fact(text, kind))
+    assert text in use(world, "Bash", command=command)
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        ("Never `git push --force` to a shared branch.", "git commit -m x"),
+        ("Never `git push --force` to a shared branch.", "git push origin main"),
+        ("Use uv, not pip.", "echo pip"),
+        ("Never run `git log` without --oneline.", "git log"),  # it changes nothing
+        ("Run the tests in CI.", "npm run build"),
+    ],
+)
+def test_a_command_that_a_rule_does_not_name_is_given_nothing(world: Paths, text: str, command: str) -> None:
+    remember(world, fact(text))
+    assert use(world, "Bash", command=command) == ""
+
+
+def test_a_claim_that_names_a_symbol_of_the_edit_is_given(world: Paths) -> None:
+    remember(world, claim("`parse_price()` returns whole cents."))
+    edit = {"file_path": f"{CWD}/a.py", "old_string": "x = parse_price(y)", "new_string": "x = 1"}
+    assert "whole cents" in use(world, "Edit", **edit)
+    assert use(world, "Edit", session="s2", file_path=f"{CWD}/a.py", old_string="price", new_string="x") == ""
+
+
+def test_only_notes_of_the_project_are_given(world: Paths) -> None:
+    remember(world, fact(TABS, project="zoo-123456"))
+    assert use(world, "Edit", file_path=f"{CWD}/Makefile") == ""
+    remember(world, fact(TABS, number=2, project=""))
+    assert use(world, "Edit", file_path=f"{CWD}/Makefile")
+
+
+def test_the_users_correction_comes_before_what_else_names_the_file(world: Paths) -> None:
+    rest = [fact(f"src/prices.py has part {number}.", "fact", number + 10) for number in range(5)]
+    remember(world, fact("Keep src/prices.py free of floats."), *rest)
+    said = use(world, "Edit", file_path=f"{CWD}/src/prices.py")
+    rows = [line for line in said.splitlines() if line.startswith("- ")]
+    assert "floats" in rows[0]
+    assert len(rows) == tool_notes.NOTES
+    assert len(said) <= tool_notes.MAX_CHARS
+
+
+def test_the_setting_switches_it_off_and_a_missing_or_broken_index_gives_nothing(world: Paths) -> None:
+    assert use(world, "Edit", file_path=f"{CWD}/Makefile") == ""
+    remember(world, fact(TABS))
+    assert use(world, "Edit", file_path=f"{CWD}/Makefile", MEMORIA_TOOL_NOTES="off") == ""
+    with open(world.index, "wb") as file:  # noqa: PTH123 (a str)
+        file.write(b"no database" * 1000)
+    assert use(world, "Edit", file_path=f"{CWD}/Makefile") == ""
+
+
+@pytest.mark.parametrize("given", [{}, {"file_path": 7}, {"command": ["ls"]}, {"edits": "x", "file_path": ""}])
+def test_any_input_is_survived(world: Paths, given: dict[str, Any]) -> None:
+    remember(world, fact(TABS))
+    for tool in ("Edit", "Bash", "MultiEdit", "Agent", "NotebookEdit"):
+        assert use(world, tool, **given) == ""
+
+
+def test_a_large_edit_costs_no_more_than_its_beginning() -> None:
+    text = json.dumps([f"some_symbol_{number}" for number in range(100_000)])
+    touched = mentions.of_tool("Edit", {"file_path": "/a/b.py", "old_string": text, "new_string": text}, "/a")
+    assert len(touched.symbols) == mentions.MAX_SYMBOLS
