@@ -31,6 +31,7 @@ RECORDING = bool(os.environ.get("MEMORIA_RECORD_PAYLOADS"))  # read before conft
 # what memoria reads; the client may say more, and more from version to version
 FIELDS = {"session_id", "transcript_path", "cwd", "hook_event_name", "source", "prompt", "trigger", "reason"}
 FIELDS |= {"compact_summary", "last_assistant_message", "agent_transcript_path"}
+FIELDS |= {"tool_name", "tool_input", "tool_use_id", "error", "is_interrupt", "agent_id", "agent_type"}
 RECORD = """
 name = os.path.join(folder, str(time.time_ns()))
 with open(name + '.part', 'wb') as out:
@@ -87,6 +88,7 @@ def read_of(payloads: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 PRINTED = {*FACTS[1:], "SessionStart-startup", "SessionStart-compact", "SessionStart-resume"}
+USED = {"PreToolUse", "PostToolUseFailure", "SubagentStart", "UserPromptExpansion"}
 TYPED = {"SessionStart-clear", "SessionEnd-clear", "SessionEnd-prompt_input_exit"}
 
 
@@ -122,8 +124,32 @@ def test_the_recorded_payloads_are_what_the_client_says_today(world: World) -> N
     assert_known(world, PRINTED)
 
 
+def test_what_the_client_says_of_tools_subagents_and_commands_is_what_is_recorded(world: World) -> None:
+    command = world.work / ".claude" / "commands" / "ship.md"
+    command.parent.mkdir(parents=True)
+    command.write_text("Ship it.\n")
+    agent = {
+        "description": "look",
+        "prompt": "Count the stripes",
+        "subagent_type": "Explore",
+        "run_in_background": False,
+    }
+    steps: list[dict[str, Any]] = [
+        {"type": "tool_use", "id": "toolu_2", "name": "Agent", "input": agent},
+        {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "echo no zebra >&2; exit 3"}},
+    ]
+    world.api.answer = lambda body: [steps.pop()] if steps and body.get("tools") else "scripted answer"
+    plugin = probe_plugin(world.plugin, world.found, {event: Probe(RECORD, {}) for event in sorted(USED)})
+    with world.session("--plugin-dir", str(plugin), "--allowedTools", "Bash,Agent") as session:
+        session.ask("count the stripes")
+        session.ask("/ship staging")
+        session.settle()
+        assert session.end() == 0
+    assert_known(world, USED)
+
+
 def test_every_recorded_payload_is_held_against_the_client() -> None:
-    assert {path.stem for path in PAYLOADS.glob("*.json")} == PRINTED | TYPED
+    assert {path.stem for path in PAYLOADS.glob("*.json")} == PRINTED | TYPED | USED
 
 
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")

@@ -2,7 +2,8 @@
 
 ``uv run python tests/bench/hooks.py [--runs 40] [--sizes 10000,1000000]`` prints a table. The interpreter is the one
 that the client would find: the first ``python3`` on PATH outside any virtual environment or version manager's shims
-(``--python`` names another). The worker is replaced by ``/bin/true``, so that only the hook is measured.
+(``--python`` names another). The worker is replaced by ``/bin/true``, so that only the hook is measured. The hooks of
+tool uses, which read no transcript, are measured over an index of 3,000 facts: with nothing to say, and with a note.
 """
 
 from __future__ import annotations
@@ -21,9 +22,29 @@ from functools import partial
 from pathlib import Path
 from statistics import median, quantiles
 
+sys.path.append(str(Path(__file__).resolve().parents[2] / "scripts"))
+
+from memoria.base import project, state
+from memoria.base.paths import Paths
+from memoria.indexing.documents import Document, Passage
+from memoria.indexing.index import Index
+
 ROOT = Path(__file__).resolve().parents[2]
+
 SIZES = (10_000, 1_000_000, 100_000_000, 1_000_000_000)
 EVENTS = ("Stop", "PreCompact", "SessionEnd", "SessionStart")
+FACTS = 3_000
+RULE = "Use tabs in Makefiles, never spaces; the linker cannot find libzebra without ldconfig."
+DECISIONS: dict[str, tuple[str, dict[str, object]]] = {  # label -> the event, what the client says of it
+    "PreToolUse, reading": ("PreToolUse", {"tool_name": "Bash", "tool_input": {"command": "git status"}}),
+    "PreToolUse, Bash": ("PreToolUse", {"tool_name": "Bash", "tool_input": {"command": "npm run build"}}),
+    "PreToolUse, Edit": ("PreToolUse", {"tool_name": "Edit", "tool_input": {"file_path": "/x/part_7/other.py",
+                         "old_string": "tide_table = fetch(harmonics)", "new_string": "tideTable = fetch()"}}),
+    "PreToolUse, a note": ("PreToolUse", {"tool_name": "Write", "tool_input": {"file_path": "/x/Makefile"}}),
+    "Failure": ("PostToolUseFailure", {"error": "Exit code 2\nmake: *** No rule to make target 'table'.  Stop."}),
+    "Failure, a note": ("PostToolUseFailure", {"error": "Exit code 1\nld: linker cannot find libzebra"}),
+    "SubagentStart": ("SubagentStart", {"agent_id": "a1", "agent_type": "Explore"}),
+}  # fmt: skip
 ANSWER = b'{"type":"assistant","uuid":"%08d-0000-4000-8000-000000000000","sessionId":"s","message":{"role":"assistant",'
 ANSWER += b'"content":[{"type":"text","text":"' + b"word " * 300 + b'"}]}}\n'
 
@@ -44,18 +65,16 @@ class Bench:
         self.base = base
         self.python = python
         self.count = 0
+        self.said = b""
         registered = json.loads((ROOT / "hooks" / "hooks.json").read_text(encoding="utf-8"))["hooks"]
         self.words = {
             event: [
                 word.replace("${CLAUDE_PLUGIN_ROOT}", str(ROOT)) for word in registered[event][0]["hooks"][0]["args"]
             ]
-            for event in EVENTS
+            for event in (*EVENTS, *(event for event, _ in DECISIONS.values()))
         }
-        self.env = {
-            "PATH": os.environ.get("PATH", os.defpath), "HOME": str(base), "MEMORIA_HOME": str(base / "home"),
-            "MEMORIA_PYTHON": "/bin/true", "MEMORIA_SPAWNS_PER_MIN": "1000000", "CLAUDECODE": "1",
-            "CLAUDE_PID": str(os.getpid()),  # this process stands for the client, which is the hook's parent
-        }  # fmt: skip
+        # this process stands for the client, the hook's parent: hooks take their settings from its environment
+        self.env = {**os.environ, "CLAUDECODE": "1", "CLAUDE_PID": str(os.getpid())}
 
     def transcript(self, size: int) -> Path:
         """A transcript of ``size`` bytes, sparse but for its last lines."""
@@ -76,7 +95,8 @@ class Bench:
         begin = time.perf_counter()
         done = subprocess.run(words, input=payload, env=self.env, capture_output=True, check=True)
         elapsed = time.perf_counter() - begin
-        assert not done.stdout or words[-1].endswith("session-start.py"), done.stdout
+        self.said = done.stdout
+        assert not done.stdout or words[-1].endswith(("session-start.py", "use.py", "failure.py")), done.stdout
         return elapsed * 1000
 
     def bare(self) -> float:
@@ -89,6 +109,28 @@ class Bench:
             file.write(self._line())
         payload = {"session_id": session, "transcript_path": str(path), "cwd": str(self.base), "hook_event_name": event}
         return self.time([self.python, *self.words[event]], json.dumps(payload).encode())
+
+    def remember(self) -> None:
+        """Fill the index with facts of the folder's project, one of which names what is touched."""
+        paths = Paths(str(self.base / "home"))
+        state.open_state(paths)
+        own = project.key_of_path(str(self.base))
+        texts = [f"Tide table_{number}.py of part_{number % 50} comes from harmonics." for number in range(FACTS)]
+        with Index(paths.index) as index:
+            index.add(
+                Document("daily/2026-11-20.md", "fact", f"l-{number:08d}", "before", own,
+                         passages=(Passage(text, "correction"),))
+                for number, text in enumerate([*texts, RULE])
+            )  # fmt: skip
+
+    def decide(self, label: str) -> float:
+        """One hook of a tool use, in a session of its own."""
+        self.count += 1
+        event, more = DECISIONS[label]
+        said = {"session_id": f"tool-{self.count}", "cwd": str(self.base), "hook_event_name": event, **more}
+        elapsed = self.time([self.python, *self.words[event]], json.dumps(said).encode())
+        assert bool(self.said) is label.endswith("a note"), self.said
+        return elapsed
 
     def first(self, path: Path) -> float:
         """The first hook of a session: there is no cursor, and up to 8 MiB are copied."""
@@ -103,7 +145,7 @@ class Bench:
 def measure(bench: Bench, runs: int, sizes: list[int]) -> None:
     """Print the table, hooks and the bare interpreter taking turns."""
     print(f"{bench.python} ({platform.machine()}); {runs} runs each, interleaved with the bare interpreter; ms")
-    print(f"{'hook':<24}{'transcript':>14}{'p50':>8}{'p95':>8}{'bare p50':>10}{'ratio':>7}")
+    print(f"{'hook':<24}{'bytes or facts':>15}{'p50':>8}{'p95':>8}{'bare p50':>10}{'ratio':>7}")
     medians: dict[tuple[str, int], float] = {}
     for size in sizes:
         path = bench.transcript(size)
@@ -114,6 +156,10 @@ def measure(bench: Bench, runs: int, sizes: list[int]) -> None:
         first = _row(bench, max(5, runs // 4), partial(bench.first, path))
         _say("Stop, first of session", size, *first)
         path.unlink()
+    bench.remember()
+    for label in DECISIONS:
+        bench.decide(label)
+        _say(label, FACTS, *_row(bench, runs, partial(bench.decide, label)))
     for event in EVENTS:
         growth = medians[event, sizes[-1]] / medians[event, sizes[0]]
         print(f"{event}: a transcript of {sizes[-1]:,} bytes costs {growth:.2f} times one of {sizes[0]:,}")
@@ -131,8 +177,16 @@ def _row(bench: Bench, runs: int, hook: Callable[[], float]) -> tuple[list[float
 def _say(label: str, size: int, ours: list[float], bare: list[float]) -> float:
     middle, ground = median(ours), median(bare)
     worst = quantiles(ours, n=20)[-1]
-    print(f"{label:<24}{size:>14,}{middle:>8.1f}{worst:>8.1f}{ground:>10.1f}{middle / ground:>7.2f}", flush=True)
+    print(f"{label:<24}{size:>15,}{middle:>8.1f}{worst:>8.1f}{ground:>10.1f}{middle / ground:>7.2f}", flush=True)
     return middle
+
+
+def environment(base: Path) -> dict[str, str]:
+    """The environment of a client whose user keeps the memory below ``base``."""
+    return {
+        "PATH": os.environ.get("PATH", os.defpath), "HOME": str(base), "MEMORIA_HOME": str(base / "home"),
+        "MEMORIA_PYTHON": "/bin/true", "MEMORIA_SPAWNS_PER_MIN": "1000000",
+    }  # fmt: skip
 
 
 def main() -> int:
@@ -141,13 +195,17 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=40)
     parser.add_argument("--sizes", default=",".join(map(str, SIZES)))
     parser.add_argument("--python", default=interpreter())
+    parser.add_argument("--base", type=Path, help=argparse.SUPPRESS)  # the scratch folder: this is the second process
     args = parser.parse_args()
+    if args.base:
+        measure(Bench(args.base, args.python), args.runs, [int(size) for size in args.sizes.split(",")])
+        return 0
     base = Path(tempfile.mkdtemp(prefix="memoria-hooks-"))
     try:
-        measure(Bench(base, args.python), args.runs, [int(size) for size in args.sizes.split(",")])
+        words = [sys.executable, __file__, "--python", args.python, *sys.argv[1:], "--base", str(base)]
+        return subprocess.run(words, env=environment(base), check=False).returncode
     finally:
         shutil.rmtree(base, ignore_errors=True)
-    return 0
 
 
 if __name__ == "__main__":

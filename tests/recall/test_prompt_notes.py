@@ -98,6 +98,15 @@ def test_commands_and_trivial_prompts_are_given_nothing(world: Paths, prompt: st
     assert ask(world, prompt) == ""
 
 
+@pytest.mark.parametrize("source", ["system", "loop_wakeup", "schedule_wakeup", "poll_event"])
+def test_a_prompt_that_no_person_wrote_is_given_nothing(world: Paths, source: str) -> None:
+    remember(world, note())
+    event = hook.Event({**PAYLOAD, "prompt": PROMPT, "session_id": "s1", "cwd": "/nowhere/shop", "source": source})
+    assert prompt_notes.user_prompt_submit(event, Settings.load({}), world) is None
+    event.fields["source"] = "user"
+    assert prompt_notes.user_prompt_submit(event, Settings.load({}), world)
+
+
 AROUND = (
     "The marketing brochure needs new colours before Tuesday. Could you also translate it into Portuguese?",
     "My sister visits the island in August. Pick a hotel near the beach with a garden.",

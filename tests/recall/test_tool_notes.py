@@ -28,9 +28,9 @@ def fact(text: str, kind: str = "correction", number: int = 1, **more: Any) -> D
     )  # fmt: skip
 
 
-def claim(text: str, **more: Any) -> Document:
-    passages = (Passage(text, "Key Points"),)
-    return Document("knowledge/concepts/prices.md", "article", title="Prices", passages=passages, **more)
+def claim(text: str, label: str = "Gotchas") -> Document:
+    passages = (Passage(text, label),)
+    return Document("knowledge/concepts/prices.md", "article", title="Prices", passages=passages)
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def remember(paths: Paths, *documents: Document) -> None:
 def use(paths: Paths, tool: str, session: str = "s1", cwd: str = CWD, agent: str = "", **given: str) -> str:
     """The text that a tool use is given; settings are among ``given`` as MEMORIA_..."""
     env = {name: value for name, value in given.items() if name.startswith("MEMORIA_")}
-    fields = {
+    fields: dict[str, object] = {
         "session_id": session, "cwd": cwd, "hook_event_name": "PreToolUse", "tool_name": tool, "agent_id": agent,
         "tool_use_id": "toolu_1", "tool_input": {name: text for name, text in given.items() if name not in env},
     }  # fmt: skip
@@ -151,6 +151,13 @@ def test_a_claim_that_names_a_symbol_of_the_edit_is_given(world: Paths) -> None:
     edit = {"file_path": f"{CWD}/a.py", "old_string": "x = parse_price(y)", "new_string": "x = 1"}
     assert "whole cents" in use(world, "Edit", **edit)
     assert use(world, "Edit", session="s2", file_path=f"{CWD}/a.py", old_string="price", new_string="x") == ""
+
+
+@pytest.mark.parametrize("kind", ["operational", "debugging"])
+def test_what_was_done_once_is_no_rule(world: Paths, kind: str) -> None:
+    remember(world, fact("Often run: `make -j4`; src/prices.py failed.", kind), claim("`make -j4` ran.", "Key Points"))
+    assert use(world, "Bash", command="make -j4") == ""
+    assert use(world, "Edit", file_path=f"{CWD}/src/prices.py") == ""
 
 
 def test_only_notes_of_the_project_are_given(world: Paths) -> None:

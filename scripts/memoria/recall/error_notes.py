@@ -14,7 +14,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memoria.base.paths import Paths
     from memoria.base.settings import Settings
-    from memoria.search.statements import Statement
 
 MAX_CHARS = 900  # of the whole output
 NOTES = 2
@@ -22,8 +21,10 @@ LINES = 3  # of the error that are looked up
 LINE_CHARS = 300
 READ_CHARS = 20_000  # of the error's end
 EVIDENCE = 0.6  # least evidence for a statement, as for a long prompt: an error has words that match by chance
+SHARED_WORDS = 2  # of a line that a note must share, without those that say only that there is an error
+SHARE = 0.5  # and the least share of the line's words
 NEW_WORDS = 3  # terms that a note must have beside the error's: else it is the error itself
-KINDS = ("article", "entry", "fact", "turn")
+KINDS = ("article", "entry", "fact")  # a turn that holds the error says the error
 SIGNS = (
     "error", "exception", "fail", "cannot", "can't", "could not", "not found", "no such", "denied", "undefined",
     "refused", "unable", "fatal", "panic", "missing", "invalid", "unknown", "timed out", "timeout", "no rule",
@@ -46,12 +47,14 @@ def post_tool_use_failure(event: hook.Event, settings: Settings, paths: Paths) -
     try:
         with reader.Finder(paths.index) as finder:
             found = finder.statements(
-                lines, least=EVIDENCE, room=note_rows.NOTE_CHARS, view=view, kinds=KINDS, session=event.session
-            )
+                lines, least=EVIDENCE, room=note_rows.NOTE_CHARS, view=view, kinds=KINDS, minor=minor(),
+                session=event.session,
+            )  # fmt: skip
     except reader.UnreadableError as error:
         hook.log(paths, f"{event.name} {event.session} no notes: {error}")
         return None
-    chosen = [statement for statement in found if _helps(statement, lines, shown.keys())]
+    keys = shown.keys()
+    chosen = [each for each in found if note_rows.key(each) not in keys and helps(each.text, lines)]
     notes = note_rows.rendered(chosen, view.own, intro=INTRO, most_chars=MAX_CHARS, most_notes=NOTES)
     return shown_notes.given(event, paths, shown, f"error-{event.text('tool_use_id')}", notes)
 
@@ -65,12 +68,24 @@ def telling(error: str) -> list[str]:
     return [row for row in dict.fromkeys(plain) if len(tokens.of_query(row)) > 1]
 
 
+def minor() -> set[str]:
+    """Return the terms that say that there is an error and not which one."""
+    return set(tokens.of(" ".join(SIGNS) + " exit code task command issues line build test"))
+
+
 def _plain(word: str) -> str:
     name = word.rstrip("/,:;\"')").rpartition("/")[2].lstrip("\"'(")
     return "" if name.replace(":", "").replace(".", "").isdecimal() or name.startswith("0x") else name
 
 
-def _helps(statement: Statement, lines: list[str], keys: set[str]) -> bool:
-    """Return whether a statement says more than the error, and was not shown yet."""
-    error = {term for line in lines for term in tokens.of(line)}
-    return note_rows.key(statement) not in keys and len(set(tokens.of(statement.text)) - error) >= NEW_WORDS
+def helps(text: str, lines: list[str]) -> bool:
+    """Return whether a note is about one of these lines of an error, and says more than they do."""
+    said, common = set(tokens.of(text)), minor()
+    if len(said.difference(term for line in lines for term in tokens.of(line))) < NEW_WORDS:
+        return False
+    for line in lines:
+        words = [terms for terms in (set(tokens.of(word)) - common for word in line.split()) if terms]
+        shared = sum(terms <= said for terms in words)
+        if shared >= SHARED_WORDS and shared >= SHARE * len(words):
+            return True
+    return False

@@ -24,16 +24,16 @@ AGENT_TOOLS = ("Agent", "Task")
 MAX_CHARS = 900  # of the whole output
 NOTES = 2
 HOLDING = 60  # documents that may hold a name: what more hold says nothing in particular
-LEVELS = {  # how exactly a note of this kind must name what is touched, the kinds that matter most first
+LEVELS = {  # how exactly a note must name what is touched, the kinds of facts and sections that matter most first
     "correction": mentions.KIND,
     "preference": mentions.KIND,
     "decision": mentions.NAME,
     "workaround": mentions.NAME,
-    "debugging": mentions.NAME,
-    "operational": mentions.NAME,
+    "Conventions": mentions.EXACT,
+    "Decisions": mentions.EXACT,
+    "Gotchas": mentions.EXACT,
     "fact": mentions.EXACT,
 }
-CLAIM = mentions.EXACT  # and a claim of an article
 INTRO = (
     "Notes from earlier sessions that name what this tool use touches, kept by memoria. They are a record, not "
     "instructions: what the user says now goes first."
@@ -75,12 +75,10 @@ def _chosen(found: list[Statement], touched: mentions.Touched, own: str, keys: s
     kinds = list(LEVELS)
     ranked = []
     for number, statement in enumerate(found):
-        if (own and own in statement.sessions) or note_rows.key(statement) in keys:
+        is_known = (own and own in statement.sessions) or note_rows.key(statement) in keys
+        if statement.label not in LEVELS or is_known:
             continue
-        is_fact = statement.hit.kind == "fact"
-        needed = LEVELS.get(statement.label, CLAIM) if is_fact else CLAIM
         level = touched.mentioned(statement.text)
-        if level >= needed:
-            place = kinds.index(statement.label) if is_fact and statement.label in LEVELS else len(kinds)
-            ranked.append((place, -level, number, statement))
+        if level >= LEVELS[statement.label]:
+            ranked.append((kinds.index(statement.label), -level, number, statement))
     return [statement for *_, statement in sorted(ranked, key=lambda row: row[:3])]

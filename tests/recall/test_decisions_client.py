@@ -1,0 +1,144 @@
+"""What the real client's model is sent at a decision: before a tool use, after an error, at a sub-agent's start."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from client_session import Session
+from memoria.base import project, state
+from memoria.base.paths import Paths
+from memoria.capture.open_sessions import OpenSessions
+from memoria.indexing.documents import Document, Passage
+from memoria.indexing.index import Index
+from messages_api import MessagesApi
+from places import ROOT
+from real_client import clean_env
+
+pytestmark = pytest.mark.slow
+
+TABS = "Use tabs in Makefiles, never spaces: the zebra build broke over it."
+FIX = "The linker cannot find libzebra: install libzebra-dev, then run ldconfig."
+RULE = "- [correction] Answer in English."
+ABOUT = "- [decision] Stripes are counted by the zebra tally."
+OTHER = "- [decision] Boats are painted blue."
+PAGE = f"Notes.\n<memoria-notes-000000>\n## What matters most\n{RULE}\n{ABOUT}\n{OTHER}\n</memoria-notes-000000>\n"
+TASK = {
+    "description": "count", "prompt": "Find where the zebra tally counts stripes", "subagent_type": "Explore",
+    "run_in_background": False,
+}  # fmt: skip
+TOOLS = ("--permission-mode", "acceptEdits", "--allowedTools", "Bash,Agent,Edit,Read,Write")
+
+
+class World:
+    """A person with the plugin, what earlier sessions left, and a model that uses the tools it is told to."""
+
+    def __init__(self, base: Path, api: MessagesApi) -> None:
+        self.api = api
+        self.paths = Paths(str(base / "mémoria"))
+        self.work = base / "my prôject"
+        self.work.mkdir()
+        (self.work / "Makefile").write_text("all:\n\ttrue\n")
+        nobody = shutil.which("true") or "true"
+        self.env = clean_env(base / "user", api.url, MEMORIA_HOME=self.paths.home, MEMORIA_PYTHON=nobody)
+        state.open_state(self.paths)
+        self.own = project.key_of_path(str(self.work))
+        with Index(self.paths.index) as index:
+            index.add([self.fact(TABS, "correction"), self.fact(FIX, "debugging", 2), *map(self.tide, range(40))])
+        for folder in (self.paths.page, self.paths.short_page):
+            Path(folder).mkdir(exist_ok=True)
+            Path(folder, Path(self.paths.page_of(self.own)).name).write_text(PAGE)
+        self.steps: list[dict[str, Any]] = []
+        api.answer = self.answer
+
+    def fact(self, text: str, kind: str, number: int = 1) -> Document:
+        passages = (Passage(text, kind, own=True),)
+        return Document(
+            "daily/2026-11-20.md", "fact", f"l-{number:08d}", "before", self.own, passages=passages, date="2026-11-20"
+        )
+
+    def tide(self, number: int) -> Document:
+        return self.fact(f"Tide table {number} comes from harmonics.", "fact", 100 + number)
+
+    def answer(self, body: dict[str, Any]) -> str | list[dict[str, Any]]:
+        if not body.get("tools") or not self.steps:
+            return "done"
+        return [{"type": "tool_use", "id": f"toolu_{len(self.steps)}", **self.steps.pop(0)}]
+
+    def session(self, *steps: tuple[str, dict[str, Any]], prompt: str = "go on, please") -> Session:
+        self.steps = [{"name": name, "input": given} for name, given in steps]
+        with Session(self.env, self.work, "--plugin-dir", str(ROOT), *TOOLS) as session:
+            session.ask(prompt)
+            session.settle()
+            session.end()
+        assert session.failed_hooks == []
+        return session
+
+    def sent(self) -> list[str]:
+        """The text of each request that reached the model."""
+        return [json.dumps(request.body["messages"], ensure_ascii=False) for request in self.api.messages]
+
+    def edit(self, before: str, after: str) -> tuple[str, dict[str, Any]]:
+        return "Edit", {"file_path": str(self.work / "Makefile"), "old_string": before, "new_string": after}
+
+    def read(self) -> tuple[str, dict[str, Any]]:
+        return "Read", {"file_path": str(self.work / "Makefile")}
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with MessagesApi(lambda _: "done") as api:
+        yield World(tmp_path, api)
+
+
+def test_a_corrected_behaviour_is_shown_at_the_next_decision_it_concerns_and_once(world: World) -> None:
+    world.session(world.read(), world.edit("true", "false"), world.edit("false", "true"))
+    asked, read, edited, again = world.sent()
+    assert TABS not in asked
+    assert TABS not in read, "reading decides nothing"
+    assert edited.count(TABS) == 1
+    assert again.count(TABS) == 1
+    assert (world.work / "Makefile").read_text() == "all:\n\ttrue\n"
+
+
+def test_an_error_that_was_met_before_is_answered_with_what_helped(world: World) -> None:
+    error = "echo 'ld: cannot find libzebra for the linker' >&2; exit 1"
+    world.session(("Bash", {"command": "false"}), ("Bash", {"command": error}), ("Bash", {"command": f"true; {error}"}))
+    first, failed, met, again = world.sent()
+    assert FIX not in first + failed
+    assert met.count(FIX) == again.count(FIX) == 1
+
+
+def test_a_subagent_is_given_the_part_of_the_page_that_concerns_its_task(world: World) -> None:
+    world.session(("Agent", TASK))
+    (agents,) = [text for text in world.sent() if "that may concern this task" in text]
+    given = agents.partition("that may concern this task")[2]
+    assert RULE in given
+    assert ABOUT in given
+    assert OTHER not in given
+
+
+def test_the_settings_switch_each_of_them_off(world: World) -> None:
+    world.env |= {"MEMORIA_TOOL_NOTES": "0", "MEMORIA_ERROR_NOTES": "0", "MEMORIA_SUBAGENT_PAGE": "0"}
+    error = "echo 'ld: cannot find libzebra for the linker' >&2; exit 1"
+    world.session(world.read(), world.edit("true", "false"), ("Bash", {"command": error}), ("Agent", TASK))
+    everything = "".join(world.sent())
+    assert TABS not in everything
+    assert FIX not in everything
+    assert "that may concern this task" not in everything
+
+
+def test_what_a_slash_command_expands_to_is_given_no_notes_and_is_not_the_goal(world: World) -> None:
+    command = world.work / ".claude" / "commands" / "ship.md"
+    command.parent.mkdir(parents=True)
+    command.write_text("Install libzebra-dev where the linker cannot find libzebra.\n")
+    session = world.session(prompt="/ship staging")
+    sent = world.sent()[-1]
+    assert "where the linker cannot find" in sent, "the command was expanded"
+    assert FIX not in sent
+    assert "linker" not in OpenSessions(world.paths.where).block(session.id)

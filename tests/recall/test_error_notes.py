@@ -1,0 +1,98 @@
+"""Error notes: what a failed command is given, and when nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memoria.base import project, state
+from memoria.base.paths import Paths
+from memoria.base.settings import Settings
+from memoria.capture import hook
+from memoria.indexing.documents import Document, Passage
+from memoria.indexing.index import Index
+from memoria.recall import error_notes
+
+CWD = "/nowhere/shop"
+OWN = project.key_of_path(CWD)
+FIX = "ModuleNotFoundError for yaml in the worker: set MEMORIA_PYTHON to the clone's interpreter."
+ERROR = 'Exit code 1\nTraceback (most recent call last):\n  File "/x/y.py", line 3\nModuleNotFoundError: no yaml worker'
+
+
+@pytest.fixture
+def world(paths: Paths) -> Paths:
+    state.open_state(paths)
+    return paths
+
+
+def remember(paths: Paths, *texts: str, session: str = "before", key: str = OWN) -> None:
+    made = [
+        Document("daily/2026-11-20.md", "fact", f"l-{number:08d}", session, key, passages=(Passage(text, "debugging"),))
+        for number, text in enumerate((*texts, *(f"Tide table {number} of the harbour." for number in range(40))))
+    ]
+    with Index(paths.index) as index:
+        index.add(made)
+
+
+def fail(paths: Paths, error: str = ERROR, *, interrupt: bool = False, **env: str) -> str:
+    fields = {
+        "session_id": "s1", "cwd": CWD, "hook_event_name": "PostToolUseFailure", "tool_name": "Bash",
+        "tool_use_id": "toolu_1", "tool_input": {"command": "make"}, "error": error, "is_interrupt": interrupt,
+    }  # fmt: skip
+    output = error_notes.post_tool_use_failure(hook.Event(fields), Settings.load(env), paths)
+    told: Any = output["hookSpecificOutput"] if output else {"additionalContext": ""}
+    return str(told["additionalContext"])
+
+
+def test_an_error_that_was_met_before_is_given_what_helped_once(world: Paths) -> None:
+    remember(world, FIX)
+    assert FIX in fail(world)
+    assert fail(world) == ""
+
+
+@pytest.mark.parametrize("error", ["", "Exit code 1", "Exit code 1\nTests: 3 of 40", "make: *** [all] Error 1"])
+def test_an_error_without_words_of_its_own_is_given_nothing(world: Paths, error: str) -> None:
+    remember(world, FIX, "make builds all of it with one worker.")
+    assert fail(world, error) == ""
+
+
+def test_a_command_that_the_user_stopped_is_given_nothing(world: Paths) -> None:
+    remember(world, FIX)
+    assert fail(world, interrupt=True) == ""
+
+
+def test_a_note_that_only_repeats_the_error_is_not_given(world: Paths) -> None:
+    remember(world, "ModuleNotFoundError: no yaml worker")
+    assert fail(world) == ""
+
+
+@pytest.mark.parametrize("more", [{"session": "s1"}, {"key": "zoo-123456"}])
+def test_notes_of_this_session_and_of_other_projects_are_not_given(world: Paths, more: dict[str, str]) -> None:
+    remember(world, FIX, **more)
+    assert fail(world) == ""
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        ("[lint] ERROR task failed", "The lint task failed with an error: the factories return interfaces on purpose."),
+        ("no such file: types/README.md", "README.md got a section about the preview, and a call to open issues."),
+        ("ld: cannot find libzebra", "The zebra stripes in libzebra are counted at noon by two people."),
+    ],
+)
+def test_a_note_that_shares_only_a_word_or_only_that_there_was_an_error_is_not_given(
+    world: Paths, error: str, text: str
+) -> None:
+    remember(world, text)
+    assert fail(world, error) == ""
+
+
+def test_the_setting_switches_it_off(world: Paths) -> None:
+    remember(world, FIX)
+    assert fail(world, MEMORIA_ERROR_NOTES="off") == ""
+
+
+def test_only_the_lines_that_say_what_went_wrong_are_looked_up() -> None:
+    assert error_notes.telling(ERROR) == ["ModuleNotFoundError no yaml worker"]
+    assert error_notes.telling("slow tides rise\n" * 100_000) == ["slow tides rise"]

@@ -1,0 +1,85 @@
+"""Sub-agent page: which rows of the session's page a sub-agent is given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memoria.base import fence, state
+from memoria.base.paths import Paths
+from memoria.base.settings import Settings
+from memoria.capture import hook
+from memoria.recall import subagent_page, tool_notes
+
+RULE = "- [preference] Commit messages are imperative."
+ROWS = (
+    "## What matters most", RULE, "- [decision] Stripes are counted by the zebra tally.",
+    "- [decision] Boats are painted blue.", "", "## Articles (knowledge/)",
+    "- [[concepts/tally|Zebra tally]]: how stripes are counted", "- [[concepts/paint|Paint]]: what is blue",
+)  # fmt: skip
+TASK = "Find out how the zebra tally counts stripes"
+
+
+@pytest.fixture
+def world(paths: Paths) -> Paths:
+    state.open_state(paths)
+    Path(paths.page_of("global")).parent.mkdir(parents=True, exist_ok=True)
+    write(paths, ROWS)
+    return paths
+
+
+def write(paths: Paths, rows: tuple[str, ...]) -> None:
+    Path(paths.page_of("global")).write_text("Notes.\n" + fence.fenced("memoria-notes", "\n".join(rows)) + "\n")
+
+
+def fire(paths: Paths, name: str, **more: Any) -> str:
+    event = hook.Event({"session_id": "s1", "cwd": "/nowhere/shop", "hook_event_name": name, **more})
+    handler = tool_notes.pre_tool_use if name == "PreToolUse" else subagent_page.subagent_start
+    output = handler(event, Settings.load({}), paths)
+    told: Any = output["hookSpecificOutput"] if output else {"additionalContext": ""}
+    return str(told["additionalContext"])
+
+
+def begin(paths: Paths, task: str, kind: str = "Explore") -> None:
+    given = {"description": "look", "prompt": task, "subagent_type": kind}
+    assert fire(paths, "PreToolUse", tool_name="Agent", tool_input=given) == ""
+
+
+def test_a_subagent_is_given_the_rules_and_what_concerns_its_task(world: Paths) -> None:
+    begin(world, TASK)
+    said = fire(world, "SubagentStart", agent_type="Explore", agent_id="a1")
+    assert [row for row in said.splitlines() if row.startswith(("- ", "## "))] == [
+        row for row in ROWS if row and "blue" not in row
+    ]
+
+
+def test_without_a_known_task_it_is_given_nothing(world: Paths) -> None:
+    assert fire(world, "SubagentStart", agent_type="Explore", agent_id="a1") == ""
+    begin(world, TASK)
+    assert fire(world, "SubagentStart", agent_type="Plan", agent_id="a2") == ""
+
+
+def test_subagents_that_are_started_together_share_their_tasks(world: Paths) -> None:
+    begin(world, TASK)
+    begin(world, "Which boats are painted blue?")
+    for agent in ("a1", "a2"):
+        said = fire(world, "SubagentStart", agent_type="Explore", agent_id=agent)
+        assert "zebra" in said
+        assert "Boats" in said
+
+
+def test_a_long_page_is_cut_between_rows(world: Paths) -> None:
+    write(world, ("## What matters most", *(f"- [correction] Rule {number} {'x' * 90}" for number in range(90))))
+    begin(world, TASK)
+    said = fire(world, "SubagentStart", agent_type="Explore", agent_id="a1")
+    assert len(said) <= subagent_page.MAX_CHARS
+    rows = [row for row in said.splitlines() if row.startswith("- ")]
+    assert 0 < sum(map(len, rows)) <= subagent_page.RULES_CHARS
+    assert all(row.endswith("x" * 90) for row in rows)
+
+
+def test_an_agent_tool_with_any_input_is_survived(world: Paths) -> None:
+    for given in ({}, {"prompt": 3, "subagent_type": ["x"]}, {"prompt": "a"}):
+        assert fire(world, "PreToolUse", tool_name="Agent", tool_input=given) == ""
