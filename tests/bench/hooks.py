@@ -34,6 +34,12 @@ ROOT = Path(__file__).resolve().parents[2]
 SIZES = (10_000, 1_000_000, 100_000_000, 1_000_000_000)
 EVENTS = ("Stop", "PreCompact", "SessionEnd", "SessionStart")
 FACTS = 3_000
+NOUNS = (
+    "anchor bakery canyon dolphin engine falcon garden harbour island jacket kettle ladder market needle orchard pencil "
+    "quarry ribbon saddle table umbrella valley window yellow zipper acorn bridge candle desert ember forest glacier "
+    "hammer ivory jungle kernel lantern meadow nectar oyster pebble quartz river summit tunnel uniform velvet willow "
+    "xenon yogurt zephyr rule target"
+).split()
 RULE = "Use tabs in Makefiles, never spaces; the linker cannot find libzebra without ldconfig."
 DECISIONS: dict[str, tuple[str, dict[str, object]]] = {  # label -> the event, what the client says of it
     "PreToolUse, reading": ("PreToolUse", {"tool_name": "Bash", "tool_input": {"command": "git status"}}),
@@ -115,7 +121,9 @@ class Bench:
         paths = Paths(str(self.base / "home"))
         state.open_state(paths)
         own = project.key_of_path(str(self.base))
-        texts = [f"Tide table_{number}.py of part_{number % 50} comes from harmonics." for number in range(FACTS)]
+        texts = [
+            f"{NOUNS[number % 53]} {number} in part_{number % 61}: {NOUNS[number % 47]}." for number in range(FACTS)
+        ]
         with Index(paths.index) as index:
             index.add(
                 Document("daily/2026-11-20.md", "fact", f"l-{number:08d}", "before", own,

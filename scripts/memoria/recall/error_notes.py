@@ -20,6 +20,7 @@ NOTES = 2
 LINES = 3  # of the error that are looked up
 LINE_CHARS = 300
 READ_CHARS = 20_000  # of the error's end
+CANDIDATES = 30  # documents that are scored, because the model waits
 EVIDENCE = 0.6  # least evidence for a statement, as for a long prompt: an error has words that match by chance
 SHARED_WORDS = 2  # of a line that a note must share, without those that say only that there is an error
 SHARE = 0.5  # and the least share of the line's words
@@ -45,7 +46,7 @@ def post_tool_use_failure(event: hook.Event, settings: Settings, paths: Paths) -
     shown = shown_notes.of_event(event, paths)
     view = Visibility(settings, paths, project.of(event.cwd, settings, paths).key)
     try:
-        with reader.Finder(paths.index) as finder:
+        with reader.Finder(paths.index, candidates=CANDIDATES) as finder:
             found = finder.statements(
                 lines, least=EVIDENCE, room=note_rows.NOTE_CHARS, view=view, kinds=KINDS, minor=minor(),
                 session=event.session,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 AGENT_TOOLS = ("Agent", "Task")
 MAX_CHARS = 900  # of the whole output
 NOTES = 2
-HOLDING = 60  # documents that may hold a name: what more hold says nothing in particular
+HOLDING = 40  # documents that may hold a name: what more hold says nothing in particular
 LEVELS = {  # how exactly a note must name what is touched, the kinds of facts and sections that matter most first
     "correction": mentions.KIND,
     "preference": mentions.KIND,
