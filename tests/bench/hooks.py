@@ -28,18 +28,21 @@ from memoria.base import project, state
 from memoria.base.paths import Paths
 from memoria.indexing.documents import Document, Passage
 from memoria.indexing.index import Index
+from memoria.language.function_words import word_set
 
 ROOT = Path(__file__).resolve().parents[2]
 
 SIZES = (10_000, 1_000_000, 100_000_000, 1_000_000_000)
 EVENTS = ("Stop", "PreCompact", "SessionEnd", "SessionStart")
 FACTS = 3_000
-NOUNS = (
-    "anchor bakery canyon dolphin engine falcon garden harbour island jacket kettle ladder market needle orchard pencil "
-    "quarry ribbon saddle table umbrella valley window yellow zipper acorn bridge candle desert ember forest glacier "
-    "hammer ivory jungle kernel lantern meadow nectar oyster pebble quartz river summit tunnel uniform velvet willow "
-    "xenon yogurt zephyr rule target"
-).split()
+NOUNS = sorted(
+    word_set(
+        """anchor bakery canyon dolphin engine falcon garden harbour island jacket kettle ladder market needle orchard
+    pencil quarry ribbon saddle table umbrella valley window yellow zipper acorn bridge candle desert ember
+    forest glacier hammer ivory jungle kernel lantern meadow nectar oyster pebble quartz river summit tunnel
+    uniform velvet willow xenon yogurt zephyr rule target"""
+    )
+)
 RULE = "Use tabs in Makefiles, never spaces; the linker cannot find libzebra without ldconfig."
 DECISIONS: dict[str, tuple[str, dict[str, object]]] = {  # label -> the event, what the client says of it
     "PreToolUse, reading": ("PreToolUse", {"tool_name": "Bash", "tool_input": {"command": "git status"}}),
