@@ -143,11 +143,11 @@ def test_a_plugin_whose_links_git_made_text_files_is_broken(
 ) -> None:
     path = Path(os.environ["CLAUDE_CONFIG_DIR"], "settings.json")
     path.write_text(json.dumps({"enabledPlugins": {"memoria@memoria": True}}))
-    assert levels(doctor._hooks(home)) == [OK]
+    assert levels(client_checks.check_hooks(home)) == [OK]
     monkeypatch.setattr(places, "ROOT", str(tmp_path / "clone"))
     (tmp_path / "clone" / "plugin").mkdir(parents=True)
     (tmp_path / "clone" / "plugin" / "scripts").write_text("../scripts")
-    assert "core.symlinks" in one(doctor._hooks(home), BROKEN).remedy
+    assert "core.symlinks" in one(client_checks.check_hooks(home), BROKEN).remedy
 
 
 def test_hooks_of_a_clone_that_has_gone_are_broken(home: Home, tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def check_hooks(home: Home) -> Findings:
 
 
 def _plugin_folder() -> Finding:
-    """Whether the plugin's folder of a clone leads to its scripts; git on Windows may have made files of the links."""
+    """Check that a clone's plugin folder leads to its scripts; git on Windows may have made files of the links."""
     folder = Path(places.ROOT, "plugin")
     if folder.is_dir() and not (folder / "scripts").is_dir():
         return Finding("hooks", BROKEN, f"{folder} does not lead to the scripts: its symbolic links are missing",
