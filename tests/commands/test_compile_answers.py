@@ -46,7 +46,7 @@ def test_claims_of_near_articles_are_shown_with_numbers_and_replaced_by_them(wik
     def answer(prompt: Any) -> Any:
         (article,) = prompt.material["articles"]
         shown = {row["text"]: row["number"] for row in article["claims"]}
-        assert "claim 1 · 2026-11-16 · [Key Points] The port of the listener is 8080 (daily/" in prompt.text
+        assert "claim 1 · 2026-11-16 · [Key Points] The port of the listener is 8080 (a1)" in prompt.text
         row = claim("The listener is on the socket `/run/shop.sock`", "b2")
         return {"articles": [page("port", {**row, "replaces": [shown["The port of the listener is 8080"]]},
                                   summary="The listener is on `/run/shop.sock`.")]}  # fmt: skip

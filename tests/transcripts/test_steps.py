@@ -11,7 +11,7 @@ import pytest
 from memoria.models import tasks
 from memoria.transcripts import steps
 from memoria.transcripts.intake import Stretch
-from memoria.transcripts.steps import MAX_SAID, Step
+from memoria.transcripts.steps import MAX_SAID, MAX_TOOL, Step
 from memoria.transcripts.turn import Reader, exchanges
 
 CWD = "/home/ana/loom"
@@ -211,3 +211,15 @@ def test_a_request_marks_exchanges_that_were_judged() -> None:
     material[0]["judged"] = True
     text = tasks.flush({"project": "loom", "exchanges": material}).text
     assert "[1, judged] user: One.\nassistant: Yes.\n[2] user: Two.\nassistant: No." in text
+
+
+def test_a_command_that_carries_a_file_keeps_both_ends_and_its_identifiers_and_a_commit_is_whole() -> None:
+    body = "\n".join(f"line {number} of the file says nothing" for number in range(30))
+    script = f"cat > loom/config.py << 'EOF'\n{body}\n`loom.tension` is checked by check_tension()\n{body}\nEOF && make"
+    commit = f"git commit -m 'Say why\n\n{'Because the tension must be read first. ' * 10}'"
+    shown = tools(told(user("Go."), uses("1", "Bash", command=script), uses("2", "Bash", command=commit)))
+    assert len(shown[0]) < MAX_TOOL + 100
+    assert shown[0].startswith("Bash cat > loom/config.py")
+    assert "loom.tension" in shown[0]
+    assert shown[0].endswith("check_tension()")
+    assert shown[1].count("Because the tension") == 10

@@ -6,7 +6,8 @@ fenced as data. Limits are part of the schema: an answer that exceeds them is ba
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,27 @@ PART_CHARS = 20_000  # of all rows of one kind in an entry or article
 
 KINDS = ("correction", "preference", "decision", "fact", "debugging", "workaround", "operational")
 ARTICLE_KINDS = ("concept", "connection")
+# Rules about a part of the material, by the words that they begin with: sent only with that part.
+RULES_ABOUT = {
+    "flush": {"done, dropped:": "open items", "ended:": "facts"},
+    "compile": {
+        "Use a slug of the index": "articles",
+        "Entries and articles name their project": "projects",
+        "What stands under": "ended",
+        "Compare each entry": "articles",
+        "If there is a list of what was refused": "refused",
+    },
+}
+# Fields of an answer that point at a part of the material.
+FIELDS_ABOUT = {
+    "done": "open items",
+    "dropped": "open items",
+    "ended": "facts",
+    "supersedes": "facts",
+    "replaces": "articles",
+    "retire": "articles",
+    "move": "articles",
+}
 VERDICTS = ("first", "second", "same", "both")  # which of two statements holds
 
 
@@ -202,7 +224,10 @@ def compile_(material: JsonObject) -> Prompt:
         parts.append(("index", "\n".join(map(_row, material["index"]))))
     if material.get("refused"):
         parts.append(("refused", "\n".join(_cut(reason, LINE_CHARS) for reason in material["refused"])))
-    return _prompt("compile", COMPILE_SCHEMA, parts, material)
+    projects = {part.get("project", "") for name in ("entries", "articles", "index") for part in material[name]}
+    about = {"projects"} if len(projects) > 1 else set()
+    about |= {"ended"} if any(entry.get("ended") for entry in material["entries"]) else set()
+    return _prompt("compile", COMPILE_SCHEMA, parts, material, about=about)
 
 
 def query(material: JsonObject) -> Prompt:
@@ -246,14 +271,25 @@ def _statement(statement: JsonObject) -> str:
 
 
 def _prompt(
-    task: str, shape: JsonObject, parts: list[tuple[str, str]], material: JsonObject, schema: JsonObject | None = None
+    task: str,
+    shape: JsonObject,
+    parts: list[tuple[str, str]],
+    material: JsonObject,
+    schema: JsonObject | None = None,
+    *,
+    about: Collection[str] = (),
 ) -> Prompt:
-    """``shape`` is outlined in the prompt; ``schema``, if looser, validates the answer."""
-    instructions = (PROMPTS / f"{task}.md").read_text(encoding="utf-8").strip()
+    """``shape`` is outlined in the prompt; ``schema``, if looser, validates the answer.
+
+    Rules and fields about something that the material does not hold are left out. ``about``: what it holds beside the
+    labels of ``parts``.
+    """
+    holds = {*about, *(label for label, _ in parts)}
+    without = {field for field, part in FIELDS_ABOUT.items() if part not in holds}
     text = "\n\n".join(
         [
-            instructions,
-            f"Shape of the answer:\n{outline(shape)}",
+            _instructions(task, holds),
+            f"Shape of the answer:\n{outline(shape, without)}",
             *(fenced(label, carried) for label, carried in parts),
             "Answer now with the JSON object alone.",
         ]
@@ -261,15 +297,27 @@ def _prompt(
     return Prompt(task=task, text=text, schema=schema or shape, material=material)
 
 
-def outline(schema: Mapping[str, Any]) -> str:
-    """Return a short outline of a schema, which models read as well as the schema, at a fifth of its size."""
+def _instructions(task: str, holds: Collection[str]) -> str:
+    """Return a task's instructions without the rules about parts that the material does not hold."""
+    text = (PROMPTS / f"{task}.md").read_text(encoding="utf-8").strip()
+    for begin, part in RULES_ABOUT.get(task, {}).items():
+        if part not in holds:
+            text = re.sub(rf"^- {re.escape(begin)}.*\n(?:  .*\n)*", "", text + "\n", flags=re.MULTILINE).rstrip("\n")
+    return text
+
+
+def outline(schema: Mapping[str, Any], without: Collection[str] = ()) -> str:
+    """Return a short outline of a schema, which models read as well as the schema, at a fifth of its size.
+
+    ``without``: names of fields to leave out.
+    """
     if "enum" in schema:
         return "|".join(schema["enum"])
     if schema["type"] == "object":
-        inside = ", ".join(f'"{name}": {outline(part)}' for name, part in schema["properties"].items())
-        return "{" + inside + "}"
+        fields = ((name, part) for name, part in schema["properties"].items() if name not in without)
+        return "{" + ", ".join(f'"{name}": {outline(part, without)}' for name, part in fields) + "}"
     if schema["type"] == "array":
-        return f"[{outline(schema['items'])}]"
+        return f"[{outline(schema['items'], without)}]"
     return {"string": "str", "boolean": "bool", "number": "0..1", "integer": "int"}[schema["type"]]
 
 
@@ -339,7 +387,7 @@ def _article(article: JsonObject) -> str:
 
 def _claim(claim: JsonObject) -> str:
     head = f"claim {claim['number']} · {claim['day']} · [{_cut(claim['section'], NAME_CHARS)}]"
-    return f"{head} {claim['text']} ({_names(claim['sources'])})"
+    return f"{head} {claim['text']} ({_names(source.rsplit('^e-', 1)[-1] for source in claim['sources'])})"
 
 
 def _names(names: Iterable[str]) -> str:

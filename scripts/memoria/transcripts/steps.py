@@ -21,7 +21,10 @@ from memoria.transcripts.turn import Exchange, Turn
 
 Step = tuple[str, str]  # what it is (``user``, ``assistant``, ``tool``, ``error`` or ``note``) and its text
 
-MAX_SAID: Final = 900  # characters of a sub-agent's report, and of what the assistant said before its last words
+MAX_SAID: Final = 700  # characters of a sub-agent's report, and of what the assistant said before its last words
+MAX_TOOL: Final = 300  # characters of a command or of a sub-agent's order; longer ones carry a file or a script
+_COMMIT: Final = re.compile(r"(?:.*(?:&&|;)\s*)?(?:git commit|gh pr)\b", re.DOTALL)  # its message says why
+_CARRIERS: Final = ("Agent", "Bash", "SendMessage", "Task")
 _EDITS: Final = ("Edit", "MultiEdit", "NotebookEdit", "Write")
 _ANNOUNCED: Final = re.compile(
     r"(?:(?:perfect|great|good|excellent|okay?|alright|now|first|next|then|finally)\b[,!.:]?\s+)*"
@@ -85,19 +88,26 @@ def _told(turns: Sequence[Turn], shorten: Callable[[str], str]) -> Iterator[_Use
 
 def _shorter(turn: Turn) -> str:
     """Return what was said on the way, of a long text both ends and the identifiers between them; a plan is whole."""
-    text = turn.text
-    if len(text) <= MAX_SAID or any(line.startswith(answers.PLANS) for line in turn.tools):
+    is_plan = any(line.startswith(answers.PLANS) for line in turn.tools)
+    return turn.text if is_plan else _ends(turn.text, MAX_SAID)
+
+
+def _ends(text: str, most: int) -> str:
+    """Return both ends of a text longer than ``most`` characters, and the identifiers between them."""
+    if len(text) <= most:
         return text
-    half = MAX_SAID // 2
+    half = most // 2
     names = " ".join(dict.fromkeys(identifiers.in_prose(text[half:-half])))
-    short = f"{text[:half]}\n… {names} …\n{text[-half:]}"
+    space = "\n" if "\n" in text else " "
+    between = f"… {names} …" if names else "…"
+    short = f"{text[:half]}{space}{between}{space}{text[-half:]}"
     return short if len(short) < len(text) else text
 
 
 def _use(line: str) -> _Use:
     name, _, rest = line.partition(" ")
     if name not in _EDITS:
-        return _Use(name, rest)
+        return _Use(name, _ends(rest, MAX_TOOL) if name in _CARRIERS and not _COMMIT.match(rest) else rest)
     target, _, names = rest.partition(": ")
     return _Use(name, target, names)
 
