@@ -13,6 +13,7 @@ from memoria.briefing.page import Pages
 from memoria.briefing.refresh import settle_past
 from memoria.compiling.compiler import Compile, Report, take_all
 from memoria.compiling.ownership import give_owners
+from memoria.compiling.patience import can_wait
 from memoria.consolidating.consolidation import Consolidation
 from memoria.daily import gate
 from memoria.daily.entry import Entry
@@ -35,7 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="print what would be compiled and stop")
     parser.add_argument("--force", action="store_true", help="with --all or --file: every entry again; also "
                         "write changes that would drop much of a page")  # fmt: skip
-    parser.add_argument("--due", action="store_true", help="only if the interval has passed (as the worker calls it)")
+    parser.add_argument("--due", action="store_true", help="only if it is time for one (as the worker calls it)")
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
@@ -70,6 +71,8 @@ def _locked(args: argparse.Namespace, home: Home) -> None:
         entries = compile_.waiting(everything=again, day=_day(args.file), aside=args.retry_failed)
         if args.dry_run:
             _preview(compile_, entries)
+        elif args.due and not given and can_wait(compile_, entries):
+            gate.put_off(compile_.ledger)
         else:
             _run(compile_, entries, None if given else {entry.project_key for entry in entries}, quiet=args.due)
             if args.due:
@@ -129,6 +132,7 @@ def _run(compile_: Compile, entries: Sequence[Entry], touched: Collection[str] |
     # Booked before the calls, so that a failing compile is retried after the interval and not by every worker.
     compile_.ledger.put(gate.COMPILED, clock.now().isoformat())
     compile_.ledger.put(gate.FAILED, value=True)
+    compile_.ledger.put(gate.PUT_OFF, None)
     report = Report()
     failure = take_all(compile_, entries, report, quiet=quiet)
     compile_.ledger.put(gate.FAILED, value=failure is not None)

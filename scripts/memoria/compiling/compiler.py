@@ -224,7 +224,7 @@ class Compile:
     def _request(self, entries: Sequence[Entry]) -> Request:
         """Return what a model is asked about these entries, and which claim it is shown by which number."""
         rows = self.article_cache.rows()
-        near = self._near(entries, rows)
+        near = self.near(entries, rows)
         owners = self.owners(rows)
         projects = {entry.project_key for entry in entries}
         numbered: dict[int, tuple[str, Claim]] = {}
@@ -276,7 +276,7 @@ class Compile:
             self.ledger.note("compile-refused", ",".join(entry.id for entry in entries), str(error))
             raise
 
-    def _near(self, entries: Sequence[Entry], names: Mapping[str, Row]) -> list[str]:
+    def near(self, entries: Sequence[Entry], names: Mapping[str, Row]) -> list[str]:
         """Return the slugs of the articles that the index finds closest to these entries, best first.
 
         For each entry these are articles of its own project and of all projects.

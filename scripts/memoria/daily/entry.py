@@ -10,6 +10,8 @@ from datetime import date
 
 from memoria.daily.ledger import Booked
 
+OWN_WORDS = "own-words"  # the ``model`` of an entry that holds a short conversation as it was
+
 
 @dataclass(frozen=True, slots=True)
 class Learned:

@@ -296,6 +296,12 @@ class Ledger:
         by_hand = self.db.execute("SELECT coalesce(sum(unmarked), 0) FROM logs").fetchone()
         return {"entries": one[0], "uncompiled": one[1] + by_hand[0], "turns": turns[0]}
 
+    def changed(self) -> int:
+        """Return how many of the entries that wait were in a compile before and are edited now, with parts by hand."""
+        edited = self.db.execute(f"SELECT count(*) FROM entries WHERE compiled <> '' AND {_WAITS}").fetchone()  # noqa: S608
+        by_hand = self.db.execute("SELECT coalesce(sum(unmarked), 0) FROM logs").fetchone()
+        return int(edited[0] + by_hand[0])
+
     # attempts
 
     def tries(self, job: str) -> tuple[int, float, str]:
