@@ -28,6 +28,7 @@ from memoria.capture.spool import Job, Spool
 from memoria.commands import flush, status
 from memoria.daily import gate
 from memoria.daily.daily_log import DailyLog
+from memoria.daily.entry import OWN_WORDS
 from memoria.daily.ledger import Ledger
 from memoria.flushing import worker
 from memoria.flushing.worker import Report, Worker
@@ -885,3 +886,19 @@ def test_turns_in_which_nobody_speaks_are_recorded_and_not_sent(bench: Bench) ->
     verb, _ = bench.flush()
     assert bench.model.prompts == []
     assert [bool(verb.ledger.reason_of(key)) for key in keys(note)] == [True]
+
+
+def test_a_short_conversation_that_only_asks_for_work_costs_no_call(bench: Bench) -> None:
+    bench.set("MEMORIA_OWN_WORDS_CHARS", "1200")
+    bench.job(line("fix lint errors") + line("Removed an unused import.", "assistant"))
+    bench.job(line("we use pnpm here") + line("Switched to pnpm.", "assistant"), session="another")
+    verb, report = bench.flush()
+    assert len(report.entries) == 2
+    assert [part["user"] for prompt in bench.model.prompts for part in prompt.material["exchanges"]] == [
+        "we use pnpm here"
+    ]
+    (entry,) = [entry for entry in bench.entries() if entry.model == OWN_WORDS]
+    assert (entry.title, entry.context) == ("Fix lint errors", "fix lint errors → Removed an unused import.")
+    assert len(entry.turns) == 2
+    assert bench.waiting() == []
+    assert verb.ledger.counts()["turns"] == 4

@@ -245,6 +245,7 @@ def test_what_the_user_takes_back_ends_with_nothing_in_its_place(person: Person)
 @pytest.mark.slow
 def test_a_whole_session_is_judged_once_with_few_calls(person: Person) -> None:
     """Flags at 3 and 9, a batch at every fifth of the others, and the flush for what is left; a worker at each Stop."""
+    person.set("MEMORIA_LEARN_EVERY", "5")
     said = [flag(n) if n in (3, 9) else plain(n) for n in range(1, 14)]
     for text in said:
         person.says(text)
@@ -375,8 +376,7 @@ def test_judging_can_be_left_to_the_summary(person: Person) -> None:
     assert person.contents() == learned(flag(1))
 
 
-def test_with_no_batches_the_flush_judges_all_but_the_flagged(person: Person) -> None:
-    person.set("MEMORIA_LEARN_EVERY", "0")
+def test_without_further_settings_the_flush_judges_all_but_the_flagged(person: Person) -> None:
     for number in range(6):
         person.says(plain(number))
     person.says(flag(7))
@@ -769,6 +769,7 @@ def test_the_observer_starts_the_worker_for_a_flagged_turn_and_once(person: Pers
 
 
 def test_the_observer_starts_the_worker_when_enough_turns_have_gathered(person: Person, started: list[str]) -> None:
+    person.set("MEMORIA_LEARN_EVERY", "5")
     for number in range(1, 6):
         assert started == []
         person.says(plain(number))

@@ -186,6 +186,11 @@ class Settings:
     flush_turns_end = setting(1, "New turns needed for a summary at a session's end; fewer wait for the next event.")
     flush_turns_stop = setting(30, "New turns after which a session is summarised while it is still open.")
     flush_idle_min = setting(120, "Minutes of inactivity after which a session that never ended is summarised.")
+    own_words_chars = setting(
+        1_200,
+        "Characters up to which a conversation in which you only ask for work (in English) is noted in its own words, "
+        "without a model. 0: never.",
+    )
     transcript_wait_s = setting(10.0, "Seconds the worker waits for a transcript that the client has not written yet.")
     keep_sidechains = setting(False, "Also keep the turns of sub-agents.")
     split_worktrees = setting(False, "Treat each git worktree as a project of its own.")
@@ -197,9 +202,9 @@ class Settings:
         True, "Judge turns while a session is open. false: only with its summary, in the same call."
     )
     learn_every = setting(
-        5,
-        "Turns that are judged together for learned facts; a turn in which you state a rule, a correction or a "
-        "decision is judged at once. 0: the others wait for the summary.",
+        0,
+        "Turns of an open session that are judged together for learned facts. 0: they wait for the session's summary. "
+        "A turn in which you state a rule, a correction or a decision is judged at once.",
     )
     learn_models = setting(
         ("ollama",),
@@ -212,7 +217,9 @@ class Settings:
     memory_api_key = setting("", "The memory server's key.", "MEMORY_API_KEY")
 
     compile_interval_min = setting(
-        60, "Minutes between automatic compiles of the wiki; its first dozen entries do not wait."
+        60,
+        "Minutes between automatic compiles of the wiki; its first dozen entries do not wait. Later, fewer than five "
+        "wait for others, for up to a day, if they concern nothing that the wiki says.",
     )
     stale_days = setting(180, "Days without a new entry after which lint calls an article stale. 0: never.")
     consolidate = setting(

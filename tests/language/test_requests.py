@@ -1,0 +1,58 @@
+"""What only asks for something is told from what states something; a doubt counts as a statement."""
+
+from __future__ import annotations
+
+import pytest
+
+import stories
+from memoria.language.requests import is_only_request
+
+ASKS = (
+    "Run the test suite",
+    "fix lint errors",
+    "hello",
+    "hi Claude, can you please review the diff with a workflow?",
+    "create me a .github/CODEOWNERS - attach the @acme/maintainers group as default for all",
+    "can you update go in all the right places to 1.25.6",
+    "[image]\n[Image #1] Can you please add a margin to the details element when it's not open?",
+    "What is the port of the listener?",
+    "Write a test. Then run it.",
+    "write a file about geese in docs\n",
+)
+STATES = (
+    "use pnpm",
+    "Write tests in pytest, not unittest",
+    "write commit messages in the imperative",
+    "please always add tests",
+    "Move production to Hetzner",
+    "can we use Postgres?",
+    "how about Postgres?",
+    "what if we drop Redis?",
+    "Add retries, because uploads fail at night",
+    "fix the test, the code is right",
+    "Fix it. It should be 3, not 4.",
+    "the listener is on port 9090 now",
+    "mise run lint fails",
+    "Postgres.",
+    "ab jetzt nehmen wir pnpm",
+    "Führe die Tests aus",
+    "add a button " + "very " * 30 + "large",
+    "",
+)
+
+
+@pytest.mark.parametrize("text", ASKS)
+def test_what_only_asks_is_recognised(text: str) -> None:
+    assert is_only_request(text)
+
+
+@pytest.mark.parametrize("text", STATES)
+def test_what_states_something_is_no_request(text: str) -> None:
+    assert not is_only_request(text)
+
+
+def test_no_statement_of_the_stories_is_taken_for_a_request() -> None:
+    """55 conversations in six languages, in nearly all of which the user settles something."""
+    said = [words for name in stories.names() for session in stories.load(name).sessions for words, _ in session.talk]
+    assert len(said) > 60
+    assert [words for words in said if is_only_request(words)] == ["Show the timetable on the front page."]
