@@ -844,6 +844,19 @@ def test_what_was_learned_makes_an_entry_worth_saving_and_is_kept(bench: Bench) 
     assert [fact.content for fact in verb.keeper.store.facts()] == ["Always use pnpm instead of npm."]
 
 
+def test_a_fact_that_replaces_a_like_one_stands_in_its_entry(bench: Bench) -> None:
+    old, new = "Run the checks with `make lint`.", "Run the checks with `make lint test`."
+    fact = {"kind": "operational", "content": old, "quote": "make lint"}
+    bench.job(line("go on") + line("I ran make lint.", "assistant"))
+    verb, _ = bench.flush({**ANSWER, "learned": [fact]})
+    (known,) = verb.keeper.store.facts()
+    bench.job(line("and now?") + line("I ran make lint test.", "assistant"), session="another-session")
+    newer = {**fact, "content": new, "quote": "make lint test", "supersedes": [known.id]}
+    verb, _ = bench.flush({**ANSWER, "learned": [newer]})
+    assert [known.content for known in verb.keeper.store.facts()] == [new]
+    assert [[known.text for known in entry.learned] for entry in bench.entries()] == [[old], [new]]
+
+
 def test_an_order_that_was_learned_as_a_rule_sinks_when_a_later_session_does_otherwise(bench: Bench) -> None:
     said = "don't create a pr, just a commit"
     learned = [{"kind": "preference", "content": "Don't create a PR, just a commit.", "importance": 0.8,

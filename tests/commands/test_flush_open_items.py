@@ -192,6 +192,18 @@ def test_an_open_item_of_the_tools_and_of_the_model_is_one(days: Days) -> None:
     assert days.log.count("- [ ]") == 1
 
 
+def test_a_task_that_an_action_item_names_among_other_things_is_no_item_of_its_own(days: Days) -> None:
+    item = "Call `log.withUser` in `upload.py` and `fetch.py`; waits for the go-ahead."
+    listed = {"Add withUser to upload.py": "pending", "Add withUser to fetch.py": "pending"}
+    days.flush(todos(**listed, **{"Add tests for upload.py": "pending"}), action_items=[item])
+    assert days.items() == [item, "Add tests for upload.py"]
+
+
+def test_running_the_tests_at_the_end_is_no_open_item(days: Days) -> None:
+    days.flush(todos(Run_tests_and_lint="pending", Run_the_migration="pending"))
+    assert days.items() == ["Run the migration"]
+
+
 def test_articles_are_made_without_to_dos() -> None:
     entry = {"id": "e7", "day": "", "project": "", "title": "", "action_items": [RETRY]}
     assert RETRY not in tasks.compile_({"today": "", "entries": [entry], "articles": [], "index": []}).text

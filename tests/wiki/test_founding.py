@@ -55,6 +55,31 @@ def test_one_claim_of_one_entry_stands_on_the_projects_page_under_its_topic(wiki
     assert [article.slug for article in wiki.wiki.articles()] == [SHOP]
 
 
+def test_the_summary_of_a_projects_page_names_the_topics_that_wait_on_it(wiki: WikiHome) -> None:
+    wiki.log(entry("a1", lessons=(QUEUE, "Releases are tagged.")))
+    tagged = page("releases", claim("Releases are tagged.", "a1"), title="Tagged releases")
+    wiki.compile([page("upload-queue", claim(QUEUE, "a1"), title="Upload queue"), tagged])
+    summary = wiki.wiki.get(SHOP).summary  # type: ignore[union-attr]
+    assert summary.endswith("what has an article of its own: Upload queue, Tagged releases.")
+    wiki.log(entry("b2", 17, lessons=(RETRY,)))
+    wiki.compile([page("upload-queue", claim(RETRY, "b2"), title="Upload queue")])
+    assert wiki.wiki.get(SHOP).summary.endswith("of its own: Tagged releases.")  # type: ignore[union-attr]
+
+
+def test_what_relates_to_a_topic_without_an_article_links_the_projects_page(wiki: WikiHome) -> None:
+    wiki.log(entry("a1", lessons=(QUEUE,)), entry("b2", lessons=(RETRY, "It holds ten.", "It is kept in `jobs.db`.")))
+    texts = (RETRY, "It holds ten.", "It is kept in `jobs.db`.")
+    link = {"slug": "upload-queue", "why": "where they wait"}
+    retries = page("retries", *(claim(text, "b2") for text in texts), title="Retries")
+    wiki.compile([{**retries, "related": [link]}, page("upload-queue", claim(QUEUE, "a1"), title="Upload queue")])
+    assert "- [[concepts/shop|shop]]: where they wait" in wiki.text("concepts/retries")
+    wiki.log(entry("c3", 17, lessons=("Workers are started by `make up`.", "They log to `up.log`.", "There are six.")))
+    texts = ("Workers are started by `make up`.", "They log to `up.log`.", "There are six.")
+    workers = page("workers", *(claim(text, "c3") for text in texts), title="Workers")
+    wiki.compile([{**workers, "related": [{"slug": "concepts/upload-queue", "why": "what they empty"}]}])
+    assert "- [[concepts/shop|shop]]: what they empty" in wiki.text("concepts/workers")
+
+
 def test_a_second_source_moves_the_topic_into_an_article_and_the_page_leads_there(wiki: WikiHome) -> None:
     wiki.log(entry("a1", lessons=(QUEUE,)))
     wiki.compile([page("upload-queue", claim(QUEUE, "a1"), title="Upload queue")])

@@ -194,6 +194,17 @@ def test_a_summary_with_a_value_that_was_superseded_does_not_stay(pages: Pages) 
     assert "30" not in article.summary
 
 
+def test_a_new_summary_may_say_again_what_the_present_one_says(pages: Pages) -> None:
+    first = entry("a1", 16, context="Uploads run with `make send`", lessons=("`send` needs a token.",))
+    pages.take([first], page("uploads", claim("`send` needs a token.", "a1"), summary="Uploads run with `make send`."))
+    summary = "Uploads run with `make send`, which needs a token and writes `sent.log`."
+    article = pages.take(
+        [entry("b2", 18, lessons=("It writes `sent.log`.",))],
+        page("uploads", claim("It writes `sent.log`.", "b2"), summary=summary),
+    )
+    assert article.summary == summary
+
+
 def test_a_retired_claims_page_tells_nothing_in_its_summary(pages: Pages) -> None:
     pages.take([OLD], page("uploads", claim(QUEUE, "a1")))
     article = pages.take(

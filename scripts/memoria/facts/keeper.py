@@ -151,13 +151,16 @@ class Keeper:
         if "resumed" in item.body:
             return self._resume(str(item.body["id"]), str(item.body["resumed"]), str(item.body.get("successor") or ""))
         fact = Fact.from_dict(item.body["event"])
-        if not self._is_recorded(fact):
-            twin = self.store.twin(fact)
-            if twin and twin.id not in fact.supersedes:  # a model that was shown the twin says that it is another
-                known = self._repeat(twin, fact)
-                olds = [old for old in conflicts.contradicted_by(self.store, fact) if old.id != known.id]
-                return Outcome(repeated=(known,), ended=self._replace(olds, fact, known.id))
+        if not self._is_recorded(fact) and (twin := self.repeated(fact)):
+            known = self._repeat(twin, fact)
+            olds = [old for old in conflicts.contradicted_by(self.store, fact) if old.id != known.id]
+            return Outcome(repeated=(known,), ended=self._replace(olds, fact, known.id))
         return self._add(fact, str(item.body.get("project", "")))
+
+    def repeated(self, fact: Fact) -> Fact | None:
+        """Return the known fact that this one says again; None if the fact itself says that it replaces that one."""
+        twin = self.store.twin(fact)
+        return None if twin and twin.id in fact.supersedes else twin
 
     def _end(self, end: Ending) -> Outcome:
         """End a fact and its copies, unless it was said again since or only the user's word can end it."""

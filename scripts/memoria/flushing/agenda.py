@@ -12,14 +12,23 @@ from dataclasses import dataclass
 
 from memoria.daily.open_items import OpenItem, OpenItems, is_same
 from memoria.daily.session_tasks import SessionTasks
-from memoria.language import statements
+from memoria.language import identifiers, statements
+from memoria.language.function_words import word_set
 from memoria.language.similarity import overlap
+from memoria.language.words import words
 from memoria.learning.session import Session
 from memoria.models.protocol import JsonObject
 from memoria.transcripts import task_lines
 from memoria.transcripts.intake import Stretch
 from memoria.transcripts.task_lines import DONE, DROPPED, Tasks
 
+COVERED = 0.6  # share of a task's words that an action item has that tells of it among other things
+# The words of tasks that end with their session, such as "Run tests and lint" or "Commit and push all changes".
+_ROUTINE = word_set(
+    """again all and any build changes check checks ci commit everything fmt for format formatter formatting full
+    integration lint linter linting mise pass passes passing push rerun run suite sure test tests that the to type
+    typecheck types unit verify"""
+)
 MAX_SHOWN = 20  # items in a request; a project with more shows those that share words with the conversation first
 
 
@@ -47,7 +56,9 @@ class Agenda:
         An item that the answer also lists as an action item is still open.
         """
         tasks = _tasks(stretch)
-        found = [*data["action_items"], *(text for text in tasks.open if _is_new(text, self.items.of(session.project)))]
+        known_items, said = self.items.of(session.project), data["action_items"]
+        left = (text for text in tasks.open if _is_new(text, known_items) and not _is_routine(text))
+        found = [*said, *(text for text in left if not any(_is_part(text, item) for item in said))]
         action_items = _distinct(found)
         known = {item.id: item for item in shown if _is_new(item.text, action_items)}
         everything = self.items.of(session.project)
@@ -81,6 +92,20 @@ def _named(items: Iterable[OpenItem], texts: Iterable[str]) -> list[OpenItem]:
 
 def _is_new(text: str, known: Iterable[OpenItem | str]) -> bool:
     return not any(is_same(text, item if isinstance(item, str) else item.text) for item in known)
+
+
+def _is_routine(text: str) -> bool:
+    """Return whether a task is a step of its session that nobody needs to be told of later."""
+    return set(words(text)) <= _ROUTINE
+
+
+def _is_part(text: str, item: str) -> bool:
+    """Return whether an action item tells of a task among other things: with its names and most of its words."""
+    plain = item.casefold()
+    if not all(name.casefold() in plain for name in identifiers.in_prose(text)):
+        return False
+    said = statements.words(text).stems
+    return bool(said) and sum(stem in plain for stem in said) >= COVERED * len(said)
 
 
 def _distinct(texts: Iterable[str]) -> list[str]:

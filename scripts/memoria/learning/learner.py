@@ -162,7 +162,7 @@ class Learner:
         news, saved = already_saved.sort(judged.facts, texts, earlier, self.keeper.store.concerns)
         news = already_saved.without_repeats(news)  # the entry shows all of them before the first is in the store
         store = self.keeper.store
-        fresh = tuple(fact for fact in news if not store.get(fact.id) and not store.twin(fact))
+        fresh = tuple(fact for fact in news if not store.get(fact.id) and not self.keeper.repeated(fact))
         marks = tuple(mark for unit in waiting for mark in unit.marks[continued:])
         report = Report((judged,), saved=tuple(saved))
         endings = (*judged.found.endings, *_ended_by(judged.facts, news, earlier))

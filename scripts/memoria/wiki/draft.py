@@ -110,9 +110,8 @@ class Draft:
                     taken.append((article, proposal))
             self._take_numbers(whole)
         for article, proposal in taken:
-            visible = self.owners.visible(self.owners.pages[article.slug])
             for related in proposal["related"]:
-                self._link(article, find_slug(related["slug"], visible), related.get("why", ""))
+                self._link(article, self._target(related["slug"], article, taken), related.get("why", ""))
         for article, _ in taken:
             self._link_enough(article, [*(other.slug for other, _ in taken), *near])
         self._retire_edited()
@@ -263,7 +262,7 @@ class Draft:
 
     def _create_parent(self, slug: str, claims: Sequence[Claim], key: str) -> Article:
         page = self._create(slug, {"title": self.founding.title(key)}, claims, key)
-        page.summarise(f"What is known of {page.title} beside what has an article of its own.")
+        page.summarise(founding.summary(page))
         return page
 
     def _found_waiting(self) -> None:
@@ -413,7 +412,9 @@ class Draft:
         proposed, ground = self._summaries.get(article.slug, ("", ""))
         if not article.wrote_summary:
             self._prune_summary(article)
-        elif proposed and summary.is_supported(proposed, article, ground):
+        elif founding.has_own_summary(article) and not proposed:
+            article.summarise(founding.summary(article))
+        elif proposed and summary.is_supported(proposed, article, f"{ground}\n{article.summary}"):
             article.summarise(proposed)
         elif not article.summary or not summary.is_current(article.summary, article):
             article.summarise(summary.plain(article))
@@ -653,8 +654,26 @@ class Draft:
             other.relate(article.slug, article.title)
         return linked
 
+    def _target(self, name: str, article: Article, taken: Sequence[tuple[Article, JsonObject]]) -> str:
+        """Return the page that an answer names as related; a topic without an article is on its project's page."""
+        key = self.owners.pages[article.slug]
+        if slug := find_slug(name, self.owners.visible(key)):
+            return slug
+        bare = name.rsplit("/", 1)[-1]
+        placed = [page for page, proposal in taken if proposal["slug"].rsplit("/", 1)[-1] == bare]
+        mine = next((page.slug for page in placed if self.owners.pages[page.slug] == key), "")
+        page = self._open(self.founding.parent(key)) if key and not mine else None
+        return mine or (page.slug if page and founding.topic(page, bare.replace("-", " ")) else "")
+
     def _link_enough(self, article: Article, candidates: Iterable[str]) -> None:
-        for slug in candidates:
+        """Link a page to so many others, first to those whose names occur in it."""
+        said = stems("\n".join((article.title, article.summary, *(claim.text for claim in article.claims))))
+
+        def named(slug: str) -> float:
+            known = [stems(name) for name in self.names.get(slug, ()) if stems(name)]
+            return max((len(words_ & said) / len(words_) for words_ in known), default=0.0)
+
+        for slug in sorted(dict.fromkeys(candidates), key=lambda slug: -named(slug)):
             if len({link.target for link in article.links if link.target in self.slugs}) >= MIN_RELATED:
                 return
             self._link(article, slug)

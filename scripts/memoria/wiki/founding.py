@@ -18,6 +18,8 @@ from memoria.wiki.folder import slugify
 from memoria.wiki.owners import Owners
 from memoria.wiki.user_words import UserWords
 
+MAX_SUMMARY = 280  # characters of the summary of a project's page
+
 _ANCHOR = re.compile(r"(?:^|\s)\^[A-Za-z0-9-]+[ \t]*$")
 _LINK_ROW = re.compile(r"- \[\[[^\]]+\]\](?:: .*)?")
 
@@ -97,6 +99,27 @@ def topic(page: Article, heading: str) -> Section | None:
         if same and not any(map(section.named, reserved)):
             return section
     return None
+
+
+def summary(page: Article) -> str:
+    """Return the summary of a project's page: which topics wait on it."""
+    topics = [section.heading for section in page.sections if not section.is_claims and waiting(section)]
+    text = opening = f"{_opening(page)}"
+    for number, heading in enumerate(topics):
+        longer = f"{text}{', ' if number else ': '}{heading}"
+        if len(longer) > MAX_SUMMARY:
+            return f"{text} and {len(topics) - number} more." if number else f"{opening}."
+        text = longer
+    return f"{text}."
+
+
+def has_own_summary(page: Article) -> bool:
+    """Return whether the summary of a project's page is the one that ``summary`` writes."""
+    return page.wrote_summary and page.summary.startswith(_opening(page))
+
+
+def _opening(page: Article) -> str:
+    return f"What is known of {page.title} beside what has an article of its own"
 
 
 def waiting(section: Section | None) -> list[Claim]:

@@ -66,6 +66,12 @@ _LABELS = word_set(
     regel puerto versión línea página étape ligne palier"""
 )
 _NUMBERED = frozenset(("#", "issue", "pr", "ticket", "task", "number"))  # what "#42" may be
+# What a thing does with any number: these say nothing about which thing it is.
+_MEASURING = word_set(
+    """take takes took taken last lasts lasted need needs needed require requires required cost costs reach reaches
+    reached become becomes became stay stays stayed dauert dauern dauerte braucht brauchen brauchte kostet kostete prend
+    prennent dure durent tarda tardan dura duran"""
+)
 _AND = frozenset(("and", "or", "but", "und", "oder", "aber", "et", "ou", "y", "o"))
 _BOTH = word_set("from to auf von bis until instead of over than de a à statt vs or and oder und")
 
@@ -184,7 +190,7 @@ class Evidence:
 
     def _is_other(self, held: Collection[Token], words: Collection[Token]) -> bool:
         """Return whether the text has one of these words, and only beside other numbers with the same unit."""
-        known = [word for word in words if self._knows([word])]
+        known = [word for word in words if word.text.casefold() not in _MEASURING and self._knows([word])]
         units, places = {self.units[token.start] for token in held}, {token.start for token in held}
         rivals = [token for token in self.numbers if token.start not in places and self.units[token.start] in units]
         return any(self.stand_by(rivals, [word]) and not self.stand_by(held, [word]) for word in known)
