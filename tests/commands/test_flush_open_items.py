@@ -22,6 +22,7 @@ from memoria.models.protocol import Prompt
 from memoria.models.scripted import Scripted
 
 NOTE = {"worth_saving": True, "title": "Uploads", "context": "The uploader was worked on."}
+DAY = "2026-11-20"
 RETRY = "Add the retry to the uploader."
 
 
@@ -62,10 +63,13 @@ class Days:
     def home(self) -> Home:
         return Home.open()
 
-    def flush(self, data: bytes = b"", session: str = "", event: str = "SessionEnd", **answer: Any) -> Prompt:
+    def flush(
+        self, data: bytes = b"", session: str = "", event: str = "SessionEnd", at: str = DAY, **answer: Any
+    ) -> Prompt:
         """Flush a session of one exchange and ``data``; return what the model was asked."""
         self.number += 1
         said = line(f"question {self.number}") + line(f"answer {self.number}", "assistant") + data
+        said = said.replace(DAY.encode(), at.encode())
         header = {"transcript": str(self.transcript), "start": 0, "copied_from": 0, "end": len(said), "cwd": "/x/shop"}
         session = session or str(uuid.uuid4())
         Spool(self.home.paths.spool).add({**header, "event": event, "session": session}, said)
@@ -202,6 +206,15 @@ def test_a_task_that_an_action_item_names_among_other_things_is_no_item_of_its_o
 def test_running_the_tests_at_the_end_is_no_open_item(days: Days) -> None:
     days.flush(todos(Run_tests_and_lint="pending", Run_the_migration="pending"))
     assert days.items() == ["Run the migration"]
+
+
+def test_an_older_session_that_is_ingested_later_closes_no_newer_item(days: Days) -> None:
+    days.flush(action_items=[RETRY])
+    asked = days.flush(
+        created(1, RETRY) + use("TaskUpdate", taskId="1", status="completed"), at="2026-11-18", done=[ident(RETRY)]
+    )
+    assert "open_items" not in asked.material or asked.material["open_items"] == []
+    assert days.items() == [RETRY]
 
 
 def test_articles_are_made_without_to_dos() -> None:

@@ -205,6 +205,15 @@ def test_a_new_summary_may_say_again_what_the_present_one_says(pages: Pages) -> 
     assert article.summary == summary
 
 
+def test_an_open_item_is_no_claim(pages: Pages) -> None:
+    known = entry("a1", 16, context="Uploads wait for Noor", action_items=("Ask Noor to upload the photos again.",))
+    draft = pages.draft([known], page("uploads", claim("Ask Noor to upload photos again", "a1"),
+                                      claim("Uploads wait for Noor", "a1")))  # fmt: skip
+    assert [known.text for known in draft.articles[SLUG].claims] == ["Uploads wait for Noor"]
+    assert not draft.is_failed
+    assert "is an open item" in draft.refused[0]
+
+
 def test_a_retired_claims_page_tells_nothing_in_its_summary(pages: Pages) -> None:
     pages.take([OLD], page("uploads", claim(QUEUE, "a1")))
     article = pages.take(

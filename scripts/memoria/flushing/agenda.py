@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from memoria.daily.open_items import OpenItem, OpenItems, is_same
 from memoria.daily.session_tasks import SessionTasks
+from memoria.ground.clock import Zone
 from memoria.language import identifiers, statements
 from memoria.language.function_words import word_set
 from memoria.language.similarity import overlap
@@ -38,11 +39,12 @@ class Agenda:
 
     items: OpenItems
     tasks: SessionTasks
+    zone: Zone
 
     def shown(self, session: Session, stretch: Stretch) -> list[OpenItem]:
         """Return the items that a model is shown with this stretch of a session."""
         self.items.refresh()
-        items = self.items.of(session.project)
+        items = self._known_then(session, stretch)
         if len(items) <= MAX_SHOWN:
             return items
         said = statements.words(" ".join(turn.text for part in stretch.exchanges for turn in part.turns)).stems
@@ -61,7 +63,7 @@ class Agenda:
         found = [*said, *(text for text in left if not any(_is_part(text, item) for item in said))]
         action_items = _distinct(found)
         known = {item.id: item for item in shown if _is_new(item.text, action_items)}
-        everything = self.items.of(session.project)
+        everything = self._known_then(session, stretch)
         gone = self._gone_from_list(session, tasks)
         for names, texts, dropped in (
             (data["done"], tasks.with_status(*DONE), False),
@@ -70,6 +72,12 @@ class Agenda:
             named = [known[name] for name in names if name in known]
             self.items.close([*named, *_named(everything, texts)], dropped=dropped)
         return action_items
+
+    def _known_then(self, session: Session, stretch: Stretch) -> list[OpenItem]:
+        """Return the open items without those of later days, which an older session that is ingested cannot close."""
+        last = max((part.time for part in stretch.exchanges if part.time), default=None)
+        items = self.items.of(session.project)
+        return [item for item in items if item.day <= self.zone.day(last).isoformat()] if last else items
 
     def _gone_from_list(self, session: Session, tasks: Tasks) -> list[str]:
         """Return the texts that the session's last to-do list held before this stretch and that a newer one omits."""

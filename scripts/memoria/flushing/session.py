@@ -60,7 +60,7 @@ class SessionFlush:
         model = Metered.of(home, ledger)
         archive = Archive.of(home.paths, settings.archive_mb, redactor)
         learner = Learner.of(home, ledger, keeper, model, redactor)
-        agenda = Agenda(OpenItems(daily, ledger), SessionTasks(ledger))
+        agenda = Agenda(OpenItems(daily, ledger), SessionTasks(ledger), home.zone)
         return cls(home, ledger, learner, Writer(home, daily, ledger, model, archive, learner, agenda))
 
     def ready(self, intake: Intake, now: float, *, insist: bool = False) -> Ready | None:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any
 
+from memoria.daily import open_items
 from memoria.daily.entry import Entry
 from memoria.ground import markdown
 from memoria.ground.errors import DropRefusedError
@@ -582,6 +583,9 @@ class Draft:
             return None
         if not words(row["text"]):
             self._refuse(f"{title}: a claim has no words", is_fault=True)
+            return None
+        if any(open_items.is_same(row["text"], item) for name in ids for item in self.entries[name].action_items):
+            self._refuse(f"{title}: {quotation} is an open item, which articles do not hold")
             return None
         carrying = self._carrying(row["text"], ids)
         if not carrying:
