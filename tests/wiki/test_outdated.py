@@ -70,6 +70,18 @@ def told(home: WikiHome) -> list[str]:
     return [place for place, text in places.items() if "pnpm" in text]
 
 
+def test_a_summary_in_other_words_goes_with_the_last_claim_that_it_told(home: WikiHome) -> None:
+    (known,) = (article for article in home.wiki.articles() if article.name == "building")
+    known.summarise("Install with pnpm, always.")
+    for claim_ in [each for each in known.claims if "pnpm" not in each.text]:
+        known.cut(claim_)
+    with Keeper.at(home.home) as keeper:
+        fact = the_fact(keeper)
+    past = Past(OLD, "2026-11-20", NEW, projects=fact.projects, sources=(entry("a1").source,))
+    assert outdated.take_out(known, [past]) > 0
+    assert known.summary == summary.NOTHING
+
+
 def test_what_was_superseded_is_told_as_current_nowhere(home: WikiHome) -> None:
     with Keeper.at(home.home) as keeper:
         refresh.renew(home.home, keeper)

@@ -205,6 +205,41 @@ def test_a_new_summary_may_say_again_what_the_present_one_says(pages: Pages) -> 
     assert article.summary == summary
 
 
+def test_a_summary_names_the_new_value_and_the_file_of_what_changed(pages: Pages) -> None:
+    """The claim that is replaced was short, the new one is long, and only the old one named the file."""
+    old = entry("a1", 16, context="Images are 320 px wide.", decisions=("Pillow in `build/img.py` makes the images.",))
+    pages.take([old], page("uploads", claim("Images are 320 px wide.", "a1"),
+                           claim("Pillow in `build/img.py` makes the images.", "a1")))  # fmt: skip
+    sharp = "Images are 480 px wide instead of 320 px, because on the dense screens of phones 320 px looks blurred."
+    fast = "`pyvips` makes the images instead of Pillow, because it takes a third of the time."
+    new = entry("b2", 18, context="`build/img.py` uses `pyvips` now.", decisions=(sharp, fast))
+    summary = "Images are 480 px wide and made by `pyvips` in `build/img.py`."
+    article = pages.take([new], page("uploads", replacing(sharp, "b2", 1), replacing(fast, "b2", 2), summary=summary))
+    assert article.summary == summary
+
+
+@pytest.mark.parametrize("given", ["Images are 320 px wide.", "Pillow makes the images.", "It is in `old.py`."])
+def test_a_summary_does_not_name_the_old_value_beside_a_new_one(pages: Pages, given: str) -> None:
+    old = entry("a1", 16, context="Images are 320 px wide.", decisions=("Pillow in `old.py` makes the images.",))
+    pages.take([old], page("uploads", claim("Images are 320 px wide.", "a1"),
+                           claim("Pillow in `old.py` makes the images.", "a1")))  # fmt: skip
+    sharp, fast = "Images are 480 px wide.", "`pyvips` in `new.py` makes the images."
+    new = entry("b2", 18, context="`old.py` was renamed to `new.py`; 480 px instead of 320 px", decisions=(sharp, fast))
+    article = pages.take(
+        [new], page("uploads", replacing(sharp, "b2", 1), replacing(fast, "b2", 2), summary=f"{given} {sharp}")
+    )
+    assert given not in article.summary
+
+
+def test_a_summary_that_code_writes_tells_of_what_the_title_names(pages: Pages) -> None:
+    pages.take([OLD], page("uploads", claim(QUEUE, "a1"), summary=f"{QUEUE}.", title="Uploads"))
+    new = entry("b2", 18, context=f"Broken files pass. {BUCKET}.")
+    article = pages.take([new], page("uploads", {**claim("Broken files pass.", "b2"), "section": "Behaviour"},
+                                     {**replacing(BUCKET, "b2", 1), "section": "Decisions"}))  # fmt: skip
+    assert current(article)[0] == "Broken files pass."
+    assert article.summary == BUCKET
+
+
 def test_an_open_item_is_no_claim(pages: Pages) -> None:
     known = entry("a1", 16, context="Uploads wait for Noor", action_items=("Ask Noor to upload the photos again.",))
     draft = pages.draft([known], page("uploads", claim("Ask Noor to upload photos again", "a1"),

@@ -415,10 +415,16 @@ class Draft:
             self._prune_summary(article)
         elif founding.has_own_summary(article) and not proposed:
             article.summarise(founding.summary(article))
-        elif proposed and summary.is_supported(proposed, article, f"{ground}\n{article.summary}"):
+        elif proposed and summary.is_supported(proposed, article, f"{ground}\n{article.summary}", self._news(article)):
             article.summarise(proposed)
         elif not article.summary or not summary.is_current(article.summary, article):
             article.summarise(summary.plain(article))
+
+    def _news(self, article: Article) -> str:
+        """Return the text of the batch's entries that current claims of an article cite and superseded ones do not."""
+        past = {source for claim in article.past for source in claim.sources}
+        cited = {source for claim in article.claims for source in claim.sources} - past
+        return "\n".join(_text(entry) for entry in self.entries.values() if entry.source in cited)
 
     @staticmethod
     def _prune_summary(article: Article) -> None:

@@ -104,7 +104,9 @@ def topic(page: Article, heading: str) -> Section | None:
 def summary(page: Article) -> str:
     """Return the summary of a project's page: which topics wait on it."""
     topics = [section.heading for section in page.sections if not section.is_claims and waiting(section)]
-    text = opening = f"{_opening(page)}"
+    if not topics and not page.claims:
+        return f"{_closed(page)}."
+    text = opening = _opening(page)
     for number, heading in enumerate(topics):
         longer = f"{text}{', ' if number else ': '}{heading}"
         if len(longer) > MAX_SUMMARY:
@@ -115,11 +117,15 @@ def summary(page: Article) -> str:
 
 def has_own_summary(page: Article) -> bool:
     """Return whether the summary of a project's page is the one that ``summary`` writes."""
-    return page.wrote_summary and page.summary.startswith(_opening(page))
+    return page.wrote_summary and page.summary.startswith((_opening(page), _closed(page)))
 
 
 def _opening(page: Article) -> str:
     return f"What is known of {page.title} beside what has an article of its own"
+
+
+def _closed(page: Article) -> str:
+    return f"All that is known of {page.title} has articles of its own"
 
 
 def waiting(section: Section | None) -> list[Claim]:

@@ -73,7 +73,7 @@ def take_out(article: Article, past: Collection[Past]) -> int:
             else:  # other entries say it as well
                 continue
             count += 1
-    return count + _summarise(article, past)
+    return count + _summarise(article, past, has_changed=count > 0)
 
 
 def _says(claim: Claim, past: Past) -> bool:
@@ -83,9 +83,14 @@ def _says(claim: Claim, past: Past) -> bool:
     return past.is_said_by(claim.text, cited=bool(set(claim.sources) & set(past.sources)))
 
 
-def _summarise(article: Article, past: Collection[Past]) -> bool:
-    """Remove what the summary says of it; return whether it did. The newest claim replaces an empty summary."""
+def _summarise(article: Article, past: Collection[Past], *, has_changed: bool) -> bool:
+    """Remove what the summary says of it; return whether it did. The newest claim replaces an empty summary.
+
+    When claims went (``has_changed``), what only they told goes too, unless a person wrote the summary.
+    """
     kept = current(article.summary, ((each, True) for each in past))
+    if has_changed and article.wrote_summary:
+        kept = summary.divided(kept, article)[0] if article.claims else ""
     if kept == article.summary:
         return False
     article.summarise(kept or summary.plain(article), is_own=article.wrote_summary or not kept)
