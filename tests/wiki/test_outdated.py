@@ -72,7 +72,7 @@ def told(home: WikiHome) -> list[str]:
 
 def test_a_summary_in_other_words_goes_with_the_last_claim_that_it_told(home: WikiHome) -> None:
     (known,) = (article for article in home.wiki.articles() if article.name == "building")
-    known.summarise("Install with pnpm, always.")
+    known.summarise("The tool for that is pnpm.")
     for claim_ in [each for each in known.claims if "pnpm" not in each.text]:
         known.cut(claim_)
     with Keeper.at(home.home) as keeper:
