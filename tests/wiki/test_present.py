@@ -212,7 +212,7 @@ def test_a_summary_names_the_new_value_and_the_file_of_what_changed(pages: Pages
                            claim("Pillow in `build/img.py` makes the images.", "a1")))  # fmt: skip
     sharp = "Images are 480 px wide instead of 320 px, because on the dense screens of phones 320 px looks blurred."
     fast = "`pyvips` makes the images instead of Pillow, because it takes a third of the time."
-    new = entry("b2", 18, context="`build/img.py` uses `pyvips` now.", decisions=(sharp, fast))
+    new = entry("b2", 18, context="It was slow; `build/img.py` uses `pyvips` now.", decisions=(sharp, fast))
     summary = "Images are 480 px wide and made by `pyvips` in `build/img.py`."
     article = pages.take([new], page("uploads", replacing(sharp, "b2", 1), replacing(fast, "b2", 2), summary=summary))
     assert article.summary == summary

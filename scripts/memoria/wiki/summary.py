@@ -64,11 +64,11 @@ def plain(article: Article) -> str:
 
 
 def _still_holds(part: str, news: str) -> bool:
-    """Return whether a name is in a row of newer entries that tells of no change: the file of a thing that changed."""
+    """Return whether a name is in a sentence of newer entries that tells of no change: the file of what changed."""
     if not any(sign in part for sign in "/._-") or any(sign.isdigit() for sign in part):
         return False
-    rows = (row for row in news.splitlines() if not _CHANGE.search(row))
-    return any(not evidence.unsupported(f"`{part}`", row) for row in rows)
+    sentences = (each for row in news.splitlines() for each in _SENTENCE_END.split(row) if not _CHANGE.search(each))
+    return any(not evidence.unsupported(f"`{part}`", each) for each in sentences)
 
 
 def _is_stale(sentence: str, current: Sequence[str], past: Sequence[str]) -> bool:
