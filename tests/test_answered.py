@@ -27,12 +27,16 @@ pytestmark = pytest.mark.slow
 FOLDER = Path(__file__).parent / "fixtures" / "answered"
 SESSIONS = sorted(FOLDER.glob("*.jsonl"))
 _FENCE = re.compile(r"^<([a-z ]+)-[0-9a-f]{6}>\n(.*?)\n</\1-[0-9a-f]{6}>$", re.MULTILINE | re.DOTALL)
+_SOURCE = re.compile(r"daily/[\d-]+#\^e-")
 _TOOL = re.compile(r"(?:\[\d+\] )?(?:tool|error|note): |  File |OSError: ")
 
 
 def fences(text: str) -> dict[str, set[str]]:
-    """Return the rows of each fence of a request by its label, but for those of tools, whose form may change."""
-    return {label: {row for row in rows.splitlines() if not _TOOL.match(row)} for label, rows in _FENCE.findall(text)}
+    """Return the rows of each fence of a request by its label, without those of tools and the days of sources."""
+    return {
+        label: {_SOURCE.sub("", row) for row in rows.splitlines() if not _TOOL.match(row)}
+        for label, rows in _FENCE.findall(text)
+    }
 
 
 @dataclass
