@@ -225,7 +225,7 @@ class Draft:
         claims = [claim for claim, _ in rows]
         if not names.fault(title) and self.founding.has_enough([*waiting, *claims]):
             return self._found(slug, {**proposal, "title": title}, page, section, claims, key), proposal, rows
-        if section is None and (fault := names.fault(title)):
+        if section is None and not heading and (fault := names.fault(title)):
             self._refuse(f"“{title[:80]}” is {fault}, which nobody looks up; its claims went to {parent}")
         if page is None:
             page = self._create_parent(parent, claims, key)
@@ -607,7 +607,7 @@ class Draft:
     def _was_removed(self, slug: str, claim: Claim, ids: Sequence[str]) -> bool:
         """Return whether a person removed the claim, as far as is known, from a page that these entries were put on."""
         if not all(slug in self.touched.get(name, ()) for name in ids):
-            return False
+            return self._was_corrected(slug, claim, ids)
         article = self._open(slug)
         claim = Claim(markdown.line(claim.text), claim.sources)
         if article is not None and article.holds(claim.text):
@@ -621,11 +621,24 @@ class Draft:
         reworded = [known for known in own if known.digest not in wrote]
         return claim.digest in gone or len(gone) > len(reworded)
 
+    def _was_corrected(self, slug: str, claim: Claim, ids: Sequence[str]) -> bool:
+        """Return whether a compile of these entries wrote the claim, in the same words, and a person took it away."""
+        wrote, article = self.founding.wrote.get(slug), self._open(slug)
+        if not wrote or article is None or not all(name in self.edited or name in self.touched for name in ids):
+            return False
+        left = {known.digest for known in (*article.claims, *article.past)}
+        return Claim(markdown.line(claim.text), claim.sources).digest in wrote - left
+
     def _retire_edited(self) -> None:
-        """Drop edited entries from claims whose precise parts they no longer contain; claims without others end."""
+        """Drop edited entries from claims whose precise parts they no longer contain; claims without others end.
+
+        A claim that a person worded stays.
+        """
         for slug in sorted({slug for slugs in self.edited.values() for slug in slugs} & self.slugs):
-            article = self._open(slug)
+            article, wrote = self._open(slug), self.founding.wrote.get(slug)
             for claim in [*article.claims] if article else []:
+                if wrote is not None and claim.digest not in wrote:
+                    continue
                 known = [self.entries.get(source.rsplit("^e-", 1)[-1]) for source in claim.sources]
                 cited = [entry for entry in known if entry and entry.id in self.edited]
                 lost = [entry for entry in cited if evidence.unsupported(claim.text, _text(entry))]
@@ -702,11 +715,15 @@ def _is_outdated(claim: Claim, article: Article) -> bool:
     """Return whether a claim only says again what the page's history says, from entries that are no newer."""
     if article.holds(claim.text):
         return False
-    said = set(words(claim.text))
-    return any(
-        jaccard(said, set(words(past.text))) >= SIMILAR and set(claim.sources) <= set(past.sources)
-        for past in article.past
-    )
+    return any(_says_again(claim, past) and set(claim.sources) <= set(past.sources) for past in article.past)
+
+
+def _says_again(claim: Claim, past: Claim) -> bool:
+    """Return whether a claim says what another says, in other words but with the same values."""
+    new, old = statements.words(claim.text), statements.words(past.text)
+    if new.numbers != old.numbers or len(new.stems - old.stems) == len(old.stems - new.stems) == 1:
+        return False
+    return jaccard(set(words(claim.text)), set(words(past.text))) >= SIMILAR
 
 
 def _rewords(claim: Claim, old: Claim) -> bool:
