@@ -300,12 +300,13 @@ class Compile:
         owners: Owners,
         numbered: dict[int, tuple[str, Claim]],
     ) -> JsonObject:
+        told = sources.ended(self.index, self.home.paths)
         readable = [slug for slug in near if names[slug].readable]
         full = [article for slug in readable[:NEAR_ARTICLES] if (article := self.wiki.get(slug))]
         said = statements.words("\n".join(_said(entry) for entry in entries)).stems
         return {
             "today": max(entry.day for entry in entries).isoformat(),
-            "entries": [_entry_material(entry, owners.label(entry.project_key)) for entry in entries],
+            "entries": [_entry_material(told.current(entry), owners.label(entry.project_key)) for entry in entries],
             "articles": [
                 {
                     "slug": article.name,
@@ -364,7 +365,8 @@ def _owner(owners: Owners, slug: str) -> str:
 
 def _said(entry: Entry) -> str:
     """Return the parts of an entry by which near articles and claims are found."""
-    return " ".join((entry.title, entry.context, *entry.decisions, *entry.lessons, *(f.text for f in entry.learned)))
+    lists = (entry.key_exchanges, entry.decisions, entry.lessons, [fact.text for fact in entry.learned])
+    return " ".join((entry.title, entry.context, *(row for rows in lists for row in rows)))
 
 
 def _numbered_claims(
