@@ -63,7 +63,7 @@ class Past:
     def is_named_in(self, text: str) -> bool:
         """Return whether a short text, such as a title, is about this and names what holds no longer.
 
-        Half of its words are the statement's, and one of them is missing from what holds instead: where a number changed,
+        Half of its words are the statement's, and one is missing from what holds instead: where a number changed,
         a number.
         """
         own, now, said = map(statements.words, (self.content, self.instead, text))
