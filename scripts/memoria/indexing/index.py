@@ -325,8 +325,8 @@ class Index:
         looked_at = tuple(f"{top}/" for top in tops)
         gone = [
             name
-            for name in known
-            if name not in found and (name.startswith(looked_at) or (more is not None and not markdown_files.is_markdown(name)))
+            for name in sorted(known.keys() - found.keys())
+            if name.startswith(looked_at) or (more is not None and not markdown_files.is_markdown(name))
         ]
         if gone:
             with self._transaction():
