@@ -174,9 +174,9 @@ class Compile:
         self._book(draft, entries)
         sources.refresh(self.index, self.home.paths)
         report.entries += len(entries)
-        report.created += draft.created
-        pages = draft.changes()
-        report.updated += sorted(name.removesuffix(".md") for name in draft.read if name in pages)
+        report.created += draft.pages.created
+        pages = draft.pages.changes()
+        report.updated += sorted(name.removesuffix(".md") for name in draft.pages.read if name in pages)
         report.refused += draft.refused
         report.aside += len(entries) if draft.is_failed else 0
 
@@ -270,7 +270,7 @@ class Compile:
 
     def _check(self, draft: Draft, entries: Sequence[Entry]) -> None:
         try:
-            draft.check(self.home.settings.compile_drop_share)
+            draft.pages.check(self.home.settings.compile_drop_share)
         except DropRefusedError as error:
             self._failed(entries, str(error))
             self.ledger.note("compile-refused", ",".join(entry.id for entry in entries), str(error))
@@ -332,18 +332,22 @@ class Compile:
         }
 
     def _commit(self, draft: Draft, entries: Sequence[Entry]) -> None:
-        pages = draft.changes()
-        owner = draft.owners.pages
-        drafted = {slug: replace(Row.of(article), project=owner[slug]) for slug, article in draft.articles.items()}
+        pages = draft.pages.changes()
+        owner = draft.pages.owners.pages
+        drafted = {
+            slug: replace(Row.of(article), project=owner[slug]) for slug, article in draft.pages.articles.items()
+        }
         rows = self.article_cache.rows() | drafted
-        rows = {slug: row for slug, row in rows.items() if slug not in draft.folded}
-        updated = [name.removesuffix(".md") for name in sorted(pages) if name in draft.read]
+        rows = {slug: row for slug, row in rows.items() if slug not in draft.pages.folded}
+        updated = [name.removesuffix(".md") for name in sorted(pages) if name in draft.pages.read]
         moment = self.home.zone.local(clock.now())
-        took = index_page.log_block(moment, entries, draft.created, updated, draft.written(), draft.folded)
-        changes: dict[str, bytes | None] = dict(pages) | {f"{slug}.md": None for slug in draft.folded}
+        took = index_page.log_block(
+            moment, entries, draft.pages.created, updated, draft.pages.written(), draft.pages.folded
+        )
+        changes: dict[str, bytes | None] = dict(pages) | {f"{slug}.md": None for slug in draft.pages.folded}
         lists = index_page.pages(rows.values(), self.wiki.folder)
         changes |= lists
-        read = dict(draft.read)
+        read = dict(draft.pages.read)
         for name in lists:
             read[name] = digest(self._bytes(name))
         label = f"compile of {printable.counted(len(entries), 'entry')}"
