@@ -151,6 +151,14 @@ def test_forget_removes_what_is_known_of_deletions_and_corrections(home: WikiHom
         assert keeper.store.taken_back() == {}
 
 
+def test_an_unchanged_wiki_is_not_read_for_its_histories_again(home: WikiHome, monkeypatch: pytest.MonkeyPatch) -> None:
+    home.log(entry("b2", 18, context=TEN))
+    home.compile([page("gauge", {**claim(TEN, "b2"), "supersedes": FIVE})])
+    found(home, "gauge")
+    monkeypatch.setattr(Index, "histories", lambda _: pytest.fail("read again"))
+    found(home, "gauge")
+
+
 def test_a_store_that_cannot_be_read_costs_the_search_nothing_else(home: WikiHome) -> None:
     the_deleted(home)
     with Keeper.at(home.home) as keeper:

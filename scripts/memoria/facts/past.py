@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 
 from memoria.language import cues, statements
 from memoria.language.folding import holds
@@ -20,6 +21,7 @@ NAMED, MIN_NAMED = 0.5, 2  # share and number of the words of a title or a line 
 MIN_SPOKEN = 3  # a sentence of more words than this may be a part of the quote
 
 _PARTS = re.compile(r"[._/-]")
+_words = lru_cache(maxsize=4_000)(statements.words)  # one text is compared with many
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +56,10 @@ class Past:
 
         ``cited``: whether the sentence rests on the entries that contain the fact.
         """
-        own, words = statements.words(self.content), statements.words(sentence)
+        own, words = _words(self.content), _words(sentence)
         if not statements.same(own, words) and not statements.repeated_in(own, words, CITED if cited else UNCITED):
             return False
-        now = statements.words(self.instead)
+        now = _words(self.instead)
         return not now.stems or statements.covered(now, words) < statements.covered(own, words)
 
     def is_named_in(self, text: str) -> bool:
@@ -66,7 +68,7 @@ class Past:
         Half of its words are the statement's, and one is missing from what holds instead: where a number changed,
         a number.
         """
-        own, now, said = map(statements.words, (self.content, self.instead, text))
+        own, now, said = map(_words, (self.content, self.instead, text))
         shared = {word: _parts(word) & own.stems for word in said.stems}
         known = [word for word in shared if shared[word]]
         if len(known) < max(MIN_NAMED, NAMED * len(shared)):

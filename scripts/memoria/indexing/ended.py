@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import logging
 import re
-import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
 from zlib import crc32
 
+from memoria.base import sqlite
 from memoria.daily.entry import Entry
 from memoria.facts.fact import Fact
 from memoria.facts.past import Past, current
@@ -26,10 +26,12 @@ from memoria.language import statements
 
 log = logging.getLogger(__name__)
 
-T = TypeVar("T")
-
 _UNTIL = re.compile(r"- Until (\d{4}-\d\d-\d\d): (.*)")
 _SOURCE = re.compile(r"\s*(?:\[\[)?(daily/(\d{4}-\d\d-\d\d)#\^e-[0-9a-z]+)(?:\|[^\]]*\]\])?")
+
+
+def _nothing(_: str) -> Sequence[Past]:
+    return ()
 
 
 def _unknown(_: str) -> Fact | None:
@@ -40,12 +42,12 @@ def _unknown(_: str) -> Fact | None:
 class Ended:
     """What no longer holds of what entries say.
 
-    ``past``: by entry (``daily/2026-11-18#^e-01k9x2``), what the wiki or a person says of it. ``fact`` returns the
-    fact with an id, None for one that is unknown. ``stamps``: by day (``daily/2026-11-18``), a number that
-    changes with what ``past`` holds of it.
+    ``past`` returns what the wiki or a person says of an entry (``daily/2026-11-18#^e-01k9x2``). ``fact`` returns the
+    fact with an id, None for one that is unknown. ``stamps``: by day (``daily/2026-11-18``), a number that changes with
+    what ``past`` returns for its entries. Valid while the index is open.
     """
 
-    past: Mapping[str, Sequence[Past]] = field(default_factory=dict)
+    past: Callable[[str], Sequence[Past]] = _nothing
     fact: Callable[[str], Fact | None] = _unknown
     stamps: Mapping[str, int] = field(default_factory=dict)
 
@@ -70,12 +72,15 @@ class Ended:
                 known += self.of_fact(fact)
             elif learned.ended and facts is None:
                 known.append(Past(learned.text, ""))
+        past = [*known, *self.past(entry.source)]
+        if not past:
+            return []
         live = [statements.words(learned.text) for learned in entry.learned if not learned.ended]
         found = []
-        for past in (*known, *self.past.get(entry.source, ())):
-            said = statements.words(past.content)
-            if not any(statements.same(said, each) and said.numbers == each.numbers for each in live):
-                found.append(past)
+        for each in past:
+            said = statements.words(each.content)
+            if not any(statements.same(said, other) for other in live):
+                found.append(each)
         return found
 
     def current(self, entry: Entry) -> Entry:
@@ -108,44 +113,72 @@ def titled(title: str, past: Iterable[Past]) -> str:
     return f"{title} (until {max(days)})" if max(days) else f"{title} (no longer holds)"
 
 
-def of(histories: Mapping[str, tuple[str, str]], facts: Path) -> Ended:
+def history_stamps(histories: Mapping[str, tuple[str, str]]) -> dict[str, int]:
+    """Return by day (``daily/2026-11-18``) a number that changes with what histories say of its entries."""
+    stamps: dict[str, int] = {}
+    for former, _ in histories.values():
+        for day, said in _UNTIL.findall(former):
+            for source, _ in _SOURCE.findall(said):
+                _add(stamps, source, f"{day} {said}")
+    return stamps
+
+
+def of(histories: Callable[[], Mapping[str, tuple[str, str]]], stamps: Mapping[str, int], facts: Path) -> Ended:
     """Return what the histories of articles and a person's corrections say of entries.
 
-    ``histories``: by article, the rows under History, and the text of what holds now. ``facts``: the store's file.
+    ``histories`` returns, by article, the rows under History and the text of what holds now; ``stamps`` is what
+    ``history_stamps`` made of them. ``facts``: the store's file.
     """
-    found: defaultdict[str, list[Past]] = defaultdict(list)
-    for former, present in histories.values():
-        for day, said in _UNTIL.findall(former):
-            past = Past(_SOURCE.sub("", said).strip(), day, present)
-            for source, _ in _SOURCE.findall(said):
-                found[source].append(past)
-    for past in _stored(facts, lambda store: store.taken_back().values()):
+    taken_back = _taken_back(facts)
+    changed = dict(stamps)
+    for past in taken_back:
         for source in past.sources:
-            found[source].append(past)
+            _add(changed, source, past.to_json())
+
+    @cache
+    def by_source() -> dict[str, list[Past]]:
+        found: defaultdict[str, list[Past]] = defaultdict(list)
+        for former, present in histories().values():
+            for day, said in _UNTIL.findall(former):
+                for source, _ in _SOURCE.findall(said):
+                    found[source].append(Past(_SOURCE.sub("", said).strip(), day, present))
+        for past in taken_back:
+            for source in past.sources:
+                found[source].append(past)
+        return found
 
     @cache
     def known() -> dict[str, Fact]:
-        return {fact.id: fact for fact in _stored(facts, lambda store: store.facts(live=False))}
+        return _stored(facts)
 
-    return Ended(found, lambda ident: known().get(ident), _stamps(found))
+    return Ended(lambda source: by_source().get(source, ()), lambda ident: known().get(ident), changed)
 
 
-def _stored(path: Path, read: Callable[[Store], Iterable[T]]) -> list[T]:
-    """Return what ``read`` finds in the store; log a warning and return nothing when there is none or it fails."""
+def _add(stamps: dict[str, int], source: str, text: str) -> None:
+    """Let the stamp of a source's day depend on a text; the order of the texts does not matter."""
+    day = source.partition("#")[0]
+    stamps[day] = stamps.get(day, 0) ^ crc32(f"{source} {text}".encode("utf-8", "replace"))
+
+
+def _taken_back(path: Path) -> list[Past]:
+    """Return what a person deleted or corrected; nothing when the store is missing, older, locked or damaged."""
     if not path.exists():
         return []
     try:
-        with Store(path) as store:
-            return list(read(store))
-    except (OSError, sqlite3.Error, MemoryStoreError) as error:
-        log.warning("search: which facts no longer hold is not known, because %s", error)
+        with closing(sqlite.read_only(str(path))) as db:
+            return [Past.from_json(body) for (body,) in db.execute("SELECT body FROM taken_back ORDER BY name")]
+    except sqlite.module().Error as error:
+        log.warning("search: what was deleted or corrected is not known, because %s", error)
         return []
 
 
-def _stamps(past: Mapping[str, Sequence[Past]]) -> dict[str, int]:
-    stamps: defaultdict[str, int] = defaultdict(int)
-    for source in sorted(past):
-        text = "\n".join([source, *(each.to_json() for each in past[source])])
-        day = source.partition("#")[0]
-        stamps[day] = crc32(text.encode("utf-8", "replace"), stamps[day])
-    return dict(stamps)
+def _stored(path: Path) -> dict[str, Fact]:
+    """Return all facts by id; log a warning and return nothing when there is no store or it fails."""
+    if not path.exists():
+        return {}
+    try:
+        with Store(path) as store:
+            return {fact.id: fact for fact in store.facts(live=False)}
+    except (OSError, sqlite.module().Error, MemoryStoreError) as error:
+        log.warning("search: which facts no longer hold is not known, because %s", error)
+        return {}

@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
+from zlib import crc32
 
 from memoria.base.project import digest_of
 from memoria.base.visibility import Visibility
@@ -205,6 +206,13 @@ class Index:
         for path, text in rows:
             found[path] |= {projects.get(ident.removeprefix("e-"), "?") for ident in reader.entry_ids(text)}
         return dict(found)
+
+    def history_stamp(self) -> dict[str, Stamp]:
+        """Return under the name ``history`` a stamp that changes with what stands under the articles' History."""
+        rows = self._db.execute(
+            "SELECT digest FROM documents WHERE anchor = ? AND kind = ? ORDER BY key", 2 * (documents.HISTORY,)
+        ).fetchall()
+        return {documents.HISTORY: (crc32("".join(digest for (digest,) in rows).encode()), len(rows))}
 
     def histories(self) -> dict[str, tuple[str, str]]:
         """Return by path what stands under an article's History, and what the article says now."""

@@ -6,6 +6,7 @@ memory.
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
@@ -24,7 +25,7 @@ from memoria.ground.errors import ArchiveError
 from memoria.indexing import documents
 from memoria.indexing.client_memory import ClientMemory
 from memoria.indexing.documents import Document
-from memoria.indexing.ended import Ended, of
+from memoria.indexing.ended import Ended, history_stamps, of
 from memoria.indexing.index import About, Index, Stamped
 from memoria.indexing.markdown_files import Stamp
 from memoria.language import cues
@@ -50,7 +51,8 @@ def refresh(index: Index, paths: Paths, *, anew: bool = False, has_client: bool 
 
 def ended(index: Index, paths: Paths) -> Ended:
     """Return what entries say that no longer holds; the index must know the articles."""
-    return of(index.histories(), Path(paths.facts))
+    kept = index.cached("ended", index.history_stamp(), lambda _: json.dumps(history_stamps(index.histories())))
+    return of(index.histories, json.loads(kept[documents.HISTORY]), Path(paths.facts))
 
 
 def _archived(index: Index, archive: Archive, daily: Path, ended: Ended) -> dict[str, Stamped]:
@@ -72,7 +74,7 @@ def _archived(index: Index, archive: Archive, daily: Path, ended: Ended) -> dict
         about = known.get(entry, About("", "", "", day))
         facts = [fact for fact in outdated(day) if fact.session in ("", about.session)]
         past = [each for fact in facts for each in ended.of_fact(fact)]
-        return _conversation(archive, entry, about, [*past, *ended.past.get(f"daily/{day}#^e-{entry}", ())])
+        return _conversation(archive, entry, about, [*past, *ended.past(f"daily/{day}#^e-{entry}")])
 
     return {
         f"archive/{archived.path.name}": (
