@@ -106,9 +106,8 @@ class Pages:
                 turns = list(self._turns(recent, archived))
                 words = [key, *_at_work(turns[:QUERY_SESSIONS]), *_titles(recent)]
                 apart = Visibility(settings, self.paths, key, strictly=True)
-                content.facts = leading(
-                    keeper.store, key, [hit.anchor for hit in _nearest(index, words, apart, "fact")]
-                )
+                wanted = [hit.anchor for hit in _nearest(index, words, apart, "fact")]
+                content.facts = leading(keeper.store, key, wanted)
                 content.built = _built(turns)
                 # With projects shared, a project that has only facts shows the last sessions of others.
                 content.last = _current(recent, told) or everywhere
