@@ -19,12 +19,6 @@ from truthful_model import Truthful
 SHORT = ("port",)  # played in every run; the others are slow together
 RECORDS = ("entry", "turn", "last sessions")  # what says on which day it was said
 SURFACES = ("page", "hint", "search", "mcp", "wiki", "index", "server")
-# The stories that still fall short, by test; one that no longer does fails, so that its name is taken out here.
-UNFINISHED = {
-    "test_a_record_of_a_day_is_not_shown_as_what_holds": {"by-hand", "huancun", "hafen", "laden", "hosting"},
-    "test_what_holds_is_told": {"by-hand", "zhurnal"},
-    "test_no_claim_of_a_truthful_model_is_refused": {"backoff", "hosting", "pruebas", "zwei-projekte"},
-}
 
 
 def _marked(name: str) -> Any:
@@ -35,14 +29,6 @@ def _marked(name: str) -> Any:
 def looks(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[Look]:
     """What was seen after each session of a story."""
     return played(stories.load(request.param), tmp_path_factory.mktemp(request.param)).looks
-
-
-@pytest.fixture(autouse=True)
-def unfinished(request: pytest.FixtureRequest) -> None:
-    """Expect the failure of the stories that ``UNFINISHED`` names."""
-    story = request.node.callspec.params.get("looks", "") if hasattr(request.node, "callspec") else ""
-    if story in UNFINISHED.get(request.node.originalname, ()):
-        request.applymarker(pytest.mark.xfail(reason="this story still falls short", strict=True))
 
 
 def stale(looks: list[Look], surface: str, *, records: bool = False) -> list[str]:

@@ -309,7 +309,7 @@ def test_readers_see_the_old_index_until_a_rebuild_is_whole(home: Path, path: Pa
         with Finder(str(path)) as reader, index._transaction():
             index._empty()
             assert keys(reader, "zebra")
-            index._sync(home, {})
+            index.sync(home, {})
             assert keys(reader, "zebra")
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from memoria.daily.entry import Entry
 from memoria.ground.errors import DropRefusedError
-from memoria.wiki.draft import MAX_RELATED, Draft
+from memoria.wiki.draft import Draft
+from memoria.wiki.draft_pages import MAX_RELATED
 from memoria.wiki.folder import Wiki
 from memoria.wiki.owners import Owners
 from memoria.wiki.transaction import digest
@@ -29,14 +30,14 @@ def take(wiki: Wiki, entries: list[Entry], *pages: dict, near: tuple[str, ...] =
 
 
 def write(wiki: Wiki, draft: Draft) -> None:
-    for name, data in draft.changes().items():
+    for name, data in draft.pages.changes().items():
         path = wiki.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
 
 
 def claims(draft: Draft, slug: str) -> list[str]:
-    return [found.text for found in draft.articles[slug].claims]
+    return [found.text for found in draft.pages.articles[slug].claims]
 
 
 OLD = entry("a1", 16, context="The port of the listener is 8080 for now.")
@@ -45,7 +46,7 @@ NEW = entry("b2", 17, context="The port of the listener is 9090 for now.")
 
 def test_a_claim_names_its_entry_and_one_without_is_not_written(wiki: Wiki) -> None:
     draft = take(wiki, [OLD], page("port", claim("The port is 8080", "a1"), claim("No source", "zz")))
-    assert draft.articles["concepts/port"].claims[0].sources == ("daily/2026-11-16#^e-a1",)
+    assert draft.pages.articles["concepts/port"].claims[0].sources == ("daily/2026-11-16#^e-a1",)
     assert claims(draft, "concepts/port") == ["The port is 8080"]
     assert draft.refused == ["port: no known source for “No source”"]
 
@@ -58,12 +59,12 @@ def test_a_number_that_the_entry_does_not_hold_is_not_written(wiki: Wiki) -> Non
 
 def test_an_entrys_own_marker_supports_nothing(wiki: Wiki) -> None:
     draft = take(wiki, [entry("a1", turns=("12345",), context="x")], page("port", claim("It is 12345", "a1")))
-    assert draft.changes() == {}
+    assert draft.pages.changes() == {}
 
 
 def test_a_summary_is_held_to_the_entries_too(wiki: Wiki) -> None:
     draft = take(wiki, [OLD], page("port", claim("The port is 8080", "a1"), summary="Listens on 9999."))
-    assert draft.articles["concepts/port"].summary == "The port is 8080"
+    assert draft.pages.articles["concepts/port"].summary == "The port is 8080"
 
 
 @pytest.mark.parametrize("supersedes", ["The port of the listener is 8080", ""])
@@ -72,14 +73,14 @@ def test_a_new_value_supersedes_the_old_one_with_its_date(wiki: Wiki, supersedes
     new = claim("The port of the listener is 9090", "b2", supersedes=supersedes)
     draft = take(wiki, [NEW], page("port", new))
     assert claims(draft, "concepts/port") == ["The port of the listener is 9090"]
-    assert "- Until 2026-11-17: The port of the listener is 8080 [[" in draft.articles["concepts/port"].render()
+    assert "- Until 2026-11-17: The port of the listener is 8080 [[" in draft.pages.articles["concepts/port"].render()
 
 
 def test_an_old_value_that_comes_in_late_goes_straight_to_the_history(wiki: Wiki) -> None:
     write(wiki, take(wiki, [NEW], page("port", claim("The port of the listener is 9090", "b2"))))
     draft = take(wiki, [OLD], page("port", claim("The port of the listener is 8080", "a1")))
     assert claims(draft, "concepts/port") == ["The port of the listener is 9090"]
-    assert "- Until 2026-11-17: The port of the listener is 8080 [[" in draft.articles["concepts/port"].render()
+    assert "- Until 2026-11-17: The port of the listener is 8080 [[" in draft.pages.articles["concepts/port"].render()
 
 
 def test_a_claim_is_superseded_on_the_page_where_it_stands(wiki: Wiki) -> None:
@@ -101,7 +102,7 @@ def test_a_correction_by_the_user_does_not_yield_to_inference(wiki: Wiki) -> Non
         wiki, [NEW], page("port", claim("The port of the listener is 9090", "b2")),
         entry_at=lambda source: said if source.endswith("a1") else None,
     )  # fmt: skip
-    assert draft.changes() == {}
+    assert draft.pages.changes() == {}
     assert "the user said" in draft.refused[0]
 
 
@@ -125,8 +126,8 @@ def test_a_near_duplicate_updates_the_page_that_is_there(wiki: Wiki, title: str,
     write(wiki, take(wiki, [OLD], first))
     new = page("something-else", claim("The port is 9090", "b2"), title=title, aliases=aliases)
     draft = take(wiki, [NEW], new, near=("concepts/the-race",))
-    assert draft.created == []
-    assert set(draft.changes()) == {"concepts/the-race.md"}
+    assert draft.pages.created == []
+    assert set(draft.pages.changes()) == {"concepts/the-race.md"}
 
 
 @pytest.mark.parametrize("title", ["Flush race 2", "Worker race", "Spool: decisions"])
@@ -135,12 +136,12 @@ def test_another_thing_gets_its_own_page(wiki: Wiki, title: str) -> None:
         write(wiki, take(wiki, [OLD], page(name.lower().replace(" ", "-").replace(":", ""),
                                            claim("The port is 8080", "a1"), title=name)))  # fmt: skip
     draft = take(wiki, [NEW], page("new-thing", claim("The port is 9090", "b2"), title=title), near=wiki.slugs())  # type: ignore[arg-type]
-    assert draft.created == ["concepts/new-thing"]
+    assert draft.pages.created == ["concepts/new-thing"]
 
 
 def linked(draft: Draft, slug: str) -> set[str]:
     """The articles that an article links; its sources, which are daily logs, do not count."""
-    return {link.target for link in draft.articles[slug].links if not link.target.startswith("daily/")}
+    return {link.target for link in draft.pages.articles[slug].links if not link.target.startswith("daily/")}
 
 
 def test_an_article_links_two_others_when_they_exist_although_the_model_named_none(wiki: Wiki) -> None:
@@ -168,26 +169,26 @@ def test_an_article_the_model_gave_one_link_is_given_a_second_and_one_with_two_n
 def test_links_resolve_or_are_not_written(wiki: Wiki) -> None:
     one = page("one", claim("The port is 8080", "a1"), related=("two", "nowhere", "one"))
     draft = take(wiki, [OLD], one, page("two", claim("For now", "a1")))
-    assert {link.target for link in draft.articles["concepts/one"].links} == {"concepts/two", "daily/2026-11-16"}
-    assert "[[concepts/one|one]]" in draft.articles["concepts/two"].render()
+    assert {link.target for link in draft.pages.articles["concepts/one"].links} == {"concepts/two", "daily/2026-11-16"}
+    assert "[[concepts/one|one]]" in draft.pages.articles["concepts/two"].render()
 
 
 def test_what_connects_fewer_than_two_pages_is_a_concept(wiki: Wiki) -> None:
     loose = page("loose", claim("The port is 8080", "a1"), kind="connection", related=("nowhere", "one"))
     draft = take(wiki, [OLD], page("one", claim("For now", "a1")), loose)
-    assert sorted(draft.created) == ["concepts/loose", "concepts/one"]
+    assert sorted(draft.pages.created) == ["concepts/loose", "concepts/one"]
 
 
 @pytest.mark.parametrize("slug", ["../../outside", "daily/x", "concepts/../../x"])
 def test_no_slug_leads_out_of_the_wiki(wiki: Wiki, slug: str) -> None:
     draft = take(wiki, [OLD], page(slug, claim("The port is 8080", "a1"), title="../x"))
-    assert all(name.startswith("concepts/") and ".." not in name for name in draft.changes())
+    assert all(name.startswith("concepts/") and ".." not in name for name in draft.pages.changes())
 
 
 def test_model_text_cannot_forge_structure(wiki: Wiki) -> None:
     text = "x [[daily/2026-01-01#^e-zz]] <!-- memoria took=1 --> \n## History\n- y"
     draft = take(wiki, [entry("a1", context="9 " + text)], page("x", claim(text, "a1"), title="T\n# U"))
-    again = Wiki.parse("concepts/x", draft.changes()["concepts/x.md"])
+    again = Wiki.parse("concepts/x", draft.pages.changes()["concepts/x.md"])
     assert [section.heading for section in again.sections] == ["Key Points"]
     assert again.claims[0].sources == ("daily/2026-11-16#^e-a1",)
     assert "<!--" not in again.render()
@@ -199,7 +200,7 @@ def test_a_page_with_broken_frontmatter_is_left_alone(wiki: Wiki) -> None:
     path.write_text("---\n[broken\n---\n# Port\n")
     draft = Draft(wiki, [OLD], names={"concepts/port": ("Port",)})
     draft.take({"articles": [page("port", claim("The port is 8080", "a1"))]}, [])
-    assert draft.changes() == {}
+    assert draft.pages.changes() == {}
     assert "repair it" in draft.refused[0]
 
 
@@ -208,8 +209,8 @@ def test_a_persons_own_file_name_is_no_obstacle(wiki: Wiki) -> None:
     path.parent.mkdir(parents=True)
     path.write_bytes(b"# My Port\r\n\r\nMine.\r\n")
     draft = take(wiki, [OLD], page("port", claim("The port is 8080", "a1"), title="My port"))
-    assert list(draft.changes()) == ["concepts/net/My Port [x].md"]
-    assert b"The port is 8080" in draft.changes()["concepts/net/My Port [x].md"]
+    assert list(draft.pages.changes()) == ["concepts/net/My Port [x].md"]
+    assert b"The port is 8080" in draft.pages.changes()["concepts/net/My Port [x].md"]
 
 
 def test_a_page_that_would_lose_most_of_its_claims_is_refused(wiki: Wiki) -> None:
@@ -218,8 +219,8 @@ def test_a_page_that_would_lose_most_of_its_claims_is_refused(wiki: Wiki) -> Non
     answer = page("shop", *(claim(f"{text} no more", "b2", supersedes=text) for text in texts))
     draft = take(wiki, [NEW], answer)
     with pytest.raises(DropRefusedError, match="5 of its"):
-        draft.check(0.5)
-    take(wiki, [NEW], page("shop", *answer["claims"][:3])).check(0.5)
+        draft.pages.check(0.5)
+    take(wiki, [NEW], page("shop", *answer["claims"][:3])).pages.check(0.5)
 
 
 def test_a_page_of_many_claims_may_lose_a_small_share_of_them(wiki: Wiki) -> None:
@@ -227,9 +228,9 @@ def test_a_page_of_many_claims_may_lose_a_small_share_of_them(wiki: Wiki) -> Non
     texts = [f"Fact {word} of the shop is as it is" for word in words]
     write(wiki, take(wiki, [OLD], page("shop", *(claim(text, "a1") for text in texts))))
     four = page("shop", *(claim(f"{text} no more", "b2", supersedes=text) for text in texts[:4]))
-    take(wiki, [NEW], four).check(0.5)
+    take(wiki, [NEW], four).pages.check(0.5)
     with pytest.raises(DropRefusedError, match="4 of its 10"):
-        take(wiki, [NEW], four).check(0.3)
+        take(wiki, [NEW], four).pages.check(0.3)
 
 
 def test_a_claim_that_something_links_to_does_not_go(wiki: Wiki) -> None:
@@ -237,22 +238,22 @@ def test_a_claim_that_something_links_to_does_not_go(wiki: Wiki) -> None:
     path = wiki.folder / "concepts/port.md"
     path.write_text(path.read_text() + "\nMine, and others point at it. ^mine\n")
     draft = take(wiki, [NEW], page("port", claim("The listener is nice", "b2")))
-    draft.check(0.5)
-    draft.articles["concepts/port"] = Wiki.parse("concepts/port", path.read_bytes().replace(b"^mine", b""))
+    draft.pages.check(0.5)
+    draft.pages.articles["concepts/port"] = Wiki.parse("concepts/port", path.read_bytes().replace(b"^mine", b""))
     with pytest.raises(DropRefusedError, match=r"\^mine would be lost"):
-        draft.check(0.5)
+        draft.pages.check(0.5)
 
 
 def test_what_a_page_is_checked_against_is_how_it_was_and_not_how_it_is_now(wiki: Wiki) -> None:
     write(wiki, take(wiki, [OLD], page("port", claim("The port of the listener is 8080", "a1"))))
     draft = take(wiki, [NEW], page("port", claim("The port of the listener is 9090", "b2")))
-    assert [known.text for known in draft.before["concepts/port"].claims] == ["The port of the listener is 8080"]
-    assert draft.read["concepts/port.md"] == digest((wiki.folder / "concepts/port.md").read_bytes())
+    assert [known.text for known in draft.pages.before["concepts/port"].claims] == ["The port of the listener is 8080"]
+    assert draft.pages.read["concepts/port.md"] == digest((wiki.folder / "concepts/port.md").read_bytes())
 
 
 def test_a_page_begins_on_the_day_of_its_oldest_claim_and_moves_on_to_its_newest(wiki: Wiki) -> None:
     both = page("port", claim("The listener is nice", "b2"), claim("The port is 8080", "a1"))
-    text = take(wiki, [OLD, NEW], both).articles["concepts/port"].render()
+    text = take(wiki, [OLD, NEW], both).pages.articles["concepts/port"].render()
     assert "created: '2026-11-16'" in text
     assert "updated: '2026-11-17'" in text
     assert "[[daily/2026-11-16]]" in text
@@ -263,13 +264,13 @@ def test_two_proposals_of_one_answer_that_mean_one_page_make_one_page(wiki: Wiki
     one = page("flush-race", claim("The port is 8080", "a1"), title="Flush race")
     for slug, title in (("other", "flush race"), ("other", "Flush races"), ("flush-race", "Something else")):
         draft = take(wiki, [OLD], one, page(slug, claim("For now", "a1"), title=title))
-        assert draft.created == ["concepts/flush-race"]
+        assert draft.pages.created == ["concepts/flush-race"]
 
 
 def test_no_two_pages_share_an_alias(wiki: Wiki) -> None:
     write(wiki, take(wiki, [OLD], page("port", claim("The port is 8080", "a1"), title="Port", aliases=["Socket"])))
     draft = take(wiki, [NEW], page("tea", claim("The listener is nice", "b2"), title="Tea", aliases=["Port", "Chai"]))
-    assert list(draft.articles["concepts/tea"].aliases) == ["Chai"]
+    assert list(draft.pages.articles["concepts/tea"].aliases) == ["Chai"]
 
 
 def test_of_two_values_from_one_day_the_later_one_read_stands(wiki: Wiki) -> None:
@@ -285,7 +286,7 @@ def test_a_claim_that_outdates_itself_stays(wiki: Wiki) -> None:
     text = "The port of the listener is 8080"
     draft = take(wiki, [again], page("port", claim(text, "b2", supersedes=text)))
     assert claims(draft, "concepts/port") == [text]
-    assert "Until" not in draft.articles["concepts/port"].render()
+    assert "Until" not in draft.pages.articles["concepts/port"].render()
 
 
 def test_a_claim_on_another_page_goes_only_when_it_is_quoted(wiki: Wiki) -> None:
@@ -313,7 +314,7 @@ def test_only_the_users_word_on_the_same_protects_a_claim(wiki: Wiki, kind: str,
 
 def test_a_claim_without_words_or_without_a_source_is_not_written(wiki: Wiki) -> None:
     draft = take(wiki, [OLD], page("port", claim("…!", "a1"), claim("For now", "nowhere")))
-    assert draft.changes() == {}
+    assert draft.pages.changes() == {}
     assert len(draft.refused) == 2
 
 
@@ -335,7 +336,7 @@ def test_a_hub_has_a_limit_on_its_links_whoever_links(wiki: Wiki) -> None:
     hub = page("hub", claim("The port is 8080", "a1"), related=names)
     for pages in ([hub, *spokes], [*spokes, hub]):
         draft = take(wiki, [OLD], *pages)
-        assert draft.articles["concepts/hub"].render().count("\n- [[") <= MAX_RELATED
+        assert draft.pages.articles["concepts/hub"].render().count("\n- [[") <= MAX_RELATED
 
 
 def test_what_was_learned_supports_a_claim(wiki: Wiki) -> None:
@@ -367,7 +368,7 @@ def test_only_a_long_claim_with_one_other_number_is_another_value(wiki: Wiki, fi
 
 def test_a_page_is_not_made_of_links_alone(wiki: Wiki) -> None:
     write(wiki, take(wiki, [OLD], page("port", claim("The port is 8080", "a1"))))
-    assert take(wiki, [NEW], page("tea", related=("port",))).created == []
+    assert take(wiki, [NEW], page("tea", related=("port",))).pages.created == []
 
 
 def test_an_entry_read_again_does_not_take_back_what_outdated_it_on_the_same_day(wiki: Wiki) -> None:
@@ -384,4 +385,4 @@ def test_a_page_that_has_links_enough_links_back_to_one_that_links_it(wiki: Wiki
     write(wiki, take(wiki, [OLD], hub, page("one", claim("For now", "a1")), page("two", claim("For now", "a1"))))
     listener = page("new", claim("The listener is nice", "b2"), title="New listener", related=("hub",))
     draft = take(wiki, [NEW], listener)
-    assert "concepts/new" in {link.target for link in draft.articles["concepts/hub"].links}
+    assert "concepts/new" in {link.target for link in draft.pages.articles["concepts/hub"].links}

@@ -54,7 +54,7 @@ class Pages:
 
     def take(self, entries: list[Entry], *proposals: Any, **given: Any) -> Article:
         draft = self.draft(entries, *proposals, **given)
-        for name, data in draft.changes().items():
+        for name, data in draft.pages.changes().items():
             path = self.wiki.folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
@@ -117,14 +117,14 @@ def test_a_retired_claim_goes_to_the_history_with_its_reason_and_where_it_was_sa
 def test_a_claim_is_not_retired_for_a_reason_that_no_entry_gives(pages: Pages, why: str, sources: list[str]) -> None:
     pages.take([OLD], page("uploads", claim(QUEUE, "a1")))
     draft = pages.draft([NEW], page("uploads", retire=[{"claim": 1, "why": why, "sources": sources}]))
-    assert draft.changes() == {}
+    assert draft.pages.changes() == {}
     assert draft.is_failed
 
 
 def test_an_older_entry_retires_nothing(pages: Pages) -> None:
     pages.take([NEW], page("uploads", claim(BUCKET, "b2")))
     row = {"claim": 1, "why": "The API was slow", "sources": ["a1"]}
-    assert pages.draft([OLD], page("uploads", retire=[row])).changes() == {}
+    assert pages.draft([OLD], page("uploads", retire=[row])).pages.changes() == {}
 
 
 def test_a_claim_is_moved_under_the_heading_that_is_named(pages: Pages) -> None:
@@ -244,7 +244,7 @@ def test_an_open_item_is_no_claim(pages: Pages) -> None:
     known = entry("a1", 16, context="Uploads wait for Noor", action_items=("Ask Noor to upload the photos again.",))
     draft = pages.draft([known], page("uploads", claim("Ask Noor to upload photos again", "a1"),
                                       claim("Uploads wait for Noor", "a1")))  # fmt: skip
-    assert [known.text for known in draft.articles[SLUG].claims] == ["Uploads wait for Noor"]
+    assert [known.text for known in draft.pages.articles[SLUG].claims] == ["Uploads wait for Noor"]
     assert not draft.is_failed
     assert "is an open item" in draft.refused[0]
 
@@ -308,7 +308,7 @@ def test_a_word_of_the_user_does_not_yield_to_the_assistant(pages: Pages) -> Non
         page("uploads", retire=[{"claim": 1, "why": "The project uses npm", "sources": ["b2"]}]),
     ):
         draft = pages.draft([theirs], proposal)
-        assert draft.changes() == {}
+        assert draft.pages.changes() == {}
         assert not draft.is_failed  # no fault of the answer
 
 
@@ -355,7 +355,7 @@ def test_what_a_person_wrote_into_a_daily_log_is_the_users_word(pages: Pages) ->
     pages.take([by_hand], page("uploads", claim("The project uses pnpm", "h1")))
     draft = pages.draft([entry("b2", 18, context="The project uses npm")],
                         page("uploads", replacing("The project uses npm", "b2", 1)))  # fmt: skip
-    assert draft.changes() == {}
+    assert draft.pages.changes() == {}
 
 
 def test_look_alikes_do_not_end_one_another(pages: Pages) -> None:
@@ -396,7 +396,7 @@ def test_a_page_may_be_reworded_whole(pages: Pages) -> None:
     texts = [f"Fact {word} of the uploads" for word in ("one", "two", "three", "four", "five")]
     pages.take([OLD], page("uploads", *(claim(text, "a1") for text in texts)))
     rows = [replacing(f"{text} is as it is", "b2", number) for number, text in enumerate(texts, 1)]
-    pages.draft([NEW], page("uploads", *rows)).check(0.5)
+    pages.draft([NEW], page("uploads", *rows)).pages.check(0.5)
 
 
 # -- citations
@@ -412,7 +412,7 @@ def test_each_cited_entry_supports_the_claim_by_itself_or_goes(pages: Pages) -> 
 def test_a_claim_that_no_entry_supports_by_itself_is_not_written(pages: Pages) -> None:
     half = entry("c3", 17, context="The bucket is `eu-1`.")
     draft = pages.draft([OLD, half], page("uploads", claim("Files up to 30 MB go to `eu-1`", "a1", "c3")))
-    assert draft.changes() == {}
+    assert draft.pages.changes() == {}
 
 
 def test_an_edited_entry_is_cited_only_for_what_it_still_says(pages: Pages) -> None:
@@ -456,7 +456,7 @@ def test_one_topic_under_two_slugs_is_one_page_although_it_is_not_near(pages: Pa
         [OLD], page("upload-queue", claim(QUEUE, "a1"), title="Upload queue"), page("uploads", claim("Slow API", "a1"))
     )
     draft = pages.draft([NEW], page("queue-of-uploads", claim(BUCKET, "b2"), title="Queues of uploads"))
-    assert draft.created == []
+    assert draft.pages.created == []
 
 
 def test_a_claim_of_the_history_does_not_come_back_reworded_from_its_entry(pages: Pages) -> None:

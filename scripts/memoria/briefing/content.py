@@ -11,7 +11,6 @@ from memoria.briefing.room import Section, divided
 from memoria.daily.entry import Entry
 from memoria.daily.open_items import OpenItem
 from memoria.facts.fact import GLOBAL, Fact
-from memoria.facts.past import Past, current
 from memoria.facts.store import corrected
 from memoria.ground import printable
 from memoria.ground.clock import Zone
@@ -87,7 +86,5 @@ def _command(name: str) -> str:
 
 def _last(recent: Sequence[Entry]) -> Iterator[str]:
     for entry in reversed(recent[-LAST:]):
-        past = [(Past(learned.text, ""), True) for learned in entry.learned if learned.ended]
-        context = " ".join(current(entry.context, past).split())
-        title = printable.sentence(entry.title)
-        yield f"- {entry.day.isoformat()} {entry.time}, {entry.project}: {title} {context}"
+        said = " ".join([*([printable.sentence(entry.title)] if entry.title else []), *entry.context.split()])
+        yield f"- {entry.day.isoformat()} {entry.time}, {entry.project}: {said}"

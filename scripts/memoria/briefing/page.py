@@ -13,14 +13,14 @@ import logging
 import os
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.base.visibility import Visibility
-from memoria.briefing.content import Content
+from memoria.briefing.content import LAST, Content
 from memoria.capture.open_sessions import MAX_CHARS
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
@@ -31,6 +31,8 @@ from memoria.facts.keeper import Keeper
 from memoria.facts.store import leading
 from memoria.ground import files
 from memoria.ground.errors import ArchiveError
+from memoria.indexing import sources
+from memoria.indexing.ended import Ended
 from memoria.indexing.index import Index
 from memoria.language import shell_commands
 from memoria.search.hit import Hit
@@ -89,7 +91,8 @@ class Pages:
         view = Visibility(settings, self.paths)
         articles = _visible(self._articles(index), index.cited(), view)
         archived = {kept.entry: kept for kept in self.archive.listed()}
-        everywhere = _seen(daily.find(booked[-RECENT_ENTRIES:]), view) if shared else []
+        told = sources.ended(index, self.paths)
+        everywhere = _current(_seen(daily.find(booked[-RECENT_ENTRIES:]), view), told) if shared else []
         open_items = OpenItems(daily, ledger)
         open_items.refresh()
         open_anywhere = open_items.everywhere(list(filter(view.shows, [*projects, HAND]))) if shared else []
@@ -103,12 +106,11 @@ class Pages:
                 turns = list(self._turns(recent, archived))
                 words = [key, *_at_work(turns[:QUERY_SESSIONS]), *_titles(recent)]
                 apart = Visibility(settings, self.paths, key, strictly=True)
-                content.facts = leading(
-                    keeper.store, key, [hit.anchor for hit in _nearest(index, words, apart, "fact")]
-                )
+                wanted = [hit.anchor for hit in _nearest(index, words, apart, "fact")]
+                content.facts = leading(keeper.store, key, wanted)
                 content.built = _built(turns)
                 # With projects shared, a project that has only facts shows the last sessions of others.
-                content.last = recent or everywhere
+                content.last = _current(recent, told) or everywhere
                 content.items = open_items.of(key) if recent else open_anywhere
                 mine = [row for row in articles if shared or row.project in ("", key)]
                 near = [hit.path for hit in _nearest(index, words, apart, "article")]
@@ -155,6 +157,17 @@ class Pages:
 
 def _seen(entries: list[Entry], view: Visibility) -> list[Entry]:
     return [entry for entry in entries if view.shows(entry.project_key)]
+
+
+def _current(recent: Sequence[Entry], told: Ended) -> list[Entry]:
+    """Return the last entries without what no longer holds; one of which nothing remains is left out."""
+    found = []
+    for entry in recent[-LAST:]:
+        now = told.current(entry)
+        now = replace(now, title=entry.title if now.title == entry.title else "")
+        if now.title or now.context.strip():
+            found.append(now)
+    return found
 
 
 def _visible(articles: list[Row], cited: Mapping[str, Collection[str]], view: Visibility) -> list[Row]:

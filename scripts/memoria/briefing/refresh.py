@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import closing
+from datetime import date
+from functools import cache
 from pathlib import Path
 
 from memoria.briefing import housekeeping, notices
 from memoria.briefing.page import Pages
 from memoria.daily.daily_log import DailyLog
+from memoria.daily.entry import Entry
 from memoria.daily.ledger import Ledger
 from memoria.facts.keeper import Keeper
 from memoria.ground import clock, locks
@@ -24,7 +27,7 @@ from memoria.ground.home import Home
 from memoria.ground.printable import counted
 from memoria.indexing import sources
 from memoria.indexing.index import Index
-from memoria.wiki import index_page, outdated
+from memoria.wiki import corrected, index_page, outdated
 from memoria.wiki.article_cache import ArticleCache
 from memoria.wiki.folder import INDEX, LOG, Wiki
 from memoria.wiki.transaction import Transactions
@@ -53,6 +56,8 @@ def _renew(home: Home, keeper: Keeper, touched: Collection[str] | None) -> list[
         with locks.held(Path(home.paths.compile_lock)) as mine:  # a compile does it when it begins
             slugs = settle_past(home, keeper, index) if mine else []
             articles = _write_index_page(home, index) if mine else ""
+            if articles != (ledger.get(housekeeping.WIKI_STATE) or ""):
+                _note_corrections(home, keeper, index)
         Pages.of(home.paths).prepare(home.settings, ledger, DailyLog.of(home.paths), index, keeper, touched)
         if touched is None:
             ledger.put(housekeeping.PAGES_DUE, value=False)
@@ -82,6 +87,37 @@ def _write_index_page(home: Home, index: Index) -> str:
             log.info("%s; the next worker writes it", error)
             articles = ""
     return articles
+
+
+def _note_corrections(home: Home, keeper: Keeper, index: Index) -> None:
+    """Record what a person put right in articles, so that no entry is shown as saying it still."""
+    wiki = Wiki.of(home.paths)
+    rows = ArticleCache(wiki, index).rows()
+    articles = [article for slug, row in rows.items() if row.readable and (article := wiki.get(slug))]
+    log_file = wiki.folder / LOG
+    wrote = index_page.wrote(log_file.read_text("utf-8", "replace")) if log_file.exists() else {}
+    known = keeper.store.taken_back()
+    today = home.zone.local(clock.now()).date().isoformat()
+    found = corrected.corrected(articles, wrote, _entry_at(DailyLog.of(home.paths)), today)
+    for name in found.keys() - known.keys():
+        keeper.store.take_back(name, found[name])
+    keeper.store.restore(again := corrected.restored(articles, known))
+    if again or found.keys() - known.keys():
+        sources.refresh(index, home.paths)
+
+
+def _entry_at(daily: DailyLog) -> Callable[[str], Entry | None]:
+    """Return a function that reads the entry behind a source; each day is read once."""
+    entries = cache(daily.entries)
+
+    def entry_at(source: str) -> Entry | None:
+        day, _, name = source.removeprefix("daily/").partition("#^e-")
+        try:
+            return next((entry for entry in entries(date.fromisoformat(day)) if entry.id == name), None)
+        except ValueError:
+            return None
+
+    return entry_at
 
 
 def settle_past(home: Home, keeper: Keeper, index: Index) -> list[str]:

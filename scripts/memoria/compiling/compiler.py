@@ -174,9 +174,9 @@ class Compile:
         self._book(draft, entries)
         sources.refresh(self.index, self.home.paths)
         report.entries += len(entries)
-        report.created += draft.created
-        pages = draft.changes()
-        report.updated += sorted(name.removesuffix(".md") for name in draft.read if name in pages)
+        report.created += draft.pages.created
+        pages = draft.pages.changes()
+        report.updated += sorted(name.removesuffix(".md") for name in draft.pages.read if name in pages)
         report.refused += draft.refused
         report.aside += len(entries) if draft.is_failed else 0
 
@@ -270,7 +270,7 @@ class Compile:
 
     def _check(self, draft: Draft, entries: Sequence[Entry]) -> None:
         try:
-            draft.check(self.home.settings.compile_drop_share)
+            draft.pages.check(self.home.settings.compile_drop_share)
         except DropRefusedError as error:
             self._failed(entries, str(error))
             self.ledger.note("compile-refused", ",".join(entry.id for entry in entries), str(error))
@@ -300,12 +300,13 @@ class Compile:
         owners: Owners,
         numbered: dict[int, tuple[str, Claim]],
     ) -> JsonObject:
+        told = sources.ended(self.index, self.home.paths)
         readable = [slug for slug in near if names[slug].readable]
         full = [article for slug in readable[:NEAR_ARTICLES] if (article := self.wiki.get(slug))]
         said = statements.words("\n".join(_said(entry) for entry in entries)).stems
         return {
             "today": max(entry.day for entry in entries).isoformat(),
-            "entries": [_entry_material(entry, owners.label(entry.project_key)) for entry in entries],
+            "entries": [_entry_material(told.current(entry), owners.label(entry.project_key)) for entry in entries],
             "articles": [
                 {
                     "slug": article.name,
@@ -331,18 +332,22 @@ class Compile:
         }
 
     def _commit(self, draft: Draft, entries: Sequence[Entry]) -> None:
-        pages = draft.changes()
-        owner = draft.owners.pages
-        drafted = {slug: replace(Row.of(article), project=owner[slug]) for slug, article in draft.articles.items()}
+        pages = draft.pages.changes()
+        owner = draft.pages.owners.pages
+        drafted = {
+            slug: replace(Row.of(article), project=owner[slug]) for slug, article in draft.pages.articles.items()
+        }
         rows = self.article_cache.rows() | drafted
-        rows = {slug: row for slug, row in rows.items() if slug not in draft.folded}
-        updated = [name.removesuffix(".md") for name in sorted(pages) if name in draft.read]
+        rows = {slug: row for slug, row in rows.items() if slug not in draft.pages.folded}
+        updated = [name.removesuffix(".md") for name in sorted(pages) if name in draft.pages.read]
         moment = self.home.zone.local(clock.now())
-        took = index_page.log_block(moment, entries, draft.created, updated, draft.written(), draft.folded)
-        changes: dict[str, bytes | None] = dict(pages) | {f"{slug}.md": None for slug in draft.folded}
+        took = index_page.log_block(
+            moment, entries, draft.pages.created, updated, draft.pages.written(), draft.pages.folded
+        )
+        changes: dict[str, bytes | None] = dict(pages) | {f"{slug}.md": None for slug in draft.pages.folded}
         lists = index_page.pages(rows.values(), self.wiki.folder)
         changes |= lists
-        read = dict(draft.read)
+        read = dict(draft.pages.read)
         for name in lists:
             read[name] = digest(self._bytes(name))
         label = f"compile of {printable.counted(len(entries), 'entry')}"
@@ -364,7 +369,8 @@ def _owner(owners: Owners, slug: str) -> str:
 
 def _said(entry: Entry) -> str:
     """Return the parts of an entry by which near articles and claims are found."""
-    return " ".join((entry.title, entry.context, *entry.decisions, *entry.lessons, *(f.text for f in entry.learned)))
+    lists = (entry.key_exchanges, entry.decisions, entry.lessons, [fact.text for fact in entry.learned])
+    return " ".join((entry.title, entry.context, *(row for rows in lists for row in rows)))
 
 
 def _numbered_claims(

@@ -259,7 +259,10 @@ class Keeper:
         if fact.repetition and not deleted:
             return
         day = self.zone.day(fact.ended or clock.now()).isoformat()
-        self.store.add_past(Past(fact.content, day, instead, fact.projects, self.sources(fact), deleted))
+        past = Past(fact.content, day, instead, fact.projects, self.sources(fact), deleted, fact.quote)
+        self.store.add_past(past)
+        if deleted:
+            self.store.take_back(fact.id, past)
 
     def _content(self, ident: str) -> str:
         known = self.store.get(ident) if ident else None

@@ -1,17 +1,27 @@
 """Past: a statement that no longer holds, with what is needed to find what was made of it elsewhere.
 
 A fact that is ended, edited or deleted leaves such a record. It waits in the store until the wiki tells it no more.
+What a person deleted, or corrected in an article, stays, because no log tells it.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 
 from memoria.language import cues, statements
+from memoria.language.folding import holds
+from memoria.language.stemming import without_ending
 
 CITED, UNCITED = 0.6, 0.8  # share of its words that a sentence of the same entries, or of others, must hold
+NAMED, MIN_NAMED = 0.5, 2  # share and number of the words of a title or a line of talk that must be its own
+MIN_SPOKEN = 3  # a sentence of more words than this may be a part of the quote
+
+_PARTS = re.compile(r"[._/-]")
+_words = lru_cache(maxsize=4_000)(statements.words)  # one text is compared with many
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +30,7 @@ class Past:
 
     ``day``: ISO day on which it ceased to hold. ``instead``: what holds now, empty when nothing replaced it.
     ``projects``: the keys of the projects it held in. ``sources``: the entries that contain its fact. ``deleted``: a
-    person deleted the fact, so that it is no history either.
+    person deleted the fact, so that it is no history either. ``quote``: the words in the conversation that proved it.
     """
 
     content: str
@@ -29,6 +39,7 @@ class Past:
     projects: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     deleted: bool = False
+    quote: str = ""
 
     @classmethod
     def from_json(cls, body: str) -> Past:
@@ -45,11 +56,38 @@ class Past:
 
         ``cited``: whether the sentence rests on the entries that contain the fact.
         """
-        own, words = statements.words(self.content), statements.words(sentence)
+        own, words = _words(self.content), _words(sentence)
         if not statements.same(own, words) and not statements.repeated_in(own, words, CITED if cited else UNCITED):
             return False
-        now = statements.words(self.instead)
+        now = _words(self.instead)
         return not now.stems or statements.covered(now, words) < statements.covered(own, words)
+
+    def is_named_in(self, text: str) -> bool:
+        """Return whether a short text, such as a title, is about this and names what holds no longer.
+
+        Half of its words are the statement's, and one is missing from what holds instead: where a number changed,
+        a number.
+        """
+        own, now, said = map(_words, (self.content, self.instead, text))
+        shared = {word: _parts(word) & own.stems for word in said.stems}
+        known = [word for word in shared if shared[word]]
+        if len(known) < max(MIN_NAMED, NAMED * len(shared)):
+            return False
+        numbers = own.numbers - now.numbers
+        if numbers and (now.numbers or not now.stems):
+            return bool(numbers & said.numbers)
+        return any(shared[word] - now.stems for word in known)
+
+    def is_spoken_in(self, sentence: str) -> bool:
+        """Return whether a sentence of its conversation holds the words that prove it, or says or names it."""
+        if holds(sentence, self.quote) or (len(sentence.split()) > MIN_SPOKEN and holds(self.quote, sentence)):
+            return True
+        return self.is_said_by(sentence, cited=True) or self.is_named_in(sentence)
+
+
+def _parts(word: str) -> set[str]:
+    """Return a stem and the stems of the words in a name such as ``carts.py``."""
+    return {word, *map(without_ending, _PARTS.split(word))}
 
 
 def current(text: str, past: Iterable[tuple[Past, bool]]) -> str:

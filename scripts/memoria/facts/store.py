@@ -59,6 +59,9 @@ MIGRATIONS: Final = (
     """
     CREATE TABLE past (n INTEGER PRIMARY KEY, body TEXT NOT NULL);  -- what the wiki may still tell as current
     """,
+    """
+    CREATE TABLE taken_back (name TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID;  -- by a person, and in no log
+    """,
 )
 MIN_NEAR, MAX_NEAR = 5, 8  # facts that a model is shown beside what it judges
 _CANDIDATES = 40  # rows compared by similarity, those that share the most words
@@ -362,6 +365,18 @@ class Store:
         """Delete the records of statements that the wiki tells no more."""
         self.db.executemany("DELETE FROM past WHERE n = ?", [(number,) for number in numbers])
 
+    def taken_back(self) -> dict[str, Past]:
+        """Return what a person deleted or corrected, by the id of the deleted fact or by the corrected article."""
+        return {name: Past.from_json(body) for name, body in self.db.execute("SELECT name, body FROM taken_back")}
+
+    def take_back(self, name: str, past: Past) -> None:
+        """Record what a person deleted or corrected."""
+        self.db.execute("INSERT OR REPLACE INTO taken_back VALUES (?, ?)", (name, past.to_json()))
+
+    def restore(self, names: Iterable[str]) -> None:
+        """Remove such records."""
+        self.db.executemany("DELETE FROM taken_back WHERE name = ?", [(name,) for name in names])
+
     # -- rows of a memory server
 
     def links(self, home: str) -> list[Link]:
@@ -393,6 +408,7 @@ class Store:
     def unmark_deleted(self, ident: str) -> None:
         """Remove the record of a deletion, because a person restored the fact's line or it was learned again."""
         self.db.execute("DELETE FROM gone WHERE id = ?", (ident,))
+        self.restore([ident])
 
     def meta(self) -> Mapping[str, str]:
         """Return small values by key, e.g. when a server was last asked."""

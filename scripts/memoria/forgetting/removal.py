@@ -61,6 +61,7 @@ def carry_out(home: Home, plan: Plan) -> None:
         for fact in plan.facts:
             keeper.delete(fact.id)
         keeper.store.settle_past(keeper.store.past())  # they hold forgotten words, and the wiki is rewritten below
+        keeper.store.restore(_taken_back(keeper, plan))
         for outbox in (keeper.outbox, keeper.to_server):
             _outbox(outbox, plan)
         keeper.store.shred()
@@ -80,7 +81,7 @@ def carry_out(home: Home, plan: Plan) -> None:
         wanted = [folded(text) for text in plan.needles]
         ledger.strike_notes(lambda text: proof.holds(text, wanted))
         ledger.shred()
-        _caches(home, ledger)
+        _caches(home, ledger, plan)
     finally:
         ledger.close()
     _logs(home, plan)
@@ -114,6 +115,19 @@ def finish(home: Home) -> Plan | None:
 def _begin(home: Home, plan: Plan) -> None:
     record = {"kind": plan.kind, "target": plan.target, "needles": plan.needles, "proving": plan.proving}
     files.replace(Path(home.paths.forgetting), json.dumps(record), mode=atomic.PRIVATE)
+
+
+def _taken_back(keeper: Keeper, plan: Plan) -> list[str]:
+    """Return the names of the deletions and corrections that hold what is forgotten."""
+    facts = {fact.id for fact in plan.facts}
+    return [
+        name
+        for name, past in keeper.store.taken_back().items()
+        if name in facts
+        or (plan.project and plan.project in past.projects)
+        or any(source.rsplit("^e-", 1)[-1] in plan.ids for source in past.sources)
+        or plan.held(f"{past.content} {past.instead} {past.quote}")
+    ]
 
 
 def _spool(home: Home, plan: Plan) -> None:
@@ -220,7 +234,7 @@ def _with_tombstones(text: str, ids: Collection[str]) -> str:
     return day.text
 
 
-def _caches(home: Home, ledger: Ledger) -> None:
+def _caches(home: Home, ledger: Ledger, plan: Plan) -> None:
     """Rebuild the caches from what remains, instead of searching them."""
     for path in Path(home.paths.state).glob(f"{Path(home.paths.index).name}*"):  # and files set aside, and SQLite's
         path.unlink()
@@ -239,6 +253,7 @@ def _caches(home: Home, ledger: Ledger) -> None:
                     path.unlink()
         with Keeper.at(home) as keeper:
             keeper.store.settle_past(keeper.store.past())
+            keeper.store.restore(_taken_back(keeper, plan))
             Pages.of(home.paths).prepare(home.settings, ledger, DailyLog.of(home.paths), index, keeper)
 
 

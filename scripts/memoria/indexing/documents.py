@@ -22,6 +22,7 @@ from memoria.facts import lines
 from memoria.facts.fact import GLOBAL, Fact
 from memoria.facts.past import Past, current
 from memoria.ground import markdown
+from memoria.indexing.ended import NOTHING, Ended, titled
 
 PASSAGE_CHARS = 1_200  # longer paragraphs are split, at line ends where possible
 
@@ -88,15 +89,16 @@ class Document:
         return blake2b(whole.encode("utf-8", "replace"), digest_size=12).hexdigest()
 
 
-def of_file(path: str, text: str, aliases: Mapping[str, str] = NO_ALIASES) -> list[Document]:
+def of_file(path: str, text: str, aliases: Mapping[str, str] = NO_ALIASES, ended: Ended = NOTHING) -> list[Document]:
     """Return the documents of one Markdown file of the home, depending on its path.
 
     The history of an article is a document of its own, which a search finds only when it is asked for.
 
-    ``aliases`` maps former project keys, which may stand in the text, to the present ones.
+    ``aliases`` maps former project keys, which may stand in the text, to the present ones. ``ended`` tells what entries
+    say that no longer holds.
     """
     if path.startswith("daily/"):
-        return list(entries(path, text, aliases))
+        return list(entries(path, text, aliases, ended))
     page = article(path, text, aliases)
     past = [passage for passage in page.passages if passage.label.casefold() == HISTORY]
     if not past:
@@ -149,10 +151,12 @@ def day_of(stamp_ns: int) -> str:
         return ""
 
 
-def entries(path: str, text: str, aliases: Mapping[str, str] = NO_ALIASES) -> Iterator[Document]:
+def entries(
+    path: str, text: str, aliases: Mapping[str, str] = NO_ALIASES, ended: Ended = NOTHING
+) -> Iterator[Document]:
     """Yield the entries of a daily log, its other parts (also that before the first heading) and its facts.
 
-    What an entry says of a fact that no longer holds is left out.
+    What an entry says that no longer holds is left out; a title that names it says until when it held.
     """
     day = _day(path)
     when = _date(day)
@@ -170,8 +174,10 @@ def entries(path: str, text: str, aliases: Mapping[str, str] = NO_ALIASES) -> It
         else:
             anchor, title = unmarked_anchor(part.raw), part.title
         project = "" if part.project == GLOBAL else part.project
-        if part.entry and outdated:
-            passages = tuple(_current(passages, part.entry, outdated.values()))
+        if part.entry:
+            past = ended.of_entry(part.entry, outdated)
+            title = titled(title, past)
+            passages = tuple(_current(passages, part.entry, past, outdated.values()))
         if anchor or passages:
             yield Document(path=path, kind="entry", anchor=anchor, session=session, project=project,
                            title=title, passages=passages, date=day)  # fmt: skip
@@ -190,13 +196,15 @@ def _without_outdated(text: str, facts: Mapping[str, Fact]) -> str:
     return day.text
 
 
-def _current(passages: Iterable[Passage], entry: Entry, outdated: Iterable[Fact]) -> Iterator[Passage]:
-    """Yield the passages of an entry without the sentences that say what no longer holds."""
-    own = {learned.id for learned in entry.learned}
-    past = [
-        (Past(content, "", instead), fact.id in own)
+def _current(
+    passages: Iterable[Passage], entry: Entry, own: Iterable[Past], outdated: Iterable[Fact]
+) -> Iterator[Passage]:
+    """Yield the passages of an entry without the sentences that say what no longer holds, by it or by its day."""
+    known = {learned.id for learned in entry.learned}
+    past = [(each, True) for each in own] + [
+        (Past(content, "", instead), False)
         for fact in outdated
-        if GLOBAL in fact.projects or entry.project_key in ("", *fact.projects)
+        if fact.id not in known and (GLOBAL in fact.projects or entry.project_key in ("", *fact.projects))
         for content, instead in past_of(fact)
     ]
     for passage in passages:

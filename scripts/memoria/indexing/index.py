@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
+from zlib import crc32
 
 from memoria.base.project import digest_of
 from memoria.base.visibility import Visibility
@@ -27,6 +28,7 @@ from memoria.ground import database
 from memoria.indexing import documents, markdown_files
 from memoria.indexing.document_rows import MAX_PASSAGES, DocumentRows
 from memoria.indexing.documents import Document
+from memoria.indexing.ended import NOTHING, Ended
 from memoria.indexing.markdown_files import Stamp
 from memoria.search import reader
 from memoria.search.hit import Hit
@@ -144,14 +146,23 @@ class Index:
         with self._transaction():
             return sum(self._rows.drop(key) for key in keys)
 
-    def sync(self, home: Path | str, more: Mapping[str, Stamped] | None = None) -> int:
+    def sync(
+        self,
+        home: Path | str,
+        more: Mapping[str, Stamped] | None = None,
+        *,
+        ended: Ended = NOTHING,
+        tops: Collection[str] = markdown_files.TOPS,
+    ) -> int:
         """Bring the index up to date with a home's Markdown and ``more`` sources; return how many documents changed.
 
         A file is read when its time or size has changed, so that an unchanged one costs one ``stat``. Each source in
-        ``more`` is read when its stamp has changed; None leaves such sources as they are. No error of the index itself
-        is raised: a corrupt index is created again, and one that another process has locked is left for the next time.
+        ``more`` is read when its stamp has changed; None leaves such sources as they are. A daily log is read again
+        when ``ended`` tells something else of its entries. ``tops``: the folders to look at. No error of the index
+        itself is raised: a corrupt index is created again, and one that another process has locked is left for the
+        next time.
         """
-        return self._guarded(lambda: self._sync(Path(home), more), 0)
+        return self._guarded(lambda: self._sync(Path(home), more, ended, tops), 0)
 
     def rebuild(self, home: Path | str, more: Mapping[str, Stamped] | None = None) -> int:
         """Empty the index and fill it again in one transaction: readers see the old one until it is complete."""
@@ -159,7 +170,7 @@ class Index:
         def whole() -> int:
             with self._transaction():
                 self._empty()
-                return self._sync(Path(home), more)
+                return self._sync(Path(home), more, NOTHING, markdown_files.TOPS)
 
         return self._guarded(whole, 0)
 
@@ -195,6 +206,30 @@ class Index:
         for path, text in rows:
             found[path] |= {projects.get(ident.removeprefix("e-"), "?") for ident in reader.entry_ids(text)}
         return dict(found)
+
+    def history_stamp(self) -> dict[str, Stamp]:
+        """Return under the name ``history`` a stamp that changes with what stands under the articles' History."""
+        rows = self._db.execute(
+            "SELECT digest FROM documents WHERE anchor = ? AND kind = ? ORDER BY key", 2 * (documents.HISTORY,)
+        ).fetchall()
+        return {documents.HISTORY: (crc32("".join(digest for (digest,) in rows).encode()), len(rows))}
+
+    def histories(self) -> dict[str, tuple[str, str]]:
+        """Return by path what stands under an article's History, and what the article says now."""
+        found: dict[str, tuple[list[str], list[str]]] = {}
+        rows = self._db.execute(
+            "SELECT path, kind, label, text FROM documents"
+            " JOIN passages ON passages.id BETWEEN documents.id << ? AND ((documents.id + 1) << ?) - 1"
+            " WHERE path IN (SELECT path FROM documents WHERE kind = ?) ORDER BY passages.id",
+            (reader.SHIFT, reader.SHIFT, documents.HISTORY),
+        )
+        for path, kind, label, text in rows:
+            former, present = found.setdefault(path, ([], []))
+            if kind == documents.HISTORY:
+                former.append(text)
+            elif label != documents.RELATED:
+                present.append(text)
+        return {path: ("\n".join(former), "\n".join(present)) for path, (former, present) in found.items()}
 
     # --- what other modules compute from a file -----------------------------------------------------------------
 
@@ -282,10 +317,10 @@ class Index:
         """Return what ``Finder.shown`` makes of these documents."""
         return self.finder.shown(ranked, limit, view)
 
-    def _sync(self, home: Path, more: Mapping[str, Stamped] | None) -> int:
+    def _sync(self, home: Path, more: Mapping[str, Stamped] | None, ended: Ended, tops: Collection[str]) -> int:
         changed = 0
         known = {name: (mtime, size) for name, mtime, size in self._db.execute("SELECT * FROM sources")}
-        found = dict(markdown_files.found(home))
+        found = {name: _ended_stamp(name, stamp, ended) for name, stamp in markdown_files.found(home, tops)}
         stale = [name for name, stamp in found.items() if known.get(name) != stamp]
         further = more or {}
         found |= {name: stamp for name, (stamp, _) in further.items()}
@@ -293,9 +328,14 @@ class Index:
         for start in range(0, len(stale), _BATCH):
             with self._transaction():
                 for name in stale[start : start + _BATCH]:
-                    source = further[name][1] if name in further else partial(_of_file, home, name, self.aliases)
+                    source = further[name][1] if name in further else partial(_of_file, home, name, self.aliases, ended)
                     changed += self._take(name, found[name], source)
-        gone = [name for name in known if name not in found and (more is not None or markdown_files.is_markdown(name))]
+        looked_at = tuple(f"{top}/" for top in tops)
+        gone = [
+            name
+            for name in sorted(known.keys() - found.keys())
+            if name.startswith(looked_at) or (more is not None and not markdown_files.is_markdown(name))
+        ]
         if gone:
             with self._transaction():
                 changed += sum(self._forget(name) for name in gone)
@@ -392,8 +432,13 @@ class Index:
             self._rows.discard_counts()
 
 
-def _of_file(home: Path, name: str, aliases: Mapping[str, str]) -> Iterable[Document]:
-    return documents.of_file(name, (home / name).read_text("utf-8", "replace"), aliases)
+def _of_file(home: Path, name: str, aliases: Mapping[str, str], ended: Ended) -> Iterable[Document]:
+    return documents.of_file(name, (home / name).read_text("utf-8", "replace"), aliases, ended)
+
+
+def _ended_stamp(name: str, stamp: Stamp, ended: Ended) -> Stamp:
+    """Return a file's stamp; that of a daily log changes with what no longer holds of its entries."""
+    return (stamp[0] + ended.stamps.get(name.removesuffix(".md"), 0), stamp[1]) if name.startswith("daily/") else stamp
 
 
 def _wanted_identity() -> tuple[int, str]:

@@ -6,6 +6,7 @@ memory.
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
@@ -24,10 +25,10 @@ from memoria.ground.errors import ArchiveError
 from memoria.indexing import documents
 from memoria.indexing.client_memory import ClientMemory
 from memoria.indexing.documents import Document
+from memoria.indexing.ended import Ended, history_stamps, of
 from memoria.indexing.index import About, Index, Stamped
 from memoria.indexing.markdown_files import Stamp
 from memoria.language import cues
-from memoria.language.folding import holds
 from memoria.search import reader
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn import Turn
@@ -41,27 +42,39 @@ def refresh(index: Index, paths: Paths, *, anew: bool = False, has_client: bool 
     ``has_client``: whether the client's own memory, which carries no history, is found as well.
     """
     index.resolve(project.aliases(paths.projects))
-    more = _archived(index, Archive.of(paths), Path(paths.daily))
+    changed = index.rebuild(paths.home) if anew else index.sync(paths.home, tops=("knowledge",))
+    told = ended(index, paths)
+    more = _archived(index, Archive.of(paths), Path(paths.daily), told)
     more |= ClientMemory.of(paths).sources() if has_client else {}
-    return index.rebuild(paths.home, more=more) if anew else index.sync(paths.home, more=more)
+    return changed + index.sync(paths.home, more=more, ended=told, tops=("daily",))
 
 
-def _archived(index: Index, archive: Archive, daily: Path) -> dict[str, Stamped]:
+def ended(index: Index, paths: Paths) -> Ended:
+    """Return what entries say that no longer holds; the index must know the articles."""
+    kept = index.cached("ended", index.history_stamp(), lambda _: json.dumps(history_stamps(index.histories())))
+    return of(index.histories, json.loads(kept[documents.HISTORY]), Path(paths.facts))
+
+
+def _archived(index: Index, archive: Archive, daily: Path, ended: Ended) -> dict[str, Stamped]:
     """Return each archived conversation by its file's name.
 
     It is read only when the file is new, or when it or the log of its day has changed, where its facts may have ended.
     """
     known: dict[str, About] = {}  # the entries' fields, queried once, after the index has read the daily logs
     outdated = cache(partial(_outdated, daily))
-    stamp_of = cache(partial(_stamp, daily))
+
+    @cache
+    def stamp_of(day: str) -> Stamp:
+        time, size = _stamp(daily, day)
+        return time + ended.stamps.get(f"daily/{day}", 0), size
 
     def turns(entry: str, day: str) -> Iterable[Document]:
         if not known:
             known.update(index.entries())
         about = known.get(entry, About("", "", "", day))
-        return _conversation(
-            archive, entry, about, [fact for fact in outdated(day) if fact.session in ("", about.session)]
-        )
+        facts = [fact for fact in outdated(day) if fact.session in ("", about.session)]
+        past = [each for fact in facts for each in ended.of_fact(fact)]
+        return _conversation(archive, entry, about, [*past, *ended.past(f"daily/{day}#^e-{entry}")])
 
     return {
         f"archive/{archived.path.name}": (
@@ -91,14 +104,14 @@ def _outdated(daily: Path, day: str) -> list[Fact]:
     return [fact for fact in facts if fact.ended or fact.history]
 
 
-def _conversation(archive: Archive, entry: str, about: About, outdated: Collection[Fact]) -> list[Document]:
+def _conversation(archive: Archive, entry: str, about: About, past: Collection[Past]) -> list[Document]:
     """Return the turns behind an entry as one document; log a warning and return none when they cannot be read."""
     try:
         turns = archive.turns(entry) or []
     except ArchiveError as error:
         log.warning("search: %s", error)
         return []
-    passages = tuple(passage for turn in turns for passage in _passages(_current(turn, outdated)))
+    passages = tuple(passage for turn in turns for passage in _passages(_current(turn, past)))
     if not passages:
         return []
     return [
@@ -109,20 +122,13 @@ def _conversation(archive: Archive, entry: str, about: About, outdated: Collecti
     ]  # fmt: skip
 
 
-def _current(turn: Turn, outdated: Collection[Fact]) -> Turn:
-    """Return a turn without the sentences that facts were learned from which no longer hold."""
-    if not outdated:
+def _current(turn: Turn, past: Collection[Past]) -> Turn:
+    """Return a turn without the sentences that say what no longer holds, or that it was learned from."""
+    if not past:
         return turn
     told = cues.sentences(turn.text)
-    kept = [sentence for sentence in told if not any(_is_source(sentence, fact) for fact in outdated)]
+    kept = [sentence for sentence in told if not any(each.is_spoken_in(sentence) for each in past)]
     return turn if kept == told else replace(turn, text="\n".join(kept))
-
-
-def _is_source(sentence: str, fact: Fact) -> bool:
-    """Return whether a sentence contains the words that prove a fact, or lies within them, or says the fact itself."""
-    if holds(sentence, fact.quote) or (len(sentence.split()) > 3 and holds(fact.quote, sentence)):
-        return True
-    return any(Past(content, "", now).is_said_by(sentence, cited=True) for content, now in documents.past_of(fact))
 
 
 def _passages(turn: Turn) -> Iterator[documents.Passage]:

@@ -1,45 +1,38 @@
 """Draft: the articles as a compile's answer would leave them, checked claim by claim before anything is written.
 
 A model's answer is a proposal. A claim is accepted only when its sources exist and each of them contains its precise
-parts, a link only when its target exists, and a page only when it has a claim. What the user said yields only to a
-newer word of the user. When claims of an article change, its summary is written anew unless a person wrote it. A claim
-that a person removed from a page does not come back from the same entries. Whatever is not accepted is listed in
-``refused``.
+parts, and a page only when it has a claim. What the user said yields only to a newer word of the user. When claims of
+an article change, its summary is written anew unless a person wrote it. A claim that a person removed from a page does
+not come back from the same entries. Whatever is not accepted is listed in ``refused``. ``draft_pages`` knows which page
+a topic gets.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any
 
 from memoria.daily import open_items
 from memoria.daily.entry import Entry
 from memoria.ground import markdown
-from memoria.ground.errors import DropRefusedError
 from memoria.language import statements
 from memoria.language.similarity import jaccard
-from memoria.language.words import stems, words, words_and_numbers
-from memoria.wiki import evidence, founding, headings, names, summary
-from memoria.wiki.article import FOLDERS, RELATED, SIMILAR, Article, Claim, Section
+from memoria.language.words import words, words_and_numbers
+from memoria.wiki import evidence, founding, headings, summary
+from memoria.wiki.article import SIMILAR, Article, Claim
+from memoria.wiki.draft_pages import DraftPages
 from memoria.wiki.folder import Wiki, find_slug, slugify
 from memoria.wiki.founding import Founding
 from memoria.wiki.owners import Owners
-from memoria.wiki.transaction import digest
 from memoria.wiki.user_words import UserWords
 
 JsonObject = dict[str, Any]
 Touched = Mapping[str, Mapping[str, frozenset[str] | None]]
 """Per entry, the slugs that compiles of it wrote, with the digests of the claims they wrote (None: not recorded)."""
 
-MAX_RELATED = 30  # links under Related, so that a hub that many pages link to stays readable
-MIN_RELATED = 2  # a concept links at least this many others when they exist
-FEW = 3  # claims of one page that one compile may always outdate, whatever the share
 LABEL_PLACE = 2  # a number among the first words of a sentence tells things apart ("worker 3"); it is not a value
 CARRIED = 0.5  # a source goes when another one holds twice as much of the claim
-
-_ANCHOR = re.compile(r"(?:^|\s)\^([A-Za-z0-9-]+)[ \t]*$", re.MULTILINE)
 
 
 class Draft:
@@ -69,32 +62,17 @@ class Draft:
         compiles wrote on each page. ``thin`` is the setting: with 0 every topic gets an article. ``referring`` returns
         the pages whose list of related pages links to an article, None when it is linked elsewhere too.
         """
-        self.wiki = wiki
         self.entries = {entry.id: entry for entry in entries}
-        self.names = dict(names if names is not None else dict.fromkeys(wiki.slugs(), ()))
-        self.slugs = set(self.names)
         self.entry_at = entry_at
         self.touched = touched or {}
-        self.owners = owners or Owners(dict.fromkeys(self.slugs, ""), {})
         self.edited = edited or {}
-        self.numbered = dict(numbered or {})
         self.users = UserWords(self._entry)
-        self.founding = Founding(self.owners, self.users, wrote or {}, thin)
-        self.referring = referring
-        self.articles: dict[str, Article] = {}
-        self.read: dict[str, str] = {}
-        self.before: dict[str, Article] = {}
-        self.created: list[str] = []
-        self.folded: dict[str, str] = {}  # slugs of thin pages that were given up, and of the pages with their claims
+        known = names if names is not None else dict.fromkeys(wiki.slugs(), ())
+        rule = Founding(owners or Owners(dict.fromkeys(known, ""), {}), self.users, wrote or {}, thin)
+        self.pages = DraftPages(wiki, rule, known, numbered or {}, referring)
         self.refused: list[str] = []
         self.accepted = self.failed = 0  # claims that passed the checks, and that did not
-        self._changed: set[str] = set()  # slugs of pages whose claims changed
-        self._renewed: dict[str, int] = {}  # how many claims of a page were replaced by number
         self._summaries: dict[str, tuple[str, str]] = {}  # by slug: the proposed summary, and the text it may rest on
-        self._by_name: dict[str, list[str]] = {}
-        self._by_stems: dict[frozenset[str], list[str]] = {}
-        for slug, known in self.names.items():
-            self._enter_names(slug, known)
 
     @property
     def is_failed(self) -> bool:
@@ -112,45 +90,14 @@ class Draft:
             self._take_numbers(whole)
         for article, proposal in taken:
             for related in proposal["related"]:
-                self._link(article, self._target(related["slug"], article, taken), related.get("why", ""))
+                self.pages.link(article, self.pages.target(related["slug"], article, taken), related.get("why", ""))
         for article, _ in taken:
-            self._link_enough(article, [*(other.slug for other, _ in taken), *near])
+            self.pages.link_enough(article, [*(other.slug for other, _ in taken), *near])
         self._retire_edited()
-        self._found_waiting()
-        self._fold_thin()
-        for slug in sorted(self._changed - self.folded.keys()):
-            self._settle(self.articles[slug])
-
-    def changes(self) -> dict[str, bytes]:
-        """Return the new texts by path inside the wiki, without unchanged pages and those that were folded."""
-        texts = {
-            f"{slug}.md": Wiki.encode(article) for slug, article in self.articles.items() if slug not in self.folded
-        }
-        return {name: data for name, data in texts.items() if digest(data) != self.read.get(name, "")}
-
-    def check(self, share: float) -> None:
-        """Raise DropRefusedError when a page would lose more than ``share`` of its claims, or the target of a link."""
-        for slug, old in self.before.items():
-            new = self.articles[self.folded.get(slug, slug)]
-            remaining = [claim for claim in old.claims if new.holds(claim.text)]
-            lost = len(old.claims) - len(remaining) - self._renewed.get(slug, 0)
-            if lost > FEW and lost > share * len(old.claims):
-                raise DropRefusedError(slug, f"{lost} of its {len(old.claims)} claims would no longer be current")
-            anchors = set(_ANCHOR.findall(old.render())) - set(_ANCHOR.findall(new.render()))
-            if anchors:
-                raise DropRefusedError(slug, f"the link target ^{min(anchors)} would be lost")
-
-    def written(self) -> dict[str, list[str]]:
-        """Return by slug the digests of the claims that are new on a page; a minus marks one that was reworded."""
-        found = {}
-        for slug in self.articles.keys() - self.folded.keys():
-            article = self.articles[slug]
-            old = {claim.digest for claim in self.before[slug].claims} if slug in self.before else set()
-            new = {claim.digest for claim in article.claims}
-            gone = old - new - {claim.digest for claim in article.past}
-            if new - old or gone:
-                found[slug] = [*sorted(new - old), *(f"-{each}" for each in sorted(gone))]
-        return found
+        self.pages.found_waiting()
+        self.pages.fold_thin()
+        for slug in sorted(self.pages.changed - self.pages.folded.keys()):
+            self._settle(self.pages.articles[slug])
 
     def _refuse(self, reason: str, *, is_fault: bool = False) -> None:
         """Record a refusal on one line, because it quotes the model and is printed among memoria's own lines."""
@@ -167,7 +114,7 @@ class Draft:
         ids = [self._ids(row) for row in proposal["claims"]]
         keys = list(dict.fromkeys(self.entries[name].project_key for names in ids for name in names))
         if not keys:
-            known = self.owners.pages.get(find_slug(proposal["slug"], self.slugs), "")
+            known = self.pages.owners.pages.get(find_slug(proposal["slug"], self.pages.slugs), "")
             yield known or next((entry.project_key for entry in self.entries.values()), ""), proposal
         for number, key in enumerate(keys):
             own = [[name for name in names if self.entries[name].project_key == key] for names in ids]
@@ -181,16 +128,16 @@ class Draft:
     def _article(
         self, proposal: JsonObject, key: str, near: Sequence[str], all_: Sequence[JsonObject]
     ) -> Article | None:
-        slug = self._slug(proposal, key, near, all_)
+        slug = self.pages.choose(proposal, key, near, all_)
         rows = [(claim, row) for row in proposal["claims"] if (claim := self._checked(row, proposal["title"], slug))]
-        article = self._open(slug) if slug in self.slugs else None
-        if article is None and slug in self.slugs:  # it exists but cannot be read: a person must repair it first
+        article = self.pages.open(slug) if slug in self.pages.slugs else None
+        if article is None and slug in self.pages.slugs:  # it exists but cannot be read: a person must repair it first
             self._refuse(f"{slug}: its frontmatter is broken; repair it, then compile again")
             return None
         waits = False
-        if rows and self._is_topic(article, proposal, key):
+        if rows and self.pages.is_topic(article, proposal, key):
             article, proposal, rows = self._topic(slug, proposal, rows, key)
-            waits = article.slug == self.founding.parent(key)
+            waits = article.slug == self.pages.founding.parent(key)
             slug = article.slug
         if not waits:  # what the answer says of the project's page itself stays
             self._summaries[slug] = proposal["summary"], "\n".join(self._grounds(proposal))
@@ -199,138 +146,23 @@ class Draft:
                 self._refuse(f"{proposal['title']}: no claim with a source; not written")
             return None
         if article is None:
-            article = self._create(slug, proposal, [claim for claim, _ in rows], key)
-        self._add(article, rows, proposal, [other for other in near if self.owners.is_visible(other, key)])
+            article = self.pages.create(slug, proposal, [claim for claim, _ in rows], key)
+        self._add(article, rows, proposal, [other for other in near if self.pages.owners.is_visible(other, key)])
         return article
-
-    def _is_topic(self, article: Article | None, proposal: JsonObject, key: str) -> bool:
-        """Return whether a proposal is about something that has no page but perhaps waits on the project's."""
-        own, parent = self.founding.title(key), self.founding.parent(key)
-        if (article and article.slug != parent) or proposal["title"].casefold() == own.casefold():
-            return False
-        if article is None:
-            return slugify(proposal["slug"].rsplit("/", 1)[-1]) != parent.rsplit("/", 1)[-1]
-        names_ = (article.title.casefold(), article.name)
-        return proposal["title"].casefold() not in names_ and proposal["slug"].rsplit("/", 1)[-1] != article.name
 
     def _topic(
         self, slug: str, proposal: JsonObject, rows: list[tuple[Claim, JsonObject]], key: str
     ) -> tuple[Article, JsonObject, list[tuple[Claim, JsonObject]]]:
         """Return the page for a topic: an article of its own when there is enough to say, else the project's page."""
-        parent, title = self.founding.parent(key), names.clean(proposal["title"])
-        heading = self.founding.heading(title, key)
-        page = self._open(parent) if parent in self.slugs else None
-        section = founding.topic(page, heading) if page and heading else None
-        waiting = founding.waiting(section)
         claims = [claim for claim, _ in rows]
-        if not names.fault(title) and self.founding.has_enough([*waiting, *claims]):
-            return self._found(slug, {**proposal, "title": title}, page, section, claims, key), proposal, rows
-        if section is None and (fault := names.fault(title)):
-            self._refuse(f"“{title[:80]}” is {fault}, which nobody looks up; its claims went to {parent}")
-        if page is None:
-            page = self._create_parent(parent, claims, key)
+        if article := self.pages.of_topic(slug, proposal, claims, key):
+            return article, proposal, rows
+        page, heading, reason = self.pages.parent(proposal["title"], claims, key)
+        if reason:
+            self._refuse(reason)
         rows = [(claim, {**row, "section": heading or row.get("section", "")}) for claim, row in rows
-                if not self._was_removed(parent, claim, self._ids(row))]  # fmt: skip
+                if not self._was_removed(page.slug, claim, self._ids(row))]  # fmt: skip
         return page, {**proposal, "aliases": [], "tags": [], "summary": ""}, rows
-
-    def _found(
-        self,
-        slug: str,
-        proposal: JsonObject,
-        page: Article | None,
-        section: Section | None,
-        claims: Sequence[Claim],
-        key: str,
-    ) -> Article:
-        """Create the article of a topic, with the claims that waited for it on the project's page."""
-        waiting = founding.waiting(section)
-        if page and slug == page.slug:  # a page that was folded is founded again
-            gone = {proposal["title"].casefold(), slugify(proposal["title"]), proposal["slug"].rsplit("/", 1)[-1]}
-            left = [alias for alias in page.aliases if alias.casefold() not in gone]
-            page.front.set("aliases", left)
-            for name in gone:
-                self._by_name[name] = [other for other in self._by_name.get(name, ()) if other != page.slug]
-            slug = self.owners.free_slug("concepts", slugify(proposal["title"]) or "untitled", key)
-        article = self._create(slug, proposal, [*waiting, *claims], key)
-        if page and waiting:
-            moved = founding.move(waiting, page, article, section)
-            for number, (shown_on, claim) in self.numbered.items():
-                if shown_on == page.slug and claim in waiting:
-                    self.numbered[number] = article.slug, claim
-            self._renewed[page.slug] = self._renewed.get(page.slug, 0) + moved
-            self._changed |= {page.slug, article.slug}
-        return article
-
-    def _create_parent(self, slug: str, claims: Sequence[Claim], key: str) -> Article:
-        page = self._create(slug, {"title": self.founding.title(key)}, claims, key)
-        page.summarise(founding.summary(page))
-        return page
-
-    def _found_waiting(self) -> None:
-        """Found an article for each topic of a project's page that claims of two entries wait for by now."""
-        for slug in sorted(self._changed) if self.founding.thin else ():
-            page, key = self.articles[slug], self.owners.pages.get(slug, "")
-            if not key or slug != self.founding.parent(key):
-                continue
-            for section in [section for section in page.sections if not section.is_claims]:
-                waiting = founding.waiting(section)
-                sources = {source for claim in waiting for source in claim.sources}
-                title = section.heading
-                if len(sources) > 1 and not names.fault(title) and self._alike([title], [], key) == "":
-                    name = self.owners.free_slug("concepts", slugify(title) or "untitled", key)
-                    if name not in self.slugs:
-                        self._found(name, {"title": title, "slug": name}, page, section, [], key)
-
-    def _fold_thin(self) -> None:
-        """Fold thin pages that this draft changes into their projects' pages, with links and names."""
-        for slug in sorted(self.before) if self.founding.thin else ():
-            article, key = self.articles[slug], self.owners.pages.get(slug, "")
-            is_changed = Wiki.encode(article) != Wiki.encode(self.before[slug])
-            if not key or not is_changed or not self._is_foldable(article, key):
-                continue
-            linking = self.referring(article)
-            if linking is None:
-                continue
-            parent = self.founding.parent(key)
-            page = self._open(parent) if parent in self.slugs else self._create_parent(parent, article.claims, key)
-            if page is None:
-                continue
-            founding.fold(article, page, self.founding.heading(article.title, key))
-            self.folded[slug] = parent
-            for other in {*linking, *self.articles} - self.folded.keys():
-                if linked := self._open(other):
-                    founding.redirect(linked, slug, page)
-            self.slugs.discard(slug)
-            self._changed.add(parent)
-
-    def _is_foldable(self, article: Article, key: str) -> bool:
-        old = self.before[article.slug]
-        return (
-            article.slug.startswith("concepts/")
-            and article.slug != self.founding.parent(key)
-            and self.founding.is_thin(article)
-            and founding.is_untouched(old, self.founding.wrote)
-        )
-
-    def _create(self, slug: str, proposal: JsonObject, claims: Sequence[Claim], key: str) -> Article:
-        day = min(date.fromisoformat(claim.day) for claim in claims)
-        title = self.owners.distinct_title(proposal["title"], key, self._by_name)
-        article = Article.new(slug, title, claims[0].text, day)
-        article.give_to(key)
-        self.articles[slug] = article
-        self.slugs.add(slug)
-        self.names[slug] = (title,)
-        self._enter_names(slug, [title])
-        self.owners.enter(slug, key)
-        self.created.append(slug)
-        return article
-
-    def _enter_names(self, slug: str, names: Iterable[str]) -> None:
-        for name in names:
-            self._by_name.setdefault(name.casefold(), []).append(slug)
-        for name in (*names, slug.rsplit("/", 1)[-1].replace("-", " ")):
-            if key := stems(name):
-                self._by_stems.setdefault(key, []).append(slug)
 
     def _grounds(self, proposal: JsonObject) -> Iterator[str]:
         """Yield the texts of the entries that a proposal cites."""
@@ -338,70 +170,13 @@ class Draft:
         for name in dict.fromkeys(name for row in rows for name in self._ids(row)):
             yield _text(self.entries[name])
 
-    def _slug(self, proposal: JsonObject, key: str, near: Sequence[str], all_: Sequence[JsonObject]) -> str:
-        """Return the slug of the page that the proposal means: an existing one with a matching name, else a new one.
-
-        Pages of other projects do not count.
-        """
-        title, visible = proposal["title"], self.owners.visible(key)
-        named = (slug for slug in self._by_name.get(title.casefold(), ()) if slug in visible)
-        known = find_slug(proposal["slug"], visible) or next(named, "") or find_slug(title, visible)
-        former = self.owners.former_name(slugify(proposal["slug"].rsplit("/", 1)[-1]), key)
-        known = known or (find_slug(former, visible) if former else "")
-        known = known or self._alike([title, *proposal["aliases"]], near, key)
-        if known:
-            return known
-        name = slugify(proposal["slug"].rsplit("/", 1)[-1])
-        if not name or names.is_number(name):
-            name = slugify(title) or "untitled"
-        kind = proposal["kind"]
-        if kind == "connection" and len(self._ends(proposal, all_)) < MIN_RELATED:
-            kind = "concept"  # a page that connects fewer than two others is a concept
-        return self.owners.free_slug(FOLDERS[kind], name, key)
-
-    def _ends(self, proposal: JsonObject, all_: Sequence[JsonObject]) -> set[str]:
-        coming = {other["slug"].rsplit("/", 1)[-1] for other in all_ if other is not proposal and other["claims"]}
-        ends = (related["slug"] for related in proposal["related"])
-        return {
-            end.rsplit("/", 1)[-1] for end in ends if find_slug(end, self.slugs) or end.rsplit("/", 1)[-1] in coming
-        }
-
-    def _alike(self, titles: Sequence[str], near: Sequence[str], key: str) -> str:
-        """Return the page with the same words in a name, ignoring order, endings and stop words; near ones first.
-
-        ``titles`` are the proposal's title and then its aliases.
-        """
-        for number, title in enumerate(titles):
-            found = self._by_stems.get(stems(title), ()) if stems(title) else ()
-            seen = [slug for slug in found if self.owners.is_visible(slug, key)]
-            close = [slug for slug in (*near, *self.created) if slug in seen]
-            if close or (seen and number == 0):  # an alias is too weak a sign where nothing else is near
-                return (close or seen)[0]
-        return ""
-
-    def _open(self, slug: str) -> Article | None:
-        if slug in self.articles:
-            return self.articles[slug]
-        try:
-            data = self.wiki.read(slug)
-            if data is None:
-                return None
-            article = self.wiki.parse(slug, data)
-        except ValueError:
-            return None
-        # The new text must be made from exactly the bytes whose digest is recorded here.
-        self.read[f"{slug}.md"] = digest(data)
-        self.before[slug] = self.wiki.parse(slug, data)
-        self.articles[slug] = article
-        return article
-
     def _add(
         self, article: Article, rows: Sequence[tuple[Claim, JsonObject]], proposal: JsonObject, near: Sequence[str]
     ) -> None:
         written = [claim for claim, row in rows if self._place(article, claim, row, near)]
         article.extend("tags", (slugify(tag) for tag in proposal["tags"]))
         aliases = (markdown.line(alias) for alias in proposal["aliases"])
-        article.extend("aliases", (alias for alias in aliases if alias.casefold() not in self._by_name))
+        article.extend("aliases", (alias for alias in aliases if not self.pages.is_name(alias)))
         article.extend("sources", (f"[[{source.split('#')[0]}]]" for claim in written for source in claim.sources))
         for claim in written:
             article.touch(date.fromisoformat(claim.day))
@@ -464,12 +239,12 @@ class Draft:
 
     def _ended_while_waiting(self, claim: Claim, article: Article) -> bool:
         """Return whether a claim is in the history of the page that its topic waited on; move it to the article's."""
-        key = self.owners.pages.get(article.slug, "")
-        page = self._open(self.founding.parent(key)) if key else None
+        key = self.pages.owners.pages.get(article.slug, "")
+        page = self.pages.open(self.pages.founding.parent(key)) if key else None
         if page is None or page is article or not _is_outdated(claim, page):
             return False
         article.take_past(page, claim)
-        self._changed.add(article.slug)
+        self.pages.changed.add(article.slug)
         return True
 
     def _put(self, article: Article, claim: Claim, row: JsonObject, outdated: Sequence[tuple[Article, Claim]]) -> bool:
@@ -478,11 +253,13 @@ class Draft:
         added = article.add_claim(claim, headings.of(claim, row, article, old, self._entry), old)
         if not added and not (outdated and article.holds(claim.text)):
             return False
-        self._changed.add(article.slug)
+        self.pages.changed.add(article.slug)
         for number, (home, each) in enumerate(outdated):
             home.supersede(each, claim.day)
-            self._changed.add(home.slug)
-            self._renewed[home.slug] = self._renewed.get(home.slug, 0) + (bool(row.get("replaces")) and not number)
+            self.pages.changed.add(home.slug)
+            self.pages.renewed[home.slug] = self.pages.renewed.get(home.slug, 0) + (
+                bool(row.get("replaces")) and not number
+            )
         return True
 
     def _reword(self, article: Article, old: Claim, claim: Claim) -> None:
@@ -493,8 +270,8 @@ class Draft:
             if source not in claim.sources and entry and not evidence.unsupported(claim.text, _text(entry)):
                 carrying.append(source)
         article.reword(old, Claim(claim.text, (*carrying, *claim.sources)))
-        self._changed.add(article.slug)
-        self._renewed[article.slug] = self._renewed.get(article.slug, 0) + 1
+        self.pages.changed.add(article.slug)
+        self.pages.renewed[article.slug] = self.pages.renewed.get(article.slug, 0) + 1
 
     def _order(self, old: Claim, claim: Claim) -> str:
         """Return whether a claim is ``newer`` than the one it would replace, ``older``, or ``refused``.
@@ -525,7 +302,7 @@ class Draft:
         if here or not quoted:
             return [(article, here)] if here else []
         for slug in near:
-            other = self._open(slug) if slug != article.slug else None
+            other = self.pages.open(slug) if slug != article.slug else None
             there = _best(quoted, other.claims, 0.8) if other else None
             if other and there:
                 return [(other, there)]
@@ -533,8 +310,8 @@ class Draft:
 
     def _numbered(self, number: int, key: str) -> tuple[Article, Claim] | None:
         """Return the claim that was shown by this number, None when it no longer stands or is another project's."""
-        slug, shown = self.numbered.get(number, ("", None))
-        article = self._open(slug) if shown and self.owners.is_visible(slug, key) else None
+        slug, shown = self.pages.numbered.get(number, ("", None))
+        article = self.pages.open(slug) if shown and self.pages.owners.is_visible(slug, key) else None
         claims = article.claims if article else []
         claim = next((claim for claim in claims if shown and claim.text == shown.text), None)
         return (article, claim) if article and claim else None
@@ -548,7 +325,7 @@ class Draft:
             found = next((found for key in sorted(keys) if (found := self._numbered(row["claim"], key))), None)
             heading = headings.named(row["section"], found[0]) if found else ""
             if found and heading and found[0].move(found[1], heading):
-                self._changed.add(found[0].slug)
+                self.pages.changed.add(found[0].slug)
 
     def _retire(self, row: JsonObject) -> None:
         """Move a claim that no longer holds to the history with the reason, if the cited entries give it."""
@@ -575,7 +352,7 @@ class Draft:
         self.accepted += 1
         article.supersede(old, why.day, why)
         article.touch(date.fromisoformat(why.day))
-        self._changed.add(article.slug)
+        self.pages.changed.add(article.slug)
 
     def _ids(self, row: JsonObject) -> list[str]:
         names = [source.rsplit("^e-", 1)[-1].strip(" []").removeprefix("e-") for source in row["sources"]]
@@ -618,8 +395,8 @@ class Draft:
     def _was_removed(self, slug: str, claim: Claim, ids: Sequence[str]) -> bool:
         """Return whether a person removed the claim, as far as is known, from a page that these entries were put on."""
         if not all(slug in self.touched.get(name, ()) for name in ids):
-            return False
-        article = self._open(slug)
+            return self._was_corrected(slug, claim, ids)
+        article = self.pages.open(slug)
         claim = Claim(markdown.line(claim.text), claim.sources)
         if article is not None and article.holds(claim.text):
             return False
@@ -632,11 +409,24 @@ class Draft:
         reworded = [known for known in own if known.digest not in wrote]
         return claim.digest in gone or len(gone) > len(reworded)
 
+    def _was_corrected(self, slug: str, claim: Claim, ids: Sequence[str]) -> bool:
+        """Return whether a compile of these entries wrote the claim, in the same words, and a person took it away."""
+        wrote, article = self.pages.founding.wrote.get(slug), self.pages.open(slug)
+        if not wrote or article is None or not all(name in self.edited or name in self.touched for name in ids):
+            return False
+        left = {known.digest for known in (*article.claims, *article.past)}
+        return Claim(markdown.line(claim.text), claim.sources).digest in wrote - left
+
     def _retire_edited(self) -> None:
-        """Drop edited entries from claims whose precise parts they no longer contain; claims without others end."""
-        for slug in sorted({slug for slugs in self.edited.values() for slug in slugs} & self.slugs):
-            article = self._open(slug)
+        """Drop edited entries from claims whose precise parts they no longer contain; claims without others end.
+
+        A claim that a person worded stays.
+        """
+        for slug in sorted({slug for slugs in self.edited.values() for slug in slugs} & self.pages.slugs):
+            article, wrote = self.pages.open(slug), self.pages.founding.wrote.get(slug)
             for claim in [*article.claims] if article else []:
+                if wrote is not None and claim.digest not in wrote:
+                    continue
                 known = [self.entries.get(source.rsplit("^e-", 1)[-1]) for source in claim.sources]
                 cited = [entry for entry in known if entry and entry.id in self.edited]
                 lost = [entry for entry in cited if evidence.unsupported(claim.text, _text(entry))]
@@ -646,47 +436,7 @@ class Draft:
                     article.drop_sources(claim, [entry.source for entry in lost])
                 else:
                     article.supersede(claim, max(entry.day for entry in lost).isoformat())
-                self._changed.add(slug)
-
-    # links
-
-    def _link(self, article: Article, slug: str, why: str = "") -> bool:
-        """Link two pages in both directions; return False when the other page does not exist or is full.
-
-        A page for all projects names no page of one project, and a project's page none of another project.
-        """
-        mine, theirs = self.owners.pages.get(article.slug, ""), self.owners.pages.get(slug, "")
-        other = self._open(slug) if slug and theirs in ("", mine) else None
-        if other is None or _related_count(article) >= MAX_RELATED:
-            return False
-        linked = article.relate(other.slug, other.title, why)
-        if _related_count(other) < MAX_RELATED and mine == theirs:
-            other.relate(article.slug, article.title)
-        return linked
-
-    def _target(self, name: str, article: Article, taken: Sequence[tuple[Article, JsonObject]]) -> str:
-        """Return the page that an answer names as related; a topic without an article is on its project's page."""
-        key = self.owners.pages[article.slug]
-        if slug := find_slug(name, self.owners.visible(key)):
-            return slug
-        bare = name.rsplit("/", 1)[-1]
-        placed = [page for page, proposal in taken if proposal["slug"].rsplit("/", 1)[-1] == bare]
-        mine = next((page.slug for page in placed if self.owners.pages[page.slug] == key), "")
-        page = self._open(self.founding.parent(key)) if key and not mine else None
-        return mine or (page.slug if page and founding.topic(page, bare.replace("-", " ")) else "")
-
-    def _link_enough(self, article: Article, candidates: Iterable[str]) -> None:
-        """Link a page to so many others, first to those whose names occur in it."""
-        said = stems("\n".join((article.title, article.summary, *(claim.text for claim in article.claims))))
-
-        def named(slug: str) -> float:
-            known = [stems(name) for name in self.names.get(slug, ()) if stems(name)]
-            return max((len(words_ & said) / len(words_) for words_ in known), default=0.0)
-
-        for slug in sorted(dict.fromkeys(candidates), key=lambda slug: -named(slug)):
-            if len({link.target for link in article.links if link.target in self.slugs}) >= MIN_RELATED:
-                return
-            self._link(article, slug)
+                self.pages.changed.add(slug)
 
 
 def _text(entry: Entry) -> str:
@@ -695,11 +445,6 @@ def _text(entry: Entry) -> str:
     learned = [event.text for event in entry.learned]
     parts = [entry.day.isoformat(), entry.project, entry.title, entry.context, *(row for rows in lists for row in rows)]
     return "\n".join([*parts, *learned])
-
-
-def _related_count(article: Article) -> int:
-    sections = (section for section in article.sections if section.named(RELATED))
-    return sum(row.startswith("- [[") for section in sections for row in section.rows)
 
 
 def _best(text: str, claims: list[Claim], least: float = SIMILAR) -> Claim | None:
@@ -731,11 +476,15 @@ def _is_outdated(claim: Claim, article: Article) -> bool:
     """Return whether a claim only says again what the page's history says, from entries that are no newer."""
     if article.holds(claim.text):
         return False
-    said = set(words(claim.text))
-    return any(
-        jaccard(said, set(words(past.text))) >= SIMILAR and set(claim.sources) <= set(past.sources)
-        for past in article.past
-    )
+    return any(_says_again(claim, past) and set(claim.sources) <= set(past.sources) for past in article.past)
+
+
+def _says_again(claim: Claim, past: Claim) -> bool:
+    """Return whether a claim says what another says, in other words but with the same values."""
+    new, old = statements.words(claim.text), statements.words(past.text)
+    if new.numbers != old.numbers or len(new.stems - old.stems) == len(old.stems - new.stems) == 1:
+        return False
+    return jaccard(set(words(claim.text)), set(words(past.text))) >= SIMILAR
 
 
 def _rewords(claim: Claim, old: Claim) -> bool:

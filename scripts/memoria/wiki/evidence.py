@@ -18,9 +18,11 @@ from memoria.wiki.quantities import Evidence
 BESIDE = 8  # words between the parts of a command or a dotted name, or between a key and its value
 
 _QUOTE = re.compile(r"[\"“]([^\"“”]{4,})[\"”]")
-_NUMBER = re.compile(r"(?<![\w.])\d+(?:[.,:]\d+)*")  # with or without a unit: 30, 30s, 8 %, 14:05
+_NUMBER = re.compile(
+    rf"(?<![^\W{quantities.UNSPACED}])(?<!\.)\d+(?:[.,:]\d+)*"
+)  # with or without a unit: 30, 30s, 8 %, 14:05
 _VALUE = re.compile(
-    r"(?<![\w/.-])(?:v\d+(?:\.\d+)*\b"  # a version
+    r"(?<![\w/.-])(?:[vV]\d+(?:\.\w+)*\b"  # a version
     r"|(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}\b)"  # a commit
 )
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]

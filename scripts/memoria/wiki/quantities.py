@@ -20,11 +20,15 @@ RARE_DIGITS = 4  # digits of a number that is not said by chance
 LABELLED_DIGITS = 3  # digits of a number that need not have its label beside it, if the text has no such word
 PARAPHRASE, MIN_WORDS = 0.75, 3  # share of the claim's other words that a sentence with the number has
 
+UNSPACED = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"  # letters of scripts without blanks between words and numbers
+_SPACED = rf"[^\W_{UNSPACED}]"
 _TOKEN = re.compile(
     r"(?P<date>\b\d{4}-\d\d-\d\d\b)"
-    r"|(?P<number>(?<![^\W_])\d+(?:[.,:]\d+)*(?![^\W_]{4,}|[^\W_]*\d))"
-    r"|(?P<word>[^\W_]+|\#(?=\d))|(?P<end>[.!?;](?=\s|$)|\n\s*\n)|(?P<pause>[,()–—→]|->)"  # noqa: RUF001 (dashes)
+    rf"|(?P<number>(?<!{_SPACED})\d+(?:[.,:]\d+)*(?!{_SPACED}{{4,}}|{_SPACED}*\d))"
+    rf"|(?P<word>{_SPACED}+|[{UNSPACED}]+|\#(?=\d))"
+    r"|(?P<end>[.!?;](?=\s|$)|[。！？；]|\n\s*\n)|(?P<pause>[,()、，–—→]|->)"  # noqa: RUF001 (of such scripts)
 )
+_LATIN = re.compile(r"[a-zA-ZÀ-ɏ]")
 _WORD_PARTS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _THOUSANDS = re.compile(r"\d{1,3}(?:[.,]\d{3})+")
 _NUMBER_WORDS = {
@@ -37,6 +41,7 @@ _NUMBER_WORDS = {
         "- - twice thrice - - - - - - - - -",
         "- einmal zweimal dreimal viermal fünfmal - - - - - - -",
         "- - both - - - - - - - - - -",
+        "ноль - два три четыре пять шесть семь восемь девять десять - -",
     )
     for number, word in enumerate(words.split())
     if word not in ("-", "once")
@@ -54,7 +59,7 @@ _UNITS = {
         "year": "year years jahr jahre jahren an ans année années año años",
         "percent": "% percent prozent",
         "pixel": "px pixel pixels",
-        "kilobyte": "kb kib", "megabyte": "mb mib", "gigabyte": "gb gib", "terabyte": "tb tib",
+        "kilobyte": "kb kib ko", "megabyte": "mb mib mo", "gigabyte": "gb gib go", "terabyte": "tb tib",
         "times": "x times time mal fois veces", "byte": "byte bytes", "bit": "bit bits",
     }.items()
     for spelling in spellings.split()
@@ -73,6 +78,7 @@ _MEASURING = word_set(
     prennent dure durent tarda tardan dura duran"""
 )
 _AND = frozenset(("and", "or", "but", "und", "oder", "aber", "et", "ou", "y", "o"))
+_OF = word_set("of von de sur di")
 _BOTH = word_set("from to auf von bis until instead of over than de a à statt vs or and oder und")
 
 
@@ -137,9 +143,8 @@ class Evidence:
         self.numbers = [token for token in self.tokens if token.kind == "number"]
         self.dates = {token.text for token in self.tokens if token.kind == "date"}
         self.places = _joined_places(self.tokens)
-        self.units = {
-            token.start: _unit_after(self.tokens, at) for at, token in enumerate(self.tokens) if token.kind == "number"
-        }
+        self.units = _units(self.tokens, self.places)
+        self.wholes = _wholes(self.tokens)
         self.by_sentence: dict[int, list[Token]] = {}
         self.by_form: dict[str, list[Token]] = {}
         for token in self.tokens:
@@ -154,16 +159,47 @@ class Evidence:
             return True
         around = _Around(claim, number)
         held = [token for token in self.numbers if token.forms & number.forms and self._fits_unit(token, around)]
-        if not held:
-            return False
+        held = [token for token in held if not self._is_of_a_part(token, claim)]
+        if not held or any(self._is_translated(token.sentence, claim) for token in held):
+            return bool(held)
         if around.label is not None and (self._knows([around.label]) or len(number.text) < LABELLED_DIGITS):
             return self.stand_by(held, [around.label])
         same_unit = [token for token in held if around.unit and self.units[token.start] == around.unit]
-        held = same_unit or held
-        if same_unit or _is_rare(number.text):
+        if same_unit:
+            return not self._is_other(same_unit, around.beside) and not self._is_elsewhere(same_unit, around)
+        if _is_rare(number.text):
             return not self._is_other(held, around.beside)
         is_unknown = not self._knows(around.beside)
-        return self.stand_by(held, around.words) or (is_unknown and self._paraphrases(held, around, claim))
+        return self.stand_by(held, around.words) or (
+            is_unknown and (self.stand_by(held, around.acronym) or self._paraphrases(held, around, claim))
+        )
+
+    def _is_elsewhere(self, held: Collection[Token], around: _Around) -> bool:
+        """Return whether the last word before the number that the text has is only in sentences with other numbers."""
+        known = next((token for token in around.clause if self._knows([token])), None)
+        if known is None or self._knows(around.words):
+            return False
+        named = {token.sentence for token in self._like(known)}
+        return named.isdisjoint(token.sentence for token in held) and named <= self.by_sentence.keys()
+
+    def _is_translated(self, sentence: int, claim: list[Token]) -> bool:
+        """Return whether the claim has all numbers of a sentence in another script, in their order.
+
+        No word of such a sentence says what its numbers count.
+        """
+        stream = [token for token in self.tokens if token.sentence == sentence]
+        if _is_latin(stream) or not _is_latin(claim):
+            return False
+        mine = iter(token for token in claim if token.kind == "number")
+        counted = [token for token in stream if token.kind == "number" and token.text != "1"]
+        return all(any(token.forms & other.forms for other in mine) for token in counted)
+
+    def _is_of_a_part(self, number: Token, claim: list[Token]) -> bool:
+        """Return whether the text says of a part ("38 of 212 tests failed") what the claim says of the whole."""
+        part, rest = self.wholes.get(number.start, (None, ()))
+        if part is None or any(part.forms & token.forms for token in claim if token.kind == "number"):
+            return False
+        return any(token.forms & other.forms for token in rest for other in claim if other.kind == "word")
 
     def stand_by(self, held: Collection[Token], words: Iterable[Token]) -> bool:
         """Return whether one of these numbers is the closest to one of these words."""
@@ -220,7 +256,8 @@ class _Around:
     """What stands around a number of a claim.
 
     ``label``: the word that it numbers. ``unit``: its unit's name. ``beside``: the words directly before and after it.
-    ``words``: these, and the last word before it that means something.
+    ``words``: these, and the last word before it that means something. ``acronym``: capitals before that word, as in
+    "UTM zone 33". ``clause``: all words up to the pause before it that mean something, the last one first.
     """
 
     def __init__(self, claim: list[Token], number: Token) -> None:
@@ -232,9 +269,12 @@ class _Around:
         self.label = last if last is not None and not self.unit and _is_label(last) else None
         following = list(_run(after, number))
         self.beside = following[:1] + [last for last in [last] if last and last.kind == "word" and _is_content(last)]
-        earlier = (token for token in before if token.sentence == number.sentence and token.kind == "word")
+        in_sentence = (token for token in before if token.sentence == number.sentence and token.kind == "word")
+        earlier = [token for token in in_sentence if _is_content(token)]
+        self.clause = [token for token in _unbroken(before, number) if _is_content(token)]
+        self.acronym = [each for each in before[1:2] if last and len(each.text) > 1 and each.text.isupper()]
         count = 1 if self.label is None else 2  # a label that the text does not have says nothing
-        self.words = [*following, *([token for token in earlier if _is_content(token)][:count])]
+        self.words = [*following, *earlier[:count]]
 
 
 def _run(after: Iterable[Token], number: Token) -> Iterator[Token]:
@@ -255,6 +295,49 @@ def _unit_after(stream: list[Token], at: int) -> str:
     if following and following[0].place - stream[at].place == 1:
         return _UNITS.get(following[0].text.casefold(), "")
     return ""
+
+
+def _unbroken(before: Iterable[Token], number: Token) -> Iterator[Token]:
+    """Yield the words before a number, the last one first, up to a pause or another number."""
+    place = number.place
+    for token in before:
+        if token.kind != "word" or token.sentence != number.sentence or place - token.place > 1:
+            return
+        place = token.place
+        yield token
+
+
+def _units(stream: list[Token], places: dict[int, int]) -> dict[int, str]:
+    """Return the unit of each number by its start; in "from 14 to 9 minutes" the first has that of the second."""
+    units: dict[int, str] = {}
+    following: Token | None = None
+    for at in reversed(range(len(stream))):
+        token = stream[at]
+        if token.kind == "number":
+            unit = _unit_after(stream, at)
+            if not unit and following is not None and places[following.start] == places[token.start]:
+                unit = units[following.start]
+            units[token.start], following = unit, token
+    return units
+
+
+def _wholes(stream: list[Token]) -> dict[int, tuple[Token, list[Token]]]:
+    """Return by its start each number of which a part is named before it, with the part and what is said of that."""
+    found: dict[int, tuple[Token, list[Token]]] = {}
+    for at, token in enumerate(stream):
+        before = [each for each in stream[max(0, at - 3) : at] if each.sentence == token.sentence]
+        words = [each.text.casefold() for each in before if each.kind == "word"]
+        part = next((each for each in before if each.kind == "number"), None)
+        if token.kind == "number" and part and not _OF.isdisjoint(words[-2:]):
+            after = [each for each in stream[at + 1 :] if each.sentence == token.sentence and _is_content(each)]
+            found[token.start] = part, [each for each in after[1:] if each.kind == "word"]
+    return found
+
+
+def _is_latin(stream: Iterable[Token]) -> bool:
+    """Return whether most words are in Latin letters."""
+    words = [bool(_LATIN.match(token.text)) for token in stream if token.kind == "word"]
+    return 2 * sum(words) > len(words)
 
 
 def _is_content(token: Token) -> bool:

@@ -1,0 +1,191 @@
+"""The record of a day is not shown as what holds: what an article's history or a person says of it is left out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from facts import SHOP, a_fact
+from memoria.briefing import refresh
+from memoria.commands import learned
+from memoria.daily.daily_log import DailyLog
+from memoria.facts import lines
+from memoria.facts.keeper import Keeper
+from memoria.facts.past import Past
+from memoria.forgetting import forget_plan, removal
+from memoria.indexing import sources
+from memoria.indexing.ended import titled
+from memoria.indexing.index import Index
+from memoria.transcripts.archive import Archive
+from memoria.transcripts.turn import Turn
+from wiki_home import WikiHome, claim, entry, page
+
+FIVE, TEN = "The gauge is read every 5 minutes.", "The gauge is read every 10 minutes."
+DRIFT = "The drift of the gauge is corrected with `drift.csv`."
+
+
+@pytest.fixture
+def home() -> WikiHome:
+    """A wiki with an article made of an entry without facts."""
+    home = WikiHome()
+    home.log(entry("a1", title="Read the gauge every 5 minutes", context=FIVE, key_exchanges=(FIVE, DRIFT)))
+    assert home.compile([page("gauge", claim(FIVE, "a1"), claim(DRIFT, "a1"), title="The gauge")]) == 0
+    renew(home)
+    return home
+
+
+def renew(home: WikiHome) -> None:
+    with Keeper.at(home.home) as keeper:
+        refresh.renew(home.home, keeper)
+
+
+def found(home: WikiHome, query: str, kind: str = "entry") -> list[str]:
+    """Return the titles and passages that a search finds."""
+    with Index(home.home.paths.index) as index:
+        sources.refresh(index, home.home.paths)
+        return [text for hit in index.search(query, kinds=(kind,)) for text in (hit.title, *hit.passages)]
+
+
+def the_page(home: WikiHome) -> str:
+    return Path(home.home.paths.page, f"{SHOP}.md").read_text()
+
+
+def test_an_entry_does_not_say_what_an_articles_history_says_of_it(home: WikiHome) -> None:
+    assert FIVE in found(home, "gauge minutes"), "the premise: it is found"
+    assert FIVE in the_page(home)
+    home.log(entry("b2", 18, context=TEN))
+    home.compile([page("gauge", {**claim(TEN, "b2"), "supersedes": FIVE})])
+    renew(home)
+    texts = found(home, "gauge minutes")
+    assert "Read the gauge every 5 minutes (until 2026-11-18)" in texts
+    assert all(FIVE not in text for text in texts)
+    assert any(DRIFT in text for text in found(home, "drift gauge"))
+    assert "5 minutes" not in the_page(home).partition("## Articles")[0]
+
+
+@pytest.mark.parametrize("back", [False, True])
+def test_an_entry_does_not_say_what_a_person_put_right_in_an_article(home: WikiHome, back: bool) -> None:
+    home.edit("concepts/gauge", FIVE, TEN)
+    renew(home)
+    assert all(FIVE not in text for text in found(home, "gauge minutes"))
+    assert "5 minutes" not in the_page(home).partition("## Articles")[0]
+    if back:
+        home.edit("concepts/gauge", TEN, FIVE)
+        renew(home)
+    assert (FIVE in found(home, "gauge minutes")) == back
+
+
+def test_a_person_who_rewords_a_claim_or_adds_one_puts_nothing_right(home: WikiHome) -> None:
+    home.edit("concepts/gauge", FIVE, "Every 5 minutes, the gauge is read by `read.py`.")
+    home.edit("concepts/gauge", "## Key Points\n", "## Key Points\n\n- The buoy is read every 10 minutes.\n")
+    renew(home)
+    assert FIVE in found(home, "gauge minutes")
+    with Keeper.at(home.home) as keeper:
+        assert keeper.store.taken_back() == {}
+
+
+def test_a_model_is_not_shown_again_what_a_person_put_right_and_it_does_not_come_back(home: WikiHome) -> None:
+    home.edit("concepts/gauge", FIVE, TEN)
+    renew(home)
+    log = DailyLog.of(home.home.paths).path(date(2026, 11, 16))
+    log.write_text(log.read_text().replace("drift.csv", "offset.csv"))
+    home.compile([page("gauge", claim(FIVE, "a1"), claim(DRIFT.replace("drift.csv", "offset.csv"), "a1"))])
+    asked = home.prompts[-1].text
+    assert FIVE not in asked.partition("<articles")[0]
+    text = home.text("concepts/gauge").partition("## History")[0]
+    assert TEN in text
+    assert FIVE not in text
+    assert "offset.csv" in text
+
+
+def test_a_new_value_from_an_edited_entry_is_written_although_the_old_one_is_history() -> None:
+    home = WikiHome()
+    home.log(entry("a1", context="The log is kept for 30 days."))
+    home.compile([page("retention", claim("The log is kept for 30 days.", "a1"))])
+    log = DailyLog.of(home.home.paths).path(date(2026, 11, 16))
+    log.write_text(log.read_text().replace("30 days", "90 days"))
+    with Keeper.at(home.home) as keeper:
+        keeper.store.add_past(Past("The log is kept for 30 days.", "2026-11-18", projects=(SHOP,)))
+        refresh.renew(home.home, keeper)
+    assert "Until 2026-11-18: The log is kept for 30 days." in home.text("concepts/retention"), "the premise"
+    home.compile([page("retention", claim("The log is kept for 90 days.", "a1"))])
+    assert "90 days" in home.text("concepts/retention").partition("## History")[0]
+
+
+def the_deleted(home: WikiHome) -> str:
+    """Delete the fact of an entry whose conversation is archived; return its id."""
+    fact = a_fact("Each bed gets 12 litres.", "decision", session="s-c3", quote="jedes Beet bekommt 12 Liter")
+    home.log(replace(entry("c3", 17, context="Beds were planned."), learned=(lines.learned(fact),)))
+    told = Turn("t", "user", "Noch etwas: jedes Beet bekommt 12 Liter. Die Pumpe ist alt.")
+    Archive.of(home.home.paths, 1).keep("c3", date(2026, 11, 17), [told])
+    assert any("12 Liter" in text for text in found(home, "Beet Liter", "turn")), "the premise: it is found"
+    assert home.run(learned, "delete", fact.id) == 0
+    return fact.id
+
+
+def test_a_conversation_does_not_say_the_fact_that_a_person_deleted(home: WikiHome) -> None:
+    ident = the_deleted(home)
+    renew(home)
+    texts = found(home, "Beet Liter Pumpe", "turn")
+    assert any("Die Pumpe ist alt." in text for text in texts)
+    assert not any("12 Liter" in text for text in texts)
+    with Keeper.at(home.home) as keeper:
+        assert list(keeper.store.taken_back()) == [ident]
+
+
+def test_forget_removes_what_is_known_of_deletions_and_corrections(home: WikiHome) -> None:
+    the_deleted(home)
+    home.edit("concepts/gauge", FIVE, TEN)
+    renew(home)
+    with Keeper.at(home.home) as keeper:
+        assert len(keeper.store.taken_back()) == 2
+    removal.carry_out(home.home, forget_plan.plan(home.home, "c3", "entry"))
+    with Keeper.at(home.home) as keeper:
+        (past,) = keeper.store.taken_back().values()
+        assert past.content == FIVE
+    removal.carry_out(home.home, forget_plan.plan(home.home, "every 5 minutes", "text"))
+    with Keeper.at(home.home) as keeper:
+        assert keeper.store.taken_back() == {}
+
+
+def test_an_unchanged_wiki_is_not_read_for_its_histories_again(home: WikiHome, monkeypatch: pytest.MonkeyPatch) -> None:
+    home.log(entry("b2", 18, context=TEN))
+    home.compile([page("gauge", {**claim(TEN, "b2"), "supersedes": FIVE})])
+    found(home, "gauge")
+    monkeypatch.setattr(Index, "histories", lambda _: pytest.fail("read again"))
+    found(home, "gauge")
+
+
+def test_a_store_that_cannot_be_read_costs_the_search_nothing_else(home: WikiHome) -> None:
+    the_deleted(home)
+    with Keeper.at(home.home) as keeper:
+        keeper.store.db.execute("PRAGMA user_version = 999")
+    assert FIVE in found(home, "gauge minutes")
+
+
+HETZNER, AWS = "Production is hosted at Hetzner, because the data must stay.", "Production is hosted at AWS."
+
+
+@pytest.mark.parametrize(
+    ("title", "content", "instead", "named"),
+    [
+        ("Move production to Hetzner", HETZNER, AWS, True),
+        ("Host production", HETZNER, AWS, False),  # what holds instead is hosted as well
+        ("Read the gauge", FIVE, TEN, False),
+        ("Read the gauge every 5 minutes", FIVE, "", True),
+        ("Read the gauge", FIVE, "", False),  # the number is what may have changed
+        ("Squash branches when merging", "Branches are merged with a squash.", "", True),
+        ("Move the office to Hetzner's old building in Nuremberg", HETZNER, AWS, False),
+        ("", HETZNER, AWS, False),
+    ],
+)
+def test_a_title_that_names_what_no_longer_holds_says_so(title: str, content: str, instead: str, named: bool) -> None:
+    past = Past(content, "2026-11-18", instead)
+    assert titled(title, [past]) == (f"{title} (until 2026-11-18)" if named else title)
+    assert past.is_spoken_in("Ich habe `carts.py` auf Redis umgestellt.") is False
+    assert Past("Carts are kept in `Redis`.", "", "Carts are kept in `Postgres`.").is_spoken_in(
+        "Ich habe `carts.py` auf Redis umgestellt."
+    )
