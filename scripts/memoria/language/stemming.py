@@ -87,6 +87,7 @@ _STEP_2 = (
 _STEP_3 = (
     ("icate", "ic"), ("ative", ""), ("alize", "al"), ("iciti", "ic"), ("ical", "ic"), ("ful", ""), ("ness", ""),
 )  # fmt: skip
+_ENDINGS_2, _ENDINGS_3 = tuple(ending for ending, _ in _STEP_2), tuple(ending for ending, _ in _STEP_3)
 _STEP_4 = (
     "ement", "ance", "ence", "able", "ible", "ment", "sion", "tion", "ant", "ent", "ism", "ate", "iti", "ous", "ive",
     "ize", "al", "er", "ic", "ou",
@@ -98,7 +99,7 @@ def _porter(word: str) -> str:
     word = _participle(word)
     if word.endswith("y") and "v" in _shape(word[:-1]):
         word = word[:-1] + "i"
-    word = _replaced(_replaced(word, _STEP_2), _STEP_3)
+    word = _replaced(_replaced(word, _STEP_2, _ENDINGS_2), _STEP_3, _ENDINGS_3)
     return _tidied(_residual(word))
 
 
@@ -113,7 +114,7 @@ def _participle(word: str) -> str:
         return word[:-1] if _measure(word[:-3]) > 0 else word
     ending = "ed" if word.endswith("ed") else "ing" if word.endswith("ing") else ""
     part = word[: -len(ending)] if ending else ""
-    if "v" not in _shape(part):
+    if not part or "v" not in _shape(part):
         return word
     if part.endswith(("at", "bl", "iz")):
         return part + "e"
@@ -122,7 +123,9 @@ def _participle(word: str) -> str:
     return part + "e" if _measure(part) == 1 and _ends_short(part) else part
 
 
-def _replaced(word: str, endings: tuple[tuple[str, str], ...]) -> str:
+def _replaced(word: str, endings: tuple[tuple[str, str], ...], any_of_them: tuple[str, ...]) -> str:
+    if not word.endswith(any_of_them):  # most words, in one step
+        return word
     for ending, instead in endings:
         if word.endswith(ending):
             part = word[: -len(ending)]
@@ -131,6 +134,8 @@ def _replaced(word: str, endings: tuple[tuple[str, str], ...]) -> str:
 
 
 def _residual(word: str) -> str:
+    if not word.endswith(_STEP_4):
+        return word
     for ending in _STEP_4:
         if word.endswith(ending):
             part = word[: -len(ending)]

@@ -48,7 +48,7 @@ class Places:
 
     __slots__ = ("codes", "ends", "places")
 
-    def __init__(self, codes: Sequence[int], ends: Sequence[int], places: Sequence[int]) -> None:
+    def __init__(self, codes: memoryview[int], ends: memoryview[int], places: memoryview[int]) -> None:
         self.codes = codes
         self.ends = ends
         self.places = places
@@ -62,7 +62,7 @@ class Places:
         index = bisect_left(self.codes, code)
         if index == len(self.codes) or self.codes[index] != code:
             return ()
-        return self.places[self.ends[index - 1] if index else 0 : self.ends[index]]
+        return self.places[self.ends[index - 1] if index else 0 : self.ends[index]].tolist()
 
 
 class Text:
@@ -101,7 +101,8 @@ def fit(count: float, length: float, bits: float) -> float:
     as in the search engine Terrier. ``bits`` (see ``Word``) is based on passages instead of occurrences, because a word
     that one text repeats is not more common elsewhere. Adding 1 to the length keeps a text of one word finite.
     """
-    length = max(length, count)  # weighted occurrences can exceed the length
+    if count > length:  # noqa: PLR1730 (``max`` takes twice as long; weighted occurrences can exceed the length)
+        length = count
     rest = 1.0 - count / (length + 1.0)
     information = count * (bits + log2(count / length)) + 0.5 * log2(2.0 * pi * count * rest)
     return information / (count + 0.5) if information > 0 else 0.0

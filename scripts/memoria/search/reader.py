@@ -292,15 +292,13 @@ class Finder:
         self, words: list[ranking.Word], candidates: list[int], most: int, view: Visibility | None
     ) -> list[_Candidate]:
         """Return the best of the candidates by a first estimate."""
-        from array import array  # noqa: PLC0415 (not needed until there is something to score)
-
         newest, own = self._newest(), view.own if view else ""
         asked = ", ".join("?" * len(candidates))
         read = []
         for document, codes, ends, positions, packed, *about in self._db.execute(f"{_READ} ({asked})", candidates):
             small = "H" if len(ends) < len(codes) else "I"
-            places = ranking.Places(array("I", codes), array(small, ends), array(small, positions))
-            lengths, factor = array("H", packed), _boost(about, own, newest)
+            places = ranking.Places(_numbers(codes, "I"), _numbers(ends, small), _numbers(positions, small))
+            lengths, factor = _numbers(packed, "H"), _boost(about, own, newest)
             read.append((ranking.outline(words, places, lengths) * factor, document, places, lengths, factor))
         read.sort(key=lambda item: (-item[0], item[1]))
         return [
@@ -466,6 +464,11 @@ _READ = (
 _SHOW = "SELECT id, key, path, kind, anchor, session, project, title, date, superseded_by FROM documents"
 
 
+def _numbers(packed: bytes, kind: str) -> memoryview[int]:
+    """Return the numbers of an array that was stored as bytes; ``array`` would import ``collections``."""
+    return memoryview(packed).cast(kind)  # type: ignore[call-overload,no-any-return]
+
+
 def _shows_all(text: str) -> bool:  # noqa: ARG001 (a screen looks at the text)
     return True
 
@@ -526,6 +529,7 @@ def _opened(path: str) -> sqlite3.Connection:
     connection: sqlite3.Connection | None = None
     try:
         connection = sqlite.read_only(path)
+        connection.execute("BEGIN")  # what follows sees one state of the file, and locks it once
         version = connection.execute("PRAGMA user_version").fetchone()[0]
     except sqlite.module().Error as error:
         if connection is not None:

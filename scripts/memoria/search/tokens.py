@@ -157,6 +157,8 @@ def _fold(text: str) -> str:
 
 def _words(chunk: str) -> list[str]:
     """Split a chunk at joiners, at camelCase humps, between letters and digits, and where the script changes."""
+    if chunk.isascii() and chunk.isalpha() and (chunk[1:].islower() or chunk.islower() or chunk.isupper()):
+        return [chunk]  # most words
     words: list[str] = []
     start, previous = 0, ""
     for position, character in enumerate(chunk):
