@@ -69,7 +69,7 @@ class _Candidate:
         """Return which of the words each passage holds."""
         found: dict[int, set[str]] = {}
         for term, word in words.items():
-            for passage in self.text.counts(self.text.places.of(word.code)):
+            for passage in self.text.held(word).counted:
                 found.setdefault(passage, set()).add(term)
         return found
 
