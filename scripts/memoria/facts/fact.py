@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import logging
 import math
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -18,6 +17,7 @@ from typing import Any, Final
 
 from memoria.base import fence
 from memoria.ground import clock, markdown
+from memoria.language.pattern import Pattern
 
 log = logging.getLogger(__name__)
 
@@ -32,18 +32,17 @@ MAX_HISTORY: Final = 10  # earlier wordings kept of one fact
 MIN_CONTENT, MIN_QUOTE = 8, 4
 
 _PERSONAL = ("preference", "correction")
-_SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]?\s+(?=[A-ZÄÖÜ\"'`(])")
-_ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|z\.B|d\.h|vs|etc|usw|bzw|ca|Dr|Mr|Ms|No|Nr)\.\s+", re.IGNORECASE)
-_ORDER = re.compile(
-    r"\b(?:always|never|must(?! be\b)|you should|do not|don't|ignore (?:all|any|previous|the)|from now on|make sure|"
-    r"immer|niemals|nie|du sollst|sie müssen|ab jetzt|ignoriere)\b"
+_SENTENCE_END = Pattern(r"(?<=[.!?])[\"')\]]?\s+(?=[A-ZÄÖÜ\"'`(])")
+_ABBREVIATION = Pattern(r"(?i)\b(?:e\.g|i\.e|z\.B|d\.h|vs|etc|usw|bzw|ca|Dr|Mr|Ms|No|Nr)\.\s+")
+_ORDER = Pattern(
+    r"(?i)\b(?:always|never|must(?! be\b)|you should|do not|don't|ignore (?:all|any|previous|the)|from now on|"
+    r"make sure|immer|niemals|nie|du sollst|sie müssen|ab jetzt|ignoriere)\b"
     r"|^(?:please |bitte )?(?:run|use|install|execute|download|disable|delete|send|open|visit|"
-    r"führe|installiere|nutze)\b",
-    re.IGNORECASE,
+    r"führe|installiere|nutze)\b"
 )
-_PASTED = re.compile(r"```.*?(?:```|\Z)|^[ \t]*>.*$", re.DOTALL | re.MULTILINE)
-_ID = re.compile(r"[\s^\[(#-]*(l-[0-9a-z]{6,})\b")
-_MARKERS = re.compile(r"<!--.*?(?:-->|$)|\^[le]-[0-9a-z]+\b|\[\[|\]\]", re.DOTALL)
+_PASTED = Pattern(r"(?sm)```.*?(?:```|\Z)|^[ \t]*>.*$")
+_ID = Pattern(r"[\s^\[(#-]*(l-[0-9a-z]{6,})\b")
+_MARKERS = Pattern(r"(?s)<!--.*?(?:-->|$)|\^[le]-[0-9a-z]+\b|\[\[|\]\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,7 +389,7 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-_EMPHASIS = re.compile(r"\*\*|__(?=\S)|(?<=\S)__")  # a quote may leave it out
+_EMPHASIS = Pattern(r"\*\*|__(?=\S)|(?<=\S)__")  # a quote may leave it out
 
 
 def _folded(text: str) -> str:
