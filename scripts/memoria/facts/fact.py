@@ -28,6 +28,7 @@ MAX_FACTS: Final = 5  # per call; a model that finds more is inventing them
 MAX_CONTENT: Final = 600  # characters; a memory server accepts at most 1,400
 MAX_SENTENCES: Final = 3
 MAX_QUOTE: Final = 300
+MAX_PHRASES, PHRASE_CHARS = 5, 80  # by which one fact is found
 MAX_HISTORY: Final = 10  # earlier wordings kept of one fact
 MIN_CONTENT, MIN_QUOTE = 8, 4
 
@@ -54,7 +55,8 @@ class Fact:
     ``project``: a project key, or ``GLOBAL``; ``also``: other projects in which it came up. ``time``: when it was said,
     UTC. ``seen``: how often it was said; ``last``: when it was last said, if more than once. ``ended`` and
     ``successor``: when and by which fact or entry it was replaced; ``repetition``: only because that says the same.
-    ``history``: earlier wordings that were replaced, each after its day. ``id``: ``l-`` and eight letters or digits.
+    ``history``: earlier wordings that were replaced, each after its day. ``asked_as``: what one may ask, or
+    be about to do, when the fact matters, in other words than its own. ``id``: ``l-`` and eight letters or digits.
     """
 
     kind: str
@@ -76,6 +78,7 @@ class Fact:
     successor: str = ""
     repetition: bool = False
     history: tuple[str, ...] = ()
+    asked_as: tuple[str, ...] = ()
 
     @property
     def projects(self) -> tuple[str, ...]:
@@ -138,6 +141,7 @@ class Fact:
             also=_strings(stored.get("also")),
             supersedes=_strings(stored.get("supersedes")),
             history=_strings(stored.get("history")),
+            asked_as=phrases(stored.get("asked_as")),
             **{name: str(stored.get(name, "")) for name in ("project", "session", "quote", "successor")},
         )
 
@@ -301,6 +305,7 @@ def _checked(claim: object, material: Material, stamp: Stamp, shown: Collection[
         keywords=words(claim.get("keywords"), 20),
         quote=markdown.cut(plain(quote), MAX_QUOTE),
         supersedes=_superseded(claim.get("supersedes"), shown),
+        asked_as=phrases(claim.get("asked_as")),
     )
 
 
@@ -372,6 +377,12 @@ def words(value: object, limit: int) -> tuple[str, ...]:
     parts = value.split(",") if isinstance(value, str) else value if isinstance(value, list | tuple) else ()
     clean = (plain(part).replace(",", " ")[:40].strip().lower() for part in parts)
     return tuple(dict.fromkeys(word for word in clean if word))[:limit]
+
+
+def phrases(value: object) -> tuple[str, ...]:
+    """Return the phrases of a list by which a statement can be found; a bad one is left out, and so are too many."""
+    clean = (plain(part) for part in value if isinstance(part, str)) if isinstance(value, list | tuple) else ()
+    return tuple(dict.fromkeys(part for part in clean if 1 < len(part) <= PHRASE_CHARS))[:MAX_PHRASES]
 
 
 def new_id(kind: str, content: str, stamp: Stamp) -> str:

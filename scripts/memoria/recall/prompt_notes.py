@@ -125,7 +125,9 @@ def _says_no_more(statement: Statement, known: Statement) -> bool:
         duplicates.sentence(note_rows.said(statement.text)), duplicates.sentence(note_rows.said(known.text))
     ):
         return True
-    if statement.hit.kind == known.hit.kind == "fact" or not statement.words <= known.words:
+    if statement.hit.by != known.hit.by or not statement.words <= known.words:
+        return False
+    if statement.hit.kind == known.hit.kind == "fact":
         return False
     return bool(statement.sessions & known.sessions)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import log2
 
 from memoria.base import sqlite
-from memoria.search import duplicates, ranking, statements, tokens
+from memoria.search import duplicates, phrases, ranking, statements, tokens
 from memoria.search.hit import Hit
 from memoria.search.statements import Statement
 
@@ -25,6 +25,7 @@ VERSION = 9  # of the tables and of how files become documents and terms; an ind
 SHIFT = 12  # a passage's row is (document << SHIFT) + its ordinal; ordinals 0 and 1 are the title and the names
 KINDS = ("article", "entry", "fact", "turn", "memory")
 HISTORY = "history"  # what no longer holds: found only by those who ask for it
+ASKED = "asked"  # the phrases by which a document is asked for; they lead to it and are not shown
 TOOLS = "tools"  # the label of a turn's tool lines, which are no statements
 
 _QUERY_CHARS = 20_000  # characters; only the start of a longer query is read
@@ -161,9 +162,10 @@ class Finder:
             return []
         try:
             rated, matching = self._rated(words, project)
-            ranked = self._ranked(rated, matching, limit, _scope_terms(project, view, kinds or KINDS), view)
+            scope = _scope_terms(project, view, (*(kinds or KINDS), ASKED))
+            ranked = self._ranked(rated, matching, limit, scope, view)
             found = [(each.score, each.document, each.passages) for each in ranked]
-            return self.shown(found, limit, view, is_folded=len(kinds) != 1)
+            return self.shown(found, limit, view, is_folded=len(kinds) != 1, kinds=kinds)
         except sqlite.module().Error as error:
             raise UnreadableError(str(error)) from None
 
@@ -198,7 +200,8 @@ class Finder:
             unit = log2(max(2, self._words("")))
             weights = {term: word.bits / unit * (_MINOR if term in minor else 1.0) for term, word in rated.items()}
             asked = _Asked(topics, rated, weights, least, room)
-            found: list[Statement] = []
+            found = list(self._asked_for(asked, matching, view, kinds or KINDS))
+            found = [statement for statement in found if not session or session not in statement.sessions]
             for bound, candidate, bounds in asked.promising(ranked):
                 if found and bound < _NEAR_BEST * max(statement.evidence for statement in found):
                     break
@@ -241,6 +244,26 @@ class Finder:
                 statement = Statement(hit, text, "user" if own else "")
                 statement.label, statement.sessions = label, self._sessions(hit)
                 yield statement
+
+    def _asked_for(
+        self, asked: _Asked, matching: dict[str, int], view: Visibility | None, kinds: Collection[str]
+    ) -> Iterator[Statement]:
+        """Yield the beginnings of the documents that are asked for by phrases which fit the question."""
+        candidates = self._candidates(matching, _scope_terms("", view, (ASKED,)), self._most)
+        needed = phrases.needed(asked.topics)
+        for candidate in self._promising(list(asked.rated.values()), candidates, len(candidates), view):
+            held = candidate.held(asked.rated)
+            found = phrases.fit(asked.topics, held, candidate.text.lengths, asked.weights)
+            row = self._current(candidate.document) if found >= needed else None
+            screen = self._screen(row, view) if row and row[3] in kinds else None
+            text, _, own = self._passage(row[0], len(ranking.HEAD)) if row and screen else ("", "", False)
+            if row is None or screen is None or not text or not screen(text):
+                continue
+            hit = Hit(row[1:9], found, [text])
+            hit.by = "phrases"
+            statement = Statement(hit, statements.best(text, (), {}, asked.room)[0], "user" if own else "")
+            statement.evidence, statement.sessions = asked.least * found / needed, self._sessions(hit)
+            yield statement
 
     def _statements(
         self, candidate: _Candidate, bounds: Mapping[int, float], asked: _Asked, view: Visibility | None
@@ -357,10 +380,12 @@ class Finder:
         view: Visibility | None = None,
         *,
         is_folded: bool = True,
+        kinds: Collection[str] = (),
     ) -> list[Hit]:
         """Return hits for ranked documents (score, id in the index, scores of its passages by ordinal).
 
-        ``is_folded``: whether of several hits about one session only the best one is returned.
+        ``is_folded``: whether of several hits about one session only the best one is returned. ``kinds``: those of the
+        hits, by default all.
         """
         hits: list[Hit] = []
         seen: set[str] = set()
@@ -368,7 +393,7 @@ class Finder:
             if len(hits) >= limit:
                 break
             row = self._current(document)
-            if row is None or row[1] in seen:
+            if row is None or row[1] in seen or (kinds and row[3] not in kinds):
                 continue
             seen.add(row[1])
             screen = self._screen(row, view)
@@ -382,8 +407,8 @@ class Finder:
 
     def named(self, anchor: str, path: str = "", view: Visibility | None = None) -> list[Hit]:
         """Return the documents with this block id, and the one at ``path``, each with its first passages."""
-        where = " WHERE kind <> ? AND (anchor = ? OR (path = ? AND path <> ''))"
-        rows = self._db.execute(_SHOW + where, (HISTORY, anchor, path)).fetchall()
+        where = " WHERE kind NOT IN (?, ?) AND (anchor = ? OR (path = ? AND path <> ''))"
+        rows = self._db.execute(_SHOW + where, (HISTORY, ASKED, anchor, path)).fetchall()
         rows = [row for row in rows if view is None or view.shows(row[6])]
         heads = len(ranking.HEAD)
         firsts = dict.fromkeys(range(heads, heads + 3), 1.0)
