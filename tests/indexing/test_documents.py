@@ -110,3 +110,11 @@ def test_the_phrases_a_fact_is_asked_as_are_a_document_that_leads_to_it() -> Non
 def test_a_fact_that_ended_without_a_successor_is_asked_for_by_no_phrase() -> None:
     fact = a_fact("Use pnpm, not npm.", asked_as=("add a package",), ended=MONDAY)
     assert not [document for document in of_day(fact) if document.kind != "entry"]
+
+
+def test_the_phrases_an_article_is_asked_as_lead_to_it() -> None:
+    text = "---\ntitle: Prices\nproject: shop · shop-1a2b3c\nasked_as:\n  - add a discount\n---\n\n# Prices\n\nCents.\n"
+    page, asked = documents.of_file("knowledge/concepts/prices.md", text)
+    assert (asked.kind, asked.superseded_by, asked.project) == (reader.ASKED, page.key, page.project)
+    assert [passage.text for passage in asked.passages] == ["add a discount"]
+    assert "discount" not in str(page)

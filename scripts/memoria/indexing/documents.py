@@ -101,12 +101,19 @@ def of_file(path: str, text: str, aliases: Mapping[str, str] = NO_ALIASES, ended
     if path.startswith("daily/"):
         return list(entries(path, text, aliases, ended))
     page = article(path, text, aliases)
+    asked = _phrases(page, text)
     past = [passage for passage in page.passages if passage.label.casefold() == HISTORY]
     if not past:
-        return [page]
+        return [page, *asked]
     now = tuple(passage for passage in page.passages if passage not in past)
     former = replace(page, kind=HISTORY, anchor=HISTORY, title=f"{page.title} (history)", passages=tuple(past))
-    return [replace(page, passages=now), replace(former, aliases=(), tags=(), keywords=())]
+    return [replace(page, passages=now), replace(former, aliases=(), tags=(), keywords=()), *asked]
+
+
+def _phrases(page: Document, text: str) -> list[Document]:
+    """Return the document of the phrases by which an article is asked for; an empty list when it has none."""
+    found = markdown.read_page(text)[0].texts("asked_as")
+    return [_asked(page.path, ASKED, page.key, found, page.project)] if found else []
 
 
 def article(path: str, text: str, aliases: Mapping[str, str] = NO_ALIASES) -> Document:

@@ -140,6 +140,7 @@ COMPILE_SCHEMA = _object(
             title=_must(160),
             aliases=_many(_must(160), 20),
             tags=_many(_must(60), 20),
+            asked_as=_many(_must(200), 20),
             summary=_text(2_000),
             claims=_many(
                 _object(
