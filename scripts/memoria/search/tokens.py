@@ -10,7 +10,7 @@ from __future__ import annotations
 from binascii import crc32
 
 from memoria.language.function_words import FUNCTION_WORDS
-from memoria.language.stemming import porter
+from memoria.language.stemming import porter, stem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def _terms(chunk: str) -> Iterator[str]:
         else:
             lower = word.lower()
             if is_acronym or lower not in FUNCTION_WORDS:
-                yield porter(lower)[:MAX_TOKEN]
+                yield stem(lower)[:MAX_TOKEN]
     if len(words) > 1 and not _apostrophe_only(folded):
         whole = "".join(words).lower()
         if len(whole) <= MAX_TOKEN and not any(_is_unspaced(character) for character in whole):
