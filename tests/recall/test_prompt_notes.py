@@ -247,7 +247,7 @@ def test_the_setting_switches_it_off(world: Paths) -> None:
 
 def test_the_notes_own_project_comes_first(world: Paths) -> None:
     own = project.key_of_path("/nowhere/shop")
-    everywhere = note("all", "A flush race: the worker lock was lost in every project.")
+    everywhere = note("all", "A flush race: the worker lock was free in every project.")
     remember(world, note("theirs", project="other-000000"), everywhere, note("ours", project=own))
     first, second = rows(ask(world))
     assert "concepts/ours.md" in first

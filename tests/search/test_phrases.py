@@ -26,7 +26,7 @@ def test_only_the_words_of_one_topic_count_together() -> None:
     assert phrases.fit([["discount"], ["column"]], held, [2], WEIGHTS) < phrases.fit(
         [["discount", "column"]], held, [2], WEIGHTS
     )
-    assert phrases.needed([["discount"], ["column"]]) > phrases.needed([["discount"]])
+    assert phrases.needed(2) > phrases.needed(1)
 
 
 def test_no_word_in_common_is_no_fit() -> None:

@@ -37,6 +37,6 @@ def fit(
     return best
 
 
-def needed(topics: Sequence[Collection[str]]) -> float:
-    """Return the least fit with which a question in these topics is answered by a document."""
-    return NEEDED if len(topics) == 1 else NEEDED_OF_SEVERAL
+def needed(topics: int) -> float:
+    """Return the least fit with which a question in so many topics is answered by a document."""
+    return NEEDED if topics == 1 else NEEDED_OF_SEVERAL

@@ -173,7 +173,7 @@ class Finder:
         self,
         parts: Sequence[str],
         *,
-        least: float,
+        least: tuple[float, float],
         room: int,
         view: Visibility | None = None,
         kinds: Collection[str] = (),
@@ -182,9 +182,10 @@ class Finder:
     ) -> list[Statement]:
         """Return the statements that answer one of the ``parts`` of a question, best first; see ``Statement``.
 
-        ``least`` is the lowest evidence; it must also be half of the best one's. A statement is shown with its
-        neighbours in at most ``room`` characters. The terms in ``minor`` count less, and what ``session`` said is left
-        out. Raises UnreadableError when the file cannot be read.
+        ``least`` are the lowest evidence, which must also be half of the best one's, and the lowest fit of phrases that
+        lead to a statement, whose evidence is then in proportion. A statement is shown with its neighbours in at most
+        ``room`` characters. The terms in ``minor`` count less, and what ``session`` said is left out. Raises
+        UnreadableError when the file cannot be read.
         """
         topics = [tokens.of_query(part[:_QUERY_CHARS]) for part in parts]
         words = list(dict.fromkeys(word for topic in topics for word in topic))[:QUERY_WORDS]
@@ -199,8 +200,8 @@ class Finder:
                         candidate.look([rated[word] for word in topic if word in rated])
             unit = log2(max(2, self._words("")))
             weights = {term: word.bits / unit * (_MINOR if term in minor else 1.0) for term, word in rated.items()}
-            asked = _Asked(topics, rated, weights, least, room)
-            found = list(self._asked_for(asked, matching, view, kinds or KINDS))
+            asked = _Asked(topics, rated, weights, least[0], room)
+            found = list(self._asked_for(asked, least[1], matching, view, kinds or KINDS))
             found = [statement for statement in found if not session or session not in statement.sessions]
             for bound, candidate, bounds in asked.promising(ranked):
                 if found and bound < _NEAR_BEST * max(statement.evidence for statement in found):
@@ -246,15 +247,14 @@ class Finder:
                 yield statement
 
     def _asked_for(
-        self, asked: _Asked, matching: dict[str, int], view: Visibility | None, kinds: Collection[str]
+        self, asked: _Asked, least: float, matching: dict[str, int], view: Visibility | None, kinds: Collection[str]
     ) -> Iterator[Statement]:
-        """Yield the beginnings of the documents that are asked for by phrases which fit the question."""
+        """Yield the beginnings of the documents whose phrases fit the question, at least as well as ``least``."""
         candidates = self._candidates(matching, _scope_terms("", view, (ASKED,)), self._most)
-        needed = phrases.needed(asked.topics)
         for candidate in self._promising(list(asked.rated.values()), candidates, len(candidates), view):
             held = candidate.held(asked.rated)
             found = phrases.fit(asked.topics, held, candidate.text.lengths, asked.weights)
-            row = self._current(candidate.document) if found >= needed else None
+            row = self._current(candidate.document) if found >= least else None
             screen = self._screen(row, view) if row and row[3] in kinds else None
             text, _, own = self._passage(row[0], len(ranking.HEAD)) if row and screen else ("", "", False)
             if row is None or screen is None or not text or not screen(text):
@@ -262,7 +262,7 @@ class Finder:
             hit = Hit(row[1:9], found, [text])
             hit.by = "phrases"
             statement = Statement(hit, statements.best(text, (), {}, asked.room)[0], "user" if own else "")
-            statement.evidence, statement.sessions = asked.least * found / needed, self._sessions(hit)
+            statement.evidence, statement.sessions = asked.least * found / least, self._sessions(hit)
             yield statement
 
     def _statements(
