@@ -81,7 +81,7 @@ def test_a_page_keeps_the_phrases_it_is_asked_as_the_newest_first(wiki: Wiki) ->
     write(wiki, take(wiki, [OLD], page("port", first, asked_as=["open the firewall", 7, "x" * 90])))
     many = [f"open door {number}" for number in range(9)]
     draft = take(wiki, [NEW], page("port", claim("The listener needs 9090 open", "b2"), asked_as=many))
-    assert draft.articles["concepts/port"].front.texts("asked_as") == [*many[:5], "open the firewall"]
+    assert draft.pages.articles["concepts/port"].front.texts("asked_as") == [*many[:5], "open the firewall"]
 
 
 def test_a_page_to_which_nothing_is_added_gets_no_phrases(wiki: Wiki) -> None:
