@@ -78,7 +78,7 @@ def _main(argv: Sequence[str] | None) -> int:
         return 0
     parser = argparse.ArgumentParser(prog="memoria", description="A memory for Claude Code that compiles itself.")
     parser.add_argument("--version", action="version", version=f"memoria {__version__}")
-    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, prog=parser.prog)
     if not words[0].startswith("-") and words[0] not in VERBS:
         parser.error(_unknown(words[0]))
     chosen = VERBS.keys() & words[:1]

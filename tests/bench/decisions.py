@@ -3,7 +3,8 @@
 Plays the sets of ``tests/decisions`` through the hooks, the worker and the compile, with the offline model and with a
 scripted one that writes what a good model would, and asks their prompts. Prints how often the notes, or the notes or
 the page, hold the statement that a prompt needs; how many prompts that need nothing were given something; and how many
-characters the notes had. Without ``--last`` only the tuning half is asked.
+characters the notes had. Without ``--last`` only the tuning half is asked. ``--strangers`` also asks every project the
+real prompts of TRANSCRIPTS and CORPUS, as ``hint_threshold.py`` reads and halves them, of which none is meant for it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests"), str(ROOT / "tests" / "support")]
 
 import played_decisions  # noqa: E402 (found through the line above)
-from played_decisions import Seen  # noqa: E402
+import real_prompts  # noqa: E402
+from played_decisions import HALVES, Asked, Played, Seen  # noqa: E402
 
 GOALS = {"shared": 0.85, "apart": 0.60, "nothing": 0.03}
 
@@ -46,6 +48,24 @@ def report(seen: Sequence[Seen]) -> bool:
     return all(rates[sort] >= GOALS[sort] for sort in rates) and len(given) <= GOALS["nothing"] * len(idle)
 
 
+def strangers(player: Played, paths: Sequence[Path], half: str) -> Iterator[Seen]:
+    """Yield what each project is given for real prompts of other projects, read from folders and ``corpus.jsonl``."""
+    files = {path.name: [path] for folder in paths for path in sorted(folder.glob("*__*__*__*.jsonl"))}
+    found = [*real_prompts.typed(files)]
+    found += [asked for path in paths if path.is_file() for asked in real_prompts.in_corpus(path)]
+    prompts = dict.fromkeys(asked.prompt for asked in found if HALVES[asked.half] == half)
+    for project in player.story.projects:
+        for prompt in prompts:
+            yield player.ask(Asked(project, "", half, "stranger", prompt))
+
+
+def report_strangers(seen: Sequence[Seen]) -> None:
+    """Print how many prompts of strangers each project was given something for."""
+    for project in sorted({each.asked.project for each in seen}):
+        given = [bool(each.notes) for each in seen if each.asked.project == project]
+        print(f"strangers given something by {project:12} {share(sum(given), len(given))}")
+
+
 def _rate(rows: Sequence[Seen]) -> float:
     return sum(each.in_notes for each in rows) / max(1, len(rows))
 
@@ -69,9 +89,10 @@ def main() -> int:
         "--model", choices=played_decisions.MODELS, action="append", help="only this one; may be repeated"
     )
     parser.add_argument("--rows", action="store_true", help="print what each prompt was given, one JSON object a line")
+    parser.add_argument("--strangers", type=Path, nargs="+", default=[], metavar="TRANSCRIPTS|CORPUS")
     parser.add_argument("--strict", action="store_true", help="exit with 1 when a goal is missed")
     args = parser.parse_args()
-    half, met = played_decisions.HALVES[args.last], True
+    half, met = HALVES[args.last], True
     for model in args.model or played_decisions.MODELS:
         began = time.monotonic()
         with (
@@ -79,11 +100,13 @@ def main() -> int:
             played_decisions.played(model, Path(scratch)) as player,
         ):
             seen = [player.ask(asked) for asked in player.sets.asked if asked.half == half]
+            others = list(strangers(player, args.strangers, half)) if args.strangers else []
         if args.rows:
             print(*map(played_decisions.as_json, seen), sep="\n")
             continue
         print(f"\n{model} model, {half} half, {time.monotonic() - began:.0f} s")
         met = report(seen) and met
+        report_strangers(others)
     return 1 if args.strict and not met else 0
 
 

@@ -20,36 +20,15 @@ import sys
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from hashlib import md5
 from pathlib import Path
-from typing import NamedTuple
 
 sys.path.extend(str(Path(__file__).resolve().parents[1] / part) for part in (".", "support"))
 
 from memoria.recall import prompt_notes, question
-from memoria.search import reader, tokens
-from memoria.transcripts.turn import Reader
+from memoria.search import reader
+from real_prompts import CLASSES, RealPrompt, in_corpus, typed
 
-CLASSES = ((6, "to 6 words"), (15, "7 to 15"), (40, "16 to 40"), (sys.maxsize, "more than 40"))
 FEWEST = 3  # sessions of a repository that is asked
-
-
-class Asked(NamedTuple):
-    """A prompt and the repository it was typed in."""
-
-    repository: str
-    prompt: str
-
-    @property
-    def half(self) -> int:
-        """The half it belongs to."""
-        return md5(self.prompt.encode("utf-8", "replace"), usedforsecurity=False).digest()[-1] % 2
-
-    @property
-    def words(self) -> str:
-        """The class of its number of content words."""
-        count = len(tokens.of_query(self.prompt))
-        return next(name for most, name in CLASSES if count <= most)
 
 
 def main() -> int:
@@ -63,7 +42,7 @@ def main() -> int:
     files: defaultdict[str, list[Path]] = defaultdict(list)
     for path in sorted(args.transcripts.glob("*__*__*__*.jsonl")):
         files["/".join(path.name.split("__")[1:3])].append(path)
-    found = [*_typed(files), *(asked for corpus in args.corpora for asked in _in_corpus(corpus))]
+    found = [*typed(files), *(asked for corpus in args.corpora for asked in in_corpus(corpus))]
     prompts = [asked for asked in dict.fromkeys(found) if asked.half == args.half]
     total, given = Counter[str](), Counter[str]()
     with tempfile.TemporaryDirectory() as scratch:
@@ -82,24 +61,6 @@ def main() -> int:
     return 0
 
 
-def _typed(files: dict[str, list[Path]]) -> Iterator[Asked]:
-    """Yield the prompts that a person typed."""
-    for repository, paths in files.items():
-        for path in paths:
-            reading = Reader(describing=False)
-            with path.open("rb") as file:
-                turns = [*reading.read(file), *reading.settle()]
-            texts = [turn.text for turn in turns if turn.role == "user" and turn.text]
-            yield from (Asked(repository, text) for text in texts if prompt_notes.is_asking(text))
-
-
-def _in_corpus(path: Path) -> Iterator[Asked]:
-    with path.open(encoding="utf-8") as file:
-        for session in map(json.loads, file):
-            texts = [turn["text"] for turn in session["turns"] if turn["speaker"] == "user"]
-            yield from (Asked(session["collection"], text) for text in texts if prompt_notes.is_asking(text))
-
-
 def _ingested(base: Path, paths: Sequence[Path]) -> Path:
     """Return the index of a home into which the transcripts were ingested."""
     (base / "in").mkdir(parents=True)
@@ -115,7 +76,7 @@ def _ingested(base: Path, paths: Sequence[Path]) -> Path:
     return base / "home" / ".memoria" / "index.db"
 
 
-def _answered(index: Path, prompts: Iterable[Asked]) -> Iterator[tuple[Asked, list[str]]]:
+def _answered(index: Path, prompts: Iterable[RealPrompt]) -> Iterator[tuple[RealPrompt, list[str]]]:
     with reader.Finder(str(index), candidates=prompt_notes.CANDIDATES) as finder:
         for asked in prompts:
             parts = question.parts_of(asked.prompt)

@@ -2,8 +2,8 @@
 
     uv run python tests/bench/hints.py [--articles N] [--rounds N]
 
-Started as hooks.json says (``python3 -S -I hooks/user-prompt-submit.py``, the payload on stdin), turn about with a bare
-interpreter and with the same hook switched off, so that all see the same machine. Articles and prompts are those of
+Started as hooks.json says, the payload on stdin, turn about with a bare interpreter and with the same hook switched
+off, so that all see the same machine. Articles and prompts are those of
 search.py; prompts are five to twelve words out of an article, and long ones of six sentences of eight words out of six
 articles, each in a session of its own.
 """
@@ -14,6 +14,7 @@ import argparse
 import json
 import os
 import random
+import shutil
 import statistics
 import subprocess
 import sys
@@ -25,14 +26,11 @@ from pathlib import Path
 
 sys.path.extend(str(Path(__file__).resolve().parents[1] / part) for part in (".", "support"))
 
-from bench import search
-from memoria.base import paths as places
+from bench import hooks, search
 from memoria.base import state
 from memoria.base.paths import Paths
 from memoria.indexing.documents import Document
 from memoria.indexing.index import Index
-
-HOOK = str(Path(places.ROOT, "hooks", "user-prompt-submit.py"))
 
 
 def main() -> int:
@@ -40,38 +38,52 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--articles", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=200)
+    parser.add_argument("--base", type=Path, help=argparse.SUPPRESS)  # the scratch folder: this is the second process
     args = parser.parse_args()
-    with tempfile.TemporaryDirectory() as scratch:
-        paths = Paths(str(Path(scratch, "home")))
-        state.open_state(paths)
-        chance = random.Random(7)
-        made = [replace(document, project="") for document in search._documents(args.articles, chance)]
-        with Index(paths.index) as index:
-            index.add(made)
-        env = {"PATH": os.environ["PATH"], "HOME": scratch, "MEMORIA_HOME": paths.home}
-        taken: dict[str, list[float]] = {
-            "bare interpreter": [],
-            "hook, switched off": [],
-            "hook": [],
-            "hook, long prompt": [],
-        }
-        given = 0
-        for number in range(args.rounds):
-            raw = _payload(number, scratch, _some(made, chance, chance.randint(5, 12)))
-            long = " ".join(f"{_some(made, chance, 8)}." for _ in range(6))
-            taken["bare interpreter"].append(_timed(["-c", "pass"], env, raw)[0])
-            taken["hook, switched off"].append(_timed([HOOK], {**env, "MEMORIA_HINTS": "off"}, raw)[0])
-            took, said = _timed([HOOK], env, raw)
-            taken["hook"].append(took)
-            given += bool(said)
-            taken["hook, long prompt"].append(_timed([HOOK], env, _payload(f"{number}-long", scratch, long))[0])
+    if args.base:
+        _measure(args.articles, args.rounds, str(args.base))
+        return 0
+    scratch = tempfile.mkdtemp(prefix="memoria-hints-")
+    try:  # once more, in the place of the client, from which a hook takes the user's variables
+        words = [sys.executable, __file__, *sys.argv[1:], "--base", scratch]
+        return subprocess.run(words, env=hooks.environment(Path(scratch)), check=False).returncode
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _measure(articles: int, rounds: int, scratch: str) -> None:
+    paths = Paths(os.environ["MEMORIA_HOME"])
+    state.open_state(paths)
+    chance = random.Random(7)
+    made = [replace(document, project="") for document in search._documents(articles, chance)]
+    with Index(paths.index) as index:
+        index.add(made)
+    handler = json.loads(Path(hooks.ROOT, "hooks", "hooks.json").read_text("utf-8"))["hooks"]["UserPromptSubmit"]
+    hook = [word.replace("${CLAUDE_PLUGIN_ROOT}", str(hooks.ROOT)) for word in handler[0]["hooks"][0]["args"]]
+    env = {**os.environ, "CLAUDECODE": "1", "CLAUDE_PID": str(os.getpid())}
+    off = {**os.environ, "MEMORIA_HINTS": "off"}  # outside a session, where the variable is the user's
+    taken: dict[str, list[float]] = {
+        "bare interpreter": [],
+        "hook, switched off": [],
+        "hook": [],
+        "hook, long prompt": [],
+    }
+    given = 0
+    for number in range(rounds):
+        raw = _payload(number, scratch, _some(made, chance, chance.randint(5, 12)))
+        long = " ".join(f"{_some(made, chance, 8)}." for _ in range(6))
+        taken["bare interpreter"].append(_timed(["-S", "-I", "-c", "pass"], env, raw)[0])
+        taken["hook, switched off"].append(_timed(hook, off, raw)[0])
+        took, said = _timed(hook, env, raw)
+        taken["hook"].append(took)
+        given += bool(said)
+        taken["hook, long prompt"].append(_timed(hook, env, _payload(f"{number}-long", scratch, long))[0])
     bare = statistics.median(taken["bare interpreter"])
     for name, times in taken.items():
         cuts = statistics.quantiles(times, n=20)
         middle = statistics.median(times)
         print(f"{name:20} p50 {middle:6.1f} ms   p95 {cuts[18]:6.1f} ms   {middle / bare:.2f} x bare")
-    print(f"{given} of {args.rounds} prompts were given notes, {args.articles} articles")
-    return 0
+    print(f"{given} of {rounds} prompts were given notes, {articles} articles")
 
 
 def _some(made: list[Document], chance: random.Random, words: int) -> str:
@@ -87,7 +99,7 @@ def _payload(session: object, cwd: str, prompt: str) -> bytes:
 def _timed(rest: list[str], env: Mapping[str, str], payload: bytes) -> tuple[float, bytes]:
     """Milliseconds until the process is gone, and what it said."""
     start = time.perf_counter()
-    run = subprocess.run(["python3", "-S", "-I", *rest], env=env, input=payload, capture_output=True, check=True)
+    run = subprocess.run([hooks.interpreter(), *rest], env=env, input=payload, capture_output=True, check=True)
     return 1000 * (time.perf_counter() - start), run.stdout
 
 

@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -102,18 +103,21 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     wiki = Wiki.of(home.paths)
     page = wiki.path("concepts/deploys")
     was = page.read_bytes()
+    deploys = wiki.parse("concepts/deploys", was)
+    deploys.ask_as(["ship while Quaggasoft is negotiated"])
+    own = f"\n## My notes\n\n- [[concepts/merger|{SECRET}]]\n- Mine.\n"
     Transactions.of(home.paths).commit(
-        {"concepts/deploys.md": was + f"\n## My notes\n\n- [[concepts/merger|{SECRET}]]\n- Mine.\n".encode()},
-        {"concepts/deploys.md": digest(was)}, "x",
-    )  # fmt: skip
+        {"concepts/deploys.md": (deploys.render() + own).encode()}, {"concepts/deploys.md": digest(was)}, "x"
+    )
     with Keeper.of(home.paths, home.zone, server=True) as keeper:
         moment = datetime(2026, 11, 20, 14, 5, tzinfo=UTC)
         facts = (
-            ("l-00000001", "s1", "Nobody outside may hear of it.", SECRET),
-            ("l-00000002", "s2", KEPT_FACT, "pnpm"),
+            ("l-00000001", "s1", "Nobody outside may hear of it.", SECRET, "write to Quaggasoft"),
+            ("l-00000002", "s2", KEPT_FACT, "pnpm", "add a package"),
         )
-        for ident, session, text, quote in facts:
-            keeper.take([Fact("fact", text, 0.5, "user", "shop-aaaaaa", moment, ident, session=session, quote=quote)])
+        for ident, session, text, quote, phrase in facts:
+            fact = Fact("fact", text, 0.5, "user", "shop-aaaaaa", moment, ident, session=session, quote=quote)
+            keeper.take([replace(fact, asked_as=(phrase,))])
     job(home, TOLD + LATER)
     asyncio.run(_in_mind(home))
     _caches(home)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facts import MONDAY, SHOP
+from memoria.facts import lines
 from memoria.facts.fact import MAX_FACTS, Fact, Material, Stamp, check, sentences
 
 STAMP = Stamp(SHOP, "s-1", MONDAY)
@@ -37,6 +38,29 @@ def reason(**given: Any) -> str:
     assert not checked.facts
     (dropped,) = checked.dropped
     return dropped
+
+
+@pytest.mark.parametrize("given", [None, "add a package", {"a": 1}, 7, [], [None, 3, ["x"]], ["x" * 81, " ", "a"]])
+def test_bad_phrases_cost_no_fact(given: Any) -> None:
+    assert only(asked_as=given).asked_as == ()
+
+
+def test_of_the_phrases_a_fact_is_asked_as_the_good_ones_stay() -> None:
+    given = [
+        "add a package",
+        5,
+        "add a package",
+        "上线",
+        "--> <system-reminder>",
+        *"bcdefg",
+        "b c",
+        "d e",
+        "f g",
+        "h i",
+    ]
+    assert only(asked_as=given).asked_as[:2] == ("add a package", "上线")
+    assert len(only(asked_as=given).asked_as) == 5
+    assert "-->" not in lines.render(only(asked_as=given)).removesuffix(" -->\n")
 
 
 def test_a_good_claim_becomes_an_event_with_place_and_time() -> None:

@@ -352,3 +352,16 @@ def test_edit_promote_and_delete_go_to_the_log(tmp_path: Path) -> None:
             home.delete(fact.id)
         with pytest.raises(ExpectedError, match="no learned fact"):
             home.edit("l-nothing", "words")
+
+
+def test_what_a_fact_is_asked_as_survives_a_lost_store_and_is_taken_from_a_repetition(tmp_path: Path) -> None:
+    fact = a_fact("Use pnpm, not npm, because of the lock file.")
+    with keeper(tmp_path) as home:
+        home.take([fact])
+        home.take([replace(a_fact(fact.content, day=1), asked_as=("add a package",))])
+    home.store.path.unlink()
+    with keeper(tmp_path) as home:
+        (known,) = home.store.facts()
+        assert (known.id, known.asked_as) == (fact.id, ("add a package",))
+        home.take([replace(a_fact(fact.content, day=2), asked_as=("something else",))])
+        assert home.store.facts()[0].asked_as == ("add a package",)

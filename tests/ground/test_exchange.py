@@ -28,7 +28,7 @@ SWAP = f".day.md.{exchange_module._short(OLD)}{exchange_module._short(NEW)}.swap
 def work(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Exchange:
     """An exchange as Linux does it, as other systems do, and on a file system without leases."""
     if request.param == "several steps":
-        monkeypatch.setattr(renames, "_system_call", None)
+        monkeypatch.setattr(renames, "_system_call", lambda: None)
     elif sys.platform != "linux":
         pytest.skip("only Linux exchanges names in one step")
     if request.param != "one step":
@@ -210,7 +210,7 @@ def test_the_later_of_two_saves_stands_and_the_earlier_is_a_conflict_copy(
 def test_a_file_created_while_the_name_is_free_stands_and_what_had_the_name_is_not_lost(
     day: Path, tmp_path: Path, saved: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(renames, "_system_call", None)
+    monkeypatch.setattr(renames, "_system_call", lambda: None)
     at(monkeypatch, "files.compared", lambda: day.write_bytes(saved))
     put_new = renames.put_new
 

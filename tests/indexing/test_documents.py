@@ -5,7 +5,12 @@ from __future__ import annotations
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from facts import MONDAY, a_fact
+from memoria.facts import lines
+from memoria.facts.fact import Fact
 from memoria.indexing import documents
+from memoria.indexing.documents import Document
+from memoria.search import reader
 from memoria.wiki.article import Article
 
 SOURCE = "[[daily/2026-11-20#^e-01aa]]"
@@ -87,3 +92,29 @@ def test_a_long_text_is_one_passage_in_pieces() -> None:
     assert rest
     assert not first.is_piece
     assert all(passage.is_piece for passage in rest)
+
+
+def of_day(*facts: Fact) -> list[Document]:
+    text = "# Daily Log: 2026-11-16\n\n### Learned (09:00) · shop\n\n" + "".join(map(lines.render, facts))
+    return documents.of_file("daily/2026-11-16.md", text)
+
+
+def test_the_phrases_a_fact_is_asked_as_are_a_document_that_leads_to_it() -> None:
+    fact = a_fact("Use pnpm, not npm.", asked_as=("add a package", "update the front end"))
+    told, asked = (document for document in of_day(fact) if document.kind != "entry")
+    assert (asked.kind, asked.superseded_by, asked.project) == (reader.ASKED, f"^{fact.id}", fact.project)
+    assert [passage.text for passage in asked.passages] == ["add a package", "update the front end"]
+    assert "package" not in str(told)
+
+
+def test_a_fact_that_ended_without_a_successor_is_asked_for_by_no_phrase() -> None:
+    fact = a_fact("Use pnpm, not npm.", asked_as=("add a package",), ended=MONDAY)
+    assert not [document for document in of_day(fact) if document.kind != "entry"]
+
+
+def test_the_phrases_an_article_is_asked_as_lead_to_it() -> None:
+    text = "---\ntitle: Prices\nproject: shop · shop-1a2b3c\nasked_as:\n  - add a discount\n---\n\n# Prices\n\nCents.\n"
+    page, asked = documents.of_file("knowledge/concepts/prices.md", text)
+    assert (asked.kind, asked.superseded_by, asked.project) == (reader.ASKED, page.key, page.project)
+    assert [passage.text for passage in asked.passages] == ["add a discount"]
+    assert "discount" not in str(page)

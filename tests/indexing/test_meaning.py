@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,13 @@ def test_no_question_of_the_bench_shares_a_word_with_its_note() -> None:
     pairs = bench.pairs()
     assert len(pairs) == 60
     assert not [question for note, question in pairs if set(tokens.of(note)) & set(tokens.of_query(question))]
+
+
+def test_a_question_with_a_spoken_date_finds_what_was_on_that_day(index: Index) -> None:
+    index.add(note(f"day-{day}", "A deployment went wrong.", date=f"2026-11-{day}") for day in (10, 16, 17, 18))
+    found = meaning.search(index, "Which deployment went wrong last Tuesday?", today=date(2026, 11, 20))
+    assert found[0].path == "note/day-17"
+    assert meaning.search(index, "Which deployment went wrong last Tuesday?")[0].path != "note/day-17"
 
 
 @installed

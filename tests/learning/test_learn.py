@@ -232,6 +232,32 @@ def test_while_there_is_no_model_the_patterns_speak_and_the_turn_stays_open_for_
         assert [(fact.content, fact.seen) for fact in home.store.facts()] == [(FLAG, 1)]
 
 
+class Phrasing(Judge):
+    """A judge that also says by what a fact is asked for."""
+
+    def complete(self, prompt: Prompt) -> Completion:
+        completion = super().complete(prompt)
+        learned = [claim | {"asked_as": ["push a branch"]} for claim in completion.data["learned"]]
+        return replace(completion, data={"learned": learned})
+
+
+def test_a_fact_that_the_patterns_learned_gets_its_phrases_from_the_judge(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        judge, listed = Phrasing(ModelUnavailableError("out")), Listed(exchange(1, FLAG))
+        judge_due(home, listed, judge)
+        judge_due(home, listed, judge)
+        assert [(fact.content, fact.asked_as) for fact in home.store.facts()] == [(FLAG, ("push a branch",))]
+
+
+def test_a_fact_that_the_patterns_learned_gets_its_phrases_from_the_flush(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        judge_due(home, Listed(exchange(1, FLAG)), Judge(ModelUnavailableError("out")))
+        learner = Learner(home, [], cast("Pending", Listed()))
+        claim = {"kind": "preference", "content": "Main is left alone.", "quote": FLAG, "asked_as": ["push a branch"]}
+        found = learner.findings(S, [exchange(1, FLAG)], {"learned": [claim]}, DAY)
+        assert [(fact.content, fact.asked_as) for fact in found.known] == [(FLAG, ("push a branch",))]
+
+
 def test_a_model_that_failed_is_not_asked_again_for_each_batch_of_a_run(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
         turns = [exchange(number, f"Never use tool{number}, because we all know better.") for number in range(12)]

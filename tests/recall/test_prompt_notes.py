@@ -82,6 +82,41 @@ def test_a_prompt_is_given_the_note_that_fits_it_with_its_date_and_source(world:
     assert row.endswith("(knowledge/concepts/worker-lock.md)")
 
 
+def asked_fact(text: str, *phrases: str, **more: Any) -> list[Document]:
+    """A fact and the phrases that lead to it."""
+    day, ident = "daily/2026-11-19.md", "l-7f3a"
+    fact = Document(path=day, kind="fact", anchor=ident, passages=(Passage(text, own=True),), date="2026-11-19", **more)
+    asked = Document(
+        path=day, kind="asked", anchor=f"asked-{ident}", passages=tuple(map(Passage, phrases)),
+        superseded_by=f"^{ident}", project=fact.project,
+    )  # fmt: skip
+    return [fact, asked]
+
+
+def test_a_prompt_without_a_word_of_what_it_needs_is_given_it_by_what_it_is_asked_as(world: Paths) -> None:
+    remember(world, *asked_fact("We bill in whole cents.", "add a price column", "compute a discount"))
+    (row,) = rows(ask(world, "Add a discount column to the orders table"))
+    assert row == "- [fact, 2026-11-19, the user] We bill in whole cents. (daily/2026-11-19.md#^l-7f3a)"
+    assert ask(world, "Add a spinner to the upload dialog", session="s2") == ""
+    assert ask(world, "Add a discount column to the orders table") == "", "a statement is shown once"
+
+
+def test_phrases_lead_to_no_other_projects_fact(world: Paths) -> None:
+    remember(world, *asked_fact("We bill in whole cents.", "compute a discount", project="other-1a2b3c"))
+    assert ask(world, "Add a discount column to the orders table") == ""
+
+
+def test_a_prompt_of_several_parts_needs_more_of_a_phrase(world: Paths) -> None:
+    remember(world, *asked_fact("We bill in whole cents.", "compute a discount"))
+    assert ask(world, "Add the discount to the orders table")
+    assert ask(world, "Add the discount to the orders table. Draw the new logo of our company.", session="s2") == ""
+
+
+def test_a_fact_found_by_its_words_and_by_a_phrase_is_shown_once(world: Paths) -> None:
+    remember(world, *asked_fact("The flush race: two workers took the worker lock.", "why is the flush slow"))
+    assert len(rows(ask(world))) == 1
+
+
 def test_a_prompt_that_nothing_fits_is_given_nothing(world: Paths) -> None:
     remember(world, note())
     assert ask(world, "translate the marketing brochure into Portuguese please") == ""
@@ -212,7 +247,7 @@ def test_the_setting_switches_it_off(world: Paths) -> None:
 
 def test_the_notes_own_project_comes_first(world: Paths) -> None:
     own = project.key_of_path("/nowhere/shop")
-    everywhere = note("all", "A flush race: the worker lock was lost in every project.")
+    everywhere = note("all", "A flush race: the worker lock was free in every project.")
     remember(world, note("theirs", project="other-000000"), everywhere, note("ours", project=own))
     first, second = rows(ask(world))
     assert "concepts/ours.md" in first

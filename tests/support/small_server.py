@@ -23,6 +23,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from memoria.facts.fact import KINDS
 from memoria.learning import judge
 from memoria.models import tasks
 from messages_api import MessagesApi, Reply, Scripted, Status
@@ -141,7 +142,7 @@ def shape(task: str, prompt: str) -> Json:
     def record(**parts: Json) -> Json:
         return {"type": "object", "properties": parts, "required": list(parts), "additionalProperties": False}
 
-    fact = record(kind={"enum": list(tasks.KINDS)}, content=text(90), quote=text(60))
+    fact = record(kind={"enum": list(KINDS)}, content=text(90), quote=text(60))
     if task == "learn":
         return record(learned=several(fact, 2))
     if task == "compile":

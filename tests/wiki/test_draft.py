@@ -76,6 +76,19 @@ def test_a_new_value_supersedes_the_old_one_with_its_date(wiki: Wiki, supersedes
     assert "- Until 2026-11-17: The port of the listener is 8080 [[" in draft.pages.articles["concepts/port"].render()
 
 
+def test_a_page_keeps_the_phrases_it_is_asked_as_the_newest_first(wiki: Wiki) -> None:
+    first = claim("The port of the listener is 8080", "a1")
+    write(wiki, take(wiki, [OLD], page("port", first, asked_as=["open the firewall", 7, "x" * 90])))
+    many = [f"open door {number}" for number in range(9)]
+    draft = take(wiki, [NEW], page("port", claim("The listener needs 9090 open", "b2"), asked_as=many))
+    assert draft.pages.articles["concepts/port"].front.texts("asked_as") == [*many[:5], "open the firewall"]
+
+
+def test_a_page_to_which_nothing_is_added_gets_no_phrases(wiki: Wiki) -> None:
+    write(wiki, take(wiki, [OLD], page("port", claim("The port is 8080", "a1"))))
+    assert take(wiki, [OLD], page("port", asked_as=["open the firewall"])).pages.changes() == {}
+
+
 def test_an_old_value_that_comes_in_late_goes_straight_to_the_history(wiki: Wiki) -> None:
     write(wiki, take(wiki, [NEW], page("port", claim("The port of the listener is 9090", "b2"))))
     draft = take(wiki, [OLD], page("port", claim("The port of the listener is 8080", "a1")))

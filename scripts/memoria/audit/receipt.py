@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from memoria.audit.changes import MISSING, Changes
 from memoria.audit.unknown_forms import UnknownForms
 from memoria.base import project
 from memoria.capture import paused
@@ -29,15 +30,12 @@ from memoria.transcripts.intake import MAX_LINE, Intake, UnreadableJobError, reg
 from memoria.transcripts.screen import Screen
 from memoria.transcripts.turn import Reader, Turn
 
-OPEN_S = 600.0  # a transcript that grew so recently belongs to a session that may still be going on
 COPY_DAYS = 7.0  # a transcript that the client will delete sooner is copied into its job
 COPY_BYTES = 64_000_000  # more is not copied: a job is held in memory while it is written
 SOME_BYTES, SOME_FILES = 32_000_000, 50  # what a worker compares when it starts
 
 # What becomes of a turn; further ones are "skipped: <reason>".
-CAPTURED, WAITING, ASIDE, OPEN, BEFORE, MISSING = (
-    "captured", "waiting", "set aside", "still open", "before memoria", "missing",
-)  # fmt: skip
+CAPTURED, WAITING, ASIDE, OPEN, BEFORE = "captured", "waiting", "set aside", "still open", "before memoria"
 SKIPPED = "skipped: "
 REPEATED = "also in another transcript"  # of a session that was resumed or forked into a new file; counted there
 NOT_UNDERSTOOD = "not understood: "  # and the form of the lines, which are no turns
@@ -96,14 +94,9 @@ def not_understood(fates_of: Iterable[tuple[str, Mapping[str, int]]]) -> list[No
 
 
 @dataclass(slots=True)
-class Receipt:
+class Receipt(Changes):
     """Compares transcripts with one home; hold it no longer than one run: it remembers what waits in the spool."""
 
-    home: Home
-    ledger: Ledger
-    spool: Spool
-    now: float = field(default_factory=time.time)
-    _checked: dict[str, tuple[str, dict[str, int]]] = field(default_factory=dict)
     _jobs: dict[str, list[tuple[Job, str]]] = field(default_factory=dict)
     _waiting: tuple[str, dict[str, str]] = ("", {})
     _counted: set[str] = field(default_factory=set)  # captured turns of transcripts that are gone
@@ -111,9 +104,9 @@ class Receipt:
 
     def __post_init__(self) -> None:
         """Look once at the ledger's memory and at the spool, and record what was said with memoria switched off."""
+        Changes.__post_init__(self)
         self._screen = Screen.of(self.home)
-        self._checked = self.ledger.checked()
-        for path in sorted(Path(self.home.paths.cursors).glob(f"*{paused.ENDING}")):
+        for path in sorted(self.silences()):
             self._record_silence(path)
         for box, fate in ((self.spool.new, WAITING), (self.spool.cur, WAITING), (self.spool.failed, ASIDE)):
             for job in self.spool.jobs(box):
@@ -144,25 +137,6 @@ class Receipt:
     def waits(self, session: str) -> bool:
         """Whether jobs of the session are in the spool."""
         return safe_name(session) in self._jobs
-
-    def is_due(self, found: Found) -> bool:
-        """Whether a transcript changed since it was last compared or was left missing; not open, not from before us."""
-        stamp, fates = self._checked.get(str(found.path), ("", {}))
-        old = found.changed < self.installed and not self._was_seen(found.path.stem)
-        news = stamp != self.stamp(found) or MISSING in fates  # found missing, and nobody has taken it up
-        return news and not old and not self.is_open(found)
-
-    def is_open(self, found: Found) -> bool:
-        """Whether the session may still be going on. A time in the future (the clock was set back) says nothing."""
-        return 0 <= self.now - found.changed < OPEN_S and self._is_clients(found)
-
-    @property
-    def installed(self) -> float:
-        """When this home's state was made, seconds since the epoch; 0 when that is unknown."""
-        try:
-            return float(Path(self.home.paths.since).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return 0.0
 
     def capture(self, account: Account, event: str) -> str:
         """Spool a transcript whole, by name or, when the client will soon delete it, by copy; returns the job's name.
@@ -195,18 +169,6 @@ class Receipt:
     def _is_in_danger(self, found: Found) -> bool:
         left = client_files.kept_days(os.environ) - (self.now - found.changed) / client_files.DAY_S
         return left < COPY_DAYS and self._is_clients(found)
-
-    def _is_clients(self, found: Found) -> bool:
-        """Whether the client writes (and deletes) it, as against a copy that lies elsewhere."""
-        return found.path.absolute().is_relative_to(client_files.folder(os.environ).absolute())
-
-    def stamp(self, found: Found) -> str:
-        """A text that differs once the transcript, or what is kept of one, changed."""
-        return f"{found.stamp}-{int(self.home.settings.keep_sidechains)}"
-
-    def _was_seen(self, session: str) -> bool:
-        """Whether a hook of the session ever spooled something."""
-        return Path(self.home.paths.cursors, safe_name(session)).exists()
 
     def left_alone(self, found: Found, head: Head) -> str:
         """Why a session as a whole is not to be captured; ``""`` when it is, or when it left an excluded folder."""
@@ -348,8 +310,7 @@ def check_some(home: Home, ledger: Ledger, spool: Spool) -> list[Account]:
     """
     receipt = Receipt(home, ledger, spool)
     read, repaired = 0, []
-    there = client_files.transcripts(client_files.folder(os.environ), sides=home.settings.keep_sidechains)
-    due = (item for item in there if receipt.is_due(item))
+    due = filter(receipt.is_due, receipt.transcripts())
     for number, found in enumerate(due):
         read += found.size
         if number and (read > SOME_BYTES or number >= SOME_FILES):

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import errno
 import os
 
 from memoria.base import failpoints
 
 PRIVATE = 0o600  # the mode of every file in the state folder
-# Errors of file systems that cannot sync a folder (some network shares); the rename itself has succeeded.
-CANNOT_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
 def replace(path: str, data: bytes, *, mode: int = PRIVATE, is_durable: bool = False, step: str = "") -> None:
@@ -55,7 +52,14 @@ def sync_folder(folder: str) -> None:
     try:
         os.fsync(descriptor)
     except OSError as error:
-        if error.errno not in CANNOT_SYNC:
+        if not _cannot_sync(error):
             raise
     finally:
         os.close(descriptor)
+
+
+def _cannot_sync(error: OSError) -> bool:
+    """Return whether the file system cannot sync a folder (some network shares); the rename itself has succeeded."""
+    import errno  # noqa: PLC0415 (where a sync failed)
+
+    return error.errno in (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)

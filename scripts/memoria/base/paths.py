@@ -31,64 +31,64 @@ class Paths:
 
     def __init__(self, home: str, state: str = "") -> None:
         """Work out the paths; ``state`` defaults to ``<home>/.memoria``."""
-        join = os.path.join
         self.home = os.path.abspath(os.path.expanduser(home))
-        self.daily = join(self.home, "daily")
-        self.knowledge = join(self.home, "knowledge")
-        self.state = state = os.path.abspath(os.path.expanduser(state)) if state else join(self.home, ".memoria")
-        self.readme, self.gitignore = join(state, "README"), join(state, ".gitignore")
-        self.version = join(state, "version")
-        self.since = join(state, "since")
+        self.daily = os.path.join(self.home, "daily")
+        self.knowledge = os.path.join(self.home, "knowledge")
+        chosen = os.path.abspath(os.path.expanduser(state)) if state else os.path.join(self.home, ".memoria")
+        self.state = chosen
+        self._place_files(os.path.join(chosen, ""))
+
+    def _place_files(self, state: str) -> None:
+        """Name the files of the state; ``state`` ends with a separator."""
+        self.readme, self.gitignore = state + "README", state + ".gitignore"
+        self.version = state + "version"
+        self.since = state + "since"
         # capture
-        self.spool = join(state, "spool")
-        self.cursors = join(state, "cursors")
-        self.where = join(state, "where")
+        self.spool = state + "spool"
+        self.cursors = state + "cursors"
+        self.where = state + "where"
         # databases
-        self.ledger = join(state, "ledger.db")
-        self.index = join(state, "index.db")
-        self.facts = join(state, "learned.db")
-        self.working = join(state, "working.db")
+        self.ledger = state + "ledger.db"
+        self.index = state + "index.db"
+        self.facts = state + "learned.db"
+        self.working = state + "working.db"
         # what sessions are told
-        self.page = join(state, "page")
-        self.short_page = join(self.page, "short")
-        self.hidden = join(state, "hidden")
-        self.hints = join(state, "hints")
-        self.saved = join(state, "saved")
-        self.doubled = join(state, "doubled")
-        self.notice = join(state, "notice")
-        self.notices_given = join(state, "told.json")
-        self.welcomed = join(state, "welcomed")
+        self.page = state + "page"
+        self.short_page = os.path.join(self.page, "short")
+        self.hidden = state + "hidden"
+        self.hints = state + "hints"
+        self.saved = state + "saved"
+        self.doubled = state + "doubled"
+        self.notice = state + "notice"
+        self.notices_given = state + "told.json"
+        self.welcomed = state + "welcomed"
         # kept beside the databases
-        self.archive = join(state, "archive")
-        self.forgotten, self.forgetting = join(state, "forgotten.json"), join(state, "forgetting.json")
-        self.folders = join(state, "folders.json")
-        self.undo = join(state, "undo")
-        self.replaced = join(state, "replaced")
-        self.client_memory = join(state, "client-memory.json")
-        self.projects = join(state, "projects.json")
-        self.facts_outbox = join(state, "outbox", "learned")
-        self.server_outbox = join(state, "outbox", "server")
+        self.archive = state + "archive"
+        self.forgotten, self.forgetting = state + "forgotten.json", state + "forgetting.json"
+        self.folders = state + "folders.json"
+        self.undo = state + "undo"
+        self.replaced = state + "replaced"
+        self.client_memory = state + "client-memory.json"
+        self.projects = state + "projects.json"
+        self.facts_outbox = state + os.path.join("outbox", "learned")
+        self.server_outbox = state + os.path.join("outbox", "server")
         self._place_processes(state)
 
     def _place_processes(self, state: str) -> None:
-        """Work out the paths of locks, marks and logs."""
-        join = os.path.join
-        self.worker_lock = join(state, "worker.lock")
-        self.observer_lock = join(state, "observer.lock")
-        self.compile_lock = join(state, "compile.lock")
-        self.daily_lock = join(state, "daily.lock")
-        self.model_lock = join(state, "model.lock")
-        self.sync_lock = join(state, "sync.lock")
-        self.notices_lock = join(state, "told.lock")
-        self.worker_late = join(state, "worker.late")
-        self.client_cwd = join(state, "claude")
-        self.venv = join(state, "venv")
-        self.self_test = join(state, "rehearsal")
-        self.replay, self.replay_lock = join(state, "eval"), join(state, "eval.lock")
-        self._name_logs()
-
-    def _name_logs(self) -> None:
-        self.log = os.path.join(self.state, "log")
+        """Name locks, marks and logs."""
+        self.worker_lock = state + "worker.lock"
+        self.observer_lock = state + "observer.lock"
+        self.compile_lock = state + "compile.lock"
+        self.daily_lock = state + "daily.lock"
+        self.model_lock = state + "model.lock"
+        self.sync_lock = state + "sync.lock"
+        self.notices_lock = state + "told.lock"
+        self.worker_late = state + "worker.late"
+        self.client_cwd = state + "claude"
+        self.venv = state + "venv"
+        self.self_test = state + "rehearsal"
+        self.replay, self.replay_lock = state + "eval", state + "eval.lock"
+        self.log = state + "log"
         self.hook_log = os.path.join(self.log, "hook.log")
         self.worker_output = os.path.join(self.log, "worker.out")
         self.memoria_log = os.path.join(self.log, "memoria.log")

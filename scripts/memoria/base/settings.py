@@ -25,9 +25,13 @@ MEND_CONFIG = "correct it or move it away"
 
 
 class Field:
-    """One setting: its name, its default (whose type is the setting's type) and a sentence of documentation."""
+    """One setting: its name, its default (whose type is the setting's type) and a sentence of documentation.
 
-    __slots__ = ("default", "given_variable", "is_path", "minimum", "name", "sentence")
+    ``variable`` is its environment variable, e.g. ``MEMORIA_COMPILE_INTERVAL_MIN``. An instance of the owner has the
+    default as its attribute until another value is set.
+    """
+
+    __slots__ = ("default", "is_path", "minimum", "name", "sentence", "variable")
 
     def __init__(
         self, default: object, sentence: str, variable: str = "", is_path: bool = False, minimum: int = 0
@@ -36,17 +40,17 @@ class Field:
         self.minimum = minimum
         self.default = default
         self.sentence = sentence
-        self.given_variable = variable
+        self.variable = variable
         self.is_path = is_path
 
     def __set_name__(self, owner: type, name: str) -> None:
         """Name the setting after its attribute."""
         self.name = name
+        self.variable = self.variable or "MEMORIA_" + name.upper()
 
-    @property
-    def variable(self) -> str:
-        """The environment variable, e.g. ``MEMORIA_COMPILE_INTERVAL_MIN``."""
-        return self.given_variable or "MEMORIA_" + self.name.upper()
+    def __get__(self, instance: object, owner: type) -> object:
+        """Return the default, or the field itself when the class is asked."""
+        return self if instance is None else self.default
 
     def parse(self, raw: object) -> object:
         """Return a JSON value or an environment string as this field's type; ValueError says what was expected."""
@@ -300,17 +304,19 @@ class Settings:
             stored = _read_config(path)
         except (OSError, ValueError) as error:
             settings.refusal = f"{path} cannot be read ({getattr(error, 'strerror', None) or error})"
+        variables = frozenset(env)
         for field in cls.fields():
-            value = field.default
-            for source, values, key in ((path, stored, field.name), (field.variable, env, field.variable)):
-                if values.get(key) is not None:  # null in the file: not set
+            if field.name in stored or field.variable in variables:
+                for source, raw in ((path, stored.get(field.name)), (field.variable, env.get(field.variable))):
                     try:
-                        value, origins[field.name] = field.parse(values[key]), source
+                        if raw is not None:  # null in the file: not set
+                            setattr(settings, field.name, field.parse(raw))
+                            origins[field.name] = source
                     except ValueError as error:
-                        problems.append(f"{source}: {field.name} must be {error}, not {values[key]!r}; ignored")
-            setattr(settings, field.name, value)
-        known = {field.name for field in cls.fields()}
-        problems += [f"{path}: there is no setting {name!r}; ignored" for name in stored if name not in known]
+                        problems.append(f"{source}: {field.name} must be {error}, not {raw!r}; ignored")
+        if stored:
+            known = {field.name for field in cls.fields()}
+            problems += [f"{path}: there is no setting {name!r}; ignored" for name in stored if name not in known]
         settings.problems, settings.origins = tuple(problems), origins
         return settings
 

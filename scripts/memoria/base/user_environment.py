@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import sys
 
-from memoria.base import interpreter, quickjson
+from memoria.base import quickjson
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,6 +72,8 @@ def may_inherit(name: str) -> bool:
     """Return whether the worker and a model's client get this variable from the process that starts them."""
     if name.startswith("CLAUDE_CODE_SKIP_"):
         return name.endswith("_AUTH")  # a gateway that signs the requests to Bedrock or Vertex itself
+    from memoria.base import interpreter  # noqa: PLC0415 (a hook that starts nothing does not need it)
+
     return name in INHERITED or name in interpreter.KEPT or name.startswith(INHERITED_PREFIXES)
 
 

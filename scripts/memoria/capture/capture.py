@@ -10,13 +10,14 @@ import os
 import time
 
 from memoria.base import exclude, quickjson
-from memoria.capture import cursor, detach, hook, paused, transcript
+from memoria.capture import cursor, detach, hook, transcript
 from memoria.capture.spool import Spool, safe_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memoria.base.paths import Paths
     from memoria.base.settings import Settings
+    from memoria.capture.paused import PausedSpans
     from memoria.capture.spool import Job
 
 CLOSING = ("SessionEnd", "PreCompact")  # events after which the worker should not wait for more
@@ -39,26 +40,35 @@ def capture(event: hook.Event, settings: Settings, paths: Paths) -> None:
     waiting = [job for job in spool.jobs() if job.session == name]
     is_note = event.name == "PostCompact"
     outcome = _spool_note(event, spool, paths) if is_note else _spool_tail(event, spool, settings, paths, waiting)
+    if settings.where_you_were and event.name in CLOSING:
+        outcome += _mark(event, paths)  # before a process starts: each page that is changed after a fork is copied
     if _is_due(event.name, len(waiting) + 1, settings) and (waiting or outcome.startswith("spooled")):
         outcome += ", " + detach.start_worker(settings, paths)
-    outcome += _follow(event, settings, paths)
+    if _is_observed(event.name, settings):
+        outcome += ", " + detach.start_observer(settings, paths)
     hook.log(paths, f"{event.name} {event.session} {outcome}")
 
 
-def _follow(event: hook.Event, settings: Settings, paths: Paths) -> str:
-    """Start the observer if the session needs it; return a text for the log."""
-    if settings.where_you_were and event.name in CLOSING:
-        from memoria.capture.open_sessions import OpenSessions  # noqa: PLC0415 (not at every answer)
+def _mark(event: hook.Event, paths: Paths) -> str:
+    """Record that the session has ended, or that it needs a checkpoint before a compaction; return what went wrong."""
+    from memoria.capture.open_sessions import OpenSessions  # noqa: PLC0415 (not at every answer)
 
-        sessions, session = OpenSessions(paths.where), safe_name(event.session)
-        if event.name == "SessionEnd" and event.text("reason") != "clear":  # after a clear, the same client continues
-            sessions.end(session)
+    sessions, session = OpenSessions(paths.where), safe_name(event.session)
+    if event.name == "SessionEnd" and event.text("reason") != "clear":  # after a clear, the same client continues
+        sessions.end(session)
+    try:
         if event.name == "PreCompact":
             sessions.ask_checkpoint(session)
-    judges = settings.learn_at_once and event.name == "Stop"
-    if judges or (settings.where_you_were and event.name in ("Stop", "PreCompact")):
-        return ", " + detach.start_observer(settings, paths)
+    except OSError as error:
+        return f" (no checkpoint: {error})"
     return ""
+
+
+def _is_observed(event: str, settings: Settings) -> bool:
+    """Return whether to start the observer: where the session stands is recorded, or its turns are judged at once."""
+    if event == "Stop":
+        return settings.where_you_were or settings.learn_at_once
+    return event == "PreCompact" and settings.where_you_were
 
 
 def _is_due(event: str, jobs: int, settings: Settings) -> bool:
@@ -76,7 +86,7 @@ def _spool_tail(event: hook.Event, spool: Spool, settings: Settings, paths: Path
     name = safe_name(event.session)
     path = os.path.abspath(path)
     position = _furthest(cursor.read(paths.cursors, name, path), waiting, spool)
-    off = paused.read(paths.cursors, name)
+    off = _paused(event, paths)
     if off is not None and off.after(position.end) != position.end:  # skip what was written with memoria off
         position = cursor.Cursor(path, off.after(position.end), b"")
     start, trouble = position.end, ""
@@ -106,6 +116,15 @@ def _spool_tail(event: hook.Event, spool: Spool, settings: Settings, paths: Path
     except OSError as error:  # the job is safe, and the next hook reads the position from it
         trouble += f" (cursor: {error})"
     return f"spooled {piece.end - piece.start} bytes from {piece.start}{trouble}"
+
+
+def _paused(event: hook.Event, paths: Paths) -> PausedSpans | None:
+    """Return the spans of the session's transcript that were written with memoria off, None when there are none."""
+    if not os.path.exists(hook.off_mark(paths, event.session)):
+        return None
+    from memoria.capture import paused  # noqa: PLC0415 (only for who was switched off)
+
+    return paused.read(paths.cursors, safe_name(event.session))
 
 
 def _is_uncopied(session: str, data: bytes, settings: Settings, paths: Paths) -> bool:

@@ -14,7 +14,7 @@ try:
 except ImportError:  # pragma: no cover (another Python)
     _signal = None
 
-from memoria.base import fence, quickjson, state, user_environment
+from memoria.base import quickjson, state, user_environment
 from memoria.base.paths import Paths
 from memoria.base.settings import MEND_CONFIG, Settings
 from memoria.capture.spool import safe_name
@@ -171,7 +171,12 @@ def _is_mangled(value: object) -> bool:
 
 def log(paths: Paths, message: str) -> None:
     """One line in ``log/hook.log``; silently nothing when even that cannot be written."""
-    line = f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {fence.visible(' '.join(message.split()))}\n"
+    text = " ".join(message.split())
+    if not (text.isascii() and text.isprintable()):
+        from memoria.base import fence  # noqa: PLC0415 (most lines hold nothing that could hide)
+
+        text = fence.visible(text)
+    line = f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {text}\n"
     try:
         descriptor = os.open(paths.hook_log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     except OSError:

@@ -13,6 +13,7 @@ from memoria.base import paths as places
 
 CLAIM_S = 10  # hooks of one event start within moments of each other
 ENDING = ".claim"
+CLAIM = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 
 
 def is_first(folder: str, session: str, event: str) -> bool:
@@ -21,8 +22,11 @@ def is_first(folder: str, session: str, event: str) -> bool:
     moment = int(now // CLAIM_S)
     names = [os.path.join(folder, f"{session}.{event}.{number}{ENDING}") for number in (moment, moment - 1)]
     try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        descriptor = os.open(names[0], os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            descriptor = os.open(names[0], CLAIM, 0o600)
+        except FileNotFoundError:
+            os.makedirs(folder, mode=0o700, exist_ok=True)
+            descriptor = os.open(names[0], CLAIM, 0o600)
     except FileExistsError:
         return _owner(names[0], now) in ("", installation())
     except OSError:  # better twice than never

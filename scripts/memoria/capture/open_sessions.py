@@ -11,8 +11,6 @@ from __future__ import annotations
 import os
 import time
 
-from memoria.base import fence
-
 MAX_CHARS = 2_000  # of a block
 KEPT_S = 7 * 86_400  # age at which a block that was not used is removed
 BLOCK, LIVE, PROMPT, COMPACTING = ".md", ".live", ".prompt", ".compacting"
@@ -96,6 +94,8 @@ class OpenSessions:
         prompt = self._text(session, PROMPT)
         if not prompt or self._changed(session, PROMPT) <= self._changed(session, BLOCK):
             return block
+        from memoria.base import fence  # noqa: PLC0415 (only for a prompt that was not answered)
+
         line = f"The user's last prompt, which was not answered to its end: {fence.neutral(prompt)}"
         rest = block.strip().split("\n")[2:-1]  # without the fence and the first line
         return fence.fenced(LABEL, "\n".join([HEAD, line, *rest]))

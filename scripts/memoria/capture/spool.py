@@ -89,8 +89,11 @@ class Spool:
         """Return why nothing can be spooled now (a full disk, no write access), ``""`` when it is possible."""
         path = os.path.join(self.tmp, f"probe.{os.getpid()}")
         try:
-            os.makedirs(self.tmp, mode=0o700, exist_ok=True)
-            descriptor = _create(path)
+            try:
+                descriptor = _create(path)
+            except FileNotFoundError:
+                os.makedirs(self.tmp, mode=0o700, exist_ok=True)
+                descriptor = _create(path)
             try:
                 os.write(descriptor, bytes(4096))
             finally:

@@ -14,6 +14,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 from memoria.base.visibility import Visibility
@@ -98,7 +99,8 @@ def command(args: argparse.Namespace, home: Home) -> int:
     question = " ".join(" ".join(args.question).split())
     with Index(home.paths.index) as index:
         sources.refresh(index, home.paths)
-        passages = _found(index, question, Visibility(home.settings, home.paths))
+        view, today = Visibility(home.settings, home.paths), home.zone.day(clock.now())
+        passages = _found(index, question, view, today)
         answer, reason = _ask(home, question, passages) if passages else (None, "")
         slug = ""
         if args.file_back and answer and answer.statements:
@@ -114,8 +116,8 @@ def command(args: argparse.Namespace, home: Home) -> int:
     return 0
 
 
-def _found(index: Index, question: str, view: Visibility) -> list[Passage]:
-    hits = meaning.search(index, question, limit=PASSAGES, view=view, kinds=("article", "entry"))
+def _found(index: Index, question: str, view: Visibility, today: date) -> list[Passage]:
+    hits = meaning.search(index, question, limit=PASSAGES, view=view, kinds=("article", "entry"), today=today)
     found = (Passage.of(hit) for hit in hits if hit.path not in (f"knowledge/{INDEX}", f"knowledge/{LOG}"))
     return [passage for passage in found if passage.text.strip()]
 

@@ -10,13 +10,14 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 from memoria.base import project
 from memoria.base.visibility import Visibility
 from memoria.capture import detach
-from memoria.ground import printable, projects
+from memoria.ground import clock, printable, projects
 from memoria.ground.argument_types import positive
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
@@ -89,7 +90,8 @@ def _found(home: Home, query: str, limit: int, given: str, kinds: tuple[str, ...
                 return index.search(query, limit=limit, project=_key(given, home, index), view=view, kinds=kinds)
     with Index(path) as index:
         sources.refresh(index, home.paths)
-        return meaning.search(index, query, limit=limit, project=_key(given, home, index), view=view, kinds=kinds)
+        own, today = _key(given, home, index), home.zone.day(clock.now())
+        return meaning.search(index, query, limit=limit, project=own, view=view, kinds=kinds, today=today)
 
 
 def _batch(args: argparse.Namespace, home: Home) -> int:
@@ -97,14 +99,20 @@ def _batch(args: argparse.Namespace, home: Home) -> int:
     with Index(home.paths.index) as index:
         sources.refresh(index, home.paths)
         key, view = _key(args.project, home, index), Visibility(home.settings, home.paths)
+        today = home.zone.day(clock.now())
         with Path(args.batch).open(encoding="utf-8", errors="replace") as file:
             for line in file:
-                print(json.dumps(_answer(index, line, args, key, view), ensure_ascii=False))
+                print(json.dumps(_answer(index, line, args, key, view, today), ensure_ascii=False))
     return 0
 
 
 def _answer(
-    index: Index, line: str, args: argparse.Namespace, project_key: str = "", view: Visibility | None = None
+    index: Index,
+    line: str,
+    args: argparse.Namespace,
+    project_key: str = "",
+    view: Visibility | None = None,
+    today: date | None = None,
 ) -> dict[str, Any]:
     try:
         asked = json.loads(line)
@@ -112,7 +120,7 @@ def _answer(
     except (ValueError, TypeError, KeyError, AttributeError):
         return {"results": [], "error": 'expected {"query": ..., "collection": ...}'}
     collection = collection.encode("utf-8", "replace").decode()  # SQLite cannot store half a surrogate pair
-    hits = meaning.search(index, query, limit=args.k, project=collection, view=view, kinds=_kinds(args))
+    hits = meaning.search(index, query, limit=args.k, project=collection, view=view, kinds=_kinds(args), today=today)
     return {"results": [{k: v for k, v in _record(hit).items() if k in _BRIEF} for hit in hits]}
 
 

@@ -16,11 +16,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from memoria.audit.changes import MISSING
 from memoria.audit.receipt import (
     ASIDE,
     BEFORE,
     CAPTURED,
-    MISSING,
     OPEN,
     REPEATED,
     SKIPPED,

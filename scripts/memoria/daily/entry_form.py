@@ -33,6 +33,7 @@ from itertools import takewhile
 from memoria.base import fence
 from memoria.daily.entry import Entry, Learned
 from memoria.ground import markdown
+from memoria.language.pattern import Pattern
 
 LISTS = (
     ("Key Exchanges", "key_exchanges"),
@@ -45,22 +46,22 @@ EVERYWHERE = "*"  # stands for the project there, because a day's file belongs t
 FORGOTTEN = "(forgotten)"  # the title of an entry that held a forgotten text
 _TITLE_CHARS = 80  # of an entry that a person wrote without a heading
 
-SESSION = re.compile(r"### Session \((\d\d:\d\d)\) · (.*?) · (.*)")
-HEADING = re.compile(r"(#{1,6}) ")
+SESSION = Pattern(r"### Session \((\d\d:\d\d)\) · (.*?) · (.*)")
+HEADING = Pattern(r"(#{1,6}) ")
 LEARNED_HEADING = "### Learned ("
 COMMENT = "<!-- memoria "
-MARKER = re.compile(r"<!-- memoria entry=(\S+) session=(\S+) turns=(\S*) project=(\S+) model=(\S+) -->[ \t]*")
-TOMBSTONE = re.compile(r"<!-- memoria forgotten entry=(\S+) turns=(\S*) -->[ \t]*")
-_UNWORDLY = re.compile(r"[\s·<>\[\]`%]+")
-BLOCK_ID = re.compile(r"\^(e-[0-9a-z]+)[ \t]*")
-LABEL = re.compile(r"^\*\*(?P<label>[A-Z][A-Za-z ]+):\*\*[ \t]*(?P<rest>.*)$", re.MULTILINE)
-LEARNED = re.compile(r"- \[(?P<kind>[a-z]+)\] (?P<text>.*?)(?:[ \t]+\^(?P<id>l-[0-9a-z]+))?[ \t]*")
-STATED = re.compile(r"(- (?:\[[ xX]\] )?|\*\*Context:\*\* )(.*\S)[ \t]*")
-BOX = re.compile(r"(?P<before>[ \t]*[-*+] )(?:\[(?P<box>[ xX-])\] )?(?P<text>.*?)(?P<after>[ \t]*)")
-STRUCK = re.compile(r"~~(.+)~~")
-QUOTE = re.compile(r"[ \t]+> (.*)")
-_ENDED = re.compile(r'^(?!.*"repetition": true).*"ended": "\d')  # in the particulars
-PARTICULARS = re.compile(r"[ \t]+<!-- learned (\{.*\}) -->[ \t]*")
+MARKER = Pattern(r"<!-- memoria entry=(\S+) session=(\S+) turns=(\S*) project=(\S+) model=(\S+) -->[ \t]*")
+TOMBSTONE = Pattern(r"<!-- memoria forgotten entry=(\S+) turns=(\S*) -->[ \t]*")
+_UNWORDLY = Pattern(r"[\s·<>\[\]`%]+")
+BLOCK_ID = Pattern(r"\^(e-[0-9a-z]+)[ \t]*")
+LABEL = Pattern(r"(?m)^\*\*(?P<label>[A-Z][A-Za-z ]+):\*\*[ \t]*(?P<rest>.*)$")
+LEARNED = Pattern(r"- \[(?P<kind>[a-z]+)\] (?P<text>.*?)(?:[ \t]+\^(?P<id>l-[0-9a-z]+))?[ \t]*")
+STATED = Pattern(r"(- (?:\[[ xX]\] )?|\*\*Context:\*\* )(.*\S)[ \t]*")
+BOX = Pattern(r"(?P<before>[ \t]*[-*+] )(?:\[(?P<box>[ xX-])\] )?(?P<text>.*?)(?P<after>[ \t]*)")
+STRUCK = Pattern(r"~~(.+)~~")
+QUOTE = Pattern(r"[ \t]+> (.*)")
+_ENDED = Pattern(r'^(?!.*"repetition": true).*"ended": "\d')  # in the particulars
+PARTICULARS = Pattern(r"[ \t]+<!-- learned (\{.*\}) -->[ \t]*")
 
 
 def render(entry: Entry, line: Callable[[str], str] = markdown.line) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Final
 
 from memoria.facts.fact import Fact
@@ -48,6 +49,14 @@ def sort(
 def learned_before(fact: Fact, earlier: Iterable[Fact]) -> Fact | None:
     """Return the first of the ``earlier`` facts that was learned from the same words of a turn."""
     return next((known for known in earlier if _from_same_words(fact, known)), None)
+
+
+def with_phrases(known: Fact, facts: Iterable[Fact]) -> Fact:
+    """Return a fact that the patterns learned with the phrases of one that a model learned from the same words."""
+    others = (
+        fact.asked_as for fact in facts if fact.asked_as and (fact.id == known.id or _from_same_words(fact, known))
+    )
+    return known if known.asked_as else replace(known, asked_as=next(others, ()))
 
 
 def without_repeats(facts: Iterable[Fact]) -> list[Fact]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import logging
 import math
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -18,6 +17,7 @@ from typing import Any, Final
 
 from memoria.base import fence
 from memoria.ground import clock, markdown
+from memoria.language.pattern import Pattern
 
 log = logging.getLogger(__name__)
 
@@ -28,22 +28,22 @@ MAX_FACTS: Final = 5  # per call; a model that finds more is inventing them
 MAX_CONTENT: Final = 600  # characters; a memory server accepts at most 1,400
 MAX_SENTENCES: Final = 3
 MAX_QUOTE: Final = 300
+MAX_PHRASES, PHRASE_CHARS = 5, 80  # by which one fact is found
 MAX_HISTORY: Final = 10  # earlier wordings kept of one fact
 MIN_CONTENT, MIN_QUOTE = 8, 4
 
 _PERSONAL = ("preference", "correction")
-_SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]?\s+(?=[A-ZÄÖÜ\"'`(])")
-_ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|z\.B|d\.h|vs|etc|usw|bzw|ca|Dr|Mr|Ms|No|Nr)\.\s+", re.IGNORECASE)
-_ORDER = re.compile(
-    r"\b(?:always|never|must(?! be\b)|you should|do not|don't|ignore (?:all|any|previous|the)|from now on|make sure|"
-    r"immer|niemals|nie|du sollst|sie müssen|ab jetzt|ignoriere)\b"
+_SENTENCE_END = Pattern(r"(?<=[.!?])[\"')\]]?\s+(?=[A-ZÄÖÜ\"'`(])")
+_ABBREVIATION = Pattern(r"(?i)\b(?:e\.g|i\.e|z\.B|d\.h|vs|etc|usw|bzw|ca|Dr|Mr|Ms|No|Nr)\.\s+")
+_ORDER = Pattern(
+    r"(?i)\b(?:always|never|must(?! be\b)|you should|do not|don't|ignore (?:all|any|previous|the)|from now on|"
+    r"make sure|immer|niemals|nie|du sollst|sie müssen|ab jetzt|ignoriere)\b"
     r"|^(?:please |bitte )?(?:run|use|install|execute|download|disable|delete|send|open|visit|"
-    r"führe|installiere|nutze)\b",
-    re.IGNORECASE,
+    r"führe|installiere|nutze)\b"
 )
-_PASTED = re.compile(r"```.*?(?:```|\Z)|^[ \t]*>.*$", re.DOTALL | re.MULTILINE)
-_ID = re.compile(r"[\s^\[(#-]*(l-[0-9a-z]{6,})\b")
-_MARKERS = re.compile(r"<!--.*?(?:-->|$)|\^[le]-[0-9a-z]+\b|\[\[|\]\]", re.DOTALL)
+_PASTED = Pattern(r"(?sm)```.*?(?:```|\Z)|^[ \t]*>.*$")
+_ID = Pattern(r"[\s^\[(#-]*(l-[0-9a-z]{6,})\b")
+_MARKERS = Pattern(r"(?s)<!--.*?(?:-->|$)|\^[le]-[0-9a-z]+\b|\[\[|\]\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,8 @@ class Fact:
     ``project``: a project key, or ``GLOBAL``; ``also``: other projects in which it came up. ``time``: when it was said,
     UTC. ``seen``: how often it was said; ``last``: when it was last said, if more than once. ``ended`` and
     ``successor``: when and by which fact or entry it was replaced; ``repetition``: only because that says the same.
-    ``history``: earlier wordings that were replaced, each after its day. ``id``: ``l-`` and eight letters or digits.
+    ``history``: earlier wordings that were replaced, each after its day. ``asked_as``: what one may ask, or
+    be about to do, when the fact matters, in other words than its own. ``id``: ``l-`` and eight letters or digits.
     """
 
     kind: str
@@ -77,6 +78,7 @@ class Fact:
     successor: str = ""
     repetition: bool = False
     history: tuple[str, ...] = ()
+    asked_as: tuple[str, ...] = ()
 
     @property
     def projects(self) -> tuple[str, ...]:
@@ -139,6 +141,7 @@ class Fact:
             also=_strings(stored.get("also")),
             supersedes=_strings(stored.get("supersedes")),
             history=_strings(stored.get("history")),
+            asked_as=phrases(stored.get("asked_as")),
             **{name: str(stored.get(name, "")) for name in ("project", "session", "quote", "successor")},
         )
 
@@ -302,6 +305,7 @@ def _checked(claim: object, material: Material, stamp: Stamp, shown: Collection[
         keywords=words(claim.get("keywords"), 20),
         quote=markdown.cut(plain(quote), MAX_QUOTE),
         supersedes=_superseded(claim.get("supersedes"), shown),
+        asked_as=phrases(claim.get("asked_as")),
     )
 
 
@@ -375,6 +379,12 @@ def words(value: object, limit: int) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word for word in clean if word))[:limit]
 
 
+def phrases(value: object) -> tuple[str, ...]:
+    """Return the phrases of a list by which a statement can be found; a bad one is left out, and so are too many."""
+    clean = (plain(part) for part in value if isinstance(part, str)) if isinstance(value, list | tuple) else ()
+    return tuple(dict.fromkeys(part for part in clean if 1 < len(part) <= PHRASE_CHARS))[:MAX_PHRASES]
+
+
 def new_id(kind: str, content: str, stamp: Stamp) -> str:
     """Return the id of a claim; it depends only on claim and stamp, so that a repeated run adds nothing."""
     seed = "\n".join((kind, content.casefold(), stamp.project, stamp.session, stamp.time.isoformat()))
@@ -390,7 +400,7 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-_EMPHASIS = re.compile(r"\*\*|__(?=\S)|(?<=\S)__")  # a quote may leave it out
+_EMPHASIS = Pattern(r"\*\*|__(?=\S)|(?<=\S)__")  # a quote may leave it out
 
 
 def _folded(text: str) -> str:

@@ -211,6 +211,7 @@ class Keeper:
             importance=max(known.importance, fact.importance),
             origin=min(known.origin, fact.origin, key=ORIGINS.index),
             kind="correction" if fact.kind == "correction" and known.kind == "preference" else known.kind,
+            asked_as=known.asked_as or fact.asked_as,
         )
         self.write(again)
         return again

@@ -260,6 +260,7 @@ def _merged(winner: Fact, mine: Fact, theirs: Fact, moment: str) -> Fact:
         id=mine.id,
         session=mine.session,
         quote=mine.quote,
+        asked_as=mine.asked_as,
         history=mine.history,
         ended=ended,
         successor=successor,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import os
-import random
 import sqlite3
 import time
 from collections.abc import Callable
@@ -17,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memoria.audit.receipt import check_some
+from memoria.audit.changes import Changes
 from memoria.base import failpoints, state
 from memoria.briefing import housekeeping
 from memoria.capture import detach, saved_count
@@ -41,15 +40,21 @@ from memoria.ground.errors import (
 from memoria.ground.home import Home
 from memoria.ground.printable import clause
 from memoria.transcripts.archive import Archive
-from memoria.transcripts.intake import Intake, UnreadableJobError
 
 if TYPE_CHECKING:
     from memoria.flushing.session import SessionFlush
+    from memoria.transcripts.intake import Intake
 
 log = logging.getLogger(__name__)
 
 # Errors that the job did not cause.
 OUTSIDE = (ModelUnavailableError, TranscriptMissingError, LedgerError, OSError, sqlite3.OperationalError)
+
+
+def _roll() -> float:
+    import random  # noqa: PLC0415 (only after a failure)
+
+    return random.random()  # noqa: S311 (spreads attempts)
 
 
 @dataclass(slots=True)
@@ -80,7 +85,7 @@ class Worker:
     keeper: Keeper
     insist: bool = False
     now: Callable[[], float] = time.time
-    roll: Callable[[], float] = random.random
+    roll: Callable[[], float] = _roll
     _flush: SessionFlush | None = None
 
     @classmethod
@@ -147,6 +152,10 @@ class Worker:
 
     def _pick_up(self) -> None:
         """Spool turns that no hook captured: of a session whose terminal was killed, or whose hooks never ran."""
+        if not Changes(self.home, self.ledger, self.spool).is_any_due():
+            return
+        from memoria.audit.receipt import check_some  # noqa: PLC0415 (only when a transcript changed)
+
         for account in check_some(self.home, self.ledger, self.spool):
             text = f"{account.missing} of {account.turns} turns were picked up from {account.found.path}"
             self.ledger.note("picked-up", account.session, text)
@@ -177,6 +186,8 @@ class Worker:
 
     def _intake(self, jobs: list[Job], report: Report) -> Intake | None:
         """Read the jobs' headers; set aside a job that cannot be read and continue with the others."""
+        from memoria.transcripts.intake import Intake, UnreadableJobError  # noqa: PLC0415 (only when a session waits)
+
         while jobs:
             try:
                 return Intake.of(self.home, self.spool, jobs)

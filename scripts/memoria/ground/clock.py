@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 from datetime import UTC, date, datetime, tzinfo
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +40,8 @@ class Zone:
         self.name = name
         self.zone: tzinfo | None = None  # None means the system's, with its daylight saving rules
         if name:
+            from zoneinfo import ZoneInfo, ZoneInfoNotFoundError  # noqa: PLC0415 (only for who has set a zone)
+
             try:
                 self.zone = ZoneInfo(name)
             except (ZoneInfoNotFoundError, ValueError, OSError):

@@ -13,25 +13,26 @@ from dataclasses import dataclass
 from typing import Any
 
 from memoria.base import fence
+from memoria.language.pattern import Pattern
 
-_LINK = re.compile(r"(?<!\\)\[\[([^\[\]|#\n]*)(#[^\[\]|\n]*)?(?:\|([^\[\]\n]*))?\]\]")
-_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
+_LINK = Pattern(r"(?<!\\)\[\[([^\[\]|#\n]*)(#[^\[\]|\n]*)?(?:\|([^\[\]\n]*))?\]\]")
+_CODE = Pattern(r"(?s)```.*?(?:```|\Z)|`[^`\n]*`")
 _TARGET = r"\((?!https?://|mailto:)((?:[^()\s]|\([^()\s]*\))*)\)"
-_ELSEWHERE = re.compile(rf"(?<![\\!\[\])}}\w])\[([^\[\]\n]+)\]{_TARGET}")
-_OPENING = re.compile(r"\[{2,}")
-_TICKS = re.compile(r"(?<!\\)(\\*)(`+)")
-_ANCHOR = re.compile(r"(?<!\\)\^(?=[a-z]-[0-9a-z]+\s*$)", re.MULTILINE)
+_ELSEWHERE = Pattern(rf"(?<![\\!\[\])}}\w])\[([^\[\]\n]+)\]{_TARGET}")
+_OPENING = Pattern(r"\[{2,}")
+_TICKS = Pattern(r"(?<!\\)(\\*)(`+)")
+_ANCHOR = Pattern(r"(?m)(?<!\\)\^(?=[a-z]-[0-9a-z]+\s*$)")
 # What a tag, comment or Templater command begins with; a picture also with blanks, for readers that are not strict.
-_TAG = re.compile(r"<(?=[A-Za-z/!?%]|\s*(?:img|image|iframe|video|audio|embed|object)\b)", re.IGNORECASE)
-_FAR = re.compile(r"\]\((?!\s*(?:https?://|mailto:)|[^():/&\\%<]*\))")
-_APP = re.compile(r"(obsidian|file):(?=//)", re.IGNORECASE)
-_FIELD = re.compile(r"(?<=:):(?=\s|$)")  # Dataview: ``key:: value``
-_HIDDEN = re.compile(r"(?<=%)%")  # Obsidian: ``%%`` opens a comment
+_TAG = Pattern(r"(?i)<(?=[A-Za-z/!?%]|\s*(?:img|image|iframe|video|audio|embed|object)\b)")
+_FAR = Pattern(r"\]\((?!\s*(?:https?://|mailto:)|[^():/&\\%<]*\))")
+_APP = Pattern(r"(?i)(obsidian|file):(?=//)")
+_FIELD = Pattern(r"(?<=:):(?=\s|$)")  # Dataview: ``key:: value``
+_HIDDEN = Pattern(r"(?<=%)%")  # Obsidian: ``%%`` opens a comment
 # What makes the start of a line more than text: quotes and callouts, definitions, headings, fences, rules, underlines.
-_START = re.compile(r"(?=>|\[!|\[[^\[\]]*\]:|#{1,6}(?:\s|$)|~{3}|(?:[-*_]\s*){3,}$|=+\s*$)")
-_RUN_IN_CODE = re.compile(r"^\s*(?:\$?=|(?:INPUT|VIEW|BUTTON)\[)")  # Dataview and Meta Bind run such code
-_ESCAPED_TICK = re.compile(r"\\*`")
-_KEY = re.compile(r"^([A-Za-z_][\w-]*)\s*:")
+_START = Pattern(r"(?=>|\[!|\[[^\[\]]*\]:|#{1,6}(?:\s|$)|~{3}|(?:[-*_]\s*){3,}$|=+\s*$)")
+_RUN_IN_CODE = Pattern(r"^\s*(?:\$?=|(?:INPUT|VIEW|BUTTON)\[)")  # Dataview and Meta Bind run such code
+_ESCAPED_TICK = Pattern(r"\\*`")
+_KEY = Pattern(r"^([A-Za-z_][\w-]*)\s*:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +234,7 @@ def _scalar(text: str) -> str:
 
 
 MAX_LEVEL = 6  # of headings
-_FENCE = re.compile(r"\s*(`{3,}|~{3,})(.*)")
+_FENCE = Pattern(r"\s*(`{3,}|~{3,})(.*)")
 
 
 def code_rows(rows: Iterable[str]) -> Iterator[tuple[str, bool]]:
@@ -276,9 +277,9 @@ def first_heading(rows: Iterable[str]) -> str:
     return ""
 
 
-BLOCK_ID = re.compile(r"(?:^|\s)\^[A-Za-z0-9-]+\s*$")  # at the end of a row
+BLOCK_ID = Pattern(r"(?:^|\s)\^[A-Za-z0-9-]+\s*$")  # at the end of a row
 
-_CLOSE = re.compile(r"^---[ \t\r]*$", re.MULTILINE)
+_CLOSE = Pattern(r"(?m)^---[ \t\r]*$")
 
 
 def split_frontmatter(text: str) -> tuple[str | None, str]:

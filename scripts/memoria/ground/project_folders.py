@@ -30,5 +30,5 @@ def see(paths: Paths, project: str, folder: str) -> None:
     path = Path(paths.folders)
     with locks.waiting(path.with_name(path.name + ".lock")):
         known = visibility.folders(paths.folders)
-        known.setdefault(project, []).append(folder)
+        known[project] = [*known.get(project, ()), folder]
         files.replace(path, json.dumps(known, ensure_ascii=False, indent=1), mode=PRIVATE)

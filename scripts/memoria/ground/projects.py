@@ -6,11 +6,9 @@ The caller holds the worker lock. docs/decisions/0050-project-identity.md gives 
 
 from __future__ import annotations
 
-import difflib
 import json
 import logging
 import os
-import subprocess
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -197,6 +195,8 @@ def find(given: str, keys: Iterable[str], known: project.Known) -> str:
     if found:
         rows = "".join(f"\n  {key}  {_where(key, known)}".rstrip() for key in found)
         raise UsageError(f"{given!r} is the name of {len(found)} projects; give one of their keys:{rows}")
+    import difflib  # noqa: PLC0415 (only for a name that is not known)
+
     every = {name: key for key in sorted(keys) for name in called[key]}
     near = {every[name] for name in difflib.get_close_matches(given.casefold(), every, n=3, cutoff=0.5)}
     there = f"Did you mean {', '.join(sorted(near))}?" if near else f"There are: {_listed(keys)}."
@@ -244,6 +244,8 @@ def _root_commit(git: str, known: str) -> str:
 
 def _ask(git: str, *question: str) -> str | None:
     """Return git's answer, None when it fails or takes too long."""
+    import subprocess  # noqa: PLC0415 (only for a repository without a remote)
+
     environment = {"PATH": os.environ.get("PATH", os.defpath), **_ENVIRONMENT}
     try:
         done = subprocess.run(

@@ -7,12 +7,12 @@ contents.
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import os
 import sys
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 RENAME_EXCHANGE = 2
@@ -31,17 +31,17 @@ class TakenError(Exception):
         self.taken = taken
 
 
-def _renameat2() -> Callable[..., int] | None:
+@cache
+def _system_call() -> Callable[..., int] | None:
     if sys.platform != "linux":
         return None
+    import ctypes  # noqa: PLC0415 (slow, and needed where a file of the user is written)
+
     try:
         call: Callable[..., int] = ctypes.CDLL(None, use_errno=True).renameat2
     except (OSError, AttributeError):  # a C library without it
         return None
     return call
-
-
-_system_call = _renameat2()
 
 
 def exchange(source: Path, target: Path) -> None:
@@ -55,10 +55,13 @@ def exchange(source: Path, target: Path) -> None:
 
 def _exchanged(source: Path, target: Path) -> bool:
     """Exchange in one step; return False where the system or the file system cannot."""
-    if _system_call is None:
+    renameat2 = _system_call()
+    if renameat2 is None:
         return False
+    import ctypes  # noqa: PLC0415 (as above)
+
     names = os.fsencode(source), os.fsencode(target)
-    if _system_call(_CURRENT_FOLDER, names[0], _CURRENT_FOLDER, names[1], RENAME_EXCHANGE) == 0:
+    if renameat2(_CURRENT_FOLDER, names[0], _CURRENT_FOLDER, names[1], RENAME_EXCHANGE) == 0:
         return True
     number = ctypes.get_errno()
     if number in _NOT_SUPPORTED:

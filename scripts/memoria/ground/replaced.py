@@ -12,7 +12,6 @@ import itertools
 import json
 import logging
 import os
-import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -124,6 +123,8 @@ class Replaced:
             kept.unlink(missing_ok=True)
             place.unlink(missing_ok=True)
         if everything:
+            import shutil  # noqa: PLC0415 (slow, and only for an uninstall)
+
             shutil.rmtree(self.folder, ignore_errors=True)
         else:
             self._remove_orphans()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Iterator
+from datetime import date
 from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,12 +17,14 @@ from pathlib import Path
 from memoria.base.visibility import Visibility
 from memoria.daily import reference
 from memoria.indexing.index import Index
+from memoria.language import spoken_dates
 from memoria.search import duplicates
 from memoria.search.hit import Hit
 
 log = logging.getLogger(__name__)
 
 FIRST = 5  # places that belong to the word search; as many for other documents nearest in meaning follow
+_DATED_CHARS = 2_000  # of a query in which dates are looked for
 MIN_COSINE = 0.15  # texts with a lower cosine are unrelated
 _NEEDED = ("numpy", "tokenizers")
 _WEIGHTS = Path("weights", "l2_supercat_256.safetensors")
@@ -38,9 +41,11 @@ def search(
     project: str = "",
     view: Visibility | None = None,
     kinds: Collection[str] = (),
+    today: date | None = None,
 ) -> list[Hit]:
     """Search as ``Index.search`` does; with the extra, results ``by`` meaning follow the first five.
 
+    With ``today``, the days that the query names in relation to it ("two weeks ago") are searched for too.
     The id of an entry or a fact (``e-01k9x2``, ``l-7f3a``) finds just what it names.
     """
     if known := reference.parse(query):
@@ -48,7 +53,9 @@ def search(
         named = [hit for hit in index.finder.named(known.anchor, archived, view) if not kinds or hit.kind in kinds]
         if named:
             return named[:limit]
-    hits = index.search(query, limit=limit, project=project, view=view, kinds=kinds)
+    spoken = spoken_dates.days(query[:_DATED_CHARS], today) if today else []
+    dated = " ".join([query, *(day.strftime("%Y%m%d") for day in spoken)])
+    hits = index.search(dated, limit=limit, project=project, view=view, kinds=kinds)
     if limit <= FIRST and len(hits) == limit:
         return hits
     near = _near(index, query, limit, partial(index.vectors, project=project, view=view, kinds=kinds), view)

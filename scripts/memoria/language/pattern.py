@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Pattern:
-    """The part of ``re.Pattern`` that the language modules need; flags are written inline (``(?i)``)."""
+    """The part of ``re.Pattern`` that the modules need; flags are written inline (``(?i)``)."""
 
     __slots__ = ("_compiled", "source")
 
@@ -29,13 +29,17 @@ class Pattern:
             self._compiled = re.compile(self.source)
         return self._compiled
 
-    def search(self, text: str) -> re.Match[str] | None:
-        """Return the first match anywhere in ``text``."""
-        return self.compiled.search(text)
+    def search(self, text: str, start: int = 0) -> re.Match[str] | None:
+        """Return the first match anywhere in ``text`` from ``start`` on."""
+        return self.compiled.search(text, start)
 
     def match(self, text: str) -> re.Match[str] | None:
         """Return the match at the beginning of ``text``."""
         return self.compiled.match(text)
+
+    def fullmatch(self, text: str) -> re.Match[str] | None:
+        """Return the match of the whole ``text``."""
+        return self.compiled.fullmatch(text)
 
     def finditer(self, text: str) -> Iterator[re.Match[str]]:
         """Yield every match, in order."""

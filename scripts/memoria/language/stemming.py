@@ -1,6 +1,8 @@
-"""Stemming: three ways to reduce the forms of a word to one, from the lightest to the strongest."""
+"""Stemming: ways to reduce the forms of a word to one, from the lightest to the strongest."""
 
 from __future__ import annotations
+
+from memoria.language.irregular_forms import word_of
 
 CACHED = 200_000  # words whose stems are cached within a process (some tens of megabytes)
 
@@ -40,11 +42,51 @@ def without_ending(word: str) -> str:
     return word[:-1] if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "ls" else word
 
 
+_PLURALS = (  # German, French and Spanish endings that English words do not have, and what becomes of them
+    ("ungen", "ung"), ("heiten", "heit"), ("keiten", "keit"), ("schaften", "schaft"), ("ionen", "ion"),
+    ("itaten", "itat"), ("ciones", "cion"), ("siones", "sion"), ("idades", "idad"), ("eaux", "eau"),
+)  # fmt: skip
+_MIN_GERMAN = 7  # letters of a word whose final n may be an ending; shorter English words are more frequent
+# Endings of nouns, adjectives and verbs, the longest first, as the search folds them.
+_RUSSIAN = (
+    "остью остеи ости ость иями ться ить ать ять еть уть ыть ает яет ают яют ами ями ыми ими ого его ому ему "
+    "ешь ишь ете ите ала али ила или тся иях иям ием ах ях ам ям ем ом ых их ыи ии ои еи ая яя ое ее ые ие ую "
+    "юю ов ев ия ию ть ют ут ат ят ал ил ет ит а я о е ы и у ю ь"
+)
+_MIN_RUSSIAN = 3  # letters that remain
+
+
+def stem(word: str) -> str:
+    """Return the stem of a lower-case word without accents, for the search index.
+
+    Irregular forms become their word, some German, French and Spanish plurals their singular, and Russian words lose
+    one ending; the rest is ``porter``. It does not ask for the language, so that a name is one term in all of them.
+    """
+    word = word_of(word)
+    if not word.isascii():
+        return _without_russian_ending(word) if "\u0430" <= word[-1] <= "\u044f" else word
+    return porter(_as_singular(word) if word[-1:] in "nsx" else word)
+
+
+def _as_singular(word: str) -> str:
+    for ending, instead in _PLURALS:
+        if word.endswith(ending) and len(word) > len(ending) + 2:
+            return word[: -len(ending)] + instead
+    return word[:-1] if word.endswith("en") and len(word) >= _MIN_GERMAN else word
+
+
+def _without_russian_ending(word: str) -> str:
+    for ending in _RUSSIAN.split():
+        if word.endswith(ending) and len(word) - len(ending) >= _MIN_RUSSIAN:
+            return word[: -len(ending)]
+    return word
+
+
 def porter(word: str) -> str:
     """Return the stem of a lower-case word (Porter 1980, as published); other alphabets and numbers stay as they are.
 
-    For the search index, whose figures were measured with it. It covers English only and is aggressive: ``general`` and
-    ``generate`` share a stem. That helps a search, but must not decide whether two facts are the same.
+    It covers English only and is aggressive: ``general`` and ``generate`` share a stem. That helps a search, but must
+    not decide whether two facts are the same.
     """
     found = _stems.get(word)
     if found is None:
@@ -87,6 +129,7 @@ _STEP_2 = (
 _STEP_3 = (
     ("icate", "ic"), ("ative", ""), ("alize", "al"), ("iciti", "ic"), ("ical", "ic"), ("ful", ""), ("ness", ""),
 )  # fmt: skip
+_ENDINGS_2, _ENDINGS_3 = tuple(ending for ending, _ in _STEP_2), tuple(ending for ending, _ in _STEP_3)
 _STEP_4 = (
     "ement", "ance", "ence", "able", "ible", "ment", "sion", "tion", "ant", "ent", "ism", "ate", "iti", "ous", "ive",
     "ize", "al", "er", "ic", "ou",
@@ -98,7 +141,7 @@ def _porter(word: str) -> str:
     word = _participle(word)
     if word.endswith("y") and "v" in _shape(word[:-1]):
         word = word[:-1] + "i"
-    word = _replaced(_replaced(word, _STEP_2), _STEP_3)
+    word = _replaced(_replaced(word, _STEP_2, _ENDINGS_2), _STEP_3, _ENDINGS_3)
     return _tidied(_residual(word))
 
 
@@ -113,7 +156,7 @@ def _participle(word: str) -> str:
         return word[:-1] if _measure(word[:-3]) > 0 else word
     ending = "ed" if word.endswith("ed") else "ing" if word.endswith("ing") else ""
     part = word[: -len(ending)] if ending else ""
-    if "v" not in _shape(part):
+    if not part or "v" not in _shape(part):
         return word
     if part.endswith(("at", "bl", "iz")):
         return part + "e"
@@ -122,7 +165,9 @@ def _participle(word: str) -> str:
     return part + "e" if _measure(part) == 1 and _ends_short(part) else part
 
 
-def _replaced(word: str, endings: tuple[tuple[str, str], ...]) -> str:
+def _replaced(word: str, endings: tuple[tuple[str, str], ...], any_of_them: tuple[str, ...]) -> str:
+    if not word.endswith(any_of_them):  # most words, in one step
+        return word
     for ending, instead in endings:
         if word.endswith(ending):
             part = word[: -len(ending)]
@@ -131,6 +176,8 @@ def _replaced(word: str, endings: tuple[tuple[str, str], ...]) -> str:
 
 
 def _residual(word: str) -> str:
+    if not word.endswith(_STEP_4):
+        return word
     for ending in _STEP_4:
         if word.endswith(ending):
             part = word[: -len(ending)]

@@ -45,7 +45,8 @@ COMMON_WORDS = ENGLISH | GERMAN | _EVERYDAY_WORDS
 # What people tell an assistant to do, whatever the project: such words say little about what a prompt needs to know.
 MINOR_WORDS = _EVERYDAY_WORDS | word_set(
     """agent agents.md answer apply approach branch build check claude claude.md code command commands commit commits
-    compare complete correct create delete describe edit error errors explain first function github help implement
+    compare complete correct create debug delete describe document documentation documents edit error errors explain
+    first function generate github help implement
     implementation install let list merge message method move now open option output plan print project pull push
     read readme readme.md remove rename repo repository review rewrite save search second session sessions show
     solution start step steps stop string summary task tasks text token tokens tool type undo user value verify

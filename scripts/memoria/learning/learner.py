@@ -118,6 +118,9 @@ class Learner:
         failpoints.reached("judge.answered")
         news, saved = already_saved.sort(judged.facts, texts, earlier, self.keeper.store.concerns)
         endings = (*judged.found.endings, *_ended_by(judged.facts, news, earlier))
+        for known in earlier:
+            if (phrased := already_saved.with_phrases(known, judged.facts)) != known:
+                self.keeper.write(phrased)
         stored = self.keeper.take(news, session.name, endings=endings)
         failpoints.reached("judge.kept")
         if not failure and (judged.failure is None or self.pending.postpone(session.id, judged.failure)):
@@ -166,6 +169,7 @@ class Learner:
         marks = tuple(mark for unit in waiting for mark in unit.marks[continued:])
         report = Report((judged,), saved=tuple(saved))
         endings = (*judged.found.endings, *_ended_by(judged.facts, news, earlier))
+        known = tuple(already_saved.with_phrases(fact, judged.facts) for fact in known)
         return Findings(tuple(news), fresh, known, marks, endings, said, report)
 
     def _stamp(self, session: Session, rest: Sequence[Exchange], own: Iterable[Exchange], day: date) -> Stamp:

@@ -41,7 +41,8 @@ class IndexSearch:
             with Index(self.home.paths.index) as index:
                 sources.refresh(index, self.home.paths)
                 view = Visibility(self.home.settings, self.home.paths, self.project.key)
-                hits = meaning.search(index, query, limit=limit, view=view, kinds=kinds)
+                today = self.home.zone.day(clock.now())
+                hits = meaning.search(index, query, limit=limit, view=view, kinds=kinds, today=today)
         except (sqlite3.Error, OSError) as error:
             raise ExpectedError(f"the search index cannot be used now ({error}); read pages by path instead") from error
         return [Found(_place(hit.path, hit.anchor), hit.kind, hit.title, hit.date, hit.passages) for hit in hits]

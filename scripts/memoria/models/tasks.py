@@ -20,7 +20,6 @@ NAME_CHARS = 300  # of a title, alias, tag or source in a prompt; the schemas be
 LINE_CHARS = 2_000  # of one row
 PART_CHARS = 20_000  # of all rows of one kind in an entry or article
 
-KINDS = ("correction", "preference", "decision", "fact", "debugging", "workaround", "operational")
 ARTICLE_KINDS = ("concept", "connection")
 # Rules about a part of the material, by the words that they begin with: sent only with that part.
 RULES_ABOUT = {
@@ -86,13 +85,14 @@ FLUSH_SHAPE = _object(
     learned=_many(
         _object(
             ["kind", "content"],
-            kind={"type": "string", "enum": list(KINDS)},
+            kind=_must(20),  # the prompt names the kinds
             content=_must(1_500),
             importance={"type": "number", "minimum": 0, "maximum": 1, "default": 0.5},
             tags=_many(_must(80), 20),
             keywords=_many(_must(120), 30),
             quote=_text(2_000),
             supersedes=_many(_must(80), 10),
+            asked_as=_many(_must(80), 5),
         ),
         40,
     ),
@@ -106,7 +106,8 @@ FACTS: JsonObject = {
     "default": [],
     "items": {
         "properties": {
-            name: {} for name in ("kind", "content", "importance", "tags", "keywords", "quote", "supersedes")
+            name: {}
+            for name in ("kind", "content", "importance", "tags", "keywords", "quote", "supersedes", "asked_as")
         },
     },
 }
@@ -139,6 +140,7 @@ COMPILE_SCHEMA = _object(
             title=_must(160),
             aliases=_many(_must(160), 20),
             tags=_many(_must(60), 20),
+            asked_as=_many(_must(200), 20),
             summary=_text(2_000),
             claims=_many(
                 _object(

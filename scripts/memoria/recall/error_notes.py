@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from math import inf
 
 from memoria.base import exclude, project
 from memoria.base.visibility import Visibility
@@ -48,7 +49,7 @@ def post_tool_use_failure(event: hook.Event, settings: Settings, paths: Paths) -
     try:
         with reader.Finder(paths.index, candidates=CANDIDATES) as finder:
             found = finder.statements(
-                lines, least=EVIDENCE, room=note_rows.NOTE_CHARS, view=view, kinds=KINDS, minor=minor(),
+                lines, least=(EVIDENCE, inf), room=note_rows.NOTE_CHARS, view=view, kinds=KINDS, minor=minor(),
                 session=event.session,
             )  # fmt: skip
     except reader.UnreadableError as error:

@@ -16,7 +16,7 @@ from memoria.capture.open_sessions import OpenSessions
 from memoria.capture.spool import safe_name
 from memoria.recall import note_rows, question
 from memoria.recall.shown_notes import ShownNotes, given
-from memoria.search import duplicates, reader
+from memoria.search import duplicates, phrases, reader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -96,10 +96,11 @@ def searched(
 ) -> list[Statement]:
     """Return the statements that answer a prompt in ``parts``, best first, without those of ``session``.
 
-    ``threshold`` multiplies the least evidence.
+    ``threshold`` multiplies the least evidence and the least fit of phrases.
     """
     topics, minor = question.topics_of(parts), question.minor_terms(parts)
-    least = threshold * (EVIDENCE_LONG if len(topics) > LONG else EVIDENCE)
+    evidence = EVIDENCE_LONG if len(topics) > LONG else EVIDENCE
+    least = threshold * evidence, threshold * phrases.needed(len(topics))
     return finder.statements(
         topics, least=least, room=note_rows.NOTE_CHARS, view=view, kinds=KINDS, minor=minor, session=session
     )
@@ -125,7 +126,9 @@ def _says_no_more(statement: Statement, known: Statement) -> bool:
         duplicates.sentence(note_rows.said(statement.text)), duplicates.sentence(note_rows.said(known.text))
     ):
         return True
-    if statement.hit.kind == known.hit.kind == "fact" or not statement.words <= known.words:
+    if statement.hit.by != known.hit.by or not statement.words <= known.words:
+        return False
+    if statement.hit.kind == known.hit.kind == "fact":
         return False
     return bool(statement.sessions & known.sessions)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from memoria.base import exclude, fence, project
+from memoria.base import exclude, project
 from memoria.capture import hook, once, saved_count
 from memoria.capture.open_sessions import OpenSessions
 from memoria.capture.spool import Spool, safe_name
@@ -136,10 +136,17 @@ def _page(paths: Paths, own: str, room: int, *, short: bool = False, is_outdated
     for name in () if is_outdated else (own, "global"):
         try:
             with open(paths.page_of(name, short=short), encoding="utf-8", errors="replace") as file:
-                return fence.shortened(file.read(MAX_PAGE), room)
+                text = file.read(MAX_PAGE)
         except FileNotFoundError:
             continue
+        return text if len(text) <= room else _shortened(text, room)
     return ""
+
+
+def _shortened(page: str, room: int) -> str:
+    from memoria.base import fence  # noqa: PLC0415 (pages are written for the limit, which may have been lowered since)
+
+    return fence.shortened(page, room)
 
 
 def _take_notice(path: str) -> str:

@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    Found = Sequence[tuple["Word", Mapping[int, float]]]  # the query's words with their counts by passage
+    Found = Sequence["Held"]  # the query's words that a document holds
 
 HEAD = (3.0, 2.0)  # weight of a word in the title (passage 0) and the names (passage 1); 1 in the text
 OWN = 1.2  # weight of a passage in the user's own words
@@ -48,7 +48,7 @@ class Places:
 
     __slots__ = ("codes", "ends", "places")
 
-    def __init__(self, codes: Sequence[int], ends: Sequence[int], places: Sequence[int]) -> None:
+    def __init__(self, codes: memoryview[int], ends: memoryview[int], places: memoryview[int]) -> None:
         self.codes = codes
         self.ends = ends
         self.places = places
@@ -62,21 +62,45 @@ class Places:
         index = bisect_left(self.codes, code)
         if index == len(self.codes) or self.codes[index] != code:
             return ()
-        return self.places[self.ends[index - 1] if index else 0 : self.ends[index]]
+        return self.places[self.ends[index - 1] if index else 0 : self.ends[index]].tolist()
+
+
+class Held:
+    """A word of the query in a document: its ``positions``, its counts and its scores by passage, and the whole score.
+
+    None of it depends on the other words, so that it is worked out once for all parts of a question.
+    """
+
+    __slots__ = ("bits", "counted", "positions", "scored", "whole")
+
+    def __init__(self, word: Word, text: Text) -> None:
+        self.bits = word.bits
+        self.positions = text.places.of(word.code)
+        self.counted = text.counts(self.positions)
+        self.scored = {passage: fit(count, text.lengths[passage], word.bits) for passage, count in self.counted.items()}
+        self.whole = fit(sum(self.counted.values()), len(text.places), word.bits) if self.positions else 0.0
 
 
 class Text:
     """A document for ranking: the positions of its words, divided into passages."""
 
-    __slots__ = ("lengths", "own", "places", "starts", "wholes")
+    __slots__ = ("_held", "lengths", "own", "places", "starts", "wholes")
 
     def __init__(self, places: Places, lengths: Sequence[int]) -> None:
         """Take the number of words in each passage as ``lengths``, with ``OWN_BIT`` and ``PIECE_BIT`` set in them."""
         self.places = places
+        self._held: dict[int, Held] = {}
         self.own = [bool(length & OWN_BIT) for length in lengths]
         self.lengths = [length & MAX_PASSAGE for length in lengths]
         self.starts = [0, *accumulate(self.lengths)]
         self.wholes = list(accumulate(not length & PIECE_BIT for length in lengths))  # the same number for all pieces
+
+    def held(self, word: Word) -> Held:
+        """Return what the document holds of a word of the query."""
+        found = self._held.get(word.code)
+        if found is None:
+            found = self._held[word.code] = Held(word, self)
+        return found
 
     def counts(self, positions: Sequence[int]) -> dict[int, float]:
         """Return how often each passage holds the word; occurrences in title and names are weighted."""
@@ -101,7 +125,8 @@ def fit(count: float, length: float, bits: float) -> float:
     as in the search engine Terrier. ``bits`` (see ``Word``) is based on passages instead of occurrences, because a word
     that one text repeats is not more common elsewhere. Adding 1 to the length keeps a text of one word finite.
     """
-    length = max(length, count)  # weighted occurrences can exceed the length
+    if count > length:  # noqa: PLR1730 (``max`` takes twice as long; weighted occurrences can exceed the length)
+        length = count
     rest = 1.0 - count / (length + 1.0)
     information = count * (bits + log2(count / length)) + 0.5 * log2(2.0 * pi * count * rest)
     return information / (count + 0.5) if information > 0 else 0.0
@@ -130,30 +155,21 @@ def outline(words: Sequence[Word], places: Places, lengths: Sequence[int]) -> fl
 
 def score(words: Sequence[Word], text: Text) -> tuple[float, dict[int, float]]:
     """Return the score of the document, and of each passage that holds a word of the query."""
-    places = [text.places.of(word.code) for word in words]
-    found = [(word, text.counts(positions)) for word, positions in zip(words, places) if positions]
-    alone = _passages(found, text.lengths)
+    asked = [text.held(word) for word in words]
+    found = [held for held in asked if held.positions]
+    if not found:
+        return 0.0, {}
+    alone: dict[int, float] = {}
+    for held in found:
+        for passage, value in held.scored.items():
+            alone[passage] = alone.get(passage, 0.0) + value
     for passage in alone:
         if text.own[passage]:
             alone[passage] *= OWN
     best = sorted(alone, key=lambda passage: (-alone[passage], passage))[:CENTRES]
-    around = max((_around(centre, found, text.lengths) for centre in best), default=0.0)
-    close = _closeness(words, places, text)
-    return _whole(found, text) + _best(alone, text) + around + PAIRS * _best(close, text), alone
-
-
-def _whole(found: Found, text: Text) -> float:
-    length = len(text.places)
-    return sum(fit(sum(counted.values()), length, word.bits) for word, counted in found)
-
-
-def _passages(found: Found, lengths: Sequence[int]) -> dict[int, float]:
-    """Return the score of each passage that holds a word of the query."""
-    scored: dict[int, float] = {}
-    for word, counted in found:
-        for passage, count in counted.items():
-            scored[passage] = scored.get(passage, 0.0) + fit(count, lengths[passage], word.bits)
-    return scored
+    around = max(_around(centre, found, text.lengths) for centre in best)
+    whole = sum(held.whole for held in found)
+    return whole + _best(alone, text) + around + PAIRS * _best(_closeness(asked, text), text), alone
 
 
 def _best(scored: Mapping[int, float], text: Text) -> float:
@@ -170,31 +186,31 @@ def _around(centre: int, found: Found, lengths: Sequence[int]) -> float:
     window = [(centre + step, share) for step, share in WINDOW if 0 <= centre + step < len(lengths)]
     length = sum([lengths[passage] * share for passage, share in window])
     total = 0.0
-    for word, counted in found:
+    for held in found:
+        counted = held.counted
         count = 0.0
         for passage, share in window:
             if passage in counted:
                 count += counted[passage] * share
         if count:
-            total += fit(count, length, word.bits)
+            total += fit(count, length, held.bits)
     return total
 
 
-def _closeness(words: Sequence[Word], places: Sequence[Sequence[int]], text: Text) -> dict[int, float]:
+def _closeness(asked: Found, text: Text) -> dict[int, float]:
     """Return each passage's score for pairs of neighbouring query words that it holds close to each other."""
     scored: dict[int, float] = {}
-    for first, second in zip(range(len(words)), range(1, len(words))):
-        bits = max(words[first].bits, words[second].bits)
-        for passage, count in _pairs(places[first], places[second], text).items():
-            scored[passage] = scored.get(passage, 0.0) + fit(count, text.lengths[passage], bits)
+    for first, second in zip(asked, asked[1:]):
+        if first.positions and second.positions:
+            bits = max(first.bits, second.bits)
+            for passage, count in _pairs(first.positions, second.positions, text).items():
+                scored[passage] = scored.get(passage, 0.0) + fit(count, text.lengths[passage], bits)
     return scored
 
 
 def _pairs(firsts: Sequence[int], seconds: Sequence[int], text: Text) -> dict[int, float]:
     """Return how often each passage holds the second word near the first; nearer pairs count more."""
     counted: dict[int, float] = {}
-    if not seconds:
-        return counted
     last = len(seconds) - 1
     right = 0
     for position in firsts:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import log2
 
 from memoria.base import sqlite
-from memoria.search import duplicates, ranking, statements, tokens
+from memoria.search import duplicates, phrases, ranking, statements, tokens
 from memoria.search.hit import Hit
 from memoria.search.statements import Statement
 
@@ -25,6 +25,7 @@ VERSION = 9  # of the tables and of how files become documents and terms; an ind
 SHIFT = 12  # a passage's row is (document << SHIFT) + its ordinal; ordinals 0 and 1 are the title and the names
 KINDS = ("article", "entry", "fact", "turn", "memory")
 HISTORY = "history"  # what no longer holds: found only by those who ask for it
+ASKED = "asked"  # the phrases by which a document is asked for; they lead to it and are not shown
 TOOLS = "tools"  # the label of a turn's tool lines, which are no statements
 
 _QUERY_CHARS = 20_000  # characters; only the start of a longer query is read
@@ -69,7 +70,7 @@ class _Candidate:
         """Return which of the words each passage holds."""
         found: dict[int, set[str]] = {}
         for term, word in words.items():
-            for passage in self.text.counts(self.text.places.of(word.code)):
+            for passage in self.text.held(word).counted:
                 found.setdefault(passage, set()).add(term)
         return found
 
@@ -161,9 +162,10 @@ class Finder:
             return []
         try:
             rated, matching = self._rated(words, project)
-            ranked = self._ranked(rated, matching, limit, _scope_terms(project, view, kinds or KINDS), view)
+            scope = _scope_terms(project, view, (*(kinds or KINDS), ASKED))
+            ranked = self._ranked(rated, matching, limit, scope, view)
             found = [(each.score, each.document, each.passages) for each in ranked]
-            return self.shown(found, limit, view, is_folded=len(kinds) != 1)
+            return self.shown(found, limit, view, is_folded=len(kinds) != 1, kinds=kinds)
         except sqlite.module().Error as error:
             raise UnreadableError(str(error)) from None
 
@@ -171,7 +173,7 @@ class Finder:
         self,
         parts: Sequence[str],
         *,
-        least: float,
+        least: tuple[float, float],
         room: int,
         view: Visibility | None = None,
         kinds: Collection[str] = (),
@@ -180,9 +182,10 @@ class Finder:
     ) -> list[Statement]:
         """Return the statements that answer one of the ``parts`` of a question, best first; see ``Statement``.
 
-        ``least`` is the lowest evidence; it must also be half of the best one's. A statement is shown with its
-        neighbours in at most ``room`` characters. The terms in ``minor`` count less, and what ``session`` said is left
-        out. Raises UnreadableError when the file cannot be read.
+        ``least`` are the lowest evidence, which must also be half of the best one's, and the lowest fit of phrases that
+        lead to a statement, whose evidence is then in proportion. A statement is shown with its neighbours in at most
+        ``room`` characters. The terms in ``minor`` count less, and what ``session`` said is left out. Raises
+        UnreadableError when the file cannot be read.
         """
         topics = [tokens.of_query(part[:_QUERY_CHARS]) for part in parts]
         words = list(dict.fromkeys(word for topic in topics for word in topic))[:QUERY_WORDS]
@@ -197,8 +200,9 @@ class Finder:
                         candidate.look([rated[word] for word in topic if word in rated])
             unit = log2(max(2, self._words("")))
             weights = {term: word.bits / unit * (_MINOR if term in minor else 1.0) for term, word in rated.items()}
-            asked = _Asked(topics, rated, weights, least, room)
-            found: list[Statement] = []
+            asked = _Asked(topics, rated, weights, least[0], room)
+            found = list(self._asked_for(asked, least[1], matching, view, kinds or KINDS))
+            found = [statement for statement in found if not session or session not in statement.sessions]
             for bound, candidate, bounds in asked.promising(ranked):
                 if found and bound < _NEAR_BEST * max(statement.evidence for statement in found):
                     break
@@ -241,6 +245,25 @@ class Finder:
                 statement = Statement(hit, text, "user" if own else "")
                 statement.label, statement.sessions = label, self._sessions(hit)
                 yield statement
+
+    def _asked_for(
+        self, asked: _Asked, least: float, matching: dict[str, int], view: Visibility | None, kinds: Collection[str]
+    ) -> Iterator[Statement]:
+        """Yield the beginnings of the documents whose phrases fit the question, at least as well as ``least``."""
+        candidates = self._candidates(matching, _scope_terms("", view, (ASKED,)), self._most)
+        for candidate in self._promising(list(asked.rated.values()), candidates, len(candidates), view):
+            held = candidate.held(asked.rated)
+            found = phrases.fit(asked.topics, held, candidate.text.lengths, asked.weights)
+            row = self._current(candidate.document) if found >= least else None
+            screen = self._screen(row, view) if row and row[3] in kinds else None
+            text, _, own = self._passage(row[0], len(ranking.HEAD)) if row and screen else ("", "", False)
+            if row is None or screen is None or not text or not screen(text):
+                continue
+            hit = Hit(row[1:9], found, [text])
+            hit.by = "phrases"
+            statement = Statement(hit, statements.best(text, (), {}, asked.room)[0], "user" if own else "")
+            statement.evidence, statement.sessions = asked.least * found / least, self._sessions(hit)
+            yield statement
 
     def _statements(
         self, candidate: _Candidate, bounds: Mapping[int, float], asked: _Asked, view: Visibility | None
@@ -292,15 +315,13 @@ class Finder:
         self, words: list[ranking.Word], candidates: list[int], most: int, view: Visibility | None
     ) -> list[_Candidate]:
         """Return the best of the candidates by a first estimate."""
-        from array import array  # noqa: PLC0415 (not needed until there is something to score)
-
         newest, own = self._newest(), view.own if view else ""
         asked = ", ".join("?" * len(candidates))
         read = []
         for document, codes, ends, positions, packed, *about in self._db.execute(f"{_READ} ({asked})", candidates):
             small = "H" if len(ends) < len(codes) else "I"
-            places = ranking.Places(array("I", codes), array(small, ends), array(small, positions))
-            lengths, factor = array("H", packed), _boost(about, own, newest)
+            places = ranking.Places(_numbers(codes, "I"), _numbers(ends, small), _numbers(positions, small))
+            lengths, factor = _numbers(packed, "H"), _boost(about, own, newest)
             read.append((ranking.outline(words, places, lengths) * factor, document, places, lengths, factor))
         read.sort(key=lambda item: (-item[0], item[1]))
         return [
@@ -359,10 +380,12 @@ class Finder:
         view: Visibility | None = None,
         *,
         is_folded: bool = True,
+        kinds: Collection[str] = (),
     ) -> list[Hit]:
         """Return hits for ranked documents (score, id in the index, scores of its passages by ordinal).
 
-        ``is_folded``: whether of several hits about one session only the best one is returned.
+        ``is_folded``: whether of several hits about one session only the best one is returned. ``kinds``: those of the
+        hits, by default all.
         """
         hits: list[Hit] = []
         seen: set[str] = set()
@@ -370,7 +393,7 @@ class Finder:
             if len(hits) >= limit:
                 break
             row = self._current(document)
-            if row is None or row[1] in seen:
+            if row is None or row[1] in seen or (kinds and row[3] not in kinds):
                 continue
             seen.add(row[1])
             screen = self._screen(row, view)
@@ -384,8 +407,8 @@ class Finder:
 
     def named(self, anchor: str, path: str = "", view: Visibility | None = None) -> list[Hit]:
         """Return the documents with this block id, and the one at ``path``, each with its first passages."""
-        where = " WHERE kind <> ? AND (anchor = ? OR (path = ? AND path <> ''))"
-        rows = self._db.execute(_SHOW + where, (HISTORY, anchor, path)).fetchall()
+        where = " WHERE kind NOT IN (?, ?) AND (anchor = ? OR (path = ? AND path <> ''))"
+        rows = self._db.execute(_SHOW + where, (HISTORY, ASKED, anchor, path)).fetchall()
         rows = [row for row in rows if view is None or view.shows(row[6])]
         heads = len(ranking.HEAD)
         firsts = dict.fromkeys(range(heads, heads + 3), 1.0)
@@ -466,6 +489,11 @@ _READ = (
 _SHOW = "SELECT id, key, path, kind, anchor, session, project, title, date, superseded_by FROM documents"
 
 
+def _numbers(packed: bytes, kind: str) -> memoryview[int]:
+    """Return the numbers of an array that was stored as bytes; ``array`` would import ``collections``."""
+    return memoryview(packed).cast(kind)  # type: ignore[call-overload,no-any-return]
+
+
 def _shows_all(text: str) -> bool:  # noqa: ARG001 (a screen looks at the text)
     return True
 
@@ -526,6 +554,7 @@ def _opened(path: str) -> sqlite3.Connection:
     connection: sqlite3.Connection | None = None
     try:
         connection = sqlite.read_only(path)
+        connection.execute("BEGIN")  # what follows sees one state of the file, and locks it once
         version = connection.execute("PRAGMA user_version").fetchone()[0]
     except sqlite.module().Error as error:
         if connection is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from binascii import crc32
 
 from memoria.language.function_words import FUNCTION_WORDS
-from memoria.language.stemming import porter
+from memoria.language.stemming import porter, stem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def _terms(chunk: str) -> Iterator[str]:
         else:
             lower = word.lower()
             if is_acronym or lower not in FUNCTION_WORDS:
-                yield porter(lower)[:MAX_TOKEN]
+                yield stem(lower)[:MAX_TOKEN]
     if len(words) > 1 and not _apostrophe_only(folded):
         whole = "".join(words).lower()
         if len(whole) <= MAX_TOKEN and not any(_is_unspaced(character) for character in whole):
@@ -157,6 +157,8 @@ def _fold(text: str) -> str:
 
 def _words(chunk: str) -> list[str]:
     """Split a chunk at joiners, at camelCase humps, between letters and digits, and where the script changes."""
+    if chunk.isascii() and chunk.isalpha() and (chunk[1:].islower() or chunk.islower() or chunk.isupper()):
+        return [chunk]  # most words
     words: list[str] = []
     start, previous = 0, ""
     for position, character in enumerate(chunk):

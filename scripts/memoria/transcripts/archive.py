@@ -24,10 +24,10 @@ from memoria.base import atomic
 from memoria.base.paths import Paths
 from memoria.ground import clock, files
 from memoria.ground.errors import ArchiveError
-from memoria.transcripts.turn import Role, Turn
 
 if TYPE_CHECKING:
     from memoria.redaction.redact import Redactor
+    from memoria.transcripts.turn import Turn
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _NAME = re.compile(r"(\d{4}-\d{2}-\d{2})-([A-Za-z0-9_-]{1,64})\.jsonl\.gz")
@@ -201,6 +201,8 @@ def _read(path: Path, *, backwards: bool = False) -> Iterator[Turn]:
 
 def _turn(row: dict[str, Any]) -> Turn:
     """The turn of a row; ValueError, KeyError or TypeError when it is none."""
+    from memoria.transcripts.turn import Role, Turn  # noqa: PLC0415 (slow, and not needed to see what is there)
+
     known = {field: row[field] for field in ("message_id", "cwd", "branch") if field in row}
     if row["role"] not in get_args(Role) or not all(isinstance(value, str) for value in known.values()):
         raise ValueError("no turn")

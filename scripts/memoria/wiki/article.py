@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 
@@ -32,6 +32,7 @@ FOLDERS = {"concept": "concepts", "connection": "connections", "qa": "qa"}
 SIMILAR = 0.6  # two sentences that share at least this part of their words make the same statement
 NEAR = 0.25  # a claim is put below the one that it shares most words with, if at least this part of them
 HEADING_CHARS = 60
+ASKED_AS, MAX_PHRASES = "asked_as", 12  # in the frontmatter: the phrases by which the page is asked for
 SUMMARY_DIGEST = "summary_digest"  # in the frontmatter: the digest of the summary that memoria wrote
 
 REASON = "- Why: "  # begins the indented line below a claim in the history that says why it was retired
@@ -422,6 +423,12 @@ class Article:
     def extend(self, key: str, values: Iterable[str]) -> None:
         """Add values to a list in the frontmatter, each once."""
         self.front.add(key, list(values))
+
+    def ask_as(self, phrases: Sequence[str]) -> None:
+        """Put phrases by which the page is asked for before those it has; of too many, the oldest go."""
+        known = self.front.texts(ASKED_AS)
+        if any(phrase not in known for phrase in phrases):
+            self.front.set(ASKED_AS, list(dict.fromkeys((*phrases, *known)))[:MAX_PHRASES])
 
     def touch(self, day: date) -> None:
         """Update the page's days for an entry of ``day``, which may be older than the page when history is ingested."""

@@ -15,6 +15,7 @@ from typing import Any
 
 from memoria.daily import open_items
 from memoria.daily.entry import Entry
+from memoria.facts.fact import phrases
 from memoria.ground import markdown
 from memoria.language import statements
 from memoria.language.similarity import jaccard
@@ -162,7 +163,7 @@ class Draft:
             self._refuse(reason)
         rows = [(claim, {**row, "section": heading or row.get("section", "")}) for claim, row in rows
                 if not self._was_removed(page.slug, claim, self._ids(row))]  # fmt: skip
-        return page, {**proposal, "aliases": [], "tags": [], "summary": ""}, rows
+        return page, {**proposal, "aliases": [], "tags": [], "asked_as": [], "summary": ""}, rows
 
     def _grounds(self, proposal: JsonObject) -> Iterator[str]:
         """Yield the texts of the entries that a proposal cites."""
@@ -178,6 +179,8 @@ class Draft:
         aliases = (markdown.line(alias) for alias in proposal["aliases"])
         article.extend("aliases", (alias for alias in aliases if not self.pages.is_name(alias)))
         article.extend("sources", (f"[[{source.split('#')[0]}]]" for claim in written for source in claim.sources))
+        if written:
+            article.ask_as(phrases(proposal.get("asked_as")))
         for claim in written:
             article.touch(date.fromisoformat(claim.day))
 

@@ -13,7 +13,7 @@ from collections.abc import Collection
 from memoria.language.folding import holds
 from memoria.language.words import stems
 from memoria.wiki import summary
-from memoria.wiki.article import REASON, RELATED, Article, Claim, Section, without_sources
+from memoria.wiki.article import ASKED_AS, REASON, RELATED, Article, Claim, Section, without_sources
 
 _DAY = re.compile(r"\[\[(daily/\d{4}-\d{2}-\d{2})")
 
@@ -36,6 +36,8 @@ def retract(article: Article, sources: Collection[str], needle: str = "") -> int
         dropped += _without_text(article, needle)
     if dropped:
         _drop_days(article)
+        if article.front.texts(ASKED_AS):  # no record says which phrase came from what
+            article.front.set(ASKED_AS, [])
     return dropped
 
 
