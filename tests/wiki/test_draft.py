@@ -86,7 +86,7 @@ def test_a_page_keeps_the_phrases_it_is_asked_as_the_newest_first(wiki: Wiki) ->
 
 def test_a_page_to_which_nothing_is_added_gets_no_phrases(wiki: Wiki) -> None:
     write(wiki, take(wiki, [OLD], page("port", claim("The port is 8080", "a1"))))
-    assert take(wiki, [OLD], page("port", asked_as=["open the firewall"])).changes() == {}
+    assert take(wiki, [OLD], page("port", asked_as=["open the firewall"])).pages.changes() == {}
 
 
 def test_an_old_value_that_comes_in_late_goes_straight_to_the_history(wiki: Wiki) -> None:

@@ -14,12 +14,12 @@ from typing import Final
 
 from memoria.facts.fact import Fact
 from memoria.facts.keeper import Keeper
+from memoria.facts.store import SUNK
 from memoria.ground.errors import ExpectedError
 from memoria.language import cues, statements
 
 log = logging.getLogger(__name__)
 
-SUNK: Final = 0.1  # importance; below that of anything learned otherwise
 _RULES: Final = ("correction", "preference", "decision")
 _REVERSED: Final = 0.5  # share of what an order ruled out that a request must ask for
 

@@ -66,6 +66,7 @@ MIGRATIONS: Final = (
 MIN_NEAR, MAX_NEAR = 5, 8  # facts that a model is shown beside what it judges
 _CANDIDATES = 40  # rows compared by similarity, those that share the most words
 TWICE = 2
+SUNK = 0.1  # importance of a rule that was an order of the moment; below that of anything learned otherwise
 _RULES = ("correction", "preference")
 _HALF_AS_NEAR = 8  # places further back that a fact called for counts half as much more
 _CHAIN = 50  # successors followed before a cycle is assumed
@@ -458,8 +459,13 @@ def corrected(fact: Fact) -> str:
 
 
 def tier(fact: Fact) -> int:
-    """Return the rank of a fact's kind: corrections made again, then the person's other rules, then everything else."""
-    return 0 if made_again(fact) else 1 if fact.kind in _RULES else 2
+    """Return the rank of a fact's kind: corrections made again, then the person's other rules, then everything else.
+
+    A rule that was sunk, because it was an order of the moment, is one of everything else.
+    """
+    if fact.kind not in _RULES or fact.importance <= SUNK:
+        return 2
+    return 0 if made_again(fact) else 1
 
 
 def leading(store: Store, project: str, called_for: Sequence[str] = ()) -> list[Fact]:
