@@ -108,11 +108,11 @@ def test_rules_of_the_person_come_before_facts_of_any_importance(home: Home) -> 
         home,
         a_fact("The price list lies in prices.csv.", "fact", importance=1.0),
         a_fact("Money is counted in cents.", "decision", importance=1.0),
-        a_fact("Write short functions.", importance=0.1, day=-300),
+        a_fact("Write short functions.", importance=0.15, day=-300),
         a_fact("Never use float for money.", "correction", importance=0.2, day=-200),
-        a_fact("Run the formatter.", "correction", importance=0.1, day=-400),
+        a_fact("Run the formatter.", "correction", importance=0.15, day=-400),
     )
-    learn(home, a_fact("Run the formatter!", "correction", importance=0.1, day=-399))
+    learn(home, a_fact("Run the formatter!", "correction", importance=0.15, day=-399))
     kinds = re.findall(r"^- \[([^]]*)\]", page(home), re.MULTILINE)
     assert kinds == ["correction, corrected twice", "correction", "preference", "decision", "fact"]
 
