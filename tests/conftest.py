@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,10 @@ from memoria.base.paths import Paths
 
 # A shell that starts the tests in the background has SIGINT ignored, and what they start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Where a shell turns bytecode off, each worker and each process that a test starts would compile everything anew.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # How long an example takes says nothing on a machine that does other things as well; tests/bench/ measures time.
 hypothesis.settings.register_profile("memoria", deadline=None)

@@ -17,8 +17,6 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 from places import ROOT
 
 PACKAGE = ROOT / "scripts" / "memoria"
@@ -114,11 +112,18 @@ def imports(room: str, path: Path) -> Iterator[Import]:
                 yield Import(room, name, getattr(node, "lineno", 0), ours, at_import and runs, runs)
         # what stands in a function, or where another import has failed, does not run with the room
         inside = at_import and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ExceptHandler)
-        for child in ast.iter_child_nodes(node):
+        for child in _statements(node):
             types_only = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test) and child in node.body
             yield from visit(child, inside, runs and not types_only)
 
     yield from visit(tree(path), True, True)
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """What of a node can hold an import: statements and their parts, never an expression."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
+            yield child
 
 
 def _targets(node: ast.AST) -> list[str]:
@@ -232,30 +237,34 @@ def test_each_foreign_package_is_known_to_one_room() -> None:
     assert known["claude_agent_sdk"] == {"models.claude"}
 
 
-@pytest.mark.parametrize("room", hook_floor())
-def test_the_hook_floor_imports_the_standard_library_and_itself_and_nothing_slow(room: str) -> None:
-    for item in imports(room, rooms()[room]):
-        package = item.target.partition(".")[0]
+def test_the_hook_floor_imports_the_standard_library_and_itself_and_nothing_slow() -> None:
+    for item in (item for item in all_imports() if item.room in hook_floor()):
+        package, what = item.target.partition(".")[0], f"{item.room}:{item.line} imports {item.target}"
         if item.ours:
-            assert item.target in hook_floor() or not item.runs
+            assert item.target in hook_floor() or not item.runs, what
         else:
-            assert package in sys.stdlib_module_names, f"{room}:{item.line} imports {package}"
-            assert not (item.at_import and package in SLOW), f"{room}:{item.line} imports {package} at import"
+            assert package in sys.stdlib_module_names, what
+            assert not (item.at_import and package in SLOW), f"{what} at import"
 
 
-@pytest.mark.parametrize("room", hook_floor())
-def test_a_bare_interpreter_loads_nothing_slow_with_a_room_of_the_hook_floor(room: str) -> None:
-    """What the text does not show: modules that allowed modules bring along."""
+def test_a_bare_interpreter_loads_nothing_slow_with_the_rooms_of_the_hook_floor() -> None:
+    """What the text does not show: modules that allowed modules bring along, with the first room that does."""
     program = (
-        "import sys; before = set(sys.modules)\n"
+        "import importlib, sys; known = set(sys.modules)\n"
         f"sys.path.insert(0, {str(ROOT / 'scripts')!r})\n"
-        f"import memoria.{room}\n"
-        "print('\\n'.join(set(sys.modules) - before))"
+        "for room in sys.argv[1:]:\n"
+        "    importlib.import_module(f'memoria.{room}')\n"
+        "    print(room, *set(sys.modules) - known)\n"
+        "    known.update(sys.modules)\n"
     )
-    run = subprocess.run([sys.executable, "-S", "-I", "-c", program], capture_output=True, text=True, check=True)
-    loaded = set(run.stdout.split())
-    assert f"memoria.{room}" in loaded
-    assert loaded & SLOW == set()
+    run = subprocess.run(
+        [sys.executable, "-S", "-I", "-c", program, *hook_floor()], capture_output=True, text=True, check=True
+    )
+    brought = {room: set(names) for room, *names in map(str.split, run.stdout.splitlines())}
+    assert set(brought) == set(hook_floor())
+    assert {room: names & SLOW for room, names in brought.items() if names & SLOW} == {}
+    loaded = set[str]().union(*brought.values())
+    assert {f"memoria.{room}" for room in hook_floor()} <= loaded
     assert {name.partition(".")[0] for name in loaded} <= set(sys.stdlib_module_names) | {"memoria"}
 
 

@@ -79,6 +79,7 @@ def test_every_selection_of_tests_that_a_document_names_selects_one(page: Path) 
             assert any(word in name for name in tests), f"{selection[0]}: no test is named so"
 
 
+@cache
 def names_of_tests(path: Path) -> list[str]:
     functions = (node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.FunctionDef))
     return [node.name for node in functions if node.name.startswith("test_")]

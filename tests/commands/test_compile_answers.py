@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from memoria.commands import doctor, status
+from memoria.audit.state_checks import check_jobs
+from memoria.commands import status
 from memoria.daily import gate
 from memoria.daily.gate import FIRST_ENTRIES, compile_due
 from memoria.daily.ledger import SET_ASIDE, Ledger
@@ -102,8 +103,7 @@ def test_entries_whose_answers_are_refused_twice_are_set_aside_and_can_be_retrie
     assert not Path(wiki.home.paths.knowledge, "concepts/port.md").exists()
     wiki.run(status)
     assert "1 entry (memoria compile --retry-failed)" in capsys.readouterr().out
-    wiki.run(doctor)
-    assert "memoria compile --retry-failed" in capsys.readouterr().out
+    assert "memoria compile --retry-failed" in "".join(finding.remedy for finding in check_jobs(wiki.home))
     wiki.compile([PORT_PAGE], "--retry-failed")
     assert "The port of the listener is 8080" in wiki.text("concepts/port")
     assert aside(wiki) == []

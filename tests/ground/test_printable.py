@@ -54,14 +54,11 @@ def doubled(source: str) -> list[str]:
     for node in ast.walk(ast.parse(source)):
         parts = node.values if isinstance(node, ast.JoinedStr) else []
         for part, after in pairwise(parts):
-            text = ast.unparse(part.value) if isinstance(part, ast.FormattedValue) else ""
-            follows = after.value if isinstance(after, ast.Constant) else ""
-            if (
-                FOREIGN.search(text)
-                and not any(word in text for word in ENDED)
-                and re.match(r"\.(\s|$)|;", str(follows))
-            ):
-                found.append(text)
+            follows = str(after.value) if isinstance(after, ast.Constant) else ""
+            if isinstance(part, ast.FormattedValue) and re.match(r"\.(\s|$)|;", follows):
+                text = ast.unparse(part.value)
+                if FOREIGN.search(text) and not any(word in text for word in ENDED):
+                    found.append(text)
     return found
 
 

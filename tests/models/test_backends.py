@@ -219,6 +219,7 @@ def conversation(size: int) -> JsonObject:
     return {"project": "shop", "exchanges": [part] * (size // 600)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [600, 60_000])
 def test_a_flush_carries_at_most_6000_bytes_beside_the_conversation(
     claude: Callable[..., tuple[Claude, MessagesApi]], size: int

@@ -25,7 +25,10 @@ OWN = sorted(TRANSCRIPTS.rglob("*.jsonl"))
 DEMO = sorted((Path(memoria.__file__).parent / "commands" / "demo_transcripts").glob("*.jsonl"))
 REAL = sorted((SHARED / "transcripts").glob("*.jsonl"))
 REFUSED = "The user doesn't want to proceed with this tool use."
-every_transcript = pytest.mark.parametrize("path", [*OWN, *DEMO, *REAL], ids=lambda path: path.stem[:60])
+SLOW_ONES = [pytest.param(path, marks=pytest.mark.slow) for number, path in enumerate(REAL) if number % 9]
+every_transcript = pytest.mark.parametrize(
+    "path", [*OWN, *DEMO, *REAL[::9], *SLOW_ONES], ids=lambda path: path.stem[:60]
+)
 
 
 def line(**value: Any) -> bytes:
