@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 from places import ROOT
 
 PACKAGE = ROOT / "scripts" / "memoria"
@@ -268,6 +270,7 @@ def test_a_bare_interpreter_loads_nothing_slow_with_the_rooms_of_the_hook_floor(
     assert {name.partition(".")[0] for name in loaded} <= set(sys.stdlib_module_names) | {"memoria"}
 
 
+@pytest.mark.slow
 def test_the_hook_floor_runs_on_python_3_9() -> None:
     """By vermin, since no 3.9 is at hand; memoria/__init__.py and the hooks' own files are part of it."""
     files = [PACKAGE / "__init__.py", *(rooms()[room] for room in hook_floor()), *(ROOT / "hooks").glob("*.py")]

@@ -83,6 +83,7 @@ def test_something_broken_makes_the_status_1_and_comes_with_its_remedy(
     assert "-> run `memoria install`" in out
 
 
+@pytest.mark.slow
 def test_the_mcp_server_is_started_as_the_client_would(
     home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
