@@ -2,8 +2,8 @@
 
 ``uv run python tests/bench/mutants.py`` works through ``mutants.txt``: each mutant is one text of a module replaced by
 another, chosen where a wrong line loses, doubles or corrupts something. It is applied to a copy of the tree with an
-environment of its own, and the tests named for its module run until the first fails. A mutant that survives wants a
-test, or a reason in docs/reliability.md. Arguments select: modules or words of a mutant's name.
+environment of its own, and the tests named for its module run until the first fails, slow ones last. A mutant that
+survives wants a test, or a reason in docs/reliability.md. Arguments select: modules or words of a mutant's name.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = Path("scripts", "memoria")
 LIST = Path(__file__).with_suffix(".txt")
-PYTEST = ("-x", "-q", "-p", "no:cacheprovider", "-m", "not slow")
+PYTEST = ("-x", "-q", "-p", "no:cacheprovider")
+FAST, SLOW = ("-m", "not slow"), ("-m", "slow")
+NOTHING_RAN = 5  # pytest's status when the files hold no such test
 SURVIVED = "survived"
 # Loads what is slow to load, then runs pytest in a child of its own for each line: [output, seconds, argument, ...].
 # The status is pytest's; a child that takes too long is killed with all it started, and its status is negative.
@@ -54,7 +56,7 @@ for line in sys.stdin:
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """One line broken: in ``module`` (below the package) ``old``, which stands there once, becomes ``new``."""
+    """One line broken: ``old``, which stands once in ``module``, a file or folder of the package, becomes ``new``."""
 
     module: str
     name: str
@@ -62,11 +64,14 @@ class Mutant:
     new: str
     tests: tuple[str, ...]
 
-    def applied(self, text: str) -> str:
-        """Return the module's text with the mutation; LookupError when ``old`` does not stand there exactly once."""
-        if text.count(self.old) != 1:
-            raise LookupError(f"stands there {text.count(self.old)} times")
-        return text.replace(self.old, self.new)
+    def place(self, package: Path) -> Path:
+        """Return the file to break; raise LookupError when ``old`` does not stand there exactly once."""
+        path = package / self.module
+        files = sorted(path.glob("*.py")) if path.is_dir() else [path]
+        found = [file for file in files for _ in range(file.read_text(encoding="utf-8").count(self.old))]
+        if len(found) != 1:
+            raise LookupError(f"stands there {len(found)} times")
+        return found[0]
 
 
 def read(text: str) -> Iterator[Mutant]:
@@ -109,9 +114,12 @@ class Tests:
         self._process.communicate()
 
     def verdict(self, tests: Sequence[str]) -> str:
-        """Run the module's own tests, then the others; return the first that failed, or ``survived``."""
-        found = self._run(tests[:1])
-        return self._run(tests[1:]) if found == SURVIVED and tests[1:] else found
+        """Run the module's own tests, then the others, then the slow ones; return the first that failed."""
+        for some, which in ((tests[:1], FAST), (tests[1:], FAST), (tests, SLOW)):
+            found = self._run([*which, *some]) if some else SURVIVED
+            if found != SURVIVED:
+                return found
+        return SURVIVED
 
     def _run(self, tests: Sequence[str]) -> str:
         assert self._process.stdin
@@ -120,7 +128,7 @@ class Tests:
         self._process.stdin.write(json.dumps([str(output), self.timeout_s, *PYTEST, *tests]) + "\n")
         self._process.stdin.flush()
         status = int(self._process.stdout.readline())
-        if status == 0:
+        if status in (0, NOTHING_RAN):
             return SURVIVED
         if status < 0:
             return "timed out"
@@ -131,13 +139,14 @@ class Tests:
 
 def try_out(mutant: Mutant, tests: Tests) -> str:
     """Apply one mutant to the copy, run its tests, and put the module back."""
-    path = tests.tree / PACKAGE / mutant.module
-    whole = path.read_text(encoding="utf-8")
     try:
-        path.write_text(mutant.applied(whole), encoding="utf-8")
-        return tests.verdict(mutant.tests)
+        path = mutant.place(tests.tree / PACKAGE)
     except LookupError as error:
         return f"stale: {error}"
+    whole = path.read_text(encoding="utf-8")
+    try:
+        path.write_text(whole.replace(mutant.old, mutant.new), encoding="utf-8")
+        return tests.verdict(mutant.tests)
     finally:
         path.write_text(whole, encoding="utf-8")
 
