@@ -18,6 +18,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib.util import cache_from_source
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -145,10 +146,16 @@ def try_out(mutant: Mutant, tests: Tests) -> str:
         return f"stale: {error}"
     whole = path.read_text(encoding="utf-8")
     try:
-        path.write_text(whole.replace(mutant.old, mutant.new), encoding="utf-8")
+        put(path, whole.replace(mutant.old, mutant.new))
         return tests.verdict(mutant.tests)
     finally:
-        path.write_text(whole, encoding="utf-8")
+        put(path, whole)
+
+
+def put(path: Path, text: str) -> None:
+    """Write a module; its bytecode goes, because Python takes a text of the same second and size for the same."""
+    path.write_text(text, encoding="utf-8")
+    Path(cache_from_source(path)).unlink(missing_ok=True)
 
 
 def main() -> int:
