@@ -289,6 +289,46 @@ def test_a_step_taken_back_because_a_person_wrote_meanwhile_says_so_and_cannot_b
     assert of(root).steps() == []
 
 
+ENDS: tuple[dict[str, str], ...] = ({"id": "l-1", "ended": "2026-11-20T10:00:00+00:00", "successor": "l-2"},)
+
+
+def queued(work: Transactions) -> list[dict[str, Any]]:
+    return [item.body for item in work.outbox.waiting()]
+
+
+def test_facts_end_with_their_step_and_go_on_with_its_undo(root: Path) -> None:
+    work = of(root)
+    work.commit(NEW, read(), "a test", ENDS)
+    assert queued(work) == [*ENDS]
+    work.undo()
+    assert queued(work) == [*ENDS, {"id": "l-1", "resumed": ENDS[0]["ended"], "successor": "l-2"}]
+
+
+def test_the_facts_of_a_killed_step_end_when_it_is_completed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def reached(step: str) -> None:
+        if step == "transaction.journaled":
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as killing:
+        killing.setattr(failpoints, "reached", reached)
+        with pytest.raises(KeyboardInterrupt):
+            of(root).commit(NEW, read(), "a test", ENDS)
+    assert queued(of(root)) == []
+    of(root).recover()
+    assert queued(of(root)) == [*ENDS]
+
+
+def test_no_fact_ends_with_a_step_that_was_taken_back(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def reached(step: str) -> None:
+        if step == "transaction.journaled":
+            (root / "a.md").write_bytes(b"a person's")
+
+    monkeypatch.setattr(failpoints, "reached", reached)
+    with pytest.raises(ChangedError):
+        of(root).commit(NEW, read(), "a test", ENDS)
+    assert queued(of(root)) == []
+
+
 def test_a_kept_copy_that_is_damaged_is_not_put_back(root: Path) -> None:
     of(root).commit(NEW, read(), "a test")
     for copy in (root.parent / "undo").glob("*/*.old"):
