@@ -280,6 +280,18 @@ def test_two_proposals_of_one_answer_that_mean_one_page_make_one_page(wiki: Wiki
         assert draft.pages.created == ["concepts/flush-race"]
 
 
+def test_a_page_that_the_same_answer_founded_is_known_by_an_alias_of_the_next_proposal(wiki: Wiki) -> None:
+    one = page("flush-race", claim("The port is 8080", "a1"), title="Flush race")
+    other = page("collision", claim("For now", "a1"), title="Worker collision", aliases=["Races of flushes"])
+    assert take(wiki, [OLD], one, other).created == ["concepts/flush-race"]
+
+
+def test_a_page_is_known_by_a_title_that_has_only_small_words(wiki: Wiki) -> None:
+    write(wiki, take(wiki, [OLD], page("people", claim("The port is 8080", "a1"), title="Who We Are")))
+    draft = take(wiki, [NEW], page("team", claim("The port is 9090", "b2"), title="who we are"))
+    assert list(draft.articles) == ["concepts/people"]
+
+
 def test_no_two_pages_share_an_alias(wiki: Wiki) -> None:
     write(wiki, take(wiki, [OLD], page("port", claim("The port is 8080", "a1"), title="Port", aliases=["Socket"])))
     draft = take(wiki, [NEW], page("tea", claim("The listener is nice", "b2"), title="Tea", aliases=["Port", "Chai"]))
