@@ -292,6 +292,15 @@ def test_a_page_is_known_by_a_title_that_has_only_small_words(wiki: Wiki) -> Non
     assert list(draft.articles) == ["concepts/people"]
 
 
+def test_a_page_for_all_projects_does_not_link_back_to_that_of_one(wiki: Wiki) -> None:
+    write(wiki, take(wiki, [OLD], page("port", claim("The port is 8080", "a1"))))
+    path = wiki.folder / "concepts/port.md"
+    path.write_text("".join(row for row in path.read_text().splitlines(keepends=True) if "project:" not in row))
+    draft = take(wiki, [NEW], page("tea", claim("The port is 9090", "b2"), title="Tea", related=("port",)))
+    assert "[[concepts/port" in draft.articles["concepts/tea"].render()
+    assert "concepts/tea" not in draft.articles["concepts/port"].render()
+
+
 def test_no_two_pages_share_an_alias(wiki: Wiki) -> None:
     write(wiki, take(wiki, [OLD], page("port", claim("The port is 8080", "a1"), title="Port", aliases=["Socket"])))
     draft = take(wiki, [NEW], page("tea", claim("The listener is nice", "b2"), title="Tea", aliases=["Port", "Chai"]))
