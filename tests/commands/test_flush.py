@@ -423,6 +423,14 @@ def test_an_old_clients_answer_is_known_by_its_question_in_a_slice_that_was_flus
     assert '"Which store?"="flat files"' in bench.said()
 
 
+def test_lines_that_cannot_be_read_are_counted_and_the_others_kept(bench: Bench) -> None:
+    bench.job(b"{torn\n" + exchange(1) + b"nothing\n")
+    verb, _ = bench.flush()
+    assert set(kept(bench)) == keys(exchange(1))
+    (note,) = verb.ledger.notes("missing")
+    assert note[3].startswith("2 lines")
+
+
 @pytest.mark.parametrize("fate", ["gone", "folder", "fifo", "shorter"])
 def test_a_range_that_is_gone_is_named_and_the_rest_is_kept(bench: Bench, fate: str) -> None:
     new = exchange(2)
@@ -734,6 +742,13 @@ def test_what_waits_in_a_folder_excluded_since_is_let_go_without_a_call(bench: B
     assert bench.model.prompts == []
     assert bench.waiting() == []
     assert all(verb.ledger.reason_of(key) for key in keys(exchange(1)))
+    assert bench.entries() == []
+
+
+def test_nothing_of_a_session_that_began_in_memorias_own_folder_is_kept_wherever_it_went(bench: Bench) -> None:
+    bench.job(exchange(1), cwd=os.path.join(bench.home.paths.state, "claude"))  # noqa: PTH118 (the text of a header)
+    bench.flush()
+    assert bench.model.prompts == []
     assert bench.entries() == []
 
 

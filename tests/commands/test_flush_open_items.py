@@ -144,6 +144,11 @@ def test_a_worthless_session_still_closes_what_it_did(days: Days) -> None:
     assert days.items() == []
 
 
+def test_a_worthless_session_still_keeps_what_it_left_open(days: Days) -> None:
+    days.flush(todos(Test_the_parser="pending"), worth_saving=False, title="", context="")
+    assert days.items() == ["Test the parser"]
+
+
 def test_what_the_to_do_list_leaves_open_is_an_item_without_a_model(days: Days) -> None:
     days.flush(todos(Write_the_parser="completed", Test_the_parser="in_progress", Document_the_parser="pending"))
     assert days.items() == ["Test the parser", "Document the parser"]

@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 
 from memoria.base.exclude import OWN
 from memoria.capture.spool import Job, Spool
-from memoria.ground import clock
+from memoria.ground import clock, printable
 from memoria.ground.home import Home
 from memoria.transcripts.answers import Use
 from memoria.transcripts.screen import Screen
@@ -139,9 +139,8 @@ class Intake:
                     if self._passes(turn):
                         yield turn
             if reader.unreadable > unreadable:
-                self.missing.append(
-                    f"{reader.unreadable - unreadable} lines of job {job.name}: no JSON that can be read"
-                )
+                lines = printable.counted(reader.unreadable - unreadable, "line")
+                self.missing.append(f"{lines} of job {job.name}: no JSON that can be read")
                 unreadable = reader.unreadable
             self.tasks = reader.tasks
             for turn in reader.pending:
