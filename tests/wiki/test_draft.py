@@ -283,13 +283,13 @@ def test_two_proposals_of_one_answer_that_mean_one_page_make_one_page(wiki: Wiki
 def test_a_page_that_the_same_answer_founded_is_known_by_an_alias_of_the_next_proposal(wiki: Wiki) -> None:
     one = page("flush-race", claim("The port is 8080", "a1"), title="Flush race")
     other = page("collision", claim("For now", "a1"), title="Worker collision", aliases=["Races of flushes"])
-    assert take(wiki, [OLD], one, other).created == ["concepts/flush-race"]
+    assert take(wiki, [OLD], one, other).pages.created == ["concepts/flush-race"]
 
 
 def test_a_page_is_known_by_a_title_that_has_only_small_words(wiki: Wiki) -> None:
     write(wiki, take(wiki, [OLD], page("people", claim("The port is 8080", "a1"), title="Who We Are")))
     draft = take(wiki, [NEW], page("team", claim("The port is 9090", "b2"), title="who we are"))
-    assert list(draft.articles) == ["concepts/people"]
+    assert list(draft.pages.articles) == ["concepts/people"]
 
 
 def test_a_page_for_all_projects_does_not_link_back_to_that_of_one(wiki: Wiki) -> None:
@@ -297,8 +297,8 @@ def test_a_page_for_all_projects_does_not_link_back_to_that_of_one(wiki: Wiki) -
     path = wiki.folder / "concepts/port.md"
     path.write_text("".join(row for row in path.read_text().splitlines(keepends=True) if "project:" not in row))
     draft = take(wiki, [NEW], page("tea", claim("The port is 9090", "b2"), title="Tea", related=("port",)))
-    assert "[[concepts/port" in draft.articles["concepts/tea"].render()
-    assert "concepts/tea" not in draft.articles["concepts/port"].render()
+    assert "[[concepts/port" in draft.pages.articles["concepts/tea"].render()
+    assert "concepts/tea" not in draft.pages.articles["concepts/port"].render()
 
 
 def test_no_two_pages_share_an_alias(wiki: Wiki) -> None:
