@@ -90,6 +90,9 @@ def test_what_the_session_said_itself_is_in_its_context(world: Paths) -> None:
         ("We keep `prices.py` free of floats.", "decision", "src/prices.py"),
         ("src/prices.py rounds half up.", "fact", "src/prices.py"),
         ("Run src/index.ts through prettier.", "correction", "src/index.ts"),
+        ("Never edit generated/*.ts by hand.", "correction", "generated/api.ts"),
+        ("Leave infra/**/*.tf alone.", "correction", "infra/prod/eu/main.tf"),
+        ("Ask before you touch docs/my plan.md.", "fact", "docs/my plan.md"),
     ],
 )
 def test_a_file_is_named_by_its_path_its_name_its_folder_or_its_extension(
@@ -109,6 +112,9 @@ def test_a_file_is_named_by_its_path_its_name_its_folder_or_its_extension(
         ("Deploy on Fridays only.", "correction", "bin/deploy"),
         ("prices.py is long.", "fact", "src/prices.py"),  # a plain fact must say more than the name
         ("The generated/ folder is big.", "fact", "src/generated/api.py"),
+        ("Never edit generated/*.ts by hand.", "correction", "generated/api.json"),
+        ("Never edit generated/*.ts by hand.", "correction", "src/api.ts"),
+        ("Any of src/*.ts may be long.", "fact", "src/api.ts"),
     ],
 )
 def test_a_note_that_does_not_name_the_file_is_not_given(world: Paths, text: str, kind: str, path: str) -> None:
@@ -124,6 +130,14 @@ def test_a_note_that_does_not_name_the_file_is_not_given(world: Paths, text: str
         ("Run the tests with `pytest -q`.", "correction", "cd x && uv run pytest -q tests"),
         ("`docker compose up` needs the .env file first.", "workaround", "docker compose up -d"),
         ("Never run scripts/deploy.sh from a laptop.", "fact", "bash scripts/deploy.sh"),
+        ("./deploy.sh is run by CI only.", "correction", "./deploy.sh prod"),
+        ("./deploy.sh is run by CI only.", "correction", "bash deploy.sh prod"),
+        ("Prices stand in prices.py only.", "decision", "sed -i s/1/2/ prices.py"),
+        ("Never edit generated/*.ts by hand.", "correction", "cat > generated/api.ts <<'END'\nx\nEND"),
+        ("Never edit generated/*.ts by hand.", "correction", "cat a.ts >>generated/api.ts"),
+        ("Ask before you touch docs/my plan.md.", "fact", "sed -i s/1/2/ 'docs/my plan.md'"),
+        ("Use uv, not pip.", "correction", "# don't ask\npip install requests"),
+        ("Use uv, not pip.", "correction", "make 2>&1 | tail; pip install requests"),
     ],
 )
 def test_a_command_is_given_the_rule_that_names_it(world: Paths, text: str, kind: str, command: str) -> None:
@@ -137,6 +151,8 @@ def test_a_command_is_given_the_rule_that_names_it(world: Paths, text: str, kind
         ("Never `git push --force` to a shared branch.", "git commit -m x"),
         ("Never `git push --force` to a shared branch.", "git push origin main"),
         ("Use uv, not pip.", "echo pip"),
+        ("Use uv, not pip.", "git commit -m 'say uv; pip is gone' && git push"),
+        ("Use uv, not pip.", "grep pip notes.md 2>&1 >/dev/null"),
         ("Never run `git log` without --oneline.", "git log"),  # it changes nothing
         ("Run the tests in CI.", "npm run build"),
     ],

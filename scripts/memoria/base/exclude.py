@@ -71,7 +71,7 @@ class Excluder:
             if any(_name_fits(part, name) for part in parts):
                 return pattern
         for pattern, wanted in self._paths:
-            if _path_fits(parts, wanted):
+            if path_fits(parts, wanted):
                 return pattern
         return ""
 
@@ -96,7 +96,7 @@ def _parts(path: str) -> list[str]:
     return [part for part in path.split("/") if part and part != "."]
 
 
-def _path_fits(parts: list[str], wanted: list[str]) -> bool:
+def path_fits(parts: list[str], wanted: list[str]) -> bool:
     """Return whether the path matches or lies below a match; ``**`` matches any number of parts, including none."""
     place = want = 0
     star = -1

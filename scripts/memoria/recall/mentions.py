@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from memoria.base import exclude
 from memoria.language.function_words import FUNCTION_WORDS, word_set
 from memoria.search import tokens
 
@@ -60,6 +61,7 @@ class Touched:
         """Return how exactly the text mentions any of it: KIND, NAME, EXACT, or 0 when it does not."""
         chunks = [_Chunk(word) for word in text.split()]
         found = [_file_level(chunk.text, parts) for parts in self.files for chunk in chunks]
+        found += [_spaced_level(text, parts) for parts in self.files if " " in parts[-1]]
         found += [_command_level(chunks, place, words) for words in self.commands for place in range(len(chunks))]
         symbols = set(self.symbols)
         found += [EXACT for chunk in chunks if symbols and _last_name(chunk.text) in symbols]
@@ -76,6 +78,8 @@ class _Chunk:
         self.is_last = word[-1] in _CLOSING
         if self.text.endswith(("'s", "\u2019s")):
             self.text = self.text[:-2]
+        if self.text.startswith("./"):
+            self.text = self.text[2:]
         head, _, tail = self.text.partition(":")
         if "/" not in tail and "." in head:  # prices.py:12, test_prices.py::test_cents
             self.text = head
@@ -87,11 +91,12 @@ def of_tool(tool: str, given: Mapping[str, object], cwd: str) -> Touched:
     if tool == "Bash":
         for words in _commands(_text(given, "command")):
             touched.commands.append(words)
-            touched.files += [_parts(word, cwd) for word in words if _is_path(word)]
+            paths = [word.lstrip(">") for word in words]
+            touched.files += [parts for word in paths if _is_path(word) for parts in [_parts(word, cwd)] if parts]
         return touched
     path = _text(given, "file_path") or _text(given, "notebook_path")
-    if path:
-        touched.files.append(_parts(path, cwd))
+    if parts := _parts(path, cwd) if path else []:
+        touched.files.append(parts)
         touched.symbols = _symbols(list(_edited(given)))
     return touched
 
@@ -131,23 +136,56 @@ def _parts(path: str, cwd: str) -> list[str]:
 
 
 def _is_path(word: str) -> bool:
-    return not word.startswith("-") and "://" not in word and "=" not in word and "/" in word.rstrip("/")
+    """Return whether a word of a command is a path: it holds a slash, or ends in an extension."""
+    if word.startswith("-") or "://" in word or "=" in word:
+        return False
+    stem, _, extension = word.rpartition(".")
+    return "/" in word.rstrip("/") or bool(stem and extension.isalnum() and not extension.isdecimal())
 
 
 def _commands(text: str) -> list[list[str]]:
     """Return the commands of a shell line that may change something, each as its words without what starts it."""
-    for separator in ("&&", "||", ";", "|", "&"):
-        text = text.replace(separator, "\n")
     found = []
-    for line in text.partition("<<")[0].splitlines():
-        words = _without_runners([word.strip("\"'") for word in line.split()])
+    for whole in _split(text.partition("<<")[0]):
+        words = _without_runners(whole)
         if not words or not (words[0][:1].isalnum() or "/" in words[0]):
             continue
         program = words[0].rpartition("/")[2]
         is_reading = program in _READERS or (program == "git" and words[1:2] and words[1] in _READING_GIT)
-        if program and not is_reading and [program, *words[1:]] not in found:
+        if program and not (is_reading and not _writes(words)) and [program, *words[1:]] not in found:
             found.append([program, *words[1:]])
     return found[:MAX_COMMANDS]
+
+
+def _split(text: str) -> Iterator[list[str]]:
+    """Yield the words of each command of a shell line; what is in quotes is part of a word."""
+    words: list[str] = []
+    word = quote = ""
+    letters = iter(text + "\n")
+    for read in letters:
+        is_comment = read == "#" and not (quote or word)
+        letter = next((later for later in letters if later == "\n"), "\n") if is_comment else read
+        if letter == quote:
+            quote = ""
+        elif letter == "\\" and quote != "'":
+            word += next(letters, "").strip("\n")
+        elif quote or letter not in " \t\n&|;\"'" or (letter == "&" and word.endswith(">")):
+            word += letter
+        elif letter in "\"'":
+            quote = letter
+        else:
+            words += [word] if word else []
+            word = ""
+            if letter not in " \t":
+                yield words
+                words = []
+    yield [*words, word.rstrip("\n")] if word else words
+
+
+def _writes(words: Sequence[str]) -> bool:
+    """Return whether the output of a command goes to a file."""
+    targets = [word.lstrip(">") or following for word, following in zip(words, [*words[1:], ""]) if word[:1] == ">"]
+    return any(target and not target.startswith(("/dev/", "&")) for target in targets)
 
 
 def _without_runners(words: list[str]) -> list[str]:
@@ -174,13 +212,23 @@ def _file_level(chunk: str, parts: list[str]) -> int:
         if not dot:  # deploy, LICENSE: a word as well, unless it is written as the file is
             return NAME if base[:1].isupper() and base[1:].islower() and chunk in (base, base + "s") else 0
         return NAME if chunk.casefold() == base.casefold() not in _COMMON_FILES else 0
-    named = [part for part in chunk.split("/") if part not in ("", ".", "..", "*", "**")]
+    named = [part for part in chunk.split("/") if part not in ("", ".", "..")]
+    if "*" in chunk:
+        return KIND if exclude.path_fits(parts, ["**", *named]) else 0
     if not named:
         return 0
     if chunk.endswith("/"):
         length = len(named)
         return KIND if any(parts[at : at + length] == named for at in range(len(parts) - length)) else 0
     return EXACT if len(named) > 1 and parts[-len(named) :] == named else 0
+
+
+def _spaced_level(text: str, parts: list[str]) -> int:
+    """Return how exactly a text names a file whose name holds spaces, which is no word of it."""
+    said = text.casefold()
+    if "/".join(parts[-2:]).casefold() in said:
+        return EXACT
+    return NAME if parts[-1].casefold() in said else 0
 
 
 def _command_level(chunks: list[_Chunk], place: int, words: list[str]) -> int:
