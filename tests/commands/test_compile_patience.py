@@ -68,6 +68,13 @@ def test_an_entry_waits_for_a_day_at_most(home: Home) -> None:
     assert home.due(hours=25) == 1
 
 
+def test_an_entry_that_waited_for_a_day_goes_with_one_in_own_words(home: Home) -> None:
+    home.log(apart("b1"))
+    assert home.due(hours=23) == 0
+    home.log(apart("b2", model=OWN_WORDS))
+    assert home.due(hours=25) == 1
+
+
 def test_an_entry_about_what_a_claim_says_does_not_wait(home: Home) -> None:
     home.log(entry("b1", 17, decisions=("The port of the listener is 9090 from today on.",)))
     assert home.due() == 1

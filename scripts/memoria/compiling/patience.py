@@ -38,7 +38,7 @@ def can_wait(compile_: Compile, entries: Sequence[Entry]) -> bool:
     counts = ledger.counts()
     is_first = counts["entries"] - counts["uncompiled"] < gate.FIRST_ENTRIES
     is_time = is_first or last is None or last > now or now - last >= LONGEST
-    if is_time and any(entry.model != OWN_WORDS for entry in fresh):
+    if is_time and any(entry.model != OWN_WORDS for entry in entries):
         return False
     return not any(_concerns_wiki(compile_, entry) for entry in fresh)
 
