@@ -18,7 +18,7 @@ _LEAD = (
 _ORDER = Pattern(
     _LEAD + r"(?:(?:add|attach|build|check|clean|compare|compile|continue|copy|create|debug|delete (?:that|this|it)|"
     r"describe|diff|execute|explain|explore|find|fix|generate|implement|improve|inspect|investigate|launch|lint|list|"
-    r"look (?:at|into|for)|make (?:a|an|the)|merge|open|optimi[sz]e|profile|pull|push|read|rebase|refactor|reproduce|"
+    r"look (?:at|into|for)|make (?:a|an)|merge|open|optimi[sz]e|profile|pull|push|read|rebase|refactor|reproduce|"
     r"rerun|restart|review|rewrite|run|scan|search|set up|show|simplify|start|summari[sz]e|tell me|tidy|trace|"
     r"translate|try|undo|update|verify|view|watch)\b|"
     # of things in general these make a rule ("write commit messages in English")
@@ -29,10 +29,14 @@ _QUESTION = Pattern(  # "how about" and "what if" propose something
     _LEAD + r"(?:what|which|where|who|how)\b(?! (?:about|if)\b)(?:(?!\bwe\b|\bour\b).)*\?$"
 )
 _GREETING = Pattern(_LEAD + r"$")
-_STATES = Pattern(  # a rule, a reason, a contrast, a condition, or how things are here
+_STATES = Pattern(  # a rule, a reason, a contrast, a condition, a choice of how, or how things are here
     r"(?i)\b(?:(?<!'s )(?<!\bis )not|no|none|never|always|only|instead|rather|than|longer|any ?more|again|back|because|"
     r"since|prefer|should|must|ha(?:ve|s) to|needs? to|from now|in (?:the )?future|remember|decid\w*|we|our|but|if|"
-    r"unless|until|every|everywhere|means?|are|was|were|(?:do|does|is|are|was|ca|wo|should)n'?t)\b"
+    r"unless|until|every|everywhere|means?|are|was|were|(?:do|does|is|are|was|ca|wo|should)n'?t|"
+    r"each|everything|everyone|any(?:thing|where)?|whenever|while|before|after|first|avoid|without|"
+    r"with (?!(?:an?|the|this|that|it|me)\b)|using|via|through|against|under|onto|way|style|too|undo|as (?:the|an?)|"
+    r"(?:manual|direct|brief|short|alphabetical|automatical|separate)ly|yourself|"
+    r"(?:as|in|into|up|for|to) (?-i:[A-Z])\w*)\b"
 )
 _CLAUSE = Pattern(r"(?<=[.!?])\s+|\s*\n\s*|[,;:]\s+|\s[-\u2013\u2014]\s")
 
