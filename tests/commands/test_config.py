@@ -58,6 +58,10 @@ def test_each_setting_is_listed_with_the_source_of_its_value(
         ("learn_every", ["3"], 3),
         ("exclude", ["~/jobs/secret", "**/clients/**"], ["~/jobs/secret", "**/clients/**"]),
         ("exclude", ["a,b"], ["a", "b"]),
+        ("exclude", ['["~/jobs/a, b", "c"]'], ["~/jobs/a, b", "c"]),
+        ("redact_extra", [r"ACME-\d{3,5}"], [r"ACME-\d{3,5}"]),
+        ("redact_extra", ["[A-Z]{2,3}-9", "b,c"], ["[A-Z]{2,3}-9", "b,c"]),
+        ("redact_extra", [r'["a{1,2}", "b\\d"]'], ["a{1,2}", r"b\d"]),
         ("MEMORIA_STALE_DAYS", ["90"], 90),
         ("page-chars", ["800"], 800),
         ("projects", ['{"shop": {"env": {"ANTHROPIC_BASE_URL": "http://127.0.0.1:1"}}}'],
@@ -84,6 +88,9 @@ def test_a_value_is_written_as_its_type(surroundings: Path, name: str, words: li
         (["home", "relative/folder"], "absolute path"),
         (["model", "claude:haiku", "offline"], "one value"),
         (["modle", "offline"], "did you mean model"),
+        (["tz", "Nowhere/Vienna"], "no time zone 'Nowhere/Vienna'"),
+        (["redact_extra", "("], "'(' is not a regular expression"),
+        (["redact_extra", "a*"], "'a*' matches the empty text"),
     ],
 )
 def test_a_wrong_name_or_value_is_refused_with_what_is_right(

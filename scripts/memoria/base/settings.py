@@ -69,7 +69,7 @@ class Field:
         return number
 
     def _parse_several(self, raw: object) -> tuple[object, ...]:
-        parts = raw if isinstance(raw, list) else raw.split(",") if isinstance(raw, str) else [raw]
+        parts = raw if isinstance(raw, list) else _several(raw) if isinstance(raw, str) else [raw]
         if isinstance(raw, dict) or any(isinstance(part, (bool, list, dict)) for part in parts):
             raise ValueError("a list")
         words = [str(part).strip() for part in parts]
@@ -88,6 +88,18 @@ class Field:
         if self.is_path and text and not os.path.isabs(os.path.expanduser(text)):
             raise ValueError("an absolute path, or one that begins with ~")
         return text
+
+
+def _several(text: str) -> list[object]:
+    """Return the parts of a text: a JSON list of strings, or parts divided by commas."""
+    if text.lstrip().startswith("["):
+        try:
+            listed = quickjson.loads(text)
+        except ValueError:
+            listed = None
+        if isinstance(listed, list) and all(isinstance(part, str) for part in listed):
+            return listed
+    return list(text.split(","))
 
 
 def _parse_number(raw: object, kind: type) -> float:

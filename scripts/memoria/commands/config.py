@@ -20,13 +20,15 @@ from typing import Any
 
 from memoria.base.paths import Paths
 from memoria.base.settings import MEND_CONFIG, Field, Settings, config_path
-from memoria.ground import config_file
+from memoria.ground import clock, config_file
 from memoria.ground.errors import ExpectedError
 from memoria.ground.exchange import Exchange
+from memoria.redaction.redact import Redactor
 
 DEFAULT = "default"
 HIDDEN = "(set, not shown)"
 _KEYS = ("memory_api_key",)
+_PATTERNS = "redact_extra"  # may hold commas
 _PASSWORD = re.compile(r"(?<=:)[^:@/]+(?=@)")
 
 
@@ -134,10 +136,21 @@ def _checked(field: Field, words: Sequence[str]) -> Any:
     if len(words) > 1 and not is_list:
         raise ExpectedError(f"{field.name} takes one value, not {len(words)}; put quotes around it")
     try:
-        value = field.parse(list(words) if len(words) > 1 else words[0])
+        value = field.parse(words[0] if len(words) == 1 and not _is_pattern(field, words[0]) else list(words))
     except ValueError as error:
         raise ExpectedError(f"{field.name} must be {error}, not {' '.join(words)!r}. {field.sentence}") from None
-    return list(value) if isinstance(value, tuple) else value
+    if field.name == "tz" and value and clock.zone_called(str(value)) is None:
+        raise ExpectedError(f"there is no time zone {value!r}. {field.sentence}")
+    if not isinstance(value, tuple):
+        return value
+    if field.name == _PATTERNS and (problems := Redactor(value).problems):
+        raise ExpectedError(f"{problems[0].removesuffix('; ignored')}; nothing was changed")
+    return list(value)
+
+
+def _is_pattern(field: Field, word: str) -> bool:
+    """Return whether a word is one regular expression, whose commas divide nothing, and no JSON list of them."""
+    return field.name == _PATTERNS and not word.lstrip().startswith('["')
 
 
 def _unset(args: argparse.Namespace, settings: Settings) -> int:

@@ -32,20 +32,26 @@ def parse(text: object) -> datetime | None:
         return None
 
 
+def zone_called(name: str) -> tzinfo | None:
+    """Return the time zone of an IANA name, None when there is none."""
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError  # noqa: PLC0415 (only for who has set a zone)
+
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return None
+
+
 class Zone:
     """The user's time zone: the setting ``tz`` when it names a known zone, else the system's."""
 
     def __init__(self, name: str = "") -> None:
         """Look up ``name``; log a warning and use the system's zone when it is unknown."""
         self.name = name
-        self.zone: tzinfo | None = None  # None means the system's, with its daylight saving rules
-        if name:
-            from zoneinfo import ZoneInfo, ZoneInfoNotFoundError  # noqa: PLC0415 (only for who has set a zone)
-
-            try:
-                self.zone = ZoneInfo(name)
-            except (ZoneInfoNotFoundError, ValueError, OSError):
-                log.warning("tz: there is no time zone %r; using the system's", name)
+        # None means the system's, with its daylight saving rules.
+        self.zone: tzinfo | None = zone_called(name) if name else None
+        if name and self.zone is None:
+            log.warning("tz: there is no time zone %r; using the system's", name)
 
     def local(self, moment: datetime) -> datetime:
         """Return the moment as the user's wall clock shows it."""
