@@ -312,6 +312,17 @@ def test_too_little_history_is_said_in_one_line(past: Past) -> None:
         run(evaluate, past.home, "--since", "2026-11-05")
 
 
+def test_a_run_interrupted_before_it_knows_anything_says_so(
+    past: Past, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Asking, "ask", interrupted)
+    assert run(evaluate, past.home, "--json") == 130
+    assert capsys.readouterr().err.strip().endswith("interrupted after 0 sessions")
+
+
 def test_an_interrupted_run_prints_what_it_knows(
     past: Past, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

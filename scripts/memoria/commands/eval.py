@@ -61,6 +61,8 @@ def command(args: argparse.Namespace, home: Home) -> int:
         history = History(home, ledger, _source(args))
         candidates = _chosen(history, args, home)
         asked, is_complete = _ask(home, history, candidates, thresholds, args)
+    if len(asked) < FEWEST and not is_complete:
+        return _interrupted(asked)
     if len(asked) < FEWEST:
         raise ExpectedError(
             f"There is too little history: {printable.counted(len(asked), 'session')} with a typed prompt, and "
@@ -77,9 +79,13 @@ def command(args: argparse.Namespace, home: Home) -> int:
     if refusal:
         raise refusal
     if not is_complete:
-        print(f"memoria: interrupted after {printable.counted(len(asked), 'session')}", file=sys.stderr)
-        return 130
+        return _interrupted(asked)
     return _settle(tuned, home, args) if tuned else 0
+
+
+def _interrupted(asked: Sequence[Sequence[Asked]]) -> int:
+    print(f"memoria: interrupted after {printable.counted(len(asked), 'session')}", file=sys.stderr)
+    return 130
 
 
 def _tuned(
