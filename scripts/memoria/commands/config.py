@@ -144,7 +144,7 @@ def _checked(field: Field, words: Sequence[str]) -> Any:
     if not isinstance(value, tuple):
         return value
     if field.name == _PATTERNS and (problems := Redactor(value).problems):
-        raise ExpectedError(f"{problems[0].removesuffix('; ignored')}; nothing was changed")
+        raise ExpectedError(problems[0].replace("; ignored", "; nothing was changed"))
     return list(value)
 
 
