@@ -12,7 +12,7 @@ import pytest
 
 from hooks import SESSION, Client, exchange, line
 from memoria.capture import paused
-from memoria.capture.open_sessions import LIVE
+from memoria.capture.open_sessions import LIVE, OpenSessions
 
 
 @pytest.fixture
@@ -332,3 +332,14 @@ def test_a_session_with_a_prompt_waits_for_its_transcript(client: Client) -> Non
     client.fire("UserPromptSubmit", prompt="/init")
     client.fire("SessionEnd", reason="other")
     assert [job.event for job in client.jobs()] == ["SessionEnd"]
+
+
+def test_a_prompt_is_told_as_open_until_its_answer_ends(client: Client) -> None:
+    """Between a Stop and the look at the transcript, the block is older than the prompt."""
+    sessions = OpenSessions(client.paths.where)
+    client.write(exchange(1))
+    for event, told in (("PreCompact", True), ("Stop", False)):
+        sessions.prompted(SESSION, "draw the frame")
+        client.fire(event)
+        assert ("draw the frame" in sessions.block(SESSION)) is told
+    assert sessions.was_prompted(SESSION)

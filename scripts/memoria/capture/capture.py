@@ -40,7 +40,7 @@ def capture(event: hook.Event, settings: Settings, paths: Paths) -> None:
     waiting = [job for job in spool.jobs() if job.session == name]
     is_note = event.name == "PostCompact"
     outcome = _spool_note(event, spool, paths) if is_note else _spool_tail(event, spool, settings, paths, waiting)
-    if settings.where_you_were and event.name in CLOSING:
+    if settings.where_you_were and event.name in (*CLOSING, "Stop"):
         outcome += _mark(event, paths)  # before a process starts: each page that is changed after a fork is copied
     if _is_due(event.name, len(waiting) + 1, settings) and (waiting or outcome.startswith("spooled")):
         outcome += ", " + detach.start_worker(settings, paths)
@@ -50,17 +50,19 @@ def capture(event: hook.Event, settings: Settings, paths: Paths) -> None:
 
 
 def _mark(event: hook.Event, paths: Paths) -> str:
-    """Record that the session has ended, or that it needs a checkpoint before a compaction; return what went wrong."""
-    from memoria.capture.open_sessions import OpenSessions  # noqa: PLC0415 (not at every answer)
+    """Record that the prompt was answered, the session has ended, or a checkpoint is needed; return what went wrong."""
+    from memoria.capture.open_sessions import OpenSessions  # noqa: PLC0415 (a setting switches it off)
 
     sessions, session = OpenSessions(paths.where), safe_name(event.session)
     if event.name == "SessionEnd" and event.text("reason") != "clear":  # after a clear, the same client continues
         sessions.end(session)
     try:
-        if event.name == "PreCompact":
+        if event.name == "Stop":
+            sessions.answered(session)
+        elif event.name == "PreCompact":
             sessions.ask_checkpoint(session)
     except OSError as error:
-        return f" (no checkpoint: {error})"
+        return f" (not recorded where the session is: {error})"
     return ""
 
 

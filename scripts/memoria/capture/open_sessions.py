@@ -2,8 +2,8 @@
 
 Each session has files in one folder, so that a hook only has to read: ``<session>.md`` is the block, written by
 ``observe``; ``<session>.live`` (the client's process id and the project) exists while the session is open;
-``<session>.prompt`` is the beginning of the latest prompt, which a block that is older does not know yet; and
-``<session>.compacting`` asks for a checkpoint. Knows names and times, and of a block only its first line.
+``<session>.prompt`` is the beginning of the latest prompt while it is not answered, which an older block does not know;
+and ``<session>.compacting`` asks for a checkpoint. Knows names and times, and of a block only its first line.
 """
 
 from __future__ import annotations
@@ -79,6 +79,13 @@ class OpenSessions:
         path = self.path(session, PROMPT)
         if prompt or not os.path.exists(path):
             self._write(path, without_secrets(prompt[: 4 * PROMPT_CHARS])[:PROMPT_CHARS])
+
+    def answered(self, session: str) -> None:
+        """Record that the latest prompt was answered to its end; the block tells it when the transcript is read."""
+        try:
+            os.truncate(self.path(session, PROMPT), 0)
+        except FileNotFoundError:
+            pass
 
     def was_prompted(self, session: str) -> bool:
         """Return whether the session was given a prompt within the last days."""
