@@ -21,13 +21,14 @@ from memoria.daily.entry import OWN_WORDS, Entry
 from memoria.daily.ledger import Ledger
 from memoria.facts import lines
 from memoria.facts.fact import Fact
-from memoria.flushing import over_midnight, own_words
+from memoria.flushing import over_midnight
 from memoria.flushing.agenda import Agenda
 from memoria.ground import clock
 from memoria.ground.home import Home
 from memoria.learning.learner import Findings, Learner
 from memoria.learning.session import Session
 from memoria.models import tasks
+from memoria.models.extractive import own_words
 from memoria.models.metered import Metered
 from memoria.models.protocol import Completion, JsonObject, Usage
 from memoria.transcripts.archive import Archive

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memoria.flushing.own_words import note
+from memoria.models.extractive.own_words import note
 
 
 def told(user: str, assistant: str = "Done.", *tools: str, **more: Any) -> dict[str, Any]:
