@@ -87,10 +87,9 @@ class Writer:
         self, session: Session, exchanges: list[JsonObject], near: list[JsonObject], open_items: list[JsonObject]
     ) -> Completion:
         """Return the note on a conversation: in its own words if that says as much, else a model's."""
-        known = [*(fact["content"] for fact in near), *(item["text"] for item in open_items)]
-        if data := own_words.note(exchanges, known, self.home.settings.own_words_chars):
-            return Completion(data, OWN_WORDS, Usage())
         prompt = tasks.flush({"project": session.name, "facts": near, "exchanges": exchanges, "open_items": open_items})
+        if data := own_words.note(prompt.material, self.home.settings.own_words_chars):
+            return Completion(data, OWN_WORDS, Usage())
         return self.model.complete(prompt, session.project)
 
     def _put(self, entry: Entry, stretch: Stretch, known: Sequence[Fact]) -> None:

@@ -16,7 +16,7 @@ from memoria.language.stop_words import LIGHT_WORDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 SAME = 0.6  # least Jaccard similarity of the signed words of two sentences that say the same
 TOPIC = 0.5  # and of the words without signs, for two sentences about the same thing
@@ -175,6 +175,17 @@ def repeated_in(claim: Words, text: Words, least: float) -> bool:
     if not claim.stems or claim.subject not in text.stems or not claim.numbers <= text.numbers:
         return False
     return covered(claim, text) >= least
+
+
+def concern(known: Iterable[str], request: str, said: str, most: float) -> bool:
+    """Return whether a conversation may be about something known.
+
+    It may when its ``request`` shares a word with one of the texts, or when all that was ``said`` holds more than this
+    share of one's words.
+    """
+    asked, everything = words(request).stems, words(said).stems
+    about = [words(text).stems for text in known]
+    return any(asked & stems or coverage(stems, everything) > most for stems in about)
 
 
 def covered(claim: Words, text: Words) -> float:
