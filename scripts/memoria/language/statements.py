@@ -123,6 +123,16 @@ def same(one: Words, other: Words) -> bool:
     return jaccard(one.signed, other.signed) >= SAME or _contains(one, other)
 
 
+def distinct(texts: Iterable[str]) -> list[int]:
+    """Return the places of the texts in their order, without those of texts that say the same as an earlier one."""
+    kept: dict[int, Words] = {}
+    for place, text in enumerate(texts):
+        said = words(text)
+        if not any(same(said, known) for known in kept.values()):
+            kept[place] = said
+    return list(kept)
+
+
 def similarity(one: Words, other: Words) -> float:
     """Return the share of words that both have, regardless of signs, 0 to 1."""
     return jaccard(one.stems, other.stems)
