@@ -13,7 +13,6 @@ from typing import Any
 from memoria.consolidating.candidates import Pair, Statement
 from memoria.daily.entry import Entry
 from memoria.facts.fact import plain
-from memoria.ground import markdown
 from memoria.ground.clock import Zone
 from memoria.models.tasks import VERDICTS
 from memoria.wiki.user_words import Moment, UserWords
@@ -102,6 +101,6 @@ def _read(answer: Mapping[str, Any], count: int) -> dict[int, tuple[str, str]]:
             continue
         number, verdict = str(row.get("pair")).strip(), str(row.get("verdict")).strip().lower()
         if number.isdecimal() and 1 <= int(number) <= count and verdict in (FIRST, SECOND, SAME):
-            why = markdown.cut(plain(row.get("why")), MAX_WHY)
+            why = plain(row.get("why"), MAX_WHY)
             found.setdefault(int(number), (verdict, why))
     return found

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final
 
-from memoria.facts.fact import Fact
+from memoria.facts.fact import Ending, Fact
 from memoria.language import statements
 
 COVERED: Final = 0.6  # share of a fact's words that one saved statement must hold
@@ -26,11 +26,6 @@ def holds(texts: Iterable[str], fact: Fact) -> bool:
     return False
 
 
-def without_saved(facts: Iterable[Fact], texts: list[str]) -> list[Fact]:
-    """Return the facts that the assistant did not save itself."""
-    return [fact for fact in facts if not holds(texts, fact)] if texts else list(facts)
-
-
 def sort(
     facts: Iterable[Fact], texts: list[str], earlier: list[Fact], concerns: Callable[[Fact], bool]
 ) -> tuple[list[Fact], list[Fact]]:
@@ -40,10 +35,9 @@ def sort(
     learned ``earlier`` from the same words, by the patterns while no model answered, is left out.
     """
     facts = list(facts)
-    unsaved = without_saved(facts, texts)
-    wanted = [fact for fact in facts if fact in unsaved or concerns(fact)]
-    news = [fact for fact in wanted if not learned_before(fact, earlier)]
-    return news, [fact for fact in facts if fact not in unsaved]
+    unknown = [fact for fact in facts if not learned_before(fact, earlier)]
+    saved = [fact for fact in facts if texts and holds(texts, fact)]
+    return [fact for fact in unknown if fact not in saved or concerns(fact)], saved
 
 
 def learned_before(fact: Fact, earlier: Iterable[Fact]) -> Fact | None:
@@ -59,14 +53,16 @@ def with_phrases(known: Fact, facts: Iterable[Fact]) -> Fact:
     return known if known.asked_as else replace(known, asked_as=next(others, ()))
 
 
-def without_repeats(facts: Iterable[Fact]) -> list[Fact]:
-    """Return the facts without those that repeat an earlier one."""
-    unlike: dict[Fact, statements.Words] = {}
-    for fact in facts:
-        words = statements.words(fact.content)
-        if not any(statements.same(words, known) for known in unlike.values()):
-            unlike[fact] = words
-    return list(unlike)
+def endings(facts: Iterable[Fact], earlier: Iterable[Fact]) -> list[Ending]:
+    """Return the ends of facts that a model named beside a fact learned ``earlier``, which itself is left out."""
+    known_facts = list(earlier)
+    pairs = [(fact, known) for fact in facts if fact.supersedes and (known := learned_before(fact, known_facts))]
+    return [
+        Ending(ident, fact.time, fact.origin, known.id)
+        for fact, known in pairs
+        for ident in fact.supersedes
+        if ident.startswith("l-") and ident != known.id
+    ]
 
 
 def _from_same_words(one: Fact, other: Fact) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import math
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -303,7 +304,7 @@ def _checked(claim: object, material: Material, stamp: Stamp, shown: Collection[
         session=stamp.session,
         tags=words(claim.get("tags"), 8),
         keywords=words(claim.get("keywords"), 20),
-        quote=markdown.cut(plain(quote), MAX_QUOTE),
+        quote=plain(quote, MAX_QUOTE),
         supersedes=_superseded(claim.get("supersedes"), shown),
         asked_as=phrases(claim.get("asked_as")),
     )
@@ -325,7 +326,7 @@ def _superseded(value: object, shown: Collection[str]) -> tuple[str, ...]:
     named = dict.fromkeys(ident for part in parts if (ident := _named(part)) in shown)
     if named or not isinstance(value, str) or _named(value):
         return tuple(named)
-    text = markdown.cut(plain(value), MAX_CONTENT)
+    text = plain(value, MAX_CONTENT)
     return (text,) if text else ()
 
 
@@ -344,7 +345,7 @@ def _check_content(content: str) -> None:
 
 def _proof(claim: Mapping[str, Any], material: Material) -> tuple[str, str]:
     """Return a claim's quote and its origin, which is where the quote is found; refuse a claim without proof."""
-    quote = " ".join(fence.visible(_text(claim.get("quote"))).split())
+    quote = _on_one_line(_text(claim.get("quote")))
     origin = material.origin_of(quote) if len(quote) >= MIN_QUOTE else ""
     if not origin:
         raise _Refused(f"the quote does not occur in what was judged: {quote[:60]!r}")
@@ -356,9 +357,12 @@ def sentences(text: str) -> int:
     return len(_SENTENCE_END.findall(_ABBREVIATION.sub("", text))) + 1
 
 
-def plain(value: object) -> str:
-    """Return text of a model or a person as one safe line, without control characters, markers, ids, tags or links."""
-    return markdown.line(_MARKERS.sub(" ", fence.neutral(_text(value))))
+def plain(value: object, most: int = sys.maxsize) -> str:
+    """Return text of a model or a person as one safe line, without control characters, markers, ids, tags or links.
+
+    ``most``: its largest number of characters; of a longer one, the first words are returned.
+    """
+    return markdown.cut(markdown.line(_MARKERS.sub(" ", fence.neutral(_text(value)))), most)
 
 
 def clamp(value: object) -> float:
@@ -403,5 +407,10 @@ def _text(value: object) -> str:
 _EMPHASIS = Pattern(r"\*\*|__(?=\S)|(?<=\S)__")  # a quote may leave it out
 
 
+def _on_one_line(text: str) -> str:
+    """Return what a person sees of a text, on one line."""
+    return " ".join(fence.visible(text).split())
+
+
 def _folded(text: str) -> str:
-    return " ".join(_EMPHASIS.sub("", fence.visible(text)).split()).casefold()
+    return " ".join(_EMPHASIS.sub("", _on_one_line(text)).split()).casefold()

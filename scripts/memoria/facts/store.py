@@ -222,8 +222,9 @@ class Store:
 
     def twins(self, fact: Fact) -> list[Fact]:
         """Return the live facts that say the same and have another id, the most similar first."""
+        candidates = self._candidates(fact.content, live=True)
         wanted = statements.words(fact.content)
-        pairs = [(other, statements.words(other.content)) for other in self._candidates(fact.content, live=True)]
+        pairs = [(other, statements.words(other.content)) for other in candidates]
         alike = [
             (statements.similarity(wanted, words), other)
             for other, words in pairs

@@ -26,7 +26,7 @@ from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
 from memoria.daily.open_items import OpenItems
 from memoria.facts.keeper import Keeper
-from memoria.flushing import folders, over_midnight, seen_folders
+from memoria.flushing import over_midnight, seen_folders, split_projects
 from memoria.ground import backoff, clock, locks, owner_only
 from memoria.ground.errors import (
     ArchiveError,
@@ -119,7 +119,7 @@ class Worker:
         over_midnight.finish_move(self.ledger, self.daily)
         if OpenItems(self.daily, self.ledger).refresh():
             self.ledger.put(housekeeping.PAGES_DUE, value=True)
-        folders.learn(self.home, self.ledger, self.spool)
+        split_projects.unite(self.home, self.ledger, self.spool)
         self.daily.refresh(self.ledger)
         self.keeper.refresh()
         for job in self.spool.jobs(self.spool.cur):  # left by a worker that died, since this one holds the lock

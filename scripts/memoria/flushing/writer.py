@@ -21,13 +21,14 @@ from memoria.daily.entry import OWN_WORDS, Entry
 from memoria.daily.ledger import Ledger
 from memoria.facts import lines
 from memoria.facts.fact import Fact
-from memoria.flushing import over_midnight, own_words
+from memoria.flushing import over_midnight
 from memoria.flushing.agenda import Agenda
 from memoria.ground import clock
 from memoria.ground.home import Home
 from memoria.learning.learner import Findings, Learner
 from memoria.learning.session import Session
 from memoria.models import tasks
+from memoria.models.extractive import own_words
 from memoria.models.metered import Metered
 from memoria.models.protocol import Completion, JsonObject, Usage
 from memoria.transcripts.archive import Archive
@@ -86,10 +87,9 @@ class Writer:
         self, session: Session, exchanges: list[JsonObject], near: list[JsonObject], open_items: list[JsonObject]
     ) -> Completion:
         """Return the note on a conversation: in its own words if that says as much, else a model's."""
-        known = [*(fact["content"] for fact in near), *(item["text"] for item in open_items)]
-        if data := own_words.note(exchanges, known, self.home.settings.own_words_chars):
-            return Completion(data, OWN_WORDS, Usage())
         prompt = tasks.flush({"project": session.name, "facts": near, "exchanges": exchanges, "open_items": open_items})
+        if data := own_words.note(prompt.material, self.home.settings.own_words_chars):
+            return Completion(data, OWN_WORDS, Usage())
         return self.model.complete(prompt, session.project)
 
     def _put(self, entry: Entry, stretch: Stretch, known: Sequence[Fact]) -> None:

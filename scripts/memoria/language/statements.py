@@ -16,7 +16,7 @@ from memoria.language.stop_words import LIGHT_WORDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 SAME = 0.6  # least Jaccard similarity of the signed words of two sentences that say the same
 TOPIC = 0.5  # and of the words without signs, for two sentences about the same thing
@@ -123,6 +123,16 @@ def same(one: Words, other: Words) -> bool:
     return jaccard(one.signed, other.signed) >= SAME or _contains(one, other)
 
 
+def distinct(texts: Iterable[str]) -> list[int]:
+    """Return the places of the texts in their order, without those of texts that say the same as an earlier one."""
+    kept: dict[int, Words] = {}
+    for place, text in enumerate(texts):
+        said = words(text)
+        if not any(same(said, known) for known in kept.values()):
+            kept[place] = said
+    return list(kept)
+
+
 def similarity(one: Words, other: Words) -> float:
     """Return the share of words that both have, regardless of signs, 0 to 1."""
     return jaccard(one.stems, other.stems)
@@ -175,6 +185,17 @@ def repeated_in(claim: Words, text: Words, least: float) -> bool:
     if not claim.stems or claim.subject not in text.stems or not claim.numbers <= text.numbers:
         return False
     return covered(claim, text) >= least
+
+
+def concern(known: Iterable[str], request: str, said: str, most: float) -> bool:
+    """Return whether a conversation may be about something known.
+
+    It may when its ``request`` shares a word with one of the texts, or when all that was ``said`` holds more than this
+    share of one's words.
+    """
+    asked, everything = words(request).stems, words(said).stems
+    about = [words(text).stems for text in known]
+    return any(asked & stems or coverage(stems, everything) > most for stems in about)
 
 
 def covered(claim: Words, text: Words) -> float:

@@ -21,6 +21,7 @@ from memoria.facts.fact import Ending, Fact, Stamp
 from memoria.facts.keeper import Keeper, Outcome
 from memoria.ground.errors import MemoryStoreError, ModelError
 from memoria.ground.home import Home
+from memoria.language import statements
 from memoria.learning import pending
 from memoria.learning.judge import Judged, checked, judge, judges, shown
 from memoria.learning.pending import Batch, Pending
@@ -116,11 +117,11 @@ class Learner:
         near = self.near(session, exchanges)
         judged = judge(materials, stamp, () if failure else self.models, near)
         failpoints.reached("judge.answered")
-        news, saved = already_saved.sort(judged.facts, texts, earlier, self.keeper.store.concerns)
-        endings = (*judged.found.endings, *_ended_by(judged.facts, news, earlier))
+        endings = (*judged.found.endings, *already_saved.endings(judged.facts, earlier))
         for known in earlier:
             if (phrased := already_saved.with_phrases(known, judged.facts)) != known:
                 self.keeper.write(phrased)
+        news, saved = already_saved.sort(judged.facts, texts, earlier, self.keeper.store.concerns)
         stored = self.keeper.take(news, session.name, endings=endings)
         failpoints.reached("judge.kept")
         if not failure and (judged.failure is None or self.pending.postpone(session.id, judged.failure)):
@@ -162,14 +163,15 @@ class Learner:
         texts, earlier = _saved_by_assistant(session, rest), self._stored(session, rest)
         stamp = self._stamp(session, rest, own, day)
         judged = checked(answer, [unit.material() for unit in waiting], stamp, near, "flush")
-        news, saved = already_saved.sort(judged.facts, texts, earlier, self.keeper.store.concerns)
-        news = already_saved.without_repeats(news)  # the entry shows all of them before the first is in the store
+        endings = (*judged.found.endings, *already_saved.endings(judged.facts, earlier))
+        known = tuple(already_saved.with_phrases(fact, judged.facts) for fact in known)
         store = self.keeper.store
+        news, saved = already_saved.sort(judged.facts, texts, earlier, store.concerns)
+        # The entry shows all of them before the first is in the store, so they are compared with one another here.
+        news = [news[place] for place in statements.distinct(fact.content for fact in news)]
         fresh = tuple(fact for fact in news if not store.get(fact.id) and not self.keeper.repeated(fact))
         marks = tuple(mark for unit in waiting for mark in unit.marks[continued:])
         report = Report((judged,), saved=tuple(saved))
-        endings = (*judged.found.endings, *_ended_by(judged.facts, news, earlier))
-        known = tuple(already_saved.with_phrases(fact, judged.facts) for fact in known)
         return Findings(tuple(news), fresh, known, marks, endings, said, report)
 
     def _stamp(self, session: Session, rest: Sequence[Exchange], own: Iterable[Exchange], day: date) -> Stamp:
@@ -213,18 +215,6 @@ class Learner:
         moments = {exchange.time for exchange in exchanges}
         facts = self.keeper.store.facts(live=False)
         return [fact for fact in facts if fact.session == session.id and fact.time in moments]
-
-
-def _ended_by(facts: Iterable[Fact], news: Iterable[Fact], earlier: Sequence[Fact]) -> list[Ending]:
-    """Return the ends of facts that a model named beside a fact that the patterns had learned before."""
-    left_out = [fact for fact in facts if fact.supersedes and fact not in news]
-    pairs = [(fact, known) for fact in left_out if (known := already_saved.learned_before(fact, earlier))]
-    return [
-        Ending(ident, fact.time, fact.origin, known.id)
-        for fact, known in pairs
-        for ident in fact.supersedes
-        if ident.startswith("l-") and ident != known.id
-    ]
 
 
 def _saved_by_assistant(session: Session, exchanges: Iterable[Exchange]) -> list[str]:

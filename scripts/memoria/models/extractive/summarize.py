@@ -137,11 +137,11 @@ class Found:
 
 def note(material: JsonObject) -> JsonObject:
     """Return the answer to ``flush``; small talk alone is not worth saving."""
-    exchanges = [exchange for exchange in material["exchanges"] if _has_substance(exchange)]
-    if not exchanges:
+    worth = list(_with_substance(material["exchanges"]))
+    if not worth:
         return {"worth_saving": False}
+    requests, exchanges = [request for request, _ in worth], [exchange for _, exchange in worth]
     found = list(_unique(_find(exchanges)))
-    requests = [_request(exchange) for exchange in exchanges]
     return {
         "worth_saving": True,
         "title": _title(requests, exchanges),
@@ -154,14 +154,16 @@ def note(material: JsonObject) -> JsonObject:
     }
 
 
-def _has_substance(exchange: JsonObject) -> bool:
-    request = _request(exchange)
-    answered = len(exchange.get("assistant", "")) >= 40 or bool(exchange.get("tools") or exchange.get("errors"))
-    if any(map(cues.of, cues.own_sentences(exchange.get("user", "")))):
-        return True
-    requested = bool(request) and not _CHATTER.match(request)
-    unasked = not request and len(exchange.get("assistant", "")) >= 120
-    return unasked or (requested and (answered or len(request) >= 40))
+def _with_substance(exchanges: Iterable[JsonObject]) -> Iterator[tuple[str, JsonObject]]:
+    """Yield the exchanges that are more than small talk, each with the user's request in it."""
+    for exchange in exchanges:
+        request, answer = _request(exchange), exchange.get("assistant", "")
+        answered = len(answer) >= 40 or bool(exchange.get("tools") or exchange.get("errors"))
+        requested = bool(request) and not _CHATTER.match(request)
+        unasked = not request and len(answer) >= 120
+        is_ruled = any(map(cues.of, cues.own_sentences(exchange.get("user", ""))))
+        if is_ruled or unasked or (requested and (answered or len(request) >= 40)):
+            yield request, exchange
 
 
 def _request(exchange: JsonObject) -> str:

@@ -1,4 +1,4 @@
-"""Folders: find out to which project the folders belong that sessions worked in, and unite what was split.
+"""Split projects: learn to which project the folders belong that sessions worked in, and unite what was split.
 
 ``ground/projects.py`` decides; this module knows where the worker learns of folders: the jobs that wait and, once, the
 archived turns of entries that an older memoria wrote under the key of a path.
@@ -25,7 +25,7 @@ LOOKED = "folders_looked_up"  # in the ledger: whether the archive was searched 
 ENTRIES = 3  # archived entries of a project that are searched for its folder
 
 
-def learn(home: Home, ledger: Ledger, spool: Spool) -> None:
+def unite(home: Home, ledger: Ledger, spool: Spool) -> None:
     """Bring the map of projects up to date, and with it what the ledger stores by project."""
     cwds = list(_waiting(spool))
     if not ledger.get(LOOKED):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memoria.flushing.own_words import note
+from memoria.models.extractive import own_words
 
 
 def told(user: str, assistant: str = "Done.", *tools: str, **more: Any) -> dict[str, Any]:
@@ -22,6 +22,12 @@ def told(user: str, assistant: str = "Done.", *tools: str, **more: Any) -> dict[
         "steps": steps,
         **more,
     }
+
+
+def note(exchanges: list[dict[str, Any]], known: list[str], most: int) -> dict[str, Any] | None:
+    """Return the note on these exchanges beside known facts, each of which also stands for an open item."""
+    facts, items = [{"content": text} for text in known], [{"text": text} for text in known]
+    return own_words.note({"exchanges": exchanges, "facts": facts, "open_items": items}, most)
 
 
 def test_the_note_holds_every_word_and_every_tool() -> None:
@@ -80,6 +86,15 @@ def test_what_touches_a_known_fact_or_open_item_is_for_a_model(known: str, is_no
 def test_an_open_item_that_the_answer_closes_is_for_a_model() -> None:
     said = told("fix it", "The retry is in the uploader, as planned.")
     assert note([said], ["Add the retry to the uploader"], 1_200) is None
+
+
+@pytest.mark.parametrize(
+    "known", [{"facts": [{"content": "The port is 9001."}]}, {"open_items": [{"text": "Open the port."}]}]
+)
+def test_facts_and_open_items_both_count_as_known(known: dict[str, Any]) -> None:
+    material = {"exchanges": [told("update the port to 9002")], "facts": [], "open_items": []}
+    assert own_words.note(material, 1_200) is not None
+    assert own_words.note({**material, **known}, 1_200) is None
 
 
 def test_nothing_is_noted_so_when_it_is_switched_off() -> None:

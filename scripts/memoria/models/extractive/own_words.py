@@ -6,13 +6,12 @@ was found, nothing that concerns a known fact or an open item. Its note holds ev
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from memoria.facts import local_judge
 from memoria.language import prose, requests, statements
 from memoria.language.pattern import Pattern
-from memoria.language.similarity import coverage
 from memoria.models import answer, tasks
 from memoria.models.extractive import summarize
 from memoria.models.protocol import JsonObject
@@ -24,19 +23,21 @@ _IMAGE = Pattern(r"(?i)\[image[^\]]*\]\s*")  # where the client shows a picture
 _SUBSTANCE: Final = ("decisions", "lessons", "action_items", "learned")  # of a note
 
 
-def note(exchanges: Sequence[JsonObject], known: Iterable[str], most: int) -> JsonObject | None:
-    """Return the answer to ``flush`` for these exchanges, None when a model has to read them.
+def note(material: JsonObject, most: int) -> JsonObject | None:
+    """Return the answer to ``flush`` for this material, None when a model has to read it.
 
-    ``exchanges``: as ``tasks.flush`` takes them. ``known``: the texts of the facts and open items that it would be
-    shown. ``most``: the largest number of characters of a conversation that is noted so.
+    ``most``: the largest number of characters of a conversation that is noted so.
     """
-    text = tasks.told(exchanges)
-    if len(text) > min(most, MAX_CHARS) or not all(map(_is_plain, exchanges)) or _concerns(exchanges, known):
-        return None
-    found = summarize.note({"exchanges": list(exchanges)})
-    if any(found.get(name) for name in _SUBSTANCE):
+    exchanges: Sequence[JsonObject] = material["exchanges"]
+    said = tasks.told(exchanges)
+    if len(said) > min(most, MAX_CHARS) or not all(map(_is_plain, exchanges)):
         return None
     rows = [row for exchange in exchanges if (row := _row(exchange))]
+    found = summarize.note(material)
+    request = "\n".join(str(exchange.get("user", "")) for exchange in exchanges)
+    known = [fact["content"] for fact in material["facts"]] + [item["text"] for item in material["open_items"]]
+    if any(found.get(name) for name in _SUBSTANCE) or statements.concern(known, request, said, MAX_SHARED):
+        return None
     if not rows:
         return answer.check({"worth_saving": False}, tasks.FLUSH_SCHEMA)
     asked = next((exchange["user"] for exchange in exchanges if exchange.get("user")), rows[0])
@@ -56,14 +57,6 @@ def _is_plain(exchange: JsonObject) -> bool:
     # What the assistant says unasked continues something that is not shown here.
     is_request = requests.is_only_request(user) if user else not exchange.get("assistant")
     return is_request and not local_judge.notice(exchange).flagged
-
-
-def _concerns(exchanges: Sequence[JsonObject], known: Iterable[str]) -> bool:
-    """Return whether a conversation may be about something known: one word of the request or many words are shared."""
-    asked = statements.words("\n".join(str(exchange.get("user", "")) for exchange in exchanges)).stems
-    said = statements.words(tasks.told(exchanges)).stems
-    about = [statements.words(text).stems for text in known]
-    return any(asked & stems or coverage(stems, said) > MAX_SHARED for stems in about)
 
 
 def _row(exchange: JsonObject) -> str:
