@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -438,3 +439,38 @@ def test_what_the_session_said_itself_hides_no_answer_of_another(world: Paths) -
     remember(world, conversation("e1", ("user", CENTS), session="then"), mine)
     (row,) = rows(ask(world, "do we bill in whole cents?"))
     assert row.endswith("(archive/e1)")
+
+
+def test_the_folders_that_all_files_of_a_project_share_are_no_question(world: Paths) -> None:
+    work = "/home/ada/ledger/services/api/src"
+    remember(world, note("other-file", f"Worked on {work}/invoices/late_fees.py and on its imports."))
+    assert ask(world, f"does {work}/reports/monthly.py still hold the old header?") == ""
+    assert "late_fees.py" in ask(world, f"what is {work}/invoices/late_fees.py for?")
+
+
+@pytest.mark.parametrize("opening", ["Let me", "Perfect! Now let me", "I'll", "Now I need to"])
+def test_what_a_model_was_about_to_do_answers_nothing(world: Paths, opening: str) -> None:
+    told = Passage(f"{opening} look at the flush race and the worker lock.", label="assistant")
+    remember(world, replace(note("turn", kind="turn"), passages=(told,)))
+    assert ask(world) == ""
+
+
+def test_what_the_user_was_about_to_do_is_still_a_note(world: Paths) -> None:
+    said = Passage("I need to keep the flush race and the worker lock in one module.", label="user", own=True)
+    remember(world, replace(note("turn", kind="turn"), passages=(said,)))
+    assert "in one module" in ask(world)
+
+
+@pytest.mark.parametrize(
+    "said", ["Did the flush race lose the worker lock?", "Can you mend the flush race, the worker lock"]
+)
+def test_what_was_only_asked_or_ordered_in_another_session_answers_nothing(world: Paths, said: str) -> None:
+    asked = Passage(said, label="user", own=True)
+    remember(world, replace(note("turn", kind="turn"), passages=(asked,)))
+    assert ask(world) == ""
+
+
+def test_one_shared_identifier_is_one_word_of_an_earlier_turn(world: Paths) -> None:
+    told = Passage("Renamed `worker_lock_file_path` in the tests.", label="assistant")
+    remember(world, replace(note("turn", kind="turn"), passages=(told,)))
+    assert ask(world, "who reads worker_lock_file_path today?") == ""

@@ -12,6 +12,7 @@ PART_WORDS = 10  # content words in a part; a sentence with no more is one part
 STEP_WORDS = 4  # a longer sentence is split into windows of twice as many words, moved by this step
 DOCUMENT_CHARS = 600  # a longer prompt with headings holds a document, such as a plan, from its first heading on
 SHORT_NUMBER = 2  # digits of a number that stands in so many texts that it says little
+NEAREST = 2  # parts of a path that say which file is meant
 LETTERS = 0.65  # least share of letters and blanks in a line of prose
 _FENCES = ("```", "~~~")
 _PASTED = (  # beginnings of lines that a program wrote
@@ -19,6 +20,7 @@ _PASTED = (  # beginnings of lines that a program wrote
     "\u256d", "\u2570", "\u23fa", "\u23bf", "\u25cf",
 )  # fmt: skip
 _AROUND = "\"'()[]{}<>*_`,.;:!?\u00bf\u00a1"
+_ROOTS = ("/", "~/", "./", "../", "@", "`/", "`~/", "'/", '"/', "(/")
 _BULLETS = ("- ", "* ", "+ ")
 _ENDS = ".?!;:"
 _FULL_STOPS = "\u3002\uff01\uff1f\uff1b"  # of scripts that put no blank after them
@@ -77,8 +79,15 @@ def typed(prompt: str) -> str:
         if mark.startswith("#") and len(prompt) > DOCUMENT_CHARS and row.lstrip("#").startswith(" "):
             break
         if row and not _is_pasted(line[: 2 * READ_CHARS], row[: 2 * READ_CHARS]):
-            lines.append(" ".join(word for word in line.split() if "://" not in word))
+            lines.append(" ".join(_nearest(word) for word in line.split() if "://" not in word))
     return "\n".join(lines)
+
+
+def _nearest(word: str) -> str:
+    """Return a word, of a longer path only the last NEAREST parts; all files of a project share the others."""
+    parts = word.rstrip("/").split("/")
+    is_path = len(parts) > NEAREST and (word.startswith(_ROOTS) or len(parts) > NEAREST + 1 or "." in parts[-1])
+    return "/".join(parts[-NEAREST:]) if is_path else word
 
 
 def _is_pasted(line: str, row: str) -> bool:

@@ -35,6 +35,12 @@ _CANDIDATES = 80  # documents that are read and scored as a whole; the better ha
 _VIEWED = 12  # documents of which statements are taken, and that each part of the question scores
 _PASSAGES = 3  # of a document that are shown
 _NEAR_BEST = 0.5  # least share of the best statement's evidence
+_WORK = ("entry", "turn")  # kinds that record work
+_OF_WORK = 2.4  # times the least evidence that an entry, what Claude said and what was pasted need: most is of that day
+_TYPED = 1.4  # and what a person typed
+_PASTED_CHARS = 1_000  # a longer passage of a prompt was pasted
+_MARKUP = ("```", "**", "\n#", "# ", "| ")  # so was one with markup, such as a plan or a review
+_WORDS = 2  # least number of words shared with the question, without those that count less
 _MINOR = 0.35  # weight of a word that says what to do and not with what
 _BM25 = "bm25(terms, 3.0, 2.0, 1.0, 0.0)"  # title, names, body, scope: chooses the candidates
 _SUCCESSIONS = 8  # greatest length of a chain of superseded facts that is followed
@@ -75,24 +81,54 @@ class _Candidate:
         return found
 
 
+def _is_pasted(passage: str) -> bool:
+    return len(passage) > _PASTED_CHARS or any(mark in passage for mark in _MARKUP)
+
+
 class _Asked:
     """A question in topics: its words, their weights, and what a statement must have to answer it."""
 
-    __slots__ = ("least", "rated", "room", "topics", "weights")
+    __slots__ = ("least", "minor", "names", "rated", "room", "topics", "weights")
 
     def __init__(
         self,
+        parts: Sequence[str],
         topics: Sequence[list[str]],
         rated: Mapping[str, ranking.Word],
         weights: Mapping[str, float],
+        minor: Collection[str],
         least: float,
         room: int,
     ) -> None:
+        chunks = [chunk for part in parts for chunk in part.split() if chunk.isascii()]
+        self.names = {term: chunk for chunk in reversed(chunks) for term in tokens.of(chunk)}
         self.topics = topics
+        self.minor = minor
         self.rated = rated
         self.weights = weights
         self.least = least
         self.room = room
+
+    def weight(self, terms: Collection[str]) -> float:
+        """Return the weight of shared terms."""
+        return sum(self.weights.get(term, 0.0) for term in terms)
+
+    def weight_of_work(self, terms: Collection[str]) -> float:
+        """Return the weight of shared terms, of which those of one identifier or path count as its heaviest one."""
+        heaviest: dict[str, float] = {}
+        for term in terms:
+            name = self.names.get(term, term)
+            heaviest[name] = max(heaviest.get(name, 0.0), self.weights.get(term, 0.0))
+        return sum(heaviest.values())
+
+    def is_answered(self, statement: Statement) -> bool:
+        """Return whether a statement has enough evidence; what records work needs more than a fact or an article."""
+        own_words = statement.words.difference(self.minor)
+        if statement.hit.kind not in _WORK:
+            return statement.evidence >= self.least and len(own_words) >= _WORDS
+        is_typed = statement.speaker == "user" and not _is_pasted(statement.hit.passages[0])
+        words = {self.names.get(term, term) for term in own_words}
+        return statement.evidence >= self.least * (_TYPED if is_typed else _OF_WORK) and len(words) >= _WORDS
 
     def promising(self, ranked: Iterable[_Candidate]) -> list[tuple[float, _Candidate, dict[int, float]]]:
         """Return the documents that may have enough evidence, with its bound and those of passages, highest first."""
@@ -200,7 +236,7 @@ class Finder:
                         candidate.look([rated[word] for word in topic if word in rated])
             unit = log2(max(2, self._words("")))
             weights = {term: word.bits / unit * (_MINOR if term in minor else 1.0) for term, word in rated.items()}
-            asked = _Asked(topics, rated, weights, least[0], room)
+            asked = _Asked(parts, topics, rated, weights, minor, least[0], room)
             found = list(self._asked_for(asked, least[1], matching, view, kinds or KINDS))
             found = [statement for statement in found if not session or session not in statement.sessions]
             for bound, candidate, bounds in asked.promising(ranked):
@@ -261,7 +297,7 @@ class Finder:
                 continue
             hit = Hit(row[1:9], found, [text])
             hit.by = "phrases"
-            statement = Statement(hit, statements.best(text, (), {}, asked.room)[0], "user" if own else "")
+            statement = Statement(hit, statements.best(text, (), asked.weight, asked.room)[0], "user" if own else "")
             statement.evidence, statement.sessions = asked.least * found / least, self._sessions(hit)
             yield statement
 
@@ -279,12 +315,17 @@ class Finder:
             text, label, own = self._passage(row[0], number)
             if not text or label == TOOLS or not screen(text):
                 continue
-            shown, weight, words = statements.best(text, asked.topics, asked.weights, asked.room)
+            hit = Hit(row[1:9], candidate.score, [text])
+            is_of_work, is_told = hit.kind in _WORK, hit.kind == "turn" and not own
+            weigh = asked.weight_of_work if is_of_work else asked.weight
+            shown, weight, words = statements.best(
+                text, asked.topics, weigh, asked.room, is_of_work=is_of_work, is_told=is_told
+            )
             evidence = candidate.score * (max(bounds.values()) if is_successor else weight)
-            if evidence >= asked.least:
-                hit = Hit(row[1:9], candidate.score, [text])
-                statement = Statement(hit, shown, "user" if own else label if hit.kind == "turn" else "")
-                statement.evidence, statement.words, statement.sessions = evidence, words, self._sessions(hit)
+            statement = Statement(hit, shown, "user" if own else label if hit.kind == "turn" else "")
+            statement.evidence, statement.words = evidence, words
+            if is_successor or asked.is_answered(statement):
+                statement.sessions = self._sessions(hit)
                 yield statement
 
     def _rated(self, words: list[str], project: str) -> tuple[dict[str, ranking.Word], dict[str, int]]:

@@ -11,13 +11,25 @@ from memoria.search import tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from memoria.search.hit import Hit
 
 _ENDS = ".!?;:"
 _CLOSING = "\"')]}*_`\u201d\u2019\u00bb"
 _FULL_STOPS = "\u3002\uff01\uff1f\uff1b"  # of scripts that put no blank after them
+_LEADING = (  # what an announcement or a request begins with
+    "alright", "also", "and", "but", "excellent", "finally", "first", "good", "great", "hmm", "interesting", "next",
+    "now", "ok", "okay", "perfect", "please", "so", "sorry", "then", "yeah", "yes",
+)  # fmt: skip
+_ANNOUNCING = (
+    "let me ", "let's ", "i'll ", "i will ", "i'm going to ", "i am going to ", "i need to ", "i can see ", "i see ",
+)  # fmt: skip
+_REQUESTING = (
+    "let's ", "can you ", "could you ", "can we ", "could we ", "i'd like you to ", "i want you to ", "take a look ",
+    "have a look ", "implement ", "add ", "fix ", "create ", "review ", "check ", "look at ", "the user asked: ",
+)  # fmt: skip
+_ASKS = "?\uff1f"
 
 
 class Statement:
@@ -41,23 +53,43 @@ class Statement:
 
 
 def best(
-    passage: str, topics: Sequence[Sequence[str]], weights: Mapping[str, float], room: int
+    passage: str,
+    topics: Sequence[Sequence[str]],
+    weight_of: Callable[[Collection[str]], float],
+    room: int,
+    *,
+    is_of_work: bool = False,
+    is_told: bool = False,
 ) -> tuple[str, float, frozenset[str]]:
     """Return the sentence that shares the most with one topic, the weight of what it shares, and these terms.
 
-    The sentences after it, then those before it, are added while all stay within ``room`` characters.
+    The sentences after it, then those before it, are added while all stay within ``room`` characters. What records work
+    (``is_of_work``) also holds questions, requests and what a model was about to do; such a sentence answers nothing.
     """
     spans = _sentences(passage)
+    if is_of_work:
+        spans = [(start, end) for start, end in spans if states(passage[start:end], is_told=is_told)]
     found: tuple[float, int, frozenset[str]] = (0.0, 0, frozenset())
     for number, (start, end) in enumerate(spans):
         held = set(tokens.of(passage[start:end]))
         for topic in topics:
             shared = held.intersection(topic)
-            weight = sum(weights.get(term, 0.0) for term in shared)
+            weight = weight_of(shared)
             if weight > found[0]:
                 found = (weight, number, frozenset(shared))
     weight, number, words = found
     return _around(passage, spans, number, room) if spans else "", weight, words
+
+
+def states(sentence: str, *, is_told: bool) -> bool:
+    """Return whether a sentence is more than a question, a request or what a model (``is_told``) is about to do."""
+    words = sentence.lower().replace("\u2019", "'").split()
+    if not words or words[-1].rstrip(_CLOSING)[-1:] in _ASKS:
+        return False
+    while words and words[0].strip(",.!:-*>") in _LEADING:
+        del words[0]
+    beginning = " ".join(words[:5]).lstrip("-*> ") + " "
+    return not beginning.startswith(_ANNOUNCING if is_told else _REQUESTING)
 
 
 def _around(passage: str, spans: list[tuple[int, int]], number: int, room: int) -> str:
