@@ -324,7 +324,7 @@ class Finder:
             evidence = candidate.score * (max(bounds.values()) if is_successor else weight)
             statement = Statement(hit, shown, "user" if own else label if hit.kind == "turn" else "")
             statement.evidence, statement.words = evidence, words
-            if is_successor or asked.is_answered(statement):
+            if is_successor or asked.is_answered(statement):  # what was superseded has passed ``bounds``
                 statement.sessions = self._sessions(hit)
                 yield statement
 
