@@ -267,7 +267,7 @@ class Talk:
         self.machine = machine
         self.results: dict[str, list[str]] = {}
         with machine.session() as session:
-            for word in ("article", "entry", "when the pole is to be read before any gauge"):
+            for word in ("goes by LAT", "entry", "when the pole is to be read before any gauge"):
                 session.ask(f"how was the {TOPIC} {word} done?")
             self._ask_memory(session)
             self.before = machine.in_session()[-1]
