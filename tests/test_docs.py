@@ -94,3 +94,10 @@ def test_every_document_that_code_or_a_document_names_exists() -> None:
         named |= {f"docs/decisions/{name}" for name in DECISION.findall(text) if not re.match(r"\d{4}-\d", name)}
         missing += [f"{path.relative_to(ROOT)} names {name}" for name in named if name not in repository()]
     assert missing == []
+
+
+def test_each_decision_has_a_number_of_its_own_which_its_heading_says() -> None:
+    pages = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+    numbers = [page.name[:4] for page in pages]
+    assert sorted(set(numbers)) == numbers
+    assert [page.read_text(encoding="utf-8").split(":")[0] for page in pages] == [f"# {number}" for number in numbers]
