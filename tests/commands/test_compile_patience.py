@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memoria.compiling.patience import ENOUGH, concern
+from memoria.compiling.patience import ENOUGH, is_about
 from memoria.daily import gate
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import OWN_WORDS
@@ -147,4 +147,4 @@ def test_a_statement_concerns_a_claim_with_which_it_shares_much_or_a_name(said: 
         "Production of the clinic is hosted at Hetzner, because patients' data must stay in Germany.",
         "The slowest test of the warehouse is `test_stock_import`, with 14 s.",
     ]
-    assert concern([said], claims) == concerned
+    assert is_about([said], claims) == concerned

@@ -48,7 +48,7 @@ def _concerns_wiki(compile_: Compile, entry: Entry) -> bool:
     rows = compile_.article_cache.rows()
     near = [slug for slug in compile_.near([entry], rows) if rows[slug].readable][:NEAR_ARTICLES]
     claims = [claim.text for slug in near if (article := compile_.wiki.get(slug)) for _, claim in article.headed_claims]
-    return concern(_statements(entry), claims)
+    return is_about(_statements(entry), claims)
 
 
 def _statements(entry: Entry) -> list[str]:
@@ -56,7 +56,7 @@ def _statements(entry: Entry) -> list[str]:
     return [entry.context, *entry.key_exchanges, *entry.decisions, *entry.lessons, *facts]
 
 
-def concern(said: Iterable[str], claims: Iterable[str]) -> bool:
+def is_about(said: Iterable[str], claims: Iterable[str]) -> bool:
     """Return whether one of these statements may be about the same thing as one of the claims."""
     rows = [statements.words(text).stems for text in said]
     return any(_is_near(statements.words(claim).stems, row) for claim in claims for row in rows)

@@ -19,7 +19,7 @@ from memoria.daily.day_text import DayText
 from memoria.daily.entry import Entry
 from memoria.daily.entry_form import fingerprint, render
 from memoria.daily.ledger import Booked, Item, Ledger
-from memoria.ground import files, locks
+from memoria.ground import clock, files, locks
 from memoria.ground.errors import FileBusyError, SavedMeanwhileError
 from memoria.ground.exchange import Exchange
 
@@ -53,7 +53,9 @@ class DailyLog:
     def days(self) -> list[date]:
         """Return the days that have a file, oldest first."""
         names = [path.name for path in self.folder.glob("*.md")] if self.folder.is_dir() else []
-        return sorted(date.fromisoformat(name[:-3]) for name in names if _NAME.fullmatch(name) and _is_day(name[:-3]))
+        return sorted(
+            date.fromisoformat(name[:-3]) for name in names if _NAME.fullmatch(name) and clock.is_day(name[:-3])
+        )
 
     def entries(self, day: date) -> list[Entry]:
         """Return the entries of a day; ``[]`` when it has no file."""
@@ -178,11 +180,3 @@ class DailyLog:
 
 def _header(day: date) -> str:
     return f"# Daily Log: {day.isoformat()}\n"
-
-
-def _is_day(text: str) -> bool:
-    try:
-        date.fromisoformat(text)
-    except ValueError:
-        return False
-    return True

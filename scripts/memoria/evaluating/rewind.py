@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, timedelta
 
 from memoria.daily.day_text import DayText, Part
 from memoria.facts import lines
 from memoria.facts.fact import Fact
+from memoria.ground import clock
 from memoria.ground.clock import Zone
 from memoria.wiki.article import HISTORY, KEY_POINTS, RELATED, Article, Claim, Section
 
@@ -25,11 +26,11 @@ _LOOSE = "### Learned ("
 def moments_of_day(text: str, day: date, known: Known, zone: Zone) -> Iterator[datetime]:
     """Yield each moment at which the log of a day may have changed."""
     parts = DayText(text)
-    yield _midnight(day + timedelta(days=1), zone)  # what a person wrote is known from the next day on
+    yield zone.midnight(day + timedelta(days=1))  # what a person wrote is known from the next day on
     yield from (known[entry.id] for entry in parts.entries(day) if entry.id in known)
     for fact in lines.of_day(parts, day):
         yield from filter(None, (fact.time, fact.last, fact.ended))
-        yield from (_midnight(date.fromisoformat(row[:10]), zone) for row in fact.history if _is_day(row[:10]))
+        yield from (zone.midnight(date.fromisoformat(row[:10])) for row in fact.history if clock.is_day(row[:10]))
 
 
 def day_at(text: str, day: date, moment: datetime, known: Known, zone: Zone) -> str:
@@ -76,10 +77,10 @@ def moments_of_article(article: Article, known: Known, zone: Zone) -> Iterator[d
     for claim in (*article.claims, *article.past):
         yield from (known[ident] for ident in map(entry_of, claim.sources) if ident in known)
     for _, day in _past(article):
-        yield _midnight(date.fromisoformat(day), zone)
+        yield zone.midnight(date.fromisoformat(day))
     created = article.front.text("created")[:10]
-    if _is_day(created):
-        yield _midnight(date.fromisoformat(created), zone)
+    if clock.is_day(created):
+        yield zone.midnight(date.fromisoformat(created))
 
 
 def article_at(article: Article, moment: datetime, known: Known, zone: Zone) -> str:
@@ -121,7 +122,7 @@ def _past(article: Article) -> Iterator[tuple[Claim, str]]:
     rows = (claim.text for section in article.sections if section.named(HISTORY) for _, claim in section.claims())
     for claim, text in zip(article.past, rows, strict=True):
         day = text.partition("Until ")[2][:10]
-        if _is_day(day):
+        if clock.is_day(day):
             yield claim, day
 
 
@@ -130,15 +131,3 @@ def _drop(section: Section, goes: Callable[[Claim, str], bool]) -> None:
     for number, claim in reversed([*section.claims()]):
         if goes(claim, section.rows[number]):
             del section.rows[number : section.block(number)]
-
-
-def _midnight(day: date, zone: Zone) -> datetime:
-    return datetime.combine(day, time(), tzinfo=zone.zone).astimezone()
-
-
-def _is_day(text: str) -> bool:
-    try:
-        date.fromisoformat(text)
-    except ValueError:
-        return False
-    return True

@@ -245,10 +245,8 @@ class Keeper:
             if conflicts.is_elsewhere(old, fact):
                 self.write(replace(old, also=tuple(place for place in old.also if place not in fact.projects)))
                 continue
-            for each in (
-                *conflicts.copies(self.store, old),
-                old,
-            ):  # the copies first, because they are found through the old one
+            copies = conflicts.copies(self.store, old)
+            for each in (*copies, old):  # the copies first, because they are found through the old one
                 if each.id not in (fact.id, successor):
                     ended[each.id] = replace(each, ended=fact.time, successor=successor)
                     self._outdate(ended[each.id], instead=fact.content)

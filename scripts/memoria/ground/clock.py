@@ -42,6 +42,15 @@ def zone_called(name: str) -> tzinfo | None:
         return None
 
 
+def is_day(text: str) -> bool:
+    """Return whether ``text`` is a day in ISO 8601, such as ``2026-11-21``."""
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
 class Zone:
     """The user's time zone: the setting ``tz`` when it names a known zone, else the system's."""
 
@@ -63,3 +72,7 @@ class Zone:
     def day(self, moment: datetime) -> date:
         """Return the user's calendar day at this moment."""
         return self.local(moment).date()
+
+    def midnight(self, day: date) -> datetime:
+        """Return the moment (UTC) at which the user's calendar day begins."""
+        return datetime(day.year, day.month, day.day, tzinfo=self.zone).astimezone(UTC)

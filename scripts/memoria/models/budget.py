@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 
 from memoria.daily.ledger import Call
 from memoria.ground.clock import Zone
@@ -62,11 +62,7 @@ def _over(setting: str, what: str, estimate: float, limit: float) -> str:
 def day_bounds(now: datetime, zone: Zone) -> tuple[datetime, datetime]:
     """Return the start of the user's day and of the next one (UTC); 23 or 25 hours apart when the clocks change."""
     today = zone.day(now)
-    return _midnight(today, zone), _midnight(today + timedelta(days=1), zone)
-
-
-def _midnight(day: date, zone: Zone) -> datetime:
-    return datetime(day.year, day.month, day.day, tzinfo=zone.zone).astimezone(UTC)
+    return zone.midnight(today), zone.midnight(today + timedelta(days=1))
 
 
 def estimate(calls: Iterable[Paid], model: str, tokens: int) -> float:
