@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 
 from memoria.capture import detach
 from memoria.capture.spool import Spool
-from memoria.daily.ledger import Ledger
+from memoria.flushing.retry import retry_failed
 from memoria.flushing.worker import work
-from memoria.ground.errors import LedgerDamagedError
 from memoria.ground.home import Home
 from memoria.ground.printable import counted
 
@@ -24,24 +22,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--retry-failed", action="store_true", help="retry the jobs that were set aside after failing")
 
 
-def _retry_failed(home: Home, spool: Spool) -> None:
-    """Put the jobs that were set aside back into the queue and forget their failed attempts."""
-    jobs = spool.jobs(spool.failed)
-    with contextlib.suppress(LedgerDamagedError):  # the worker creates a new ledger, without attempts
-        ledger = Ledger.of(home.paths)
-        try:
-            ledger.forget_tries(job.name for job in jobs)
-        finally:
-            ledger.close()
-    for job in jobs:
-        spool.retry(job)
-
-
 def command(args: argparse.Namespace, home: Home) -> int:
     """Run the worker; on a terminal, print what it did."""
     spool = Spool(home.paths.spool)
     if args.retry_failed:
-        _retry_failed(home, spool)
+        retry_failed(home, spool)
     entries = work(home, insist=args.now)
     if not detach.is_detached():
         print(f"Wrote {counted(entries, 'entry')}; {counted(len(spool.jobs()), 'job')} waiting.")
