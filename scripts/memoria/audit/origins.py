@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 from memoria.capture import cursor, spool, transcript
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
 from memoria.daily.ledger import Ledger
+from memoria.ground import clock
 from memoria.ground.errors import ArchiveError
 from memoria.ground.home import Home
 from memoria.search import tokens
@@ -46,18 +48,36 @@ class Trace:
 
 
 class Tracer:
-    """Looks up entries and turns, reading each transcript once."""
+    """Looks up entries and turns, reading each daily log and each transcript once."""
 
     def __init__(self, home: Home) -> None:
         self.home = home
-        daily = DailyLog.of(home.paths)
-        self.entries = {entry.source: entry for day in daily.days() for entry in daily.entries(day)}
+        self.daily = DailyLog.of(home.paths)
+        self._days: dict[date, dict[str, Entry]] = {}
         self.archive = Archive.of(home.paths, home.settings.archive_mb)
         self._transcripts: dict[str, tuple[str, dict[str, tuple[int, Turn]]]] = {}
 
+    def entry(self, source: str) -> Entry | None:
+        """Return the entry that a source (``daily/2026-11-21#^e-01k9x2``) names, None when it is in no daily log."""
+        day = source.removeprefix("daily/")[:10]
+        return self._of_day(date.fromisoformat(day)).get(source) if clock.is_day(day) else None
+
+    def entry_called(self, ident: str) -> Entry | None:
+        """Return the entry with an id, None when no daily log has it; the latest days are read first."""
+        for day in reversed(self.daily.days()):
+            for entry in self._of_day(day).values():
+                if entry.id == ident:
+                    return entry
+        return None
+
+    def _of_day(self, day: date) -> dict[str, Entry]:
+        if day not in self._days:
+            self._days[day] = {entry.source: entry for entry in self.daily.entries(day)}
+        return self._days[day]
+
     def trace(self, source: str, said: str) -> Trace:
         """Return the turns behind a source, and those of them that share words with ``said``."""
-        entry = self.entries.get(source)
+        entry = self.entry(source)
         if entry is None:
             return Trace(source, None, (), ())
         path, lines = self._transcript(entry.session)

@@ -73,7 +73,7 @@ def _claims(asked: str, home: Home) -> list[Claimed]:
 def _named(named: reference.Reference, home: Home, tracer: Tracer) -> list[Claimed]:
     """Return the entry or the fact with this id; raise ExpectedError when there is none."""
     if named.kind == reference.ENTRY:
-        entry = next((entry for entry in tracer.entries.values() if entry.id == named.id), None)
+        entry = tracer.entry_called(named.id)
         if entry is None:
             raise ExpectedError(f"there is no entry {named.anchor}.")
         said = " ".join((entry.title, entry.context, *entry.decisions, *entry.lessons))
