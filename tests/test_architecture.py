@@ -26,6 +26,7 @@ PACKAGE = ROOT / "scripts" / "memoria"
 # From the roof down: a folder imports only from folders below it. cli and __main__ stand above them all.
 FOLDERS = (
     "commands",  # one module a verb, none knows another
+    "reader",
     "mcp",
     "evaluating",
     "compiling",

@@ -44,6 +44,7 @@ VERBS = {
     "show": "print the conversation behind an entry, from the archive",
     "learned": "list, edit, delete and promote the facts learned from your turns",
     "search": "find articles, entries, facts and turns",
+    "open": "show the memory in the browser",
     "query": "answer a question from the wiki and the daily logs, with checked links",
     "eval": "measure on your own history what the memory would have shown; --tune sets how much it shows",
     "lint": "report what is wrong with the wiki; --fix repairs what is safe to repair",
@@ -52,7 +53,7 @@ VERBS = {
 }
 
 GROUPS = {
-    "Use": ("search", "query", "why", "show", "learned", "working"),
+    "Use": ("open", "search", "query", "why", "show", "learned", "working"),
     "Check": ("status", "verify", "doctor", "eval", "lint", "diff"),
     "Set up": ("demo", "install", "uninstall", "config", "move", "ingest"),
     "Change": ("forget", "undo", "compile", "consolidate", "flush"),

@@ -86,6 +86,7 @@ class Paths:
         self.worker_late = state + "worker.late"
         self.client_cwd = state + "claude"
         self.venv = state + "venv"
+        self.reader, self.reader_lock = state + "reader.json", state + "reader.lock"
         self.self_test = state + "rehearsal"
         self.replay, self.replay_lock = state + "eval", state + "eval.lock"
         self.log = state + "log"

@@ -24,16 +24,22 @@ def highlighted(text: str, wanted: Collection[str], *, bold: bool) -> str:
     Found words are in bold or between asterisks. Control characters are left out: what was remembered must not control
     the terminal.
     """
+    before, after = ("\033[1m", "\033[0m") if bold else ("**", "**")
+    return " ".join(f"{before}{word}{after}" if is_found else word for word, is_found in excerpt(text, wanted))
+
+
+def excerpt(text: str, wanted: Collection[str]) -> list[tuple[str, bool]]:
+    """Return the words around the first found word, each with whether it is one that was found."""
     words = printable.line(text).split()
     found = [not set(wanted).isdisjoint(tokens.of(word)) for word in words]
     first = found.index(True) if True in found else 0
-    before, after = ("\033[1m", "\033[0m") if bold else ("**", "**")
-    shown: list[str] = []
     length, start = 0, max(first - BEFORE_WORDS, 0)
+    shown = [("…", False)] if start else []
     for word, is_found in zip(words[start:], found[start:], strict=True):
         if length + len(word) > SNIPPET_CHARS:
-            shown.append(word[: SNIPPET_CHARS - length] + "…" if not shown else "…")
+            is_first = len(shown) == bool(start)
+            shown.append((word[: SNIPPET_CHARS - length] + "…" if is_first else "…", False))
             break
-        shown.append(f"{before}{word}{after}" if is_found else word)
+        shown.append((word, is_found))
         length += len(word) + 1
-    return ("… " if start else "") + " ".join(shown)
+    return shown

@@ -62,6 +62,10 @@ class Claim:
         """Return the claim as a bullet line."""
         return f"- {self.text}{cited(self.sources)}"
 
+    def without_end(self) -> Claim:
+        """Return a claim of the history without the day until which it held."""
+        return Claim(_UNTIL.sub("", self.text, count=1), self.sources)
+
     def same_as(self, text: str) -> bool:
         """Return whether ``text`` consists of the same words as the claim."""
         return words(self.text) == words(text)
@@ -280,7 +284,7 @@ class Article:
     def past(self) -> list[Claim]:
         """The claims under History."""
         claims = [claim for section in self.sections if section.named(HISTORY) for _, claim in section.claims()]
-        return [Claim(_UNTIL.sub("", claim.text, count=1), claim.sources) for claim in claims]
+        return [claim.without_end() for claim in claims]
 
     @property
     def links(self) -> list[markdown.Link]:

@@ -7,8 +7,9 @@ name, or one of its titles and aliases; an anchor is a block id or a heading of 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Protocol
 
 from memoria.ground import markdown
 from memoria.ground.markdown import Link
@@ -29,10 +30,22 @@ def pages(home: Path) -> Iterator[str]:
                 yield inside.with_suffix("").as_posix()
 
 
+class Named(Protocol):
+    """An article as far as links go: its title and its other names."""
+
+    @property
+    def title(self) -> str:
+        """The title."""
+
+    @property
+    def aliases(self) -> Sequence[str]:
+        """The other names."""
+
+
 class LinkTargets:
     """The pages of one home as link targets; ``articles`` maps slugs to articles, for their titles and aliases."""
 
-    def __init__(self, home: Path, articles: Mapping[str, Article]) -> None:
+    def __init__(self, home: Path, articles: Mapping[str, Named]) -> None:
         self.home = home
         self._pages = {page.casefold(): page for page in pages(home)}
         self._names: dict[str, str] = {}

@@ -1,0 +1,22 @@
+"""Address: where the reader shows an article, an entry and a search."""
+
+from __future__ import annotations
+
+from urllib.parse import quote, urlencode
+
+
+def article(slug: str) -> str:
+    """Return the path of an article's page."""
+    return f"/article/{quote(slug)}"
+
+
+def entry(ident: str, slug: str = "", claim: str = "") -> str:
+    """Return the path of an entry's page; ``claim`` is the digest of the claim of an article that leads there."""
+    asked = f"?{urlencode({'of': slug, 'claim': claim})}" if claim else ""
+    return f"/entry/{quote(ident)}{asked}"
+
+
+def search(words: str, **filters: str) -> str:
+    """Return the path of a search with these filters."""
+    given = {name: value for name, value in filters.items() if value}
+    return f"/search?{urlencode({'q': words, **given})}"

@@ -1,0 +1,97 @@
+"""App: from an HTTP request to a page, and from a page to a response. The only module that knows Starlette."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from urllib.parse import parse_qsl, urlencode
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from memoria.ground.errors import ExpectedError
+from memoria.reader import security, templating
+from memoria.reader.page_table import ACTIONS, PAGES, Action, Page
+from memoria.reader.site import Site
+from memoria.reader.view import Asked, View
+
+log = logging.getLogger(__name__)
+
+THEMES = ("light", "dark")
+THEME_COOKIE = "memoria_theme"
+_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+MAX_SAID = 300  # characters of the sentence about what was done
+
+
+def application(site: Site) -> Starlette:
+    """Return the application that shows a site."""
+    routes = [Route(page.path, _shown(site, page)) for page in PAGES]
+    routes += [Route(action.path, _acted(site, action), methods=["POST"]) for action in ACTIONS]
+    routes.append(Route("/static/{name}", _static))
+    return Starlette(routes=routes, exception_handlers={HTTPException: _absent(site)})
+
+
+def _static(request: Request) -> Response:
+    """Return a static file, which browsers keep: its path changes with its content."""
+    name = request.path_params["name"]
+    path = next((path for path in templating.STATIC.iterdir() if path.name == name), None)
+    if path is None:
+        raise HTTPException(404)
+    headers = {"cache-control": "private, max-age=31536000, immutable"}
+    return Response(path.read_bytes(), media_type=_TYPES[path.suffix], headers=headers)
+
+
+def _shown(site: Site, page: Page) -> Callable[[Request], Response]:
+    def show(request: Request) -> Response:
+        asked = Asked(dict(request.path_params), dict(request.query_params))
+        try:
+            view = page.show(site, asked)
+        except ExpectedError as error:
+            view = View("message.html", "Not now", {"said": str(error)}, 409)
+        return _response(site, request, view)
+
+    return show
+
+
+def _acted(site: Site, action: Action) -> Callable[[Request], object]:
+    async def act(request: Request) -> Response:
+        form = dict(parse_qsl((await request.body()).decode("utf-8", "replace"), keep_blank_values=True))
+        if not security.is_same(form.get("token", ""), request.scope[security.FORM_TOKEN]):
+            raise HTTPException(403, "This form is from another session; go back, reload the page and try again.")
+        asked = Asked(dict(request.path_params), dict(request.query_params), form)
+        try:
+            done = await run_in_threadpool(action.act, site, asked)
+        except ExpectedError as error:
+            return _response(site, request, View("message.html", "Not done", {"said": str(error)}, 409))
+        site.look_again()
+        said = f"{'&' if '?' in done.location else '?'}{urlencode({'said': done.said})}" if done.said else ""
+        return RedirectResponse(done.location + said, 303)
+
+    return act
+
+
+def _absent(site: Site) -> Callable[[Request, Exception], Response]:
+    def absent(request: Request, error: Exception) -> Response:
+        status = error.status_code if isinstance(error, HTTPException) else 500
+        said = "There is no such page." if status == 404 else getattr(error, "detail", "")
+        return _response(site, request, View("message.html", "Not found", {"said": said}, status))
+
+    return absent
+
+
+def _response(site: Site, request: Request, view: View) -> Response:
+    theme = request.cookies.get(THEME_COOKIE, "")
+    shared = {
+        "title": view.title,
+        "path": request.url.path,
+        "navigation": [(page.path, page.name) for page in PAGES if page.name],
+        "theme": theme if theme in THEMES else "",
+        "token": request.scope[security.FORM_TOKEN],
+        "said": request.query_params.get("said", "")[:MAX_SAID],
+        "words": "",
+    }
+    return HTMLResponse(site.templates.render(view.template, shared | dict(view.values)), view.status)

@@ -1,0 +1,148 @@
+"""Catalog: what the pages show of all articles, projects and facts, as the files were when it was read.
+
+Nothing in it changes; when a file has changed, another catalog is read. What is hidden is not in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from memoria.base import project
+from memoria.base.visibility import Visibility
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.ledger import Booked, Ledger
+from memoria.daily.open_items import OpenItem, OpenItems
+from memoria.facts.fact import GLOBAL, Fact
+from memoria.facts.keeper import Keeper
+from memoria.ground import projects
+from memoria.ground.home import Home
+from memoria.indexing import sources
+from memoria.indexing.index import Index
+from memoria.wiki.article_cache import ArticleCache, Row
+from memoria.wiki.folder import Wiki
+from memoria.wiki.link_cache import LinkCache
+from memoria.wiki.links import LinkTargets
+
+INSIDE = "knowledge/"
+LATEST_FACTS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectView:
+    """A project as the first page shows it; ``last`` is its latest entry, ``articles`` are its newest first."""
+
+    key: str
+    label: str
+    last: Booked | None
+    items: tuple[OpenItem, ...]
+    articles: tuple[Row, ...]
+
+    @property
+    def day(self) -> str:
+        """ISO day on which something was last said or written in it."""
+        return max(self.last.day if self.last else "", self.articles[0].updated if self.articles else "")
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedFact:
+    """A fact with the user's day on which it was said, and the id of the entry that it is in, ``""`` for none yet."""
+
+    fact: Fact
+    day: str
+    entry: str
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """See the module. ``backlinks``: by slug the articles that link to it; ``facts``: the latest first."""
+
+    rows: Mapping[str, Row]
+    backlinks: Mapping[str, tuple[str, ...]]
+    targets: LinkTargets
+    entries: Mapping[str, Booked]
+    projects: tuple[ProjectView, ...]
+    labels: Mapping[str, str]
+    facts: tuple[LearnedFact, ...]
+    fact_count: int
+
+    @classmethod
+    def read(cls, home: Home) -> Catalog:
+        """Return the catalog of a home; bring its indexes up to date first."""
+        visible = Visibility(home.settings, home.paths)
+        wiki = Wiki.of(home.paths)
+        with Index(home.paths.index) as index:
+            sources.refresh(index, home.paths)
+            rows = {slug: row for slug, row in ArticleCache(wiki, index).rows().items() if visible.shows(row.project)}
+            links = LinkCache(wiki, index).targets()
+        with closing(Ledger.of(home.paths)) as ledger:
+            daily = DailyLog.of(home.paths)
+            daily.refresh(ledger)
+            entries = {entry.id: entry for entry in ledger.entries() if visible.shows(entry.project)}
+            keys = {row.project for row in rows.values()} | {entry.project for entry in entries.values()}
+            items = OpenItems(daily, ledger).everywhere(keys)
+        facts, fact_count = _facts(home, visible)
+        targets = LinkTargets(Path(home.paths.home), rows)
+        labels = projects.labels({key for key in keys if key}, project.known(home.paths.projects))
+        shown = _projects(keys, labels, entries.values(), items, rows.values())
+        return cls(rows, _backlinks(links, targets, rows), targets, entries, shown, labels, facts, fact_count)
+
+    def label(self, key: str) -> str:
+        """Return what a project is called; what belongs to no project is for all of them."""
+        return "everywhere" if key in ("", GLOBAL) else self.labels.get(key) or project.name_of(key)
+
+    def slug(self, target: str) -> str:
+        """Return the article that a link's target means, ``""`` when it means none."""
+        slug = self.targets.page(target)
+        return slug.removeprefix(INSIDE) if slug.removeprefix(INSIDE) in self.rows else ""
+
+
+def _facts(home: Home, visible: Visibility) -> tuple[tuple[LearnedFact, ...], int]:
+    with Keeper.at(home) as keeper:
+        known = [fact for fact in keeper.store.facts() if any(map(visible.shows, fact.projects))]
+        latest = sorted(known, key=lambda fact: fact.last or fact.time, reverse=True)[:LATEST_FACTS]
+        found = []
+        for fact in latest:
+            day = keeper.zone.day(fact.last or fact.time).isoformat()
+            source = next(iter(keeper.sources(fact)), "")
+            found.append(LearnedFact(fact, day, source.rpartition("#^e-")[2]))
+    return tuple(found), len(known)
+
+
+def _backlinks(
+    links: Mapping[str, Iterable[str]], targets: LinkTargets, rows: Mapping[str, Row]
+) -> dict[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = {}
+    for slug, names in links.items():
+        for name in names if slug in rows else ():
+            other = targets.page(name).removeprefix(INSIDE)
+            if other in rows and other != slug and slug not in (known := found.setdefault(other, [])):
+                known.append(slug)
+    return {slug: tuple(sorted(others, key=lambda other: rows[other].title.casefold()))
+            for slug, others in found.items()}  # fmt: skip
+
+
+def _projects(
+    keys: Iterable[str],
+    labels: Mapping[str, str],
+    entries: Iterable[Booked],
+    items: Iterable[OpenItem],
+    rows: Iterable[Row],
+) -> tuple[ProjectView, ...]:
+    last = {entry.project: entry for entry in entries}  # they come oldest first
+    articles: dict[str, list[Row]] = {}
+    for row in rows:
+        articles.setdefault(row.project, []).append(row)
+    left: dict[str, list[OpenItem]] = {}
+    for item in items:
+        left.setdefault(item.project, []).append(item)
+    found = [
+        ProjectView(
+            key, labels.get(key, "everywhere"), last.get(key), tuple(reversed(left.get(key, ()))),
+            tuple(sorted(articles.get(key, ()), key=lambda row: row.updated, reverse=True)),
+        )
+        for key in keys
+    ]  # fmt: skip
+    return tuple(sorted(found, key=lambda shown: (shown.day, shown.label), reverse=True))

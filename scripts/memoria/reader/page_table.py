@@ -1,0 +1,43 @@
+"""Page table: every page and every action of the reader.
+
+To add a page, write a module in ``pages`` with a function that returns a ``View``, a template, and a row here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from memoria.reader.pages import article, attention, entry, home, search
+from memoria.reader.site import Site
+from memoria.reader.view import Asked, Done, View
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page: its path with named parts (``{slug:path}``), its function, and its ``name`` in the navigation, if any."""
+
+    path: str
+    show: Callable[[Site, Asked], View]
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What a form does: its path and its function. The token of the form is checked before."""
+
+    path: str
+    act: Callable[[Site, Asked], Done]
+
+
+PAGES = (
+    Page("/", home.show, "Home"),
+    Page("/search", search.show, "Search"),
+    Page("/article/{slug:path}", article.show),
+    Page("/entry/{ident}", entry.show),
+    Page("/source/{ident}", entry.source),
+)
+ACTIONS = (
+    Action("/retry/flush", attention.retry_flush),
+    Action("/retry/compile", attention.retry_compile),
+)

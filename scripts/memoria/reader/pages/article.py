@@ -1,0 +1,95 @@
+"""Article: one page of the wiki, each claim with its sources, what links to it, and what no longer holds folded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from memoria.base.visibility import Visibility
+from memoria.ground.errors import PageNotFoundError
+from memoria.mcp.page_filter import Filter
+from memoria.reader.markdown import Html
+from memoria.reader.site import Site
+from memoria.reader.view import Asked, View, missing
+from memoria.wiki.article import HISTORY, RELATED, Article, Claim, Section
+from memoria.wiki.folder import Wiki
+
+MAX_BACKLINKS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A section as HTML; ``anchor`` is its id on the page, ``count`` the number of its claims."""
+
+    heading: str
+    anchor: str
+    html: Html
+    count: int = 0
+
+
+def show(site: Site, asked: Asked) -> View:
+    """Return an article's page."""
+    slug, catalog = asked.path["slug"], site.catalog
+    slug = slug if slug in catalog.rows else catalog.slug(slug)
+    if not slug:
+        return missing("There is no such article. It may have been renamed or forgotten.")
+    try:
+        article = read(site, slug)
+    except ValueError as error:
+        return View("message.html", catalog.rows[slug].title, {"said": f"The page cannot be read: {error}"})
+    if article is None:
+        return missing("There is no such article any more.")
+    row = catalog.rows[slug]
+    sections: dict[str, list[Part]] = {RELATED: [], HISTORY: [], "": []}
+    for section in article.sections:
+        name = next((name for name in (RELATED, HISTORY) if section.named(name)), "")
+        sections[name].append(_part(site, slug, section))
+    links = [catalog.rows[other] for other in catalog.backlinks.get(slug, ())]
+    values = {
+        "row": row,
+        "label": catalog.label(row.project),
+        "summary": site.markdown.line(article.summary),
+        "lead": _lead(site, article),
+        "parts": [part for part in sections[""] if part.html.strip()],
+        "related": sections[RELATED],
+        "history": sections[HISTORY],
+        "past": len(article.past),
+        "claims": len(article.claims),
+        "backlinks": links[:MAX_BACKLINKS],
+        "more": max(len(links) - MAX_BACKLINKS, 0),
+        "created": article.front.text("created"),
+    }
+    return View("article.html", row.title, values)
+
+
+def read(site: Site, slug: str) -> Article | None:
+    """Return an article as it is on disk, without what is hidden; raise ValueError when it cannot be parsed."""
+    data = Wiki.of(site.home.paths).read(slug)
+    if data is None:
+        return None
+    visible = Visibility(site.home.settings, site.home.paths)
+    if not visible.hidden():
+        return Wiki.parse(slug, data)
+    try:
+        text = Filter(site.home.paths, visible).page(f"knowledge/{slug}.md", data.decode("utf-8", "replace"))
+    except PageNotFoundError:
+        return None
+    return Article(slug, text)
+
+
+def _lead(site: Site, article: Article) -> Html:
+    """Return what stands below title and summary, before the first section."""
+    rows = [row for row in article.lead if not row.startswith("# ")]
+    start = next((number for number, row in enumerate(rows) if row.strip()), len(rows))
+    end = next((number for number in range(start, len(rows)) if not rows[number].strip()), len(rows))
+    return site.markdown.blocks(rows[end:])
+
+
+def _part(site: Site, slug: str, section: Section) -> Part:
+    anchor = "".join(letter if letter.isalnum() else "-" for letter in section.heading.casefold())
+    html = site.markdown.blocks(section.rows, slug, _digest)
+    return Part(section.heading, f"s-{anchor}", html, len(list(section.claims())))
+
+
+def _digest(row: str) -> str:
+    claim = Claim.parse(row)
+    return claim.without_end().digest if claim and claim.sources else ""

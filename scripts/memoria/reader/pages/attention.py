@@ -1,0 +1,93 @@
+"""Attention: what needs a person, each with what can be done about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import timedelta
+
+from memoria.capture import detach
+from memoria.capture.spool import Spool
+from memoria.daily.ledger import Ledger
+from memoria.flushing.retry import retry_failed
+from memoria.ground import clock
+from memoria.ground.home import Home
+from memoria.ground.printable import counted
+from memoria.models import budget, chain
+from memoria.reader.site import Site
+from memoria.reader.view import Asked, Done
+
+NOTE_DAYS = 7  # for which a refused compile is shown
+_NOTED = {
+    "refused": "A compile was refused",
+    "compile-refused": "A compile was refused",
+    "compile-failed": "A compile failed",
+    "consolidate-failed": "Looking for contradictions failed",
+    "missing": "A part of a conversation is missing",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Something that needs a person: ``action`` is the path of the form that does it, ``button`` what it says."""
+
+    title: str
+    text: str
+    action: str = ""
+    button: str = ""
+
+
+def needs(home: Home) -> list[Need]:
+    """Return what needs a person now, the most important first."""
+    with closing(Ledger.of(home.paths)) as ledger:
+        return [*_jobs(home), *_compiles(ledger), *_budget(home, ledger), *_settings(home), *_notes(ledger)]
+
+
+def _jobs(home: Home) -> Iterator[Need]:
+    spool = Spool(home.paths.spool)
+    if failed := spool.jobs(spool.failed):
+        what = counted(len(failed), "conversation")
+        yield Need(f"{what} could not be summarised", "Nothing is lost: they wait in the spool.",
+                   "/retry/flush", "Try again")  # fmt: skip
+
+
+def _compiles(ledger: Ledger) -> Iterator[Need]:
+    if aside := ledger.failed_compiles():
+        reason = aside[-1][1]
+        yield Need(f"{counted(len(aside), 'entry')} could not be compiled", reason, "/retry/compile", "Compile again")
+
+
+def _budget(home: Home, ledger: Ledger) -> Iterator[Need]:
+    limit, now = home.settings.daily_budget_usd, clock.now()
+    calls = ledger.calls_since(budget.day_bounds(now, home.zone)[0])
+    spent = sum(call.cost_usd for _, call in calls)
+    if limit and spent >= limit:
+        yield Need("Today's budget is used up", f"${spent:.2f} of ${limit:.2f}; what waits goes on after midnight.")
+
+
+def _settings(home: Home) -> Iterator[Need]:
+    for problem in (*home.settings.problems, *chain.problems(home.settings)):
+        yield Need("A setting needs a look", problem)
+
+
+def _notes(ledger: Ledger) -> Iterator[Need]:
+    since = (clock.now() - timedelta(days=NOTE_DAYS)).isoformat()
+    seen = set()
+    for time, kind, _, text in ledger.notes(limit=50):
+        if kind in _NOTED and time >= since and (kind, text) not in seen:
+            seen.add((kind, text))
+            yield Need(_NOTED[kind], text)
+
+
+def retry_flush(site: Site, _: Asked) -> Done:
+    """Give the failed jobs back to the worker, and start it."""
+    retry_failed(site.home, Spool(site.home.paths.spool))
+    detach.start_worker(site.home.settings, site.home.paths)
+    return Done("/", "The conversations are being summarised again.")
+
+
+def retry_compile(site: Site, _: Asked) -> Done:
+    """Start a compile of the entries that were set aside."""
+    detach.start([[*detach.own_command("compile.py"), "--retry-failed"]], site.home.paths)
+    return Done("/", "A compile has been started.")

@@ -1,0 +1,132 @@
+"""Entry: the summary of one part of a session, and the conversation behind it; also as the card of a claim's source."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from memoria.audit.origins import Origin, Trace, Tracer
+from memoria.daily.entry import Entry
+from memoria.ground import printable
+from memoria.reader.markdown import Html
+from memoria.reader.pages import article
+from memoria.reader.site import Site
+from memoria.reader.view import Asked, View, missing
+
+PAGE_TURNS = 60  # of a conversation on one page
+CARD_CHARS = 420  # of the user's words on a card
+_WHO = {"user": "You", "assistant": "Claude", "error": "Error", "note": "Note"}
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """A turn as the page shows it; ``is_matching``: it shares words with the claim that led here."""
+
+    who: str
+    role: str
+    time: str
+    html: Html
+    text: str
+    tools: tuple[str, ...]
+    is_matching: bool
+
+
+def show(site: Site, asked: Asked) -> View:
+    """Return an entry's page, with the turns that a claim came from marked."""
+    entry, trace, claim = _traced(site, asked)
+    if entry is None or trace is None:
+        return missing("There is no such entry. It may have been forgotten.")
+    start = _number(asked.query.get("start", ""))
+    present = [origin for origin in trace.origins if origin.turn]
+    marked = {origin.key for origin in trace.matching} if claim else set()
+    if claim and not start:
+        first = next((number for number, origin in enumerate(present) if origin.key in marked), 0)
+        start = first // PAGE_TURNS * PAGE_TURNS
+    shown = present[start : start + PAGE_TURNS]
+    values = _about(site, entry) | {
+        "claim": claim,
+        "slug": asked.query.get("of", ""),
+        "digest": asked.query.get("claim", ""),
+        "turns": [_spoken(site, origin, marked) for origin in shown],
+        "absent": len(trace.origins) - len(present),
+        "start": start,
+        "earlier": max(start - PAGE_TURNS, 0) if start else -1,
+        "later": start + PAGE_TURNS if start + PAGE_TURNS < len(present) else -1,
+        "total": len(present),
+        "lists": [(name, [site.markdown.line(text) for text in texts]) for name, texts in _lists(entry) if texts],
+        "context": site.markdown.line(entry.context),
+        "facts": [(fact, site.markdown.line(fact.text)) for fact in entry.learned],
+    }
+    return View("entry.html", entry.title, values)
+
+
+def source(site: Site, asked: Asked) -> View:
+    """Return the card of a claim's source: the entry, the user's own words, and the day."""
+    entry, trace, _ = _traced(site, asked)
+    if entry is None or trace is None:
+        return View("parts/source.html", values={"entry": None})
+    words = [origin.turn for origin in trace.matching if origin.turn and origin.turn.role == "user"]
+    said = words[-1] if words else None
+    values = _about(site, entry) | {
+        "quote": _shortened(said.text) if said else "",
+        "time": f"{site.local(said.time):%H:%M}" if said and said.time else entry.time,
+        "slug": asked.query.get("of", ""),
+        "digest": asked.query.get("claim", ""),
+    }
+    return View("parts/source.html", values=values)
+
+
+def _traced(site: Site, asked: Asked) -> tuple[Entry | None, Trace | None, str]:
+    """Return the entry that is asked for, its turns, and the claim (``of`` and ``claim``) that led to it."""
+    booked = site.catalog.entries.get(asked.path["ident"])
+    if booked is None:
+        return None, None, ""
+    claim = _claim(site, asked.query.get("of", ""), asked.query.get("claim", ""))
+    trace = Tracer(site.home).trace(f"daily/{booked.day}#^e-{booked.id}", claim or booked.title)
+    return trace.entry, trace, claim
+
+
+def _claim(site: Site, slug: str, digest: str) -> str:
+    if not digest or slug not in site.catalog.rows:
+        return ""
+    try:
+        page = article.read(site, slug)
+    except ValueError:
+        return ""
+    claims = [*page.claims, *page.past] if page else []
+    return next((claim.text for claim in claims if claim.digest == digest), "")
+
+
+def _about(site: Site, entry: Entry) -> dict[str, Any]:
+    return {"entry": entry, "label": site.catalog.label(entry.project_key)}
+
+
+def _spoken(site: Site, origin: Origin, marked: set[str]) -> Spoken:
+    turn = origin.turn
+    assert turn is not None  # noqa: S101 (for the type checker: absent ones are left out before)
+    time = f"{site.local(turn.time):%Y-%m-%d %H:%M}" if turn.time else ""
+    is_answer = turn.role == "assistant"
+    html = site.markdown.blocks(printable.lines(turn.text).split("\n")) if is_answer else Html()
+    tools = tuple(map(printable.line, turn.tools))
+    return Spoken(
+        _WHO[turn.role], turn.role, time, html, "" if is_answer else printable.lines(turn.text), tools,
+        origin.key in marked,
+    )  # fmt: skip
+
+
+def _lists(entry: Entry) -> list[tuple[str, tuple[str, ...]]]:
+    return [
+        ("Decisions", entry.decisions),
+        ("Lessons", entry.lessons),
+        ("Open items", entry.action_items),
+        ("Key exchanges", entry.key_exchanges),
+    ]
+
+
+def _shortened(text: str) -> str:
+    plain = printable.line(text)
+    return plain if len(plain) <= CARD_CHARS else plain[:CARD_CHARS].rsplit(" ", 1)[0] + " …"
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isdecimal() and len(text) < 8 else 0

@@ -1,0 +1,121 @@
+"""The pages of the reader: what each shows, and that it can be followed."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+import pytest
+
+from memoria.capture.spool import Spool
+from memoria.ground.home import Home
+from reader_home import Browser, fill, links, write
+
+
+@pytest.fixture
+def browser() -> Browser:
+    home = Home.open()
+    fill(home)
+    return Browser(home).enter()
+
+
+def test_the_first_page_says_what_was_learned_and_where_each_project_stands(browser: Browser) -> None:
+    page = browser.get("/").text
+    assert "Use pnpm in the shop, never npm." in page
+    assert all(label in page for label in ("shop", "grüße-blog", "数据实验"))
+    assert "Checkout retries without double charges" in page
+    assert "Alert when a charge needs more than two attempts" in page
+    assert "autofocus" in page
+
+
+def test_every_link_of_the_pages_leads_to_a_page(browser: Browser) -> None:
+    seen, ahead = set(), ["/"]
+    while ahead:
+        path = urlsplit(ahead.pop().replace("&amp;", "&"))._replace(fragment="").geturl()
+        if path.startswith("/") and path not in seen:
+            seen.add(path)
+            answer = browser.get(path)
+            assert answer.status == 200, path
+            ahead += links(answer.text) if "html" in answer.headers["content-type"] else []
+    assert {"/article/concepts/checkout", "/entry/c1"} < seen
+
+
+def test_an_article_shows_its_claims_with_their_sources_and_folds_what_no_longer_holds(browser: Browser) -> None:
+    page = browser.get("/article/concepts/checkout").text
+    now, _, past = page.partition('<details class="history">')
+    assert "A charge carries an idempotency key" in now
+    assert 'href="/entry/c1?of=concepts%2Fcheckout&amp;claim=' in now
+    assert "A failed charge is retried three times without a key" in past.partition("</details>")[0]
+    assert "Payment provider</a></li>" in page.partition("Linked from")[2]
+
+
+def test_the_card_of_a_claim_holds_the_users_own_words(browser: Browser) -> None:
+    page = browser.get("/article/concepts/checkout").text
+    source = next(link for link in links(page) if link.startswith("/entry/c1?")).replace("&amp;", "&")
+    card = browser.get(source.replace("/entry/", "/source/")).text
+    assert "Make the key from the order&#39;s id" in card
+    assert "20 November 2026" in card
+    turns = browser.get(source).text
+    assert turns.count("turn user match") >= 1
+    assert "a second worker must come to the same key" in turns
+
+
+def test_a_claim_of_the_history_leads_to_the_words_that_it_came_from(browser: Browser) -> None:
+    past = browser.get("/article/concepts/checkout").text.partition('<details class="history">')[2]
+    source = links(past)[0].replace("&amp;", "&")
+    assert "A failed charge is retried three times" in browser.get(source).text.partition("asked")[2]
+
+
+def test_search_finds_by_words_and_by_the_beginning_of_a_title(browser: Browser) -> None:
+    assert "/article/concepts/checkout" in links(browser.get("/search?q=idempotency").text)
+    typed = browser.get("/search?q=Pay&part=1").text
+    assert links(typed)[0] == "/article/concepts/payment-provider"
+    assert "<html" not in typed
+    assert "训练数据" in browser.get("/search?q=%E6%95%B0%E6%8D%AE%E9%9B%86").text
+    assert "Nothing was found" in browser.get("/search?q=zzzzzz").text
+
+
+def test_a_changed_article_is_shown_as_it_is_now(browser: Browser) -> None:
+    assert browser.get("/article/concepts/order-queue").status == 200
+    write(browser.home, "concepts/order-queue", "---\ntitle: Order queue\n---\n\n# Order queue\n\nIt is gone.\n")
+    assert "It is gone." in browser.get("/article/concepts/order-queue").text
+    write(browser.home, "concepts/new-one", "# A new one\n")
+    browser.site.look_again()
+    assert "/article/concepts/new-one" in links(browser.get("/search?q=new").text)
+
+
+def test_what_failed_is_on_the_first_page_with_a_button_that_tries_again(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spool = Spool(browser.home.paths.spool)
+    header = {"event": "Stop", "session": "s1", "start": 0, "end": 3, "transcript": "t", "cwd": "/"}
+    spool.add(header, b"{}\n")
+    for job in spool.jobs():
+        spool.claim(job)
+        spool.fail(job, "the model was away")
+    assert "could not be summarised" in browser.get("/").text
+    started: list[object] = []
+    monkeypatch.setattr("memoria.capture.detach.start_worker", lambda *given: started.append(given))
+    answer = browser.post("/retry/flush")
+    assert answer.status == 303
+    assert started
+    assert not spool.jobs(spool.failed)
+    assert "could not be summarised" not in browser.get("/").text
+
+
+def test_a_page_with_broken_frontmatter_says_what_is_wrong(browser: Browser) -> None:
+    write(browser.home, "concepts/broken", "---\n[not a mapping\n---\n# Broken\n")
+    browser.site.look_again()
+    answer = browser.get("/article/concepts/broken")
+    assert answer.status == 200
+    assert "cannot be read" in answer.text
+
+
+def test_what_is_not_there_is_said_in_a_page(browser: Browser) -> None:
+    for path in ("/article/concepts/nope", "/entry/nope", "/nope", "/static/nope", "/article/../../etc/passwd"):
+        answer = browser.get(path)
+        assert answer.status == 404, path
+        assert "<h1>" in answer.text
+
+
+def test_an_empty_home_has_a_first_page() -> None:
+    assert "Nothing is here yet" in Browser(Home.open()).enter().get("/").text

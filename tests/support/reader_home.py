@@ -1,0 +1,224 @@
+"""A home that is worth reading, and a browser that asks the reader's application for its pages."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.entry import Entry, Learned
+from memoria.ground.home import Home
+from memoria.reader import security
+from memoria.reader.app import application
+from memoria.reader.site import Site
+from memoria.transcripts.archive import Archive
+from memoria.transcripts.turn import Turn
+from memoria.wiki.article import Article, Claim
+from memoria.wiki.folder import Wiki
+
+DAY = date(2026, 11, 20)
+PORT = 4711
+HOST = f"127.0.0.1:{PORT}"
+
+SHOP, BLOG, LAB = ("shop", "shop-1a2b3c"), ("grüße-blog", "grüße-blog-4d5e6f"), ("数据实验", "数据实验-7a8b9c")
+
+# id, days before DAY, time, project, title, context, decisions, lessons, open items, facts, turns (speaker, words)
+ENTRIES: list[dict[str, Any]] = [
+    {"id": "c1", "ago": 0, "time": "10:05", "project": SHOP, "title": "Checkout retries without double charges",
+     "context": "The payment provider times out under load, and the client retried blindly.",
+     "decisions": ("Every charge carries an idempotency key made from the order's id",),
+     "lessons": ("The provider answers a repeated key with the first answer, also after a timeout",),
+     "items": ("Alert when a charge needs more than two attempts", "Write the runbook for stuck orders"),
+     "facts": (("decision", "Charges carry an idempotency key that is made from the order's id."),
+               ("preference", "Use pnpm in the shop, never npm."),
+               ("debugging", "A 409 from the provider means that the key was used with another amount.")),
+     "said": (("user", "The checkout charged somebody twice last night. I think it is our retry."),
+              ("assistant", "It is: `charge()` is retried on a timeout, and nothing tells the provider that it is the "
+               "same charge. I would send an **idempotency key** with each one."),
+              ("user", "Yes. Make the key from the order's id, not from a random number: a second worker must come to "
+               "the same key. And use pnpm here, never npm."),
+              ("assistant", "Done: `key = sha256(order.id + amount)`, and a test that two workers agree."))},
+    {"id": "b1", "ago": 1, "time": "16:40", "project": BLOG, "title": "Umlaute in den Adressen der Beiträge",
+     "context": "Adressen mit Umlauten brachen in alten Feedreadern.",
+     "decisions": ("Adressen werden transliteriert: ä wird ae, ß wird ss",), "lessons": (),
+     "items": ("Alte Adressen weiterleiten",),
+     "facts": (("decision", "Adressen der Beiträge werden transliteriert; die alten leiten weiter."),),
+     "said": (("user", "Der Feed ist kaputt, sobald ein Titel ein ü hat. Bitte transliterieren, ä zu ae."),
+              ("assistant", "Ist umgestellt, mit einer Weiterleitung für jede alte Adresse."))},
+    {"id": "l1", "ago": 3, "time": "09:15", "project": LAB, "title": "训练数据的版本 🧪",
+     "context": "每个实验都要能够重现。", "decisions": ("数据集用内容的摘要命名",), "lessons": (), "items": (),
+     "facts": (("operational", "数据集用内容的摘要命名，不用日期。"),),
+     "said": (("user", "请用内容的摘要来命名数据集，日期不可靠。"), ("assistant", "好的，已改为 sha256 的前十二位。"))},
+    {"id": "a1", "ago": 30, "time": "11:20", "project": SHOP, "title": "First version of the checkout",
+     "context": "The checkout went live with a plain retry.", "decisions": ("A failed charge is retried three times",),
+     "lessons": (), "items": (), "facts": (), "said": (("user", "Retry a failed charge three times, that is enough."),
+     ("assistant", "Three attempts with a second between them."))},
+]  # fmt: skip
+
+ARTICLES: list[dict[str, Any]] = [
+    {"slug": "concepts/checkout", "title": "Checkout", "project": SHOP, "aliases": ["Kasse"],
+     "summary": "How an order becomes a charge, and what keeps a customer from paying twice.",
+     "claims": (("Behaviour", "A charge carries an idempotency key made from the order's id and the amount, so that "
+                 "two workers that retry the same order come to the same key", ("c1",)),
+                ("Behaviour", "The provider answers a repeated key with its first answer, also when the first request "
+                 "timed out", ("c1", "a1")),
+                ("Decisions", "Retries are counted per order; after three the order waits for a person", ("c1",)),
+                ("Gotchas", "A `409` means that the key was used before with *another amount*, which is a bug of ours",
+                 ("c1",))),
+     "past": (("A failed charge is retried three times without a key", "a1", "2026-11-20"),),
+     "related": (("concepts/payment-provider", "whose timeouts started it"), ("concepts/order-queue", ""))},
+    {"slug": "concepts/payment-provider", "title": "Payment provider", "project": SHOP, "aliases": [],
+     "summary": "The service that takes the money, and what it promises.",
+     "claims": (("Key Points", "Requests time out after ten seconds; the charge may have been made all the same",
+                 ("c1",)),), "past": (), "related": (("concepts/checkout", ""),)},
+    {"slug": "concepts/order-queue", "title": "Order queue", "project": SHOP, "aliases": [],
+     "summary": "Orders wait here until a worker charges them.",
+     "claims": (("Key Points", "One order is charged by one worker at a time", ("a1",)),), "past": (),
+     "related": (("concepts/checkout", ""),)},
+    {"slug": "concepts/umlaute", "title": "Umlaute in Adressen", "project": BLOG, "aliases": ["Transliteration"],
+     "summary": "Wie Titel mit Umlauten zu Adressen werden.",
+     "claims": (("Key Points", "ä wird ae, ö wird oe, ü wird ue, ß wird ss", ("b1",)),), "past": (), "related": ()},
+    {"slug": "concepts/u8bad7ec3", "title": "训练数据 🧪", "project": LAB, "aliases": [],
+     "summary": "数据集怎样命名和保存。", "claims": (("Key Points", "数据集用内容的摘要命名", ("l1",)),), "past": (),
+     "related": ()},
+]  # fmt: skip
+
+
+def fill(home: Home) -> None:
+    """Write entries with their archived turns, and articles about them."""
+    days = {about["id"]: DAY - timedelta(days=about["ago"]) for about in ENTRIES}
+    archive = Archive.of(home.paths, 100)
+    for about in ENTRIES:
+        day, (name, key) = days[about["id"]], about["project"]
+        began = datetime.fromisoformat(f"{day}T{about['time']}:00+00:00").astimezone(UTC)
+        turns = [
+            Turn(f"t{about['id']}{n}", who, words, time=began + timedelta(minutes=n))
+            for n, (who, words) in enumerate(about["said"])
+        ]
+        learned = tuple(
+            Learned(kind, text, f"l-{about['id']}00{n}") for n, (kind, text) in enumerate(about["facts"], 1)
+        )
+        made = Entry(
+            about["id"], day, about["time"], f"s-{about['id']}", name, key, about["title"], about["context"],
+            decisions=about["decisions"], lessons=about["lessons"], action_items=about["items"], learned=learned,
+            turns=tuple(turn.key for turn in turns), model="m",
+        )  # fmt: skip
+        DailyLog.of(home.paths).append(made)
+        archive.keep(made.id, day, turns)
+    for about in ARTICLES:
+        _write(home, about, days)
+
+
+def _write(home: Home, about: dict[str, Any], days: Mapping[str, date]) -> None:
+    def cited(*idents: str) -> tuple[str, ...]:
+        return tuple(f"daily/{days[ident]}#^e-{ident}" for ident in idents)
+
+    page = Article.new(about["slug"], about["title"], about["summary"], DAY)
+    page.give_to(about["project"][1])
+    page.extend("aliases", about["aliases"])
+    for heading, text, idents in about["claims"]:
+        page.add_claim(Claim(text, cited(*idents)), heading)
+    for text, ident, until in about["past"]:
+        page.add_past(Claim(text, cited(ident)), until)
+    for slug, why in about["related"]:
+        title = next(other["title"] for other in ARTICLES if other["slug"] == slug)
+        page.relate(slug, title, why)
+    write(home, about["slug"], page.render())
+
+
+def write(home: Home, slug: str, text: str) -> None:
+    """Put an article on disk as it is."""
+    path = Wiki.of(home.paths).path(slug)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A response."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def text(self) -> str:
+        """The body as text."""
+        return self.body.decode()
+
+
+@dataclass(slots=True)
+class Browser:
+    """A browser of one home: it keeps its cookie, and sends what browsers send from one of our pages."""
+
+    home: Home
+    headers: dict[str, str] = field(default_factory=dict)
+    site: Site = field(init=False)
+    key: str = field(init=False)
+    guard: security.Guard = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Make the application, without a server."""
+        self.site = Site(self.home)
+        self.key = security.new_key()
+        self.guard = security.Guard(application(self.site), self.key, PORT, lambda: None)
+
+    def enter(self) -> Browser:
+        """Come in by a ticket."""
+        answer = self.get(f"/enter?{urlencode({'ticket': security.ticket(self.key)})}")
+        self.headers["cookie"] = answer.headers["set-cookie"].split(";")[0]
+        return self
+
+    def get(self, path: str, **headers: str) -> Answer:
+        """Ask for a page."""
+        return self.ask("GET", path, b"", **headers)
+
+    def post(self, path: str, *, token: str | None = None, form: Mapping[str, str] | None = None,
+             **headers: str) -> Answer:  # fmt: skip
+        """Send a form, with the token of the first page unless another is given."""
+        token = self.token() if token is None else token
+        body = urlencode({**(form or {}), "token": token}).encode()
+        given = {"origin": f"http://{HOST}", "content-type": "application/x-www-form-urlencoded", **headers}
+        return self.ask("POST", path, body, **{"content-length": str(len(body)), **given})
+
+    def token(self) -> str:
+        """Return the token of this session's forms."""
+        return security.form_token(self.key, self.headers.get("cookie", "").partition("=")[2])
+
+    def ask(self, method: str, path: str, body: bytes = b"", **headers: str) -> Answer:
+        """Send one request to the application."""
+        name, _, query = path.partition("?")
+        given = {"host": HOST, **self.headers, **headers}
+        scope = {
+            "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method, "scheme": "http",
+            "path": name, "raw_path": name.encode(), "query_string": query.encode(), "root_path": "",
+            "headers": [(key.encode(), value.encode()) for key, value in given.items()], "client": ("127.0.0.1", 1),
+            "server": ("127.0.0.1", PORT),
+        }  # fmt: skip
+        return asyncio.run(_exchange(self.guard, scope, body))
+
+
+async def _exchange(app: security.Application, scope: dict[str, Any], body: bytes) -> Answer:
+    told: list[dict[str, Any]] = []
+
+    events = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive() -> dict[str, Any]:
+        return events.pop() if events else {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        told.append(dict(message))
+
+    await app(scope, receive, send)
+    headers = {name.decode().lower(): value.decode() for name, value in told[0]["headers"]}
+    return Answer(told[0]["status"], headers, b"".join(message.get("body", b"") for message in told[1:]))
+
+
+def links(page: str) -> list[str]:
+    """Return where a page's links lead."""
+    return re.findall(r'<a [^>]*href="([^"]*)"', page)
