@@ -77,7 +77,9 @@ def _main(argv: Sequence[str] | None) -> int:
     if not words:
         print(_overview())
         return 0
-    parser = argparse.ArgumentParser(prog="memoria", description="A memory for Claude Code that compiles itself.")
+    parser = argparse.ArgumentParser(
+        prog="memoria", description="A memory for Claude Code that compiles itself.", formatter_class=_unmeasured
+    )
     parser.add_argument("--version", action="version", version=f"memoria {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, prog=parser.prog)
     if not words[0].startswith("-") and words[0] not in VERBS:
@@ -85,11 +87,19 @@ def _main(argv: Sequence[str] | None) -> int:
     chosen = VERBS.keys() & words[:1]
     for verb in chosen or VERBS:  # the help needs all verbs
         line = VERBS[verb]
-        sub = verbs.add_parser(verb, help=line, description=line[0].upper() + line[1:] + ".")
+        about = line[0].upper() + line[1:] + "."
+        sub = verbs.add_parser(verb, help=line, description=about, formatter_class=_unmeasured)
         if verb in chosen:  # only the verb that runs is imported
             _module(verb).arguments(sub)
+    for each in (parser, *verbs.choices.values()):
+        each.formatter_class = argparse.HelpFormatter
     args = parser.parse_args(words)
     return run(args.verb, args)
+
+
+def _unmeasured(prog: str) -> argparse.HelpFormatter:
+    """Return a formatter of a fixed width: each new argument makes one, and measuring the terminal loads ``shutil``."""
+    return argparse.HelpFormatter(prog, width=80)
 
 
 def _overview() -> str:

@@ -6,7 +6,6 @@ memory, exchanges them with the user's memory server, and leaves notices of fail
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import os
 import time
@@ -21,6 +20,7 @@ from memoria.briefing import notices
 from memoria.capture.spool import Spool
 from memoria.facts.fact import GLOBAL
 from memoria.facts.keeper import Keeper
+from memoria.ground.digest import sha256
 from memoria.ground.errors import ExpectedError, MemoryStoreError
 from memoria.ground.home import Home
 from memoria.ground.printable import counted, sentence
@@ -50,16 +50,15 @@ def wiki_state(paths: Paths) -> str:
 
     It is ``""`` while there is no article.
     """
-    found, is_empty = hashlib.sha256(), True
+    found: list[str] = []
     for folder, folders, names in os.walk(paths.knowledge):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "lists")
         for name in sorted(names) if folder != paths.knowledge else ():
             if name.endswith(".md") and not name.startswith("."):
-                is_empty = False
                 with suppress(OSError):
                     status = os.stat(os.path.join(folder, name))  # noqa: PTH116, PTH118 (called ten thousand times)
-                    found.update(f"{folder}/{name} {status.st_mtime_ns} {status.st_size}\n".encode("utf-8", "replace"))
-    return "" if is_empty else found.hexdigest()
+                    found.append(f"{folder}/{name} {status.st_mtime_ns} {status.st_size}\n")
+    return sha256("".join(found)) if found else ""
 
 
 def lower_priority() -> None:

@@ -15,7 +15,6 @@ from typing import Any
 from memoria.audit import excluded, forgotten
 from memoria.capture.spool import Spool
 from memoria.daily.ledger import JUDGING, Call, Ledger
-from memoria.facts.keeper import Keeper
 from memoria.ground import clock, printable
 from memoria.ground.home import Home
 from memoria.ground.usage import Usage
@@ -143,6 +142,8 @@ def _memory_server(home: Home) -> dict[str, Any]:
     """How the exchange with the memory server stands; empty when none is named."""
     if not home.settings.memory_api_url:
         return {}
+    from memoria.facts.keeper import Keeper  # noqa: PLC0415 (takes 20 ms, needed only with a server)
+
     with Keeper.at(home) as keeper:
         meta = keeper.store.meta()
         return {

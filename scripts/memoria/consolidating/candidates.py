@@ -6,12 +6,12 @@ look alike are no pair, nor is a fact and the claim that was made of it. All fun
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from memoria.facts.fact import Fact
+from memoria.ground.digest import sha256
 from memoria.language import statements
 from memoria.language.similarity import jaccard, overlap
 from memoria.language.statements import Words
@@ -68,7 +68,7 @@ class Pair:
 def digest(one: Statement, other: Statement) -> str:
     """Return sixteen hexadecimal digits for what both statements are and say, in any order."""
     joined = "\n".join(sorted(f"{each.name[:1]} {each.scope} {each.text}" for each in (one, other)))
-    return hashlib.sha256(joined.encode("utf-8", "replace")).hexdigest()[:16]
+    return sha256(joined)[:16]
 
 
 def pairs(found: Iterable[Statement], known: Collection[str] = ()) -> Iterator[Pair]:

@@ -6,7 +6,6 @@ lines it concerns. Knows neither files nor locks.
 
 from __future__ import annotations
 
-import hashlib
 import io
 import re
 from collections import Counter
@@ -42,6 +41,7 @@ from memoria.daily.entry_form import (
     written_key,
 )
 from memoria.ground import markdown
+from memoria.ground.digest import sha256
 
 _PART = "### "  # the level of an entry's heading, and of the parts that a person adds
 
@@ -280,7 +280,7 @@ class DayText:
         for first, end in reversed(parts):
             text, ident = "\n".join(self.rows[first:end]), ""
             while not ident or ident in taken:
-                ident = hashlib.sha256(f"{day} {ident} {text}".encode("utf-8", "replace")).hexdigest()[:10]
+                ident = sha256(f"{day} {ident} {text}")[:10]
             taken.add(ident)
             marker = f"<!-- memoria entry={ident} session=- turns= project={EVERYWHERE} model={HAND} -->"
             blank = [""] if end < len(self.rows) and self.rows[end].strip() else []

@@ -23,7 +23,6 @@ with ``model=hand`` are added below it. This is the only module that knows these
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -33,6 +32,7 @@ from itertools import takewhile
 from memoria.base import fence
 from memoria.daily.entry import Entry, Learned
 from memoria.ground import markdown
+from memoria.ground.digest import sha256
 from memoria.language.pattern import Pattern
 
 LISTS = (
@@ -94,7 +94,7 @@ def fingerprint(entry: Entry) -> str:
     """
     ended = [f"ended {learned.id}" for learned in entry.learned if learned.ended]
     entry = replace(entry, learned=tuple(replace(learned, below=()) for learned in entry.learned))
-    return hashlib.sha256("\n".join([render(entry, str), *ended]).encode("utf-8", "replace")).hexdigest()[:8]
+    return sha256("\n".join([render(entry, str), *ended]))[:8]
 
 
 def learned_rows(learned: Learned) -> list[str]:

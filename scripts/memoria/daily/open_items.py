@@ -7,7 +7,6 @@ written later opens the item again. This module knows neither models nor tools.
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from datetime import date
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import DayText
 from memoria.daily.ledger import Item, Ledger
+from memoria.ground.digest import sha256
 from memoria.ground.errors import FileBusyError
 from memoria.language import identifiers, statements
 from memoria.language.pattern import Pattern
@@ -51,7 +51,7 @@ class OpenItem:
 def ident(text: str) -> str:
     """Return the id of an item, which depends on the letters and digits of its text alone."""
     plain = "".join(sign for sign in text.casefold() if sign.isalnum())
-    number = int.from_bytes(hashlib.sha256(plain.encode("utf-8", "replace")).digest()[:5], "big")
+    number = int(sha256(plain)[:10], 16)  # 40 bits
     return "o-" + "".join("0123456789abcdefghjkmnpqrstvwxyz"[number >> shift & 31] for shift in range(35, -1, -5))
 
 

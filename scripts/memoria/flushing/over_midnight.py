@@ -13,7 +13,6 @@ from functools import partial
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
 from memoria.daily.ledger import Ledger
-from memoria.facts import lines
 
 MOVING = "moving_facts"  # the ledger's key
 
@@ -31,6 +30,8 @@ def finish_move(ledger: Ledger, daily: DailyLog) -> None:
     moving = ledger.get(MOVING)
     if not moving:
         return
+    from memoria.facts import lines  # noqa: PLC0415 (only for a session that went on after midnight)
+
     entries = daily.entries(date.fromisoformat(moving["to"]))
     held = {learned.id for entry in entries for learned in entry.learned}
     drop = partial(lines.without, idents=held.intersection(moving["facts"]))

@@ -16,7 +16,6 @@ from memoria.capture.spool import Spool
 from memoria.daily.ledger import Ledger
 from memoria.ground.errors import ArchiveError
 from memoria.ground.home import Home
-from memoria.ground.projects import Projects
 
 if TYPE_CHECKING:
     from memoria.transcripts.archive import Archive
@@ -30,7 +29,10 @@ def unite(home: Home, ledger: Ledger, spool: Spool) -> None:
     cwds = list(_waiting(spool))
     if not ledger.get(LOOKED):
         cwds += _archived(home, ledger)
-    Projects.read(home.paths.projects).learn(cwds, split_worktrees=home.settings.split_worktrees)
+    if cwds:
+        from memoria.ground.projects import Projects  # noqa: PLC0415 (only when a session waits)
+
+        Projects.read(home.paths.projects).learn(cwds, split_worktrees=home.settings.split_worktrees)
     ledger.put(LOOKED, value=True)
     aliases = project.aliases(home.paths.projects)
     if ledger.rename_projects(aliases, project.digest_of(aliases)):

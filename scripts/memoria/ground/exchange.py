@@ -20,8 +20,9 @@ from pathlib import Path
 from memoria.base import atomic, failpoints
 from memoria.base.paths import Paths
 from memoria.ground import files, renames
+from memoria.ground.digest import sha256
 from memoria.ground.errors import SavedMeanwhileError
-from memoria.ground.replaced import Replaced, digest, read, write_conflict_copy
+from memoria.ground.replaced import Replaced, read, write_conflict_copy
 
 WRITING_S = 1.0  # how long an editor that is writing the file is waited for
 MISSING_S = 0.25  # how long an editor that has moved the file away, to write it anew, is waited for
@@ -227,7 +228,7 @@ def _content(path: Path) -> bytes | None:
 
 
 def _short(data: bytes | None) -> str:
-    return _NO_FILE if data is None else digest(data)[:8]
+    return _NO_FILE if data is None else sha256(data)[:8]
 
 
 def _staged(target: Path, old: bytes | None, new: bytes | None) -> Path:

@@ -7,7 +7,6 @@ path and the digest of its content. Where the state folder is on another disk th
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import json
 import logging
@@ -19,6 +18,7 @@ from typing import Any
 
 from memoria.base import atomic
 from memoria.ground import clock, files, renames
+from memoria.ground.digest import sha256
 
 log = logging.getLogger(__name__)
 
@@ -27,11 +27,6 @@ OPEN_S = 24 * 3600  # kept when somebody had it open, or the system cannot tell
 CONFLICT = ".conflict-"
 
 _numbers = itertools.count()
-
-
-def digest(data: bytes) -> str:
-    """Return the digest that identifies a file's content."""
-    return hashlib.sha256(data).hexdigest()
 
 
 def read(path: Path, patience: float) -> bytes:
@@ -88,7 +83,7 @@ class Replaced:
             is_closed = renames.is_open_for_writing(file.fileno()) is False
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         name = f"{time.time_ns()}-{os.getpid()}-{next(_numbers)}"
-        record = {"path": str(path), "digest": digest(content), "closed": is_closed}
+        record = {"path": str(path), "digest": sha256(content), "closed": is_closed}
         try:
             self._take(aside, self.folder / f"{name}.old", name, record)
         except OSError:  # another disk
@@ -115,7 +110,7 @@ class Replaced:
             except FileNotFoundError:
                 place.unlink(missing_ok=True)
                 continue
-            is_late = digest(data) != record["digest"] and bool(data)
+            is_late = sha256(data) != record["digest"] and bool(data)
             if is_late and (everything or not _is_open(kept)):
                 copies.append(write_conflict_copy(Path(record["path"]), data, kept))
             elif not everything and time.time() - place.stat().st_mtime < (CLOSED_S if record["closed"] else OPEN_S):

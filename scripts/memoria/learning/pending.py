@@ -9,7 +9,6 @@ module knows waiting jobs, marks and failed attempts; it asks no model and store
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import random
 import time
@@ -23,6 +22,7 @@ from memoria.facts.fact import MAX_FACTS
 from memoria.facts.local_judge import Cues
 from memoria.facts.store import Store
 from memoria.ground import backoff
+from memoria.ground.digest import sha256
 from memoria.ground.errors import BadAnswerError, OverBudgetError
 from memoria.ground.home import Home
 from memoria.redaction.redact import Redactor
@@ -118,7 +118,7 @@ def _marks(exchange: Exchange) -> tuple[str, ...]:
     first = next(turn for turn in exchange.turns if turn.role == "user" and turn.text)
     moment = exchange.time.isoformat() if exchange.time else ""
     said = "\n".join([moment, *exchange.texts("user")])
-    return first.key, "t-" + hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:16]
+    return first.key, "t-" + sha256(said)[:16]
 
 
 @dataclass(slots=True)

@@ -10,7 +10,6 @@ in the standard library from 3.14 on only. Knows turns and files; does not know 
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
 import zlib
@@ -74,6 +73,8 @@ class Archive:
             raise ValueError(f"{entry_id!r} is not an entry id")
         if not self.cap_bytes:
             return
+        import gzip  # noqa: PLC0415 (the archive's files are listed far more often than written or read)
+
         path = self._path(entry_id) or self.folder / f"{day.isoformat()}-{entry_id}.jsonl.gz"
         kept = {turn.key: turn for turn in self._readable(path)}
         for turn in turns:
@@ -188,6 +189,8 @@ def _row(turn: Turn) -> dict[str, Any]:
 
 
 def _read(path: Path, *, backwards: bool = False) -> Iterator[Turn]:
+    import gzip  # noqa: PLC0415 (as above)
+
     try:
         lines = gzip.decompress(path.read_bytes()).decode("utf-8").split("\n")
         # JSON leaves the other line separators of Unicode as they are

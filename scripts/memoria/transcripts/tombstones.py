@@ -12,7 +12,6 @@ import errno
 import json
 import os
 from collections.abc import Iterator
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -109,11 +108,15 @@ class Tombstones:
         return Tombstone(len(plain), self._digest(plain), self._code(plain[:MIN_TEXT]))
 
     def _digest(self, text: str) -> str:
+        from hashlib import blake2b  # noqa: PLC0415 (loads OpenSSL, needed only when something was forgotten)
+
         return blake2b(text.encode("utf-8", "surrogatepass"), key=self.salt, digest_size=16).hexdigest()
 
     def _code(self, begin: str) -> int:
         code = self._codes.get(begin)
         if code is None:
+            from hashlib import blake2b  # noqa: PLC0415 (as above)
+
             digest = blake2b(begin.encode("utf-8", "surrogatepass"), key=self.salt, digest_size=2).digest()
             code = self._codes[begin] = int.from_bytes(digest, "big") & 0xFFF
         return code

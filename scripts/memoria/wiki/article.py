@@ -8,7 +8,6 @@ as it is. This module does not know where claims come from.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -17,6 +16,7 @@ from datetime import date
 
 from memoria.base import project
 from memoria.ground import markdown
+from memoria.ground.digest import sha256
 from memoria.language import statements
 from memoria.language.similarity import jaccard
 from memoria.language.words import words
@@ -77,7 +77,7 @@ class Claim:
     @property
     def digest(self) -> str:
         """Eight hexadecimal digits for the claim's words."""
-        return hashlib.sha256(" ".join(words(self.text)).encode("utf-8", "replace")).hexdigest()[:8]
+        return sha256(" ".join(words(self.text)))[:8]
 
     @property
     def day(self) -> str:
@@ -461,7 +461,7 @@ def without_sources(row: str, sources: Collection[str]) -> str:
 
 
 def _digest(summary: str) -> str:
-    return hashlib.sha256(summary.encode("utf-8", "replace")).hexdigest()[:8]
+    return sha256(summary)[:8]
 
 
 def link_text(title: str) -> str:

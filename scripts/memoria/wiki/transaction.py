@@ -10,7 +10,6 @@ This module does not interpret the files' contents.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import shutil
@@ -23,6 +22,7 @@ from memoria.base import atomic, failpoints
 from memoria.base.paths import Paths
 from memoria.facts.outbox import Outbox
 from memoria.ground import clock, files
+from memoria.ground.digest import sha256
 from memoria.ground.errors import SavedMeanwhileError
 from memoria.ground.exchange import Exchange
 
@@ -63,7 +63,7 @@ class ChangedError(Exception):
 
 def digest(data: bytes | None) -> str:
     """Return the digest that identifies a file's content; ``""`` for no file."""
-    return "" if data is None else hashlib.sha256(data).hexdigest()
+    return "" if data is None else sha256(data)
 
 
 class Transactions:
