@@ -8,7 +8,8 @@ import pytest
 
 from facts import BLOG, MONDAY, SHOP, a_fact, keeper
 from memoria.facts.fact import GLOBAL
-from memoria.facts.store import MIGRATIONS, Link, Store, leading, made_again
+from memoria.facts.store import Link, Store, leading, made_again
+from memoria.facts.store_file import MIGRATIONS
 from memoria.ground.errors import MemoryStoreError
 
 

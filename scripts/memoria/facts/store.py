@@ -10,59 +10,24 @@ from __future__ import annotations
 import json
 import logging
 import math
-import sqlite3
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import astuple, dataclass
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from memoria.base.paths import Paths
+from memoria.facts import store_file
 from memoria.facts.fact import GLOBAL, Fact
 from memoria.facts.lines import Lines
 from memoria.facts.past import Past
 from memoria.ground import database
-from memoria.ground.errors import MemoryStoreError
 from memoria.language import statements
 
 log = logging.getLogger(__name__)
 
-MIGRATIONS: Final = (
-    """
-    CREATE TABLE facts (
-        n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, day TEXT NOT NULL, kind TEXT NOT NULL, time TEXT NOT NULL,
-        ended TEXT NOT NULL, successor TEXT NOT NULL, body TEXT NOT NULL
-    );
-    CREATE TABLE holds (project TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (project, id)) WITHOUT ROWID;
-    CREATE VIRTUAL TABLE words USING fts5(
-        content, keywords, tags, stems, tokenize = 'porter unicode61 remove_diacritics 2'
-    );
-    CREATE TABLE logs (day TEXT PRIMARY KEY, mark TEXT NOT NULL) WITHOUT ROWID;
-    CREATE TABLE judged (session TEXT NOT NULL, turn TEXT NOT NULL, PRIMARY KEY (session, turn)) WITHOUT ROWID;
-    """,
-    """
-    CREATE TABLE links (id TEXT PRIMARY KEY, server INTEGER NOT NULL UNIQUE, digest TEXT NOT NULL) WITHOUT ROWID;
-    CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-    """,
-    """
-    DROP TABLE links;
-    CREATE TABLE links (
-        home TEXT NOT NULL, number INTEGER NOT NULL, id TEXT NOT NULL, named TEXT NOT NULL, digest TEXT NOT NULL,
-        created TEXT NOT NULL, updated TEXT NOT NULL, adopted INTEGER NOT NULL, pushed INTEGER NOT NULL,
-        PRIMARY KEY (home, number)
-    ) WITHOUT ROWID;
-    CREATE INDEX links_of ON links (home, id);
-    CREATE TABLE gone (id TEXT PRIMARY KEY) WITHOUT ROWID;
-    """,
-    """
-    CREATE TABLE past (n INTEGER PRIMARY KEY, body TEXT NOT NULL);  -- what the wiki may still tell as current
-    """,
-    """
-    CREATE TABLE taken_back (name TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID;  -- by a person, and in no log
-    """,
-)
 MIN_NEAR, MAX_NEAR = 5, 8  # facts that a model is shown beside what it judges
 _CANDIDATES = 40  # rows compared by similarity, those that share the most words
 TWICE = 2
@@ -112,7 +77,7 @@ class Store:
         """Open or create the file; replace one that cannot be read with a new one, which ``refresh`` then fills."""
         self.path = path
         self.revision = 0  # rows written or deleted since the file was opened
-        self.db = database.open_or_replace(path, lambda: _open(path))
+        self.db = store_file.opened(path)
 
     @classmethod
     def of(cls, paths: Paths) -> Store:
@@ -497,13 +462,3 @@ def _link(row: tuple[Any, ...]) -> Link:
 
 def _fact(body: str) -> Fact:
     return Fact.from_dict(json.loads(body))
-
-
-def _open(path: Path) -> sqlite3.Connection:
-    db = database.open_(path, MIGRATIONS, newer=MemoryStoreError)
-    try:
-        database.check(db)
-    except BaseException:
-        db.close()
-        raise
-    return db

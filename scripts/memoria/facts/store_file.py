@@ -1,0 +1,64 @@
+"""Store file: the tables of ``learned.db``, the steps from one form of them to the next, and the connection to them.
+
+It knows nothing of the facts in the rows.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Final
+
+from memoria.ground import database
+from memoria.ground.errors import MemoryStoreError
+
+# Step n brings a database from user_version n to n + 1. Never change one that has shipped; add another.
+MIGRATIONS: Final = (
+    """
+    CREATE TABLE facts (
+        n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, day TEXT NOT NULL, kind TEXT NOT NULL, time TEXT NOT NULL,
+        ended TEXT NOT NULL, successor TEXT NOT NULL, body TEXT NOT NULL
+    );
+    CREATE TABLE holds (project TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (project, id)) WITHOUT ROWID;
+    CREATE VIRTUAL TABLE words USING fts5(
+        content, keywords, tags, stems, tokenize = 'porter unicode61 remove_diacritics 2'
+    );
+    CREATE TABLE logs (day TEXT PRIMARY KEY, mark TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE judged (session TEXT NOT NULL, turn TEXT NOT NULL, PRIMARY KEY (session, turn)) WITHOUT ROWID;
+    """,
+    """
+    CREATE TABLE links (id TEXT PRIMARY KEY, server INTEGER NOT NULL UNIQUE, digest TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+    """,
+    """
+    DROP TABLE links;
+    CREATE TABLE links (
+        home TEXT NOT NULL, number INTEGER NOT NULL, id TEXT NOT NULL, named TEXT NOT NULL, digest TEXT NOT NULL,
+        created TEXT NOT NULL, updated TEXT NOT NULL, adopted INTEGER NOT NULL, pushed INTEGER NOT NULL,
+        PRIMARY KEY (home, number)
+    ) WITHOUT ROWID;
+    CREATE INDEX links_of ON links (home, id);
+    CREATE TABLE gone (id TEXT PRIMARY KEY) WITHOUT ROWID;
+    """,
+    """
+    CREATE TABLE past (n INTEGER PRIMARY KEY, body TEXT NOT NULL);  -- what the wiki may still tell as current
+    """,
+    """
+    CREATE TABLE taken_back (name TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID;  -- by a person, and in no log
+    """,
+)
+
+
+def opened(path: Path) -> sqlite3.Connection:
+    """Open or create the file, and read all of it; one that cannot be read is set aside."""
+    return database.open_or_replace(path, lambda: _open(path))
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    db = database.open_(path, MIGRATIONS, newer=MemoryStoreError)
+    try:
+        database.check(db)
+    except BaseException:
+        db.close()
+        raise
+    return db
