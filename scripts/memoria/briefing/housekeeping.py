@@ -12,19 +12,21 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memoria.base import state
 from memoria.base.paths import Paths
 from memoria.base.visibility import Visibility
 from memoria.briefing import notices
 from memoria.capture.spool import Spool
-from memoria.facts.fact import GLOBAL
-from memoria.facts.keeper import Keeper
 from memoria.ground.digest import sha256
 from memoria.ground.errors import ExpectedError, MemoryStoreError
 from memoria.ground.home import Home
 from memoria.ground.printable import counted, sentence
 from memoria.ground.replaced import Replaced, conflict_copies
+
+if TYPE_CHECKING:
+    from memoria.facts.keeper import Keeper
 
 log = logging.getLogger(__name__)
 
@@ -135,14 +137,15 @@ def bring_in(keeper: Keeper) -> None:
 
 def compare_with_client(home: Home, keeper: Keeper) -> None:
     """Record the other projects in whose client memory a newly learned fact occurs: it could hold everywhere."""
-    facts = [fact for fact in keeper.fresh if fact.project != GLOBAL]
-    if not facts:
+    if not keeper.fresh:
         return
     from memoria.facts import already_saved  # noqa: PLC0415 (needed only when something was learned)
+    from memoria.facts.fact import GLOBAL  # noqa: PLC0415
     from memoria.indexing.client_memory import ClientMemory  # noqa: PLC0415
 
+    facts = [fact for fact in keeper.fresh if fact.project != GLOBAL]
     client = ClientMemory.of(home.paths)
-    for memory in client.listed():
+    for memory in client.listed() if facts else ():
         try:
             texts = [client.text(memory)]
         except OSError:  # deleted since it was listed

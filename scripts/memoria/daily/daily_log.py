@@ -92,6 +92,10 @@ class DailyLog:
         renamed = project.digest_of(self.aliases())
         return f"{status.st_mtime_ns}-{status.st_size}-{status.st_ino}" + (f"-{renamed}" if renamed else "")
 
+    def stamps(self) -> dict[str, str]:
+        """Return the stamp of each day's file, by ISO day, oldest first."""
+        return {day.isoformat(): self.stamp(day) for day in self.days()}
+
     def append(self, entry: Entry, change: Callable[[str], str] = str) -> bool:
         """Append the entry to its day in one step, synced to disk; return False when the day already has its id.
 
@@ -142,7 +146,7 @@ class DailyLog:
 
     def refresh(self, ledger: Ledger) -> None:
         """Read every file that anyone has changed since the last time into the ledger."""
-        stamps = {day.isoformat(): self.stamp(day) for day in self.days()}
+        stamps = self.stamps()
         for name in ledger.stale_logs(stamps):
             day = date.fromisoformat(name)
             text = DayText(self.text(day), self.aliases())

@@ -277,11 +277,9 @@ class Store:
 
         ``record`` is called with the changes before they are committed; after a crash it is called with them again.
         """
-        marks = {day.isoformat(): lines.daily.stamp(day) for day in lines.daily.days()}
-        known = dict(self.db.execute("SELECT day, mark FROM logs"))
-        stale = [day for day, mark in marks.items() if known.get(day) != mark]
+        marks = lines.daily.stamps()
+        stale, missing = store_file.changed_logs(self.db, marks)
         fresh = {day: lines.read(date.fromisoformat(day)) for day in stale}
-        missing = [day for day in known if day not in marks]
         before = self._of_days([*stale, *missing])
         after = {fact.id: fact for facts in fresh.values() for fact in facts}
         with self._transaction():

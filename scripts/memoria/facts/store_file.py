@@ -1,14 +1,17 @@
 """Store file: the tables of ``learned.db``, the steps from one form of them to the next, and the connection to them.
 
-It knows nothing of the facts in the rows.
+It knows nothing of the facts in the rows, so that a worker can ask at little cost whether it needs them.
 """
 
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
+from memoria.base.paths import Paths
 from memoria.ground import database
 from memoria.ground.errors import MemoryStoreError
 
@@ -52,6 +55,27 @@ MIGRATIONS: Final = (
 def opened(path: Path) -> sqlite3.Connection:
     """Open or create the file, and read all of it; one that cannot be read is set aside."""
     return database.open_or_replace(path, lambda: _open(path))
+
+
+def has_news(paths: Paths, stamps: Mapping[str, str]) -> bool:
+    """Return whether a worker must read the facts, given the ``stamps`` of the daily logs by day.
+
+    That is when the store was never filled, when a log changed since it was read, when facts wait in the outbox, and
+    when the prepared pages do not show the latest.
+    """
+    path = Path(paths.facts)
+    if not path.exists() or any(Path(paths.facts_outbox).glob("*.json")):
+        return True
+    with closing(opened(path)) as db:
+        meta = dict(db.execute("SELECT key, value FROM meta").fetchall())
+        return any(changed_logs(db, stamps)) or "read" not in meta or bool(meta.get("unshown"))
+
+
+def changed_logs(db: sqlite3.Connection, stamps: Mapping[str, str]) -> tuple[list[str], list[str]]:
+    """Return the days whose log has another stamp than when it was read, and those whose log is gone."""
+    known = dict(db.execute("SELECT day, mark FROM logs"))
+    stale = [day for day, stamp in stamps.items() if known.get(day) != stamp]
+    return stale, [day for day in known if day not in stamps]
 
 
 def _open(path: Path) -> sqlite3.Connection:

@@ -27,13 +27,15 @@ ENTRIES = 3  # archived entries of a project that are searched for its folder
 def unite(home: Home, ledger: Ledger, spool: Spool) -> None:
     """Bring the map of projects up to date, and with it what the ledger stores by project."""
     cwds = list(_waiting(spool))
-    if not ledger.get(LOOKED):
+    has_looked = ledger.get(LOOKED)
+    if not has_looked:
         cwds += _archived(home, ledger)
     if cwds:
         from memoria.ground.projects import Projects  # noqa: PLC0415 (only when a session waits)
 
         Projects.read(home.paths.projects).learn(cwds, split_worktrees=home.settings.split_worktrees)
-    ledger.put(LOOKED, value=True)
+    if not has_looked:
+        ledger.put(LOOKED, value=True)
     aliases = project.aliases(home.paths.projects)
     if ledger.rename_projects(aliases, project.digest_of(aliases)):
         ledger.put(housekeeping.PAGES_DUE, value=True)

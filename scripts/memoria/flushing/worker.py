@@ -25,7 +25,7 @@ from memoria.daily import gate
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
 from memoria.daily.open_items import OpenItems
-from memoria.facts.keeper import Keeper
+from memoria.facts import store_file
 from memoria.flushing import over_midnight, seen_folders, split_projects
 from memoria.ground import backoff, clock, locks, owner_only
 from memoria.ground.errors import (
@@ -42,6 +42,7 @@ from memoria.ground.printable import clause
 from memoria.transcripts.archive import Archive
 
 if TYPE_CHECKING:
+    from memoria.facts.keeper import Keeper
     from memoria.flushing.session import SessionFlush
     from memoria.transcripts.intake import Intake
 
@@ -82,23 +83,40 @@ class Worker:
     spool: Spool
     daily: DailyLog
     ledger: Ledger
-    keeper: Keeper
     insist: bool = False
     now: Callable[[], float] = time.time
     roll: Callable[[], float] = _roll
+    _keeper: Keeper | None = None
     _flush: SessionFlush | None = None
 
     @classmethod
     def of(cls, home: Home, *, insist: bool = False) -> Worker:
-        """Return the worker of a home, with its databases open."""
+        """Return the worker of a home, with its ledger open."""
         paths = home.paths
-        ledger = Ledger.of(paths)
-        return cls(home, Spool(paths.spool), DailyLog.of(paths), ledger, Keeper.at(home), insist)
+        return cls(home, Spool(paths.spool), DailyLog.of(paths), Ledger.of(paths), insist)
 
     def close(self) -> None:
         """Close the databases."""
-        self.keeper.store.db.close()
+        if self._keeper is not None:
+            self._keeper.store.db.close()
         self.ledger.close()
+
+    @property
+    def keeper(self) -> Keeper:
+        """The keeper of the learned facts, opened for the first that needs it and brought up to date then."""
+        if self._keeper is None:
+            from memoria.facts.keeper import Keeper  # noqa: PLC0415 (takes 20 ms, not needed while nothing is new)
+
+            self._keeper = Keeper.at(self.home)
+        return self._keeper
+
+    def needs_facts(self) -> bool:
+        """Return whether the facts were opened, or must be: for a session that waits, or because they have news."""
+        return (
+            self._keeper is not None
+            or bool(self.spool.jobs())
+            or store_file.has_news(self.home.paths, self.daily.stamps())
+        )
 
     @property
     def flush(self) -> SessionFlush:
@@ -121,7 +139,8 @@ class Worker:
             self.ledger.put(housekeeping.PAGES_DUE, value=True)
         split_projects.unite(self.home, self.ledger, self.spool)
         self.daily.refresh(self.ledger)
-        self.keeper.refresh()
+        if self.needs_facts():
+            self.keeper.refresh()
         for job in self.spool.jobs(self.spool.cur):  # left by a worker that died, since this one holds the lock
             self.spool.release(job)
         self._pick_up()
@@ -285,6 +304,8 @@ def _exchange(home: Home) -> None:
     """Exchange facts with the memory server after the lock is released, so that no job waits for a slow server."""
     if not home.settings.memory_api_url:
         return
+    from memoria.facts.keeper import Keeper  # noqa: PLC0415 (needed only with a server)
+
     with Keeper.at(home) as keeper:
         if housekeeping.exchange_facts(home, keeper):
             from memoria.briefing import refresh  # noqa: PLC0415 (takes 0.1 s with the search index)
@@ -327,23 +348,24 @@ def _finish_forget(home: Home) -> None:
 
 def _bring_up_to_date(worker: Worker, report: Report) -> None:
     """Store the facts that waited, prepare pages when anything is new, and leave notices of failures for the user."""
-    home, keeper = worker.home, worker.keeper
-    housekeeping.bring_in(keeper)
-    housekeeping.compare_with_client(home, keeper)
-    store = keeper.store
+    home, facts_changed = worker.home, False
+    if worker.needs_facts():
+        keeper = worker.keeper
+        housekeeping.bring_in(keeper)
+        housekeeping.compare_with_client(home, keeper)
+        facts_changed = bool(keeper.store.revision or keeper.store.meta().get("unshown"))
     seen_folders.look_up(home, worker.ledger)
     outdated = housekeeping.are_pages_outdated(home)
     if (
         outdated
         or report.entries
-        or store.revision
-        or store.meta().get("unshown")
+        or facts_changed
         or worker.ledger.get(housekeeping.PAGES_DUE)
         or (worker.ledger.get(housekeeping.WIKI_STATE) or "") != housekeeping.wiki_state(home.paths)
     ):
         from memoria.briefing import refresh  # noqa: PLC0415 (takes 0.1 s with the search index)
 
-        refresh.renew(home, keeper)
+        refresh.renew(home, worker.keeper)
     housekeeping.tell_user(home, report.failures, report.deferred)
 
 
