@@ -12,16 +12,18 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memoria.base import failpoints, project
 from memoria.base.paths import Paths
-from memoria.daily.day_text import DayText
-from memoria.daily.entry import Entry
-from memoria.daily.entry_form import fingerprint, render
 from memoria.daily.ledger import Booked, Item, Ledger
 from memoria.ground import clock, files, locks
 from memoria.ground.errors import FileBusyError, SavedMeanwhileError
 from memoria.ground.exchange import Exchange
+
+if TYPE_CHECKING:
+    from memoria.daily.day_text import DayText
+    from memoria.daily.entry import Entry
 
 TRIES = 30  # to write a file that a person keeps saving: five seconds in all
 _NAME = re.compile(r"\d{4}-\d{2}-\d{2}\.md")
@@ -63,7 +65,7 @@ class DailyLog:
 
     def read(self, day: date) -> DayText:
         """Return a day's text with the present keys of its projects."""
-        return DayText(self.text(day), self.aliases())
+        return parsed(self.text(day), self.aliases())
 
     def aliases(self) -> Mapping[str, str]:
         """Return the former project keys that the files may hold, with the present ones."""
@@ -71,7 +73,7 @@ class DailyLog:
 
     def forgotten(self, day: date) -> list[tuple[str, tuple[str, ...]]]:
         """Return the tombstones of a day, as ``DayText.tombstones`` does."""
-        return DayText(self.text(day)).tombstones()
+        return parsed(self.text(day)).tombstones()
 
     def text(self, day: date) -> str:
         """Return a day's text with its own line endings, ``""`` when it has no file."""
@@ -102,11 +104,12 @@ class DailyLog:
         The same step applies ``change`` to the existing text: it removes what the entry includes. Raises OSError (disk
         full, read-only) and leaves the file as it was.
         """
+        from memoria.daily.entry_form import render  # noqa: PLC0415 (see ``parsed``)
 
         def appended(text: str) -> str:
-            if entry.id in DayText(text).ids():  # written already, or forgotten since
+            if entry.id in parsed(text).ids():  # written already, or forgotten since
                 return text
-            day = DayText(change(text))
+            day = parsed(change(text))
             day.append(render(entry))
             return day.text
 
@@ -148,13 +151,18 @@ class DailyLog:
         """Read every file that anyone has changed since the last time into the ledger."""
         stamps = self.stamps()
         for name in ledger.stale_logs(stamps):
-            day = date.fromisoformat(name)
-            text = DayText(self.text(day), self.aliases())
-            entries = [replace(entry.booked, text=fingerprint(entry)) for entry in text.entries(day)]
-            items = [Item(name, item.row, item.entry, item.text, item.is_open) for item in text.items()]
-            ledger.reread(name, stamps[name], entries, text.tombstones(), len(text.unmarked()), items)
+            self._record(name, stamps[name], ledger)
         for name in ledger.gone_logs(stamps):
             ledger.forget_log(name)
+
+    def _record(self, name: str, stamp: str, ledger: Ledger) -> None:
+        from memoria.daily.entry_form import fingerprint  # noqa: PLC0415 (see ``parsed``)
+
+        day = date.fromisoformat(name)
+        text = self.read(day)
+        entries = [replace(entry.booked, text=fingerprint(entry)) for entry in text.entries(day)]
+        items = [Item(name, item.row, item.entry, item.text, item.is_open) for item in text.items()]
+        ledger.reread(name, stamp, entries, text.tombstones(), len(text.unmarked()), items)
 
     def mark_all(self, ledger: Ledger) -> None:
         """Make entries of all parts that a person wrote, by a block id and a marker below each."""
@@ -162,7 +170,7 @@ class DailyLog:
             day = date.fromisoformat(name)
 
             def marked(text: str, day: date = day) -> str:
-                parts = DayText(text)
+                parts = parsed(text)
                 parts.mark(day)
                 return parts.text
 
@@ -180,6 +188,13 @@ class DailyLog:
             for entry in self.entries(date.fromisoformat(day))
             if entry.id in wanted[day]
         ]
+
+
+def parsed(text: str, aliases: Mapping[str, str] = project.NO_ALIASES) -> DayText:
+    """Return the text of a day's file as its entries and facts, with the present keys of projects by ``aliases``."""
+    from memoria.daily.day_text import DayText  # noqa: PLC0415 (takes 10 ms, needed only when a log has changed)
+
+    return DayText(text, aliases)
 
 
 def _header(day: date) -> str:

@@ -12,15 +12,12 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from memoria.daily.daily_log import DailyLog
-from memoria.daily.day_text import DayText
+from memoria.daily.daily_log import DailyLog, parsed
 from memoria.daily.ledger import Item, Ledger
 from memoria.ground.digest import sha256
 from memoria.ground.errors import FileBusyError
-from memoria.language import identifiers, statements
 from memoria.language.pattern import Pattern
 from memoria.language.similarity import jaccard
-from memoria.language.statements import Words
 
 # What says no more than that an item is open: "the tests are not written yet" is "write the tests".
 _OPENNESS = Pattern(
@@ -102,7 +99,7 @@ class OpenItems:
             wanted = {(copy.entry, copy.text) for copy in copies if copy.day == day}
 
             def ticked(text: str, wanted: set[tuple[str, str]] = wanted) -> str:
-                rows = DayText(text)
+                rows = parsed(text)
                 for line in list(rows.items()):
                     if line.is_open and (line.entry, line.text) in wanted:
                         rows.close(line, dropped=dropped)
@@ -140,7 +137,9 @@ class _Wording:
     __slots__ = ("names", "words")
 
     def __init__(self, text: str) -> None:
-        self.words: Words = statements.words(_OPENNESS.sub(" ", text.replace("`", "")))
+        from memoria.language import identifiers, statements  # noqa: PLC0415 (slow to import, and most days have none)
+
+        self.words = statements.words(_OPENNESS.sub(" ", text.replace("`", "")))
         self.names = frozenset(name.casefold() for name in identifiers.in_prose(text))
 
     def is_same(self, other: _Wording) -> bool:

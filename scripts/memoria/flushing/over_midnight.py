@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import date
 from functools import partial
+from typing import TYPE_CHECKING
 
 from memoria.daily.daily_log import DailyLog
-from memoria.daily.entry import Entry
 from memoria.daily.ledger import Ledger
+
+if TYPE_CHECKING:
+    from memoria.daily.entry import Entry
 
 MOVING = "moving_facts"  # the ledger's key
 
