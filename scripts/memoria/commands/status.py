@@ -18,7 +18,7 @@ from memoria.daily.ledger import JUDGING, Call, Ledger
 from memoria.ground import clock, printable
 from memoria.ground.home import Home
 from memoria.ground.usage import Usage
-from memoria.models import budget, chain
+from memoria.models import chain
 from memoria.wiki.folder import Wiki
 
 DAYS = 7  # of calls and costs shown
@@ -45,6 +45,8 @@ def command(args: argparse.Namespace, home: Home) -> int:
 
 def costs(home: Home) -> dict[str, Any]:
     """Return the usage by the user's day, project and model for a month, and the latest calls, as JSON-able data."""
+    from memoria.models import budget  # noqa: PLC0415 (only for --costs)
+
     ledger = Ledger.of(home.paths)
     try:
         calls = ledger.calls_since(clock.now() - timedelta(days=COST_DAYS))

@@ -5,11 +5,15 @@ from __future__ import annotations
 import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.ground.errors import BadAnswerError, ModelError, ModelUnavailableError, UnknownModelError
-from memoria.models.protocol import Completion, Model, Prompt, Usage
+from memoria.ground.usage import Usage
+
+if TYPE_CHECKING:
+    from memoria.models.protocol import Completion, Model, Prompt
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,6 @@ KEY_POINTS, RELATED, HISTORY = "Key Points", "Related", "History"
 BEHAVIOUR, CONVENTIONS, HOW_TO, DECISIONS, GOTCHAS = "Behaviour", "Conventions", "How to", "Decisions", "Gotchas"
 _FIRST = (KEY_POINTS, BEHAVIOUR, CONVENTIONS, HOW_TO)  # then sections with headings of their own
 _LAST = (DECISIONS, GOTCHAS, RELATED, HISTORY)
-FOLDERS = {"concept": "concepts", "connection": "connections", "qa": "qa"}
 
 SIMILAR = 0.6  # two sentences that share at least this part of their words make the same statement
 NEAR = 0.25  # a claim is put below the one that it shares most words with, if at least this part of them

@@ -15,8 +15,8 @@ from typing import Any
 from memoria.ground.errors import DropRefusedError
 from memoria.language.words import stems
 from memoria.wiki import founding, names
-from memoria.wiki.article import FOLDERS, RELATED, Article, Claim, Section
-from memoria.wiki.folder import Wiki, find_slug, slugify
+from memoria.wiki.article import RELATED, Article, Claim, Section
+from memoria.wiki.folder import FOLDERS, Wiki, find_slug, slugify
 from memoria.wiki.founding import Founding
 from memoria.wiki.transaction import digest
 

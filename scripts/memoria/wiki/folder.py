@@ -10,11 +10,15 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memoria.base.paths import Paths
-from memoria.wiki.article import FOLDERS, Article
+
+if TYPE_CHECKING:
+    from memoria.wiki.article import Article
 
 _SLUG = re.compile(r"[^a-z0-9]+")
+FOLDERS = {"concept": "concepts", "connection": "connections", "qa": "qa"}  # of each kind of article
 INDEX, LOG = "index.md", "log.md"
 
 
@@ -79,6 +83,8 @@ class Wiki:
     @staticmethod
     def parse(slug: str, data: bytes) -> Article:
         """Return the article in these bytes; ``encode`` restores them."""
+        from memoria.wiki.article import Article  # noqa: PLC0415 (a verb may only list the names)
+
         return Article(slug, data.decode("utf-8", "surrogateescape"))
 
     @staticmethod

@@ -18,8 +18,8 @@ from memoria.ground import markdown
 from memoria.ground.home import Home
 from memoria.language.words import words
 from memoria.wiki import index_page
-from memoria.wiki.article import FOLDERS, Article
-from memoria.wiki.folder import LOG, Wiki
+from memoria.wiki.article import Article
+from memoria.wiki.folder import FOLDERS, LOG, Wiki
 from memoria.wiki.links import LinkTargets
 
 
