@@ -13,6 +13,7 @@ import os
 import sys
 
 from memoria.base import paths as places
+from memoria.base.user_environment import PACKAGE_SOURCES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,36 +23,13 @@ if TYPE_CHECKING:
 
 LOCK_FILE = "requirements.lock"
 KNOWN_FAILURE_CHARS = 2_000
-# Variables by which the folder of a session could choose another environment, interpreter or package. Those that say
-# where packages come from (an index, a proxy, a certificate, a cache) belong to the machine and are kept.
+# Variables by which the folder of a session could choose another environment, interpreter or package.
 FOREIGN = ("CONDA_", "PIP_", "PYTHON", "UV_", "VIRTUAL_ENV", "__PYVENV_LAUNCHER__")
-KEPT = (
-    "PIP_CERT",
-    "PIP_DEFAULT_TIMEOUT",
-    "PIP_EXTRA_INDEX_URL",
-    "PIP_FIND_LINKS",
-    "PIP_INDEX_URL",
-    "PIP_PROXY",
-    "PIP_TRUSTED_HOST",
-    "UV_CACHE_DIR",
-    "UV_DEFAULT_INDEX",
-    "UV_EXTRA_INDEX_URL",
-    "UV_FIND_LINKS",
-    "UV_HTTP_TIMEOUT",
-    "UV_INDEX",
-    "UV_INDEX_URL",
-    "UV_INSECURE_HOST",
-    "UV_NATIVE_TLS",
-    "UV_OFFLINE",
-    "UV_PYTHON_DOWNLOADS",
-    "UV_PYTHON_INSTALL_DIR",
-    "UV_SYSTEM_CERTS",
-)
 
 
 def clean(environ: Mapping[str, str]) -> dict[str, str]:
     """Return ``environ`` without the variables by which a project chooses its own Python environment."""
-    return {name: value for name, value in environ.items() if name in KEPT or not name.startswith(FOREIGN)}
+    return {name: value for name, value in environ.items() if name in PACKAGE_SOURCES or not name.startswith(FOREIGN)}
 
 
 def find(settings: Settings) -> str:

@@ -40,6 +40,29 @@ SETTINGS_FILES = ("settings.json", "settings.local.json")
 MAX_SETTINGS_BYTES = 4 << 20
 MAX_ANCESTORS = 64
 
+# Where packages come from (an index, a proxy, a certificate, a cache), which belongs to the machine.
+PACKAGE_SOURCES = (
+    "PIP_CERT",
+    "PIP_DEFAULT_TIMEOUT",
+    "PIP_EXTRA_INDEX_URL",
+    "PIP_FIND_LINKS",
+    "PIP_INDEX_URL",
+    "PIP_PROXY",
+    "PIP_TRUSTED_HOST",
+    "UV_CACHE_DIR",
+    "UV_DEFAULT_INDEX",
+    "UV_EXTRA_INDEX_URL",
+    "UV_FIND_LINKS",
+    "UV_HTTP_TIMEOUT",
+    "UV_INDEX",
+    "UV_INDEX_URL",
+    "UV_INSECURE_HOST",
+    "UV_NATIVE_TLS",
+    "UV_OFFLINE",
+    "UV_PYTHON_DOWNLOADS",
+    "UV_PYTHON_INSTALL_DIR",
+    "UV_SYSTEM_CERTS",
+)
 # What the worker and the client of a model call may inherit: the machine, the login, and how to reach the model.
 INHERITED = frozenset((
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TZDIR", "TMPDIR", "TMP", "TEMP",
@@ -49,7 +72,7 @@ INHERITED = frozenset((
     "NUMBER_OF_PROCESSORS", "DBUS_SESSION_BUS_ADDRESS", "SECURITYSESSIONID", "__CF_USER_TEXT_ENCODING",
     "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "HTTP_PROXY",
     "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy",
-    "CLAUDE_CONFIG_DIR", "CLAUDE_INVOKED_BY", "CLOUD_ML_REGION", "GCLOUD_PROJECT",
+    "CLAUDE_CONFIG_DIR", "CLAUDE_INVOKED_BY", "CLOUD_ML_REGION", "GCLOUD_PROJECT", *PACKAGE_SOURCES,
 ))  # fmt: skip
 INHERITED_PREFIXES = (
     "LC_",
@@ -72,9 +95,7 @@ def may_inherit(name: str) -> bool:
     """Return whether the worker and a model's client get this variable from the process that starts them."""
     if name.startswith("CLAUDE_CODE_SKIP_"):
         return name.endswith("_AUTH")  # a gateway that signs the requests to Bedrock or Vertex itself
-    from memoria.base import interpreter  # noqa: PLC0415 (a hook that starts nothing does not need it)
-
-    return name in INHERITED or name in interpreter.KEPT or name.startswith(INHERITED_PREFIXES)
+    return name in INHERITED or name.startswith(INHERITED_PREFIXES)
 
 
 def reduced(environ: Mapping[str, str]) -> dict[str, str]:
