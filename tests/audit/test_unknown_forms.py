@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memoria.audit.unknown_forms import Form, UnknownForms
-from memoria.transcripts.turn import Reader
+from memoria.transcripts.turn_reader import Reader
 from places import SHARED, TRANSCRIPTS
 
 WORDS = "please keep the old name for now"

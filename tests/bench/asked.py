@@ -37,7 +37,8 @@ from memoria.ground import clock
 from memoria.ground.home import Home
 from memoria.models.protocol import Prompt
 from memoria.models.scripted import Scripted
-from memoria.transcripts.turn import Reader, Turn
+from memoria.transcripts.turn import Turn
+from memoria.transcripts.turn_reader import Reader
 
 INHERITED = ("ANTHROPIC_", "CLAUDE", "MEMORIA_", "MEMORY_", "OLLAMA_", "XDG_")
 COMPILED = "compile"

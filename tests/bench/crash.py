@@ -36,7 +36,7 @@ from memoria.daily.ledger import Ledger  # noqa: E402
 from memoria.facts.lines import Lines  # noqa: E402
 from memoria.facts.store import Store  # noqa: E402
 from memoria.ground import locks  # noqa: E402 (found through the line above)
-from memoria.transcripts.turn import Reader  # noqa: E402
+from memoria.transcripts.turn_reader import Reader  # noqa: E402
 from memoria.wiki import index_page  # noqa: E402 (found through the line above)
 from memoria.wiki.folder import Wiki  # noqa: E402
 

@@ -36,7 +36,7 @@ from memoria.capture import cursor  # noqa: E402
 from memoria.capture.spool import safe_name  # noqa: E402
 from memoria.models.protocol import Prompt  # noqa: E402
 from memoria.models.scripted import Scripted  # noqa: E402
-from memoria.transcripts.turn import Reader  # noqa: E402
+from memoria.transcripts.turn_reader import Reader  # noqa: E402
 
 HOOKS = {
     "Stop": "stop", "PreCompact": "pre-compact", "PostCompact": "post-compact", "SessionEnd": "session-end",

@@ -19,7 +19,8 @@ sys.path[0] = str(SUPPORT)  # this file has the name of the module it uses
 
 from fidelity import Shares, measure, recaps, summaries  # noqa: E402 (found through the line above)
 from memoria.transcripts import steps  # noqa: E402
-from memoria.transcripts.turn import Reader, exchanges  # noqa: E402
+from memoria.transcripts.turn import exchanges  # noqa: E402
+from memoria.transcripts.turn_reader import Reader  # noqa: E402
 from places import SHARED  # noqa: E402
 
 

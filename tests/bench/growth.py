@@ -39,7 +39,7 @@ from memoria.search import duplicates, tokens  # noqa: E402
 from memoria.transcripts import client_saved, prompt, tool_lines  # noqa: E402
 from memoria.transcripts.json_lines import objects  # noqa: E402
 from memoria.transcripts.tombstones import Tombstones  # noqa: E402
-from memoria.transcripts.turn import Reader  # noqa: E402
+from memoria.transcripts.turn_reader import Reader  # noqa: E402
 from memoria.wiki import evidence, index_page  # noqa: E402
 from memoria.wiki.article import Article  # noqa: E402
 from memoria.working import task_reading  # noqa: E402

@@ -23,7 +23,7 @@ from typing import Any
 
 from memoria.audit import estimate
 from memoria.transcripts import client_files
-from memoria.transcripts.turn import Reader
+from memoria.transcripts.turn_reader import Reader
 
 ROUNDS = 7
 Paths = Sequence[Path]

@@ -29,6 +29,7 @@ from memoria.learning import judge as judging
 from memoria.learning import pending
 from memoria.models.protocol import Completion, Prompt, Usage
 from memoria.transcripts import turn
+from memoria.transcripts.turn_reader import Reader
 
 SET = Path(__file__).with_name("learn_set.txt")
 APART = SET.with_name("learn_set_heldout.txt")
@@ -203,7 +204,7 @@ class Turns:
 
 def read(path: Path) -> list[turn.Turn]:
     """All turns of a transcript."""
-    reader = turn.Reader()
+    reader = Reader()
     with path.open("rb") as lines:
         return [*reader.read(lines), *reader.settle()]
 

@@ -42,7 +42,8 @@ from memoria.base.paths import Paths  # noqa: E402
 from memoria.capture.spool import Spool  # noqa: E402
 from memoria.ground import locks  # noqa: E402 (found through the line above)
 from memoria.transcripts import client_files  # noqa: E402 (found through the line above)
-from memoria.transcripts.turn import Reader, exchanges  # noqa: E402
+from memoria.transcripts.turn import exchanges  # noqa: E402
+from memoria.transcripts.turn_reader import Reader  # noqa: E402
 from real_client import clean_env  # noqa: E402
 from small_server import SmallModel, Translated, installed  # noqa: E402
 

@@ -14,7 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from memoria.transcripts.tool_lines import describe
-from memoria.transcripts.turn import Reader, Turn, exchanges
+from memoria.transcripts.turn import Turn, exchanges
+from memoria.transcripts.turn_reader import Reader
 
 ROUNDS = 5
 PARTS = ("a_", "a-", ":a", ".a-", "{{ ", "(a-", "a?", "a: ", "TABLE ", "def ", "@", "_?", "'a-")  # hard for patterns

@@ -28,7 +28,8 @@ from memoria.daily.entry_form import render
 from memoria.ground import markdown
 from memoria.language.words import words
 from memoria.models.extractive import cluster, summarize
-from memoria.transcripts.turn import Reader, exchanges, split
+from memoria.transcripts.turn import exchanges, split
+from memoria.transcripts.turn_reader import Reader
 from memoria.wiki.article import Article
 from wiki_home import WikiHome
 

@@ -39,7 +39,7 @@ from memoria.ground.home import Home
 from memoria.models.protocol import Prompt
 from memoria.models.scripted import Scripted
 from memoria.transcripts import intake
-from memoria.transcripts.turn import Reader
+from memoria.transcripts.turn_reader import Reader
 
 ANSWER = {
     "worth_saving": True, "title": "A day's work", "context": "It went well.", "key_exchanges": [], "decisions": [],

@@ -42,7 +42,7 @@ from memoria.indexing import sources
 from memoria.indexing.index import Index
 from memoria.recall.shown_notes import ShownNotes
 from memoria.transcripts.archive import Archive
-from memoria.transcripts.turn import Reader
+from memoria.transcripts.turn_reader import Reader
 from memoria.wiki import lint_rules
 from memoria.wiki.folder import Wiki
 from memoria.wiki.snapshot import Snapshot

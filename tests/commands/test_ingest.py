@@ -24,7 +24,7 @@ from memoria.daily.ledger import Ledger
 from memoria.ground.home import Home
 from memoria.models import prices
 from memoria.transcripts import client_files
-from memoria.transcripts.turn import Reader
+from memoria.transcripts.turn_reader import Reader
 from places import SHARED
 from shelves import DAY, HOUR, Shelf, client, entries, since
 

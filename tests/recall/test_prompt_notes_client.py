@@ -23,7 +23,7 @@ from memoria.ground.clock import Zone
 from memoria.indexing import sources
 from memoria.indexing.index import Index
 from memoria.recall import shown_notes
-from memoria.transcripts.turn import Reader
+from memoria.transcripts.turn_reader import Reader
 from messages_api import MessagesApi
 from places import ROOT
 from real_client import clean_env

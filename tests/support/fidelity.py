@@ -10,7 +10,8 @@ from typing import Any
 
 from memoria.transcripts import steps
 from memoria.transcripts.json_lines import objects
-from memoria.transcripts.turn import Reader, Turn, exchanges
+from memoria.transcripts.turn import Turn, exchanges
+from memoria.transcripts.turn_reader import Reader
 
 IDENTIFIER = re.compile(
     r"`(?P<code>[^`\n]{2,80})`"

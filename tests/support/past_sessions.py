@@ -20,7 +20,7 @@ from memoria.facts.keeper import Keeper
 from memoria.ground.home import Home
 from memoria.transcripts import client_files
 from memoria.transcripts.archive import Archive
-from memoria.transcripts.turn import Reader
+from memoria.transcripts.turn_reader import Reader
 
 TURN = timedelta(minutes=2)
 

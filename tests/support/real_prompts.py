@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from memoria.recall import prompt_notes
 from memoria.search import tokens
-from memoria.transcripts.turn import Reader
+from memoria.transcripts.turn_reader import Reader
 
 CLASSES = ((6, "to 6 words"), (15, "7 to 15"), (40, "16 to 40"), (sys.maxsize, "more than 40"))
 

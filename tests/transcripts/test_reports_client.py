@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from client_session import Session
-from memoria.transcripts.turn import Reader
+from memoria.transcripts.turn_reader import Reader
 from messages_api import MessagesApi
 from real_client import clean_env
 

@@ -12,7 +12,8 @@ from memoria.models import tasks
 from memoria.transcripts import steps
 from memoria.transcripts.intake import Stretch
 from memoria.transcripts.steps import MAX_SAID, MAX_TOOL, Step
-from memoria.transcripts.turn import Reader, exchanges
+from memoria.transcripts.turn import exchanges
+from memoria.transcripts.turn_reader import Reader
 
 CWD = "/home/ana/loom"
 

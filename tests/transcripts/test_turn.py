@@ -18,7 +18,8 @@ import memoria
 from memoria.transcripts import decoder
 from memoria.transcripts.decoder import kept
 from memoria.transcripts.tool_lines import LINE, describe
-from memoria.transcripts.turn import Exchange, Reader, Turn, exchanges, split
+from memoria.transcripts.turn import Exchange, Turn, exchanges, split
+from memoria.transcripts.turn_reader import Reader
 from places import SHARED, TRANSCRIPTS
 
 OWN = sorted(TRANSCRIPTS.rglob("*.jsonl"))

@@ -20,7 +20,8 @@ from memoria.ground.errors import ArchiveError
 from memoria.ground.home import Home
 from memoria.search import tokens
 from memoria.transcripts.archive import Archive
-from memoria.transcripts.turn import Reader, Turn
+from memoria.transcripts.turn import Turn
+from memoria.transcripts.turn_reader import Reader
 
 MAX_TURNS = 4  # of one source that are shown
 NEAR_BEST = 0.6  # least share of the best turn's words that another turn must have

@@ -28,7 +28,8 @@ from memoria.transcripts import client_files
 from memoria.transcripts.client_files import Found, Head
 from memoria.transcripts.intake import MAX_LINE, Intake, UnreadableJobError, regular
 from memoria.transcripts.screen import Screen
-from memoria.transcripts.turn import Reader, Turn
+from memoria.transcripts.turn import Turn
+from memoria.transcripts.turn_reader import Reader
 
 COPY_DAYS = 7.0  # a transcript that the client will delete sooner is copied into its job
 COPY_BYTES = 64_000_000  # more is not copied: a job is held in memory while it is written

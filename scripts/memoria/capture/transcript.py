@@ -1,7 +1,7 @@
 """Transcript: find the client's file and read the bytes after a position, never the whole file.
 
-Knows bytes, not what a line means (``transcripts.turn`` does). A slice ends at the last whole line, because the client
-may be writing the next one.
+Knows bytes, not what a line means (``transcripts.turn_reader`` does). A slice ends at the last whole line, because the
+client may be writing the next one.
 """
 
 from __future__ import annotations

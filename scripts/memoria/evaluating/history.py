@@ -19,7 +19,8 @@ from memoria.transcripts import client_files
 from memoria.transcripts.archive import Archive, Kept
 from memoria.transcripts.client_files import Found
 from memoria.transcripts.json_lines import objects
-from memoria.transcripts.turn import Exchange, Reader, Turn, exchanges
+from memoria.transcripts.turn import Exchange, Turn, exchanges
+from memoria.transcripts.turn_reader import Reader
 
 HEAD_BYTES = 1_000_000  # of a transcript in which its first time is searched
 

@@ -30,7 +30,8 @@ from memoria.language.folding import folded, holds
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.intake import regular
 from memoria.transcripts.tombstones import MIN_TEXT
-from memoria.transcripts.turn import Reader, Turn
+from memoria.transcripts.turn import Turn
+from memoria.transcripts.turn_reader import Reader
 from memoria.wiki import index_page
 from memoria.wiki.article import Article
 from memoria.wiki.article_cache import Row

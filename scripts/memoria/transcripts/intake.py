@@ -24,7 +24,8 @@ from memoria.ground import clock, printable
 from memoria.ground.home import Home
 from memoria.transcripts.answers import Use
 from memoria.transcripts.screen import Screen
-from memoria.transcripts.turn import Exchange, Reader, Turn, exchanges, split, tool_use
+from memoria.transcripts.turn import Exchange, Turn, exchanges, split
+from memoria.transcripts.turn_reader import Reader, tool_use
 
 log = logging.getLogger(__name__)
 

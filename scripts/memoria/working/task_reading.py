@@ -17,7 +17,7 @@ from memoria.base.fence import fenced, neutral
 from memoria.capture.open_sessions import HEAD, LABEL
 from memoria.redaction.redact import redact
 from memoria.transcripts.json_lines import objects
-from memoria.transcripts.turn import Reader
+from memoria.transcripts.turn_reader import Reader
 from memoria.working.memory import Note, TaskState
 
 Json = dict[str, Any]

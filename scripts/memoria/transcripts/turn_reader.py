@@ -1,0 +1,400 @@
+"""Turn reader: the turns that a session's transcript lines hold.
+
+Knows the transcript's schema; does not know files, jobs or models.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeGuard
+
+from memoria.ground import clock
+from memoria.transcripts import answers, prompt
+from memoria.transcripts.answers import Answer, Use
+from memoria.transcripts.json_lines import objects
+from memoria.transcripts.prompt_queue import Queue, Queued
+from memoria.transcripts.tool_lines import describe
+from memoria.transcripts.turn import Role, Turn
+
+_BASE32 = "abcdefghijklmnopqrstuvwxyz234567"
+_PAIRS = [first + second for first in _BASE32 for second in _BASE32]
+_REMEMBERED = 50_000  # keys a reader keeps to drop a line it met before; the ledger does the same for good
+_NOTIFICATIONS = ("<task-notification>", "<agent-notification>", "<teammate-message ")
+_MAX_USES = 10_000  # tool uses without a result that a reader keeps
+_ERROR_CHARS, _ERROR_HEAD, _ERROR_TAIL = 800, 6, 3
+_EXIT = re.compile(r"(?:Error:\s*)?Exit code:? (\d+)\s*")
+_STATUS = re.compile(r"<exit_code>\s*(-?[1-9]\d*)\s*</exit_code>")
+_TASK = re.compile(r"Task #(\S+) created successfully: (.*)")
+_TAGS = re.compile(r"<(status|exit_code|task_\w+)>[^<]*</\1>|</?(?:tool_use_error|error|stdout|stderr|output)>")
+
+
+class Reader:
+    """Reads one session's slices, in order, into turns; streams, and never raises on what a line holds.
+
+    Prompts that were queued while Claude worked are held back until it is certain that the transcript does not repeat
+    them: ``pending`` shows them, ``settle`` gives them out when the session is over. A later reader goes on where this
+    one stopped when it is made with this one's ``carry``; without it such prompts come again, under the same keys.
+    """
+
+    def __init__(
+        self,
+        *,
+        keep_sidechains: bool = False,
+        carry: str = "",
+        uses: Mapping[str, str] | None = None,
+        tasks: Mapping[str, str] | None = None,
+        describing: bool = True,
+        find_use: Callable[[str], Use | None] | None = None,
+    ) -> None:
+        """``keep_sidechains``: also give out sub-agents' lines. ``carry``: a former reader's, '' for a fresh start.
+
+        ``uses``: a former reader's ``open_uses``, all that is needed where queued prompts are not carried on.
+        ``tasks``: the subjects of the session's tasks, by their ids; ``self.tasks`` gains those that are created.
+        ``describing``: whether ``tools`` says what each use was; without, it holds the names, and reading is faster.
+        ``find_use``: return the tool use of an id that stands before the lines read, None when there is none.
+        """
+        self._keep_sidechains = keep_sidechains
+        self._describing = describing
+        self._find_use = find_use
+        self._queue, self._uses = _carried(carry)
+        self._uses.update({ident: Use(name) for ident, name in (uses or {}).items()})
+        self.tasks = dict(tasks or {})
+        self._seen: OrderedDict[str, None] = OrderedDict()
+        self.unreadable = 0  # whole lines so far from which nothing could be read
+
+    def read(self, lines: Iterable[bytes]) -> Iterator[Turn]:
+        """The turns of these lines, each key once."""
+        from memoria.transcripts.decoder import kept  # noqa: PLC0415 (25 ms that only a transcript is worth)
+
+        for value in kept(lines, self._count_unreadable):
+            if value.get("isSidechain") is not True or self._keep_sidechains:
+                turns = self._turns(value)
+                if turns:
+                    yield from self._fresh(turns)
+
+    def _count_unreadable(self) -> None:
+        self.unreadable += 1
+
+    @property
+    def pending(self) -> tuple[Turn, ...]:
+        """Queued prompts that so far stand nowhere else; they may still be repeated or taken back."""
+        return tuple(map(_queued_turn, self._queue.open))
+
+    @property
+    def carry(self) -> str:
+        """What a later reader of the same session has to know (JSON), '' when nothing is queued and no use is open."""
+        if not self._queue.entries and not self._uses:
+            return ""
+        uses = {ident: [use.name, use.about] for ident, use in self._uses.items()}
+        return json.dumps({"queue": self._queue.dump(), "uses": uses})
+
+    @property
+    def open_uses(self) -> dict[str, str]:
+        """The names of the tools whose results have not been read yet, by the uses' ids, the newest last."""
+        return {ident: use.name for ident, use in self._uses.items()}
+
+    def settle(self) -> list[Turn]:
+        """The session is over: the pending prompts, which are then pending no more."""
+        return list(self._fresh(map(_queued_turn, self._queue.settle())))
+
+    def _fresh(self, turns: Iterable[Turn]) -> Iterator[Turn]:
+        for turn in turns:
+            if turn.key not in self._seen:
+                self._seen[turn.key] = None
+                if len(self._seen) > _REMEMBERED:
+                    self._seen.popitem(last=False)
+                yield turn
+
+    def _turns(self, value: dict[str, Any]) -> list[Turn]:
+        kind = value["type"]
+        if kind == "memoria-note":  # capture's own line: the summary that PostCompact brought
+            return [_turn(value, "note", _string(value, "text"))]
+        if kind == "queue-operation":
+            return [_queued_turn(entry) for entry in self._queue_operation(value)]
+        if kind == "assistant":
+            lost = self._queue.certain(_string(value, "timestamp")) if self._queue.entries else []
+            self._remember_uses(value)
+            return [*map(_queued_turn, lost), *_assistant(value, self._describing)]
+        if kind == "user":
+            return self._user(value)
+        turns = _queued_command(value)
+        if self._queue.entries and _is_queued(value):
+            self._queue.seen(prompt.clean(prompt.plain(value["attachment"].get("prompt"))))
+        return turns
+
+    def _remember_uses(self, value: dict[str, Any]) -> None:
+        """Keep what a result has to be held against: whether its use asked the user or sent a sub-agent."""
+        for use in _blocks(value):
+            ident = use.get("id")
+            if use.get("type") == "tool_use" and isinstance(ident, str):
+                given = use.get("input")
+                if use.get("name") == "TaskUpdate" and isinstance(given, dict):
+                    self._name_task(given)
+                self._uses[ident] = Use.of(use)
+                if len(self._uses) > _MAX_USES:
+                    del self._uses[next(iter(self._uses))]
+
+    def _name_task(self, given: dict[str, Any]) -> None:
+        """Put a task's subject into an update that says only its number."""
+        ident = str(given.get("taskId", ""))
+        if given.get("subject"):
+            self.tasks[ident] = str(given["subject"])
+        elif ident in self.tasks:
+            given["subject"] = self.tasks[ident]
+
+    def _user(self, value: dict[str, Any]) -> list[Turn]:
+        message = value.get("message")
+        content = message.get("content") if isinstance(message, dict) else message
+        blocks = content if isinstance(content, list) else [content]
+        results = [block for block in blocks if _is_result(block)]
+        said = _Said()
+        for block in results:
+            self._result(value, block, said)
+        if len(results) < len(blocks):
+            rest = [block for block in blocks if not _is_result(block)] if results else content
+            _prompt(value, rest, said)
+            if self._queue.entries:
+                for text in prompt.queued_forms(rest):
+                    self._queue.seen(text)
+        return said.turns(value)
+
+    def _result(self, value: dict[str, Any], block: dict[str, Any], said: _Said) -> None:
+        """Read one tool result: a person's answer, a sub-agent's report, a failure, or output that is not kept."""
+        from memoria.transcripts.decoder import is_silent, output  # noqa: PLC0415 (as above)
+
+        ident = block.get("tool_use_id")
+        use = self._uses.pop(ident, None) if isinstance(ident, str) else None
+        failed = block.get("is_error") is True
+        told = use.name in answers.TOLD if use else "toolUseResult" in value or self._find_use is not None
+        makes_task = use is not None and use.name == "TaskCreate"
+        if not failed and not told and not makes_task and is_silent(block):  # what most of these lines are
+            return
+        content = output(block)
+        text = prompt.plain(content)
+        if makes_task and (task := _TASK.match(text)):
+            self.tasks[task[1]] = prompt.clean(task[2]).strip()
+        if use is None and self._find_use and isinstance(ident, str) and answers.resembles(text):
+            use = self._find_use(ident)
+        result = output(value, "toolUseResult") if told else None
+        found = answers.answer(value, text, result, use, failed=failed)
+        if found:
+            said.answer(found)
+        elif not failed and (report := answers.report(content, result, use)):
+            said.reports.append(report)
+        else:
+            said.failure(_failure(block, text), _string(block, "tool_use_id"))
+
+    def _queue_operation(self, value: dict[str, Any]) -> list[Queued]:
+        operation, time = value.get("operation"), _string(value, "timestamp")
+        content = value.get("content")
+        text = prompt.clean(prompt.plain(content)).strip()
+        if operation == "enqueue":
+            words = "" if _is_notice(text) else prompt.clean(prompt.spoken(content)).strip()
+            where = (_string(value, "sessionId"), time, _string(value, "cwd"), _string(value, "gitBranch"))
+            return self._queue.enqueue(Queued(words or text, *where, said=not words))
+        if operation in ("remove", "dequeue"):
+            self._queue.close(text, time)
+        elif operation == "popAll":
+            self._queue.take_back(text)
+        return []
+
+
+@dataclass(slots=True)
+class _Said:
+    """What one user line holds, by who said it."""
+
+    words: list[str] = field(default_factory=list)
+    marks: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)  # the ids of the uses that the errors are of
+    reports: list[str] = field(default_factory=list)
+
+    def answer(self, found: Answer) -> None:
+        self.words.append(found.words)
+        self.marks.append(found.mark)
+
+    def failure(self, text: str, ident: str) -> None:
+        if text:
+            self.errors.append(text)
+            self.failed.append(ident)
+
+    def turns(self, value: dict[str, Any]) -> list[Turn]:
+        """The line's turns; the first has the line's own key."""
+        parts: tuple[tuple[Role, list[str]], ...] = (
+            ("user", self.words), ("note", self.marks), ("error", self.errors), ("assistant", self.reports),
+        )  # fmt: skip
+        texts = [(role, text) for role, said in parts if (text := _joined(said))]
+        turns = [_turn(value, role, text, part=role if number else "") for number, (role, text) in enumerate(texts)]
+        return [replace(turn, uses=tuple(self.failed)) if turn.role == "error" else turn for turn in turns]
+
+
+def _carried(carry: str) -> tuple[Queue, dict[str, Use]]:
+    """A carry that cannot be read is no reason to lose a session: its prompts come from their lines again."""
+    try:
+        state = json.loads(carry) if carry else {}
+        uses = {ident: Use(str(name), str(about)) for ident, (name, about) in state.get("uses", {}).items()}
+        return Queue.load(state["queue"]) if "queue" in state else Queue(), uses
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return Queue(), {}
+
+
+def _is_notice(text: str) -> bool:
+    """Background tasks queue their notices as JSON among the user's prompts."""
+    return text.startswith('{"task_id":')
+
+
+def _queued_turn(entry: Queued) -> Turn:
+    key = _digest("\n".join((entry.session, entry.time, entry.text)))
+    text, is_mark = prompt.queued(entry.text)
+    return Turn(
+        key,
+        "note" if is_mark else "user",
+        text,
+        time=clock.parse(entry.time),
+        cwd=entry.cwd,
+        branch=entry.branch,
+    )
+
+
+def _assistant(value: dict[str, Any], describing: bool) -> list[Turn]:
+    message = value.get("message")
+    if value.get("isApiErrorMessage") is True or (isinstance(message, dict) and message.get("model") == "<synthetic>"):
+        return []  # the client's own words: an error of the service, "No response requested."
+    content = message.get("content") if isinstance(message, dict) else message
+    if isinstance(content, str):
+        content = [{"type": "text", "text": content}]
+    if not isinstance(content, list):
+        return []
+    blocks = [block for block in content if isinstance(block, dict)]
+    texts = [block.get("text") for block in blocks if block.get("type") == "text"]
+    uses = [block for block in blocks if block.get("type") == "tool_use"]
+    texts += [use["input"]["plan"] for use in uses if _holds_plan(use)]
+    text = "\n\n".join(text for text in texts if isinstance(text, str) and text.strip())
+    tools = tuple([_line(str(use.get("name", "tool")), use.get("input"), describing) for use in uses])
+    turn = _turn(value, "assistant", text, tools)
+    return [replace(turn, uses=tuple(_string(use, "id") for use in uses))] if text or tools else []
+
+
+def _line(name: str, given: object, describing: bool) -> str:
+    return prompt.clean(describe(name, given) if describing else name)
+
+
+def _holds_plan(use: dict[str, Any]) -> bool:
+    """A plan put before the user is text, and the whole of it matters."""
+    given = use.get("input")
+    return use.get("name") in answers.PLANS and isinstance(given, dict) and bool(given.get("plan"))
+
+
+def _prompt(value: dict[str, Any], content: Any, said: _Said) -> None:
+    """Read what stands on a user line beside tool results."""
+    text = prompt.plain(content)
+    plan = value.get("planContent")
+    if isinstance(plan, str) and plan:  # the client's "Implement the following plan", not typed
+        said.marks.append(answers.APPROVED)
+        said.reports.append(plan)
+        return
+    who, verbatim = prompt.speaker(value), prompt.is_verbatim(value)
+    is_report = not verbatim and who != "other" and text.lstrip().startswith(_NOTIFICATIONS)
+    if who == "report" or is_report:
+        said.reports.append(prompt.report(text))
+    elif who == "person":
+        blocks = content if isinstance(content, list) else [content]
+        stops = [block for block in blocks if prompt.is_interruption(prompt.texts(block) or "")]
+        rest = [block for block in blocks if block not in stops]
+        said.words.append(prompt.spoken(rest, verbatim=verbatim))
+        said.marks += ["" if verbatim else prompt.marks(rest), prompt.INTERRUPTED if stops else ""]
+    elif who == "other" and (words := prompt.spoken(content)):
+        said.marks.append(f"{prompt.PASSED_ON}\n{words}")
+
+
+def _joined(parts: Iterable[str]) -> str:
+    return "\n".join(dict.fromkeys(part for part in parts if part))
+
+
+def _is_result(block: object) -> TypeGuard[dict[str, Any]]:
+    return isinstance(block, dict) and block.get("type") == "tool_result"
+
+
+def _blocks(value: dict[str, Any]) -> list[dict[str, Any]]:
+    message = value.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def tool_use(line: bytes, ident: str) -> Use | None:
+    """Return the tool use of this id on a transcript line, None when the line holds none."""
+    uses = (use for value in objects(line) for use in _blocks(value) if use.get("type") == "tool_use")
+    return next((Use.of(use) for use in uses if use.get("id") == ident), None)
+
+
+def _is_queued(value: dict[str, Any]) -> bool:
+    attachment = value.get("attachment")
+    return isinstance(attachment, dict) and attachment.get("type") == "queued_command"
+
+
+def _queued_command(value: dict[str, Any]) -> list[Turn]:
+    """A prompt typed while Claude worked, as newer clients repeat it once it was handed over."""
+    if not _is_queued(value) or value.get("isMeta") is True:
+        return []
+    attachment, said = value["attachment"], _Said()
+    if not _is_notice(prompt.plain(attachment.get("prompt"))):
+        _prompt(attachment, attachment.get("prompt"), said)
+    return said.turns(value)
+
+
+def _failure(block: dict[str, Any], text: str) -> str:
+    """The first and last lines of a failed tool's output after its exit status; '' when it did not fail."""
+    status = _STATUS.search(text)
+    if block.get("is_error") is not True and status is None:
+        return ""
+    text = _TAGS.sub("", text).strip()
+    code = _EXIT.match(text)
+    lines = [line.rstrip() for line in text[code.end() if code else 0 :].splitlines() if line.strip()]
+    if len(lines) > _ERROR_HEAD + _ERROR_TAIL:
+        lines = [*lines[:_ERROR_HEAD], "…", *lines[-_ERROR_TAIL:]]
+    width = _ERROR_CHARS // max(1, len(lines))
+    short = "\n".join(line if len(line) <= max(width, 160) else line[: max(width, 160)] + "…" for line in lines)
+    number = code[1] if code else status[1] if status else ""
+    return ": ".join(part for part in (f"exit {number}" if number else "", short) if part) or "failed without a word"
+
+
+def _turn(value: dict[str, Any], role: Role, text: str, tools: tuple[str, ...] = (), *, part: str = "") -> Turn:
+    message = value.get("message")
+    return Turn(
+        key=_key(value, part),
+        role=role,
+        text=prompt.clean(text).strip(),
+        tools=tools,
+        time=clock.parse(value.get("timestamp")),
+        message_id=_string(message, "id") if isinstance(message, dict) else "",
+        cwd=_string(value, "cwd"),
+        branch=_string(value, "gitBranch"),
+        sidechain=value.get("isSidechain") is True,
+    )
+
+
+def _key(value: dict[str, Any], part: str) -> str:
+    """``part`` tells further turns of one line from its first."""
+    uuid = value.get("uuid")
+    if isinstance(uuid, str) and uuid:
+        return _digest(f"{uuid}#{part}" if part else uuid)
+    body = json.dumps([value.get(name) for name in ("type", "timestamp", "message", "attachment")], sort_keys=True)
+    return _digest(f"{body}#{part}")
+
+
+def _digest(text: str) -> str:
+    """Ten characters of base32: 50 bits; that any two of 30,000 turns collide has a chance of one in two million."""
+    digest = hashlib.sha1(text.encode("utf-8", "replace"), usedforsecurity=False).digest()
+    bits = int.from_bytes(digest[:7], "big") >> 6
+    high, low = bits >> 30, bits & 0x3FFFFFFF
+    return _PAIRS[high >> 10] + _PAIRS[high & 1023] + _PAIRS[low >> 20] + _PAIRS[low >> 10 & 1023] + _PAIRS[low & 1023]
+
+
+def _string(value: dict[str, Any], name: str) -> str:
+    found = value.get(name)
+    return prompt.clean(found) if isinstance(found, str) else ""
