@@ -1,9 +1,9 @@
 """Compiler: turn new entries of the daily logs into linked articles.
 
-The model receives only entries that no compile has taken in, with the few articles that the search index finds closest
-to them and with numbers for their claims. Its answer is a proposal, which ``draft`` checks and code renders. When most
-of an answer does not pass, the model is asked once more, with the reasons; then the entries are set aside. Each batch
-is one transaction: if it is killed at any point, the wiki is the old one or, after recovery, the new one.
+The model receives only entries that no compile has taken in, with the few articles near them (``request``). Its answer
+is a proposal, which ``draft`` checks and code renders. When most of an answer does not pass, the model is asked once
+more, with the reasons; then the entries are set aside. Each batch is one transaction: if it is killed at any point, the
+wiki is the old one or, after recovery, the new one.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from tqdm import tqdm
 from memoria.base import failpoints, project
 from memoria.base.settings import env_of
 from memoria.base.visibility import Visibility
+from memoria.compiling.request import Request, Requests
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
 from memoria.daily.entry_form import fingerprint, render
@@ -30,13 +31,11 @@ from memoria.ground.home import Home
 from memoria.ground.projects import labels
 from memoria.indexing import sources
 from memoria.indexing.index import Index
-from memoria.language import statements
-from memoria.language.similarity import coverage
 from memoria.models import tasks
 from memoria.models.metered import Metered
 from memoria.models.protocol import JsonObject, Prompt
 from memoria.wiki import index_page
-from memoria.wiki.article import Article, Claim
+from memoria.wiki.article import Article
 from memoria.wiki.article_cache import ArticleCache, Row
 from memoria.wiki.draft import Draft
 from memoria.wiki.folder import LOG, Wiki
@@ -46,9 +45,6 @@ from memoria.wiki.transaction import ChangedError, Transactions, digest
 
 log = logging.getLogger(__name__)
 
-NEAR_ARTICLES = 8  # articles shown in full; with the rows below, the prompt does not grow with the wiki
-NEAR_ROWS = 40  # further articles, shown by title and summary
-SHOWN_CLAIMS = 40  # of one article, those nearest to the entries, so that a long page does not fill the prompt
 SHOWN_REASONS = 20  # why claims of the last answer were refused
 BAD_BATCHES = 3  # after this many bad answers in a row the fault is the model's, and more calls only cost money
 REDRAFTS = 5  # new drafts of one batch when a person saves a page in the meantime
@@ -65,16 +61,6 @@ class Report:
     aside: int = 0  # entries whose answers were mostly refused
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What a model is asked about a batch: the material, the slugs of articles near it, and the numbered claims."""
-
-    material: JsonObject
-    near: list[str]
-    numbered: dict[int, tuple[str, Claim]]
-    project: str
-
-
 @dataclass(slots=True)
 class Compile:
     """A compile and everything that it reads and writes."""
@@ -86,6 +72,7 @@ class Compile:
     article_cache: ArticleCache
     transactions: Transactions
     index: Index
+    requests: Requests
     model: Metered
     force: bool = False
     _days: dict[str, dict[str, Entry]] = field(default_factory=dict)  # of daily logs that were read, by entry id
@@ -104,6 +91,7 @@ class Compile:
             ArticleCache(wiki, index),
             Transactions.of(paths),
             index,
+            Requests(home, wiki, index),
             Metered.of(home, ledger),
         )
 
@@ -222,14 +210,8 @@ class Compile:
         return tasks.compile_(self._request(entries).material)
 
     def _request(self, entries: Sequence[Entry]) -> Request:
-        """Return what a model is asked about these entries, and which claim it is shown by which number."""
         rows = self.article_cache.rows()
-        near = self.near(entries, rows)
-        owners = self.owners(rows)
-        projects = {entry.project_key for entry in entries}
-        numbered: dict[int, tuple[str, Claim]] = {}
-        material = self._material(entries, near, rows, owners, numbered)
-        return Request(material, near, numbered, projects.pop() if len(projects) == 1 else "")
+        return self.requests.of(entries, rows, self.owners(rows))
 
     def _draft(self, entries: Sequence[Entry], request: Request, answer: JsonObject) -> Draft:
         """Return the draft that an answer makes of the wiki as it is now."""
@@ -276,61 +258,6 @@ class Compile:
             self.ledger.note("compile-refused", ",".join(entry.id for entry in entries), str(error))
             raise
 
-    def near(self, entries: Sequence[Entry], names: Mapping[str, Row]) -> list[str]:
-        """Return the slugs of the articles that the index finds closest to these entries, best first.
-
-        For each entry these are articles of its own project and of all projects.
-        """
-        scores: dict[str, float] = {}
-        for entry in entries:
-            words = _said(entry)
-            view = Visibility(self.home.settings, self.home.paths, entry.project_key, strictly=True)
-            hits = self.index.search(words, limit=NEAR_ROWS, view=view, kinds=("article",))
-            for hit in hits:
-                slug = hit.path.removeprefix("knowledge/").removesuffix(".md")
-                scores[slug] = scores.get(slug, 0.0) + hit.score
-        ranked = sorted((slug for slug in scores if slug in names), key=lambda slug: (-scores[slug], slug))
-        return ranked[: NEAR_ARTICLES + NEAR_ROWS]
-
-    def _material(
-        self,
-        entries: Sequence[Entry],
-        near: Sequence[str],
-        names: Mapping[str, Row],
-        owners: Owners,
-        numbered: dict[int, tuple[str, Claim]],
-    ) -> JsonObject:
-        told = sources.ended(self.index, self.home.paths)
-        readable = [slug for slug in near if names[slug].readable]
-        full = [article for slug in readable[:NEAR_ARTICLES] if (article := self.wiki.get(slug))]
-        said = statements.words("\n".join(_said(entry) for entry in entries)).stems
-        return {
-            "today": max(entry.day for entry in entries).isoformat(),
-            "entries": [_entry_material(told.current(entry), owners.label(entry.project_key)) for entry in entries],
-            "articles": [
-                {
-                    "slug": article.name,
-                    "kind": article.slug.split("/")[0].removesuffix("s"),
-                    "title": article.title,
-                    "project": _owner(owners, article.slug),
-                    "aliases": article.aliases,
-                    "tags": article.tags,
-                    "summary": article.summary,
-                    "claims": _numbered_claims(article, said, numbered),
-                }
-                for article in full
-            ],
-            "index": [
-                {
-                    "slug": slug.rsplit("/", 1)[-1],
-                    "title": names[slug].title,
-                    "project": _owner(owners, slug),
-                    "summary": names[slug].summary,
-                }
-                for slug in readable[NEAR_ARTICLES:]
-            ],
-        }
-
     def _commit(self, draft: Draft, entries: Sequence[Entry]) -> None:
         pages = draft.pages.changes()
         owner = draft.pages.owners.pages
@@ -359,50 +286,6 @@ class Compile:
     def _bytes(self, name: str) -> bytes | None:
         path = self.wiki.folder / name
         return path.read_bytes() if path.exists() else None
-
-
-def _owner(owners: Owners, slug: str) -> str:
-    """Return what a page's project is called, ``""`` for all projects."""
-    key = owners.pages.get(slug, "")
-    return owners.label(key) if key else ""
-
-
-def _said(entry: Entry) -> str:
-    """Return the parts of an entry by which near articles and claims are found."""
-    lists = (entry.key_exchanges, entry.decisions, entry.lessons, [fact.text for fact in entry.learned])
-    return " ".join((entry.title, entry.context, *(row for rows in lists for row in rows)))
-
-
-def _numbered_claims(
-    article: Article, said: frozenset[str], numbered: dict[int, tuple[str, Claim]]
-) -> list[JsonObject]:
-    """Return an article's claims as a model is shown them, at most those nearest to what is ``said``; number them."""
-    claims = article.headed_claims
-    shares = [coverage(statements.words(claim.text).stems, said) for _, claim in claims]
-    ranked = sorted(range(len(claims)), key=lambda place: (-shares[place], -place))
-    found = []
-    for place in sorted(ranked[:SHOWN_CLAIMS]):
-        heading, claim = claims[place]
-        number = len(numbered) + 1
-        numbered[number] = article.slug, claim
-        found.append({"number": number, "day": claim.day, "section": heading, "text": claim.text,
-                      "sources": list(claim.sources)})  # fmt: skip
-    return found
-
-
-def _entry_material(entry: Entry, project: str) -> JsonObject:
-    return {
-        "id": entry.id,
-        "day": entry.day.isoformat(),
-        "project": project,
-        "title": entry.title,
-        "context": entry.context,
-        "key_exchanges": list(entry.key_exchanges),
-        "decisions": list(entry.decisions),
-        "lessons": list(entry.lessons),
-        "learned": [{"kind": event.kind, "content": event.text} for event in entry.learned if not event.ended],
-        "ended": [event.text for event in entry.learned if event.ended],
-    }
 
 
 def take_all(compile_: Compile, entries: Sequence[Entry], report: Report, *, quiet: bool) -> ExpectedError | None:

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import Final
 
-from memoria.compiling.compiler import NEAR_ARTICLES, Compile
+from memoria.compiling.compiler import Compile
+from memoria.compiling.request import NEAR_ARTICLES
 from memoria.daily import gate
 from memoria.daily.entry import OWN_WORDS, Entry
 from memoria.ground import clock
@@ -46,7 +47,7 @@ def can_wait(compile_: Compile, entries: Sequence[Entry]) -> bool:
 def _concerns_wiki(compile_: Compile, entry: Entry) -> bool:
     """Return whether an entry may be about what a claim says."""
     rows = compile_.article_cache.rows()
-    near = [slug for slug in compile_.near([entry], rows) if rows[slug].readable][:NEAR_ARTICLES]
+    near = [slug for slug in compile_.requests.near([entry], rows) if rows[slug].readable][:NEAR_ARTICLES]
     claims = [claim.text for slug in near if (article := compile_.wiki.get(slug)) for _, claim in article.headed_claims]
     return is_about(_statements(entry), claims)
 
