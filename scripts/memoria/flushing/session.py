@@ -1,9 +1,9 @@
 """Session: the flush of one session, from its waiting jobs to entries of the daily log.
 
-There are two steps. ``ready`` reads the jobs and decides which turns are worth a model call now; it also has the due
-exchanges of an open session judged for facts. ``write_entries`` makes an entry of each stretch. Turns are identified
-by key, so that the next worker can finish the work of one that was killed at any point. This module knows neither the
-spool nor the lock; the worker decides what happens to the jobs.
+There are three steps. ``unwritten_turns`` finds the turns that no entry holds, and whether they are worth a model call
+now. ``judge_open`` looks for facts in the exchanges of an open session. ``write_entries`` makes an entry of each
+stretch. Turns are identified by key, so that the next worker can finish the work of one that was killed at any point.
+This module knows neither the spool nor the lock; the worker decides what happens to the jobs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from memoria.daily.session_tasks import SessionTasks
 from memoria.facts.keeper import Keeper
 from memoria.flushing.agenda import Agenda
 from memoria.flushing.writer import Writer
-from memoria.ground import project_folders
 from memoria.ground.errors import BadAnswerError, TranscriptMissingError
 from memoria.ground.home import Home
 from memoria.learning.learner import Learner
@@ -35,12 +34,19 @@ MISSING_S = 24 * 3600  # a transcript that has not appeared by then never will
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
-    """What is written now: the ``stretches``, one model call each, and the ``intake`` with their jobs."""
+class Unwritten:
+    """The turns of a session that no entry holds, as ``stretches`` of one model call each, from an ``intake`` of jobs.
+
+    ``is_over``: the session has ended or is taken for ended. ``is_enough``: they are to be written now, without waiting
+    for the session's next event. ``was_left``: the session was opened and left without a prompt.
+    """
 
     session: Session
     intake: Intake
     stretches: Iterable[Stretch] = ()
+    is_over: bool = True
+    is_enough: bool = True
+    was_left: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +69,10 @@ class SessionFlush:
         agenda = Agenda(OpenItems(daily, ledger), SessionTasks(ledger), home.zone)
         return cls(home, ledger, learner, Writer(home, daily, ledger, model, archive, learner, agenda))
 
-    def ready(self, intake: Intake, now: float, *, insist: bool = False) -> Ready | None:
-        """Return what to write now, or None when it is too little to be worth a call (unless ``insist`` is set).
+    def unwritten_turns(self, intake: Intake, now: float, *, insist: bool = False) -> Unwritten:
+        """Return what is not written yet.
 
-        Raise TranscriptMissingError when the transcript of no job exists yet.
+        ``insist``: take the session for ended. Raise TranscriptMissingError when the transcript of no job exists yet.
         """
         settings = self.home.settings
         age = abs(now - intake.newest)  # a job from the future was written before the clock was set back
@@ -75,7 +81,7 @@ class SessionFlush:
             intake = _with_transcripts(intake, age, settings)
         except TranscriptMissingError:
             if intake.is_only_an_end and not OpenSessions(self.home.paths.where).was_prompted(intake.jobs[0].session):
-                return Ready(Session.of(intake, settings, self.home.paths), intake)  # opened and left
+                return Unwritten(Session.of(intake, settings, self.home.paths), intake, was_left=True)
             raise
         intake.tasks = self.writer.agenda.tasks.known(intake.session)
         turns = intake.turns(lambda key: self.ledger.entry_of(key) is not None, settle=over)
@@ -83,12 +89,17 @@ class SessionFlush:
         ahead = _look_ahead(cut, settings)
         session = Session.of(intake, settings, self.home.paths)  # after a look at the turns, for their folders
         enough = _is_enough(sum(stretch.spoken for stretch in ahead), intake, settings, over=over)
-        if not over:  # flagged exchanges are judged by themselves, the rest in a batch or by the flush
-            self.learner.judge_due(session, intake, rest=not enough)
-        project_folders.see(self.home.paths, session.project, session.cwd)
-        return Ready(session, intake, itertools.chain(ahead, cut)) if enough else None
+        return Unwritten(session, intake, itertools.chain(ahead, cut), over, enough)
 
-    def write_entries(self, ready: Ready) -> Iterator[str]:
+    def judge_open(self, unwritten: Unwritten) -> None:
+        """Have the exchanges of an open session that are due judged for facts: flagged ones alone, others in a batch.
+
+        When entries are written now, the others are left to that.
+        """
+        if not unwritten.is_over:
+            self.learner.judge_due(unwritten.session, unwritten.intake, rest=not unwritten.is_enough)
+
+    def write_entries(self, unwritten: Unwritten) -> Iterator[str]:
         """Write an entry for every stretch that the model answers well, and yield the entries' ids.
 
         When a part of a long turn fails, its later parts wait with it, because the last one records the turn as
@@ -97,22 +108,22 @@ class SessionFlush:
         """
         fault: BadAnswerError | None = None
         broken = False
-        for stretch in ready.stretches:
+        for stretch in unwritten.stretches:
             if not broken:
                 try:
-                    if entry := self.writer.write_entry(stretch, ready.session):
+                    if entry := self.writer.write_entry(stretch, unwritten.session):
                         yield entry
                 except BadAnswerError as error:  # the model may well answer the next stretch
                     fault = fault or error
                     broken = True
             broken = broken and stretch.continued
-        self.writer.agenda.tasks.keep(ready.session.id, ready.intake.tasks, self.writer.archive.redactor.redact)
-        dropped = ready.intake.dropped
+        self.writer.agenda.tasks.keep(unwritten.session.id, unwritten.intake.tasks, self.writer.archive.redactor.redact)
+        dropped = unwritten.intake.dropped
         for reason in dict.fromkeys(dropped.values()):
             keys = [key for key, why in dropped.items() if why == reason]
-            self.ledger.record_nothing(keys, ready.session.id, reason)
-        for gap in ready.intake.missing:
-            self.ledger.note("missing", ready.session.id, gap)
+            self.ledger.record_nothing(keys, unwritten.session.id, reason)
+        for gap in unwritten.intake.missing:
+            self.ledger.note("missing", unwritten.session.id, gap)
         if fault:
             raise fault
 

@@ -27,7 +27,7 @@ from memoria.daily.ledger import Ledger
 from memoria.daily.open_items import OpenItems
 from memoria.facts import store_file
 from memoria.flushing import over_midnight, seen_folders, split_projects
-from memoria.ground import backoff, clock, locks, owner_only
+from memoria.ground import backoff, clock, locks, owner_only, project_folders
 from memoria.ground.errors import (
     ArchiveError,
     ExpectedError,
@@ -221,16 +221,19 @@ class Worker:
         return None
 
     def _flush_session(self, intake: Intake, report: Report) -> None:
-        """Claim the session's jobs, write their entries, and acknowledge the jobs."""
-        ready = self.flush.ready(intake, self.now(), insist=self.insist)
-        if ready is None:
+        """Judge what is due; if there is enough to write, claim the jobs, write entries and acknowledge the jobs."""
+        unwritten = self.flush.unwritten_turns(intake, self.now(), insist=self.insist)
+        self.flush.judge_open(unwritten)
+        if not unwritten.was_left:
+            project_folders.see(self.home.paths, unwritten.session.project, unwritten.session.cwd)
+        if not unwritten.is_enough:
             return
-        for job in ready.intake.jobs:
+        for job in unwritten.intake.jobs:
             self.spool.claim(job)
-        for entry in self.flush.write_entries(ready):
+        for entry in self.flush.write_entries(unwritten):
             report.entries.append(entry)
-            saved_count.add(self.home.paths.saved, ready.session.project, 1)
-        self._acknowledge(ready.intake)
+            saved_count.add(self.home.paths.saved, unwritten.session.project, 1)
+        self._acknowledge(unwritten.intake)
 
     def _acknowledge(self, intake: Intake) -> None:
         """Remove the jobs whose turns are all recorded, except those with prompts that may yet be withdrawn."""
