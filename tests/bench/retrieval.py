@@ -5,7 +5,7 @@
 The sets stay where they are: their licences do not let them into this project. One session becomes one document
 with its turns as passages, a collection becomes a project, and everything goes through the index and the ranking that
 users get. The baseline is SQLite FTS5 as it comes: one row a session, ``porter unicode61``, bm25, the same stop words
-left out, words joined by OR, one table a collection. The extra ``memoria[semantic]`` has a row where it is installed.
+left out, words joined by OR, one table a collection.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from memoria.indexing import meaning
 from memoria.indexing.documents import Document, cut
 from memoria.indexing.index import Index
 from memoria.language.function_words import FUNCTION_WORDS
@@ -43,8 +42,6 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as scratch, Index(Path(scratch, "index.db")) as index:
             index.add(map(document, sessions))
             _measure("memoria", queries, _memoria(index))
-            if meaning.files():
-                _measure("+ semantic", queries, _semantic(index))
         _measure("plain FTS5", queries, _plain(sessions))
     return 0
 
@@ -79,15 +76,6 @@ def _memoria(index: Index) -> Search:
 
     def search(query: str, collection: str) -> list[str]:
         return [hit.session for hit in finder.search(query, limit=_DEEPEST, project=collection)]
-
-    return search
-
-
-def _semantic(index: Index) -> Search:
-    meaning.search(index, "warm up: every document's vectors are worked out now")
-
-    def search(query: str, collection: str) -> list[str]:
-        return [hit.session for hit in meaning.search(index, query, limit=_DEEPEST, project=collection)]
 
     return search
 

@@ -270,6 +270,20 @@ def test_an_index_of_another_version_is_made_anew(home: Path, path: Path, versio
         assert keys(index, "zebra")
 
 
+def test_an_index_with_the_vectors_of_an_earlier_version_is_made_anew_without_them(home: Path, path: Path) -> None:
+    with Index(path) as index:
+        index.sync(home)
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE vectors (id INTEGER PRIMARY KEY, model TEXT NOT NULL, packed BLOB NOT NULL)")
+        db.execute("INSERT INTO vectors VALUES (1, 'wordllama-l2-supercat-256', x'01')")
+        db.execute("PRAGMA user_version = 9")
+    with Index(path) as index:
+        index.sync(home)
+        assert keys(index, "zebra")
+    with sqlite3.connect(path) as db:
+        assert not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'vectors'").fetchall()
+
+
 def test_an_index_that_another_one_makes_meanwhile_is_not_emptied_again(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

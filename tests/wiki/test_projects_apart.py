@@ -14,7 +14,7 @@ from memoria.capture.hook import Event
 from memoria.commands import undo
 from memoria.compiling.ownership import DONE
 from memoria.daily.ledger import Ledger
-from memoria.indexing import meaning, sources
+from memoria.indexing import lookup, sources
 from memoria.indexing.index import Index
 from memoria.recall import session_start
 from memoria.wiki.article import Article, Claim
@@ -150,6 +150,6 @@ def test_a_session_sees_its_own_project_and_what_is_for_all(home: WikiHome, monk
     view = Visibility(Settings.load(), home.home.paths, TWO)
     with Index(home.home.paths.index) as index:
         sources.refresh(index, home.home.paths)
-        found = {hit.path for hit in meaning.search(index, "indent client code", view=view)}
+        found = {hit.path for hit in lookup.search(index, "indent client code", view=view)}
     assert {"knowledge/concepts/spaces.md", "knowledge/concepts/licences.md"} <= found
     assert "knowledge/concepts/tabs.md" not in found

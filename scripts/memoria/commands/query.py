@@ -22,7 +22,7 @@ from memoria.daily.ledger import Ledger
 from memoria.ground import clock, locks, markdown, printable
 from memoria.ground.errors import ExpectedError, ModelError
 from memoria.ground.home import Home
-from memoria.indexing import meaning, sources
+from memoria.indexing import lookup, sources
 from memoria.indexing.index import Index
 from memoria.language.words import words
 from memoria.models import tasks
@@ -117,7 +117,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
 
 
 def _found(index: Index, question: str, view: Visibility, today: date) -> list[Passage]:
-    hits = meaning.search(index, question, limit=PASSAGES, view=view, kinds=("article", "entry"), today=today)
+    hits = lookup.search(index, question, limit=PASSAGES, view=view, kinds=("article", "entry"), today=today)
     found = (Passage.of(hit) for hit in hits if hit.path not in (f"knowledge/{INDEX}", f"knowledge/{LOG}"))
     return [passage for passage in found if passage.text.strip()]
 

@@ -21,7 +21,7 @@ from memoria.ground import clock, printable, projects
 from memoria.ground.argument_types import positive
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
-from memoria.indexing import meaning, sources
+from memoria.indexing import lookup, sources
 from memoria.indexing.highlight import highlighted, is_bold
 from memoria.indexing.index import Index
 from memoria.indexing.scan import scanned
@@ -91,7 +91,7 @@ def _found(home: Home, query: str, limit: int, given: str, kinds: tuple[str, ...
     with Index(path) as index:
         sources.refresh(index, home.paths)
         own, today = _key(given, home, index), home.zone.day(clock.now())
-        return meaning.search(index, query, limit=limit, project=own, view=view, kinds=kinds, today=today)
+        return lookup.search(index, query, limit=limit, project=own, view=view, kinds=kinds, today=today)
 
 
 def _batch(args: argparse.Namespace, home: Home) -> int:
@@ -120,15 +120,15 @@ def _answer(
     except (ValueError, TypeError, KeyError, AttributeError):
         return {"results": [], "error": 'expected {"query": ..., "collection": ...}'}
     collection = collection.encode("utf-8", "replace").decode()  # SQLite cannot store half a surrogate pair
-    hits = meaning.search(index, query, limit=args.k, project=collection, view=view, kinds=_kinds(args), today=today)
+    hits = lookup.search(index, query, limit=args.k, project=collection, view=view, kinds=_kinds(args), today=today)
     return {"results": [{k: v for k, v in _record(hit).items() if k in _BRIEF} for hit in hits]}
 
 
-_BRIEF = ("path", "entry", "session", "score", "by")
+_BRIEF = ("path", "entry", "session", "score")
 
 
 def _record(hit: Hit) -> dict[str, Any]:
-    record = {
+    return {
         "path": hit.path,
         "entry": hit.anchor,
         "session": hit.session,
@@ -140,7 +140,6 @@ def _record(hit: Hit) -> dict[str, Any]:
         "passages": hit.passages,
         "also": hit.also,
     }
-    return record if hit.by == "words" else {**record, "by": hit.by}
 
 
 def _lines(hits: list[Hit], query: str) -> Iterator[str]:
@@ -149,6 +148,5 @@ def _lines(hits: list[Hit], query: str) -> Iterator[str]:
     for number, hit in enumerate(hits, 1):
         about = " · ".join(part for part in (hit.kind, hit.date, hit.project, hit.title) if part)
         passages = "".join(f"\n   {highlighted(passage, wanted, bold=bold)}" for passage in hit.passages)
-        score = f"{hit.score:.2f}" if hit.by == "words" else f"{hit.score:.2f}, in other words"
         also = f"\n   also: {', '.join(hit.also)}" if hit.also else ""
-        yield f"{number}. {hit.key}  ({score})\n   {about}{passages}{also}"
+        yield f"{number}. {hit.key}  ({hit.score:.2f})\n   {about}{passages}{also}"

@@ -65,7 +65,6 @@ class DocumentRows:
         self._enter(number, project, kind, _Cut(title, names, date, parts), -1)
         self._db.execute("DELETE FROM passages WHERE id BETWEEN ? AND ?", span)
         self._db.execute("DELETE FROM contents WHERE id = ?", (number,))
-        self._db.execute("DELETE FROM vectors WHERE id = ?", (number,))
         self._db.execute("DELETE FROM documents WHERE id = ?", (number,))
         return True
 

@@ -10,12 +10,11 @@ and files, but not the ranking.
 
 from __future__ import annotations
 
-import json
 import logging
 import sqlite3
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -26,7 +25,7 @@ from memoria.base.project import digest_of
 from memoria.base.visibility import Visibility
 from memoria.ground import database
 from memoria.indexing import documents, markdown_files
-from memoria.indexing.document_rows import MAX_PASSAGES, DocumentRows
+from memoria.indexing.document_rows import DocumentRows
 from memoria.indexing.documents import Document
 from memoria.indexing.ended import NOTHING, Ended
 from memoria.indexing.markdown_files import Stamp
@@ -59,13 +58,13 @@ CREATE TABLE sources (name TEXT PRIMARY KEY, mtime_ns INTEGER NOT NULL, size INT
 CREATE TABLE totals (
     project TEXT PRIMARY KEY, documents INTEGER NOT NULL, passages INTEGER NOT NULL, words INTEGER NOT NULL);
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE vectors (id INTEGER PRIMARY KEY, model TEXT NOT NULL, packed BLOB NOT NULL);
 """
 _KEPT = """
 CREATE TABLE IF NOT EXISTS kept_1 (
     kind TEXT NOT NULL, name TEXT NOT NULL, mtime_ns INTEGER NOT NULL, size INTEGER NOT NULL, text TEXT NOT NULL,
     PRIMARY KEY (kind, name)) WITHOUT ROWID"""  # not emptied with the others, because it depends on the files alone
-_TABLES = ("terms", "documents", "contents", "passages", "vocabulary", "sources", "totals", "facts", "vectors")
+_TABLES = ("terms", "documents", "contents", "passages", "vocabulary", "sources", "totals", "facts")
+_FORMER_TABLES = ("vectors",)  # of earlier versions
 
 
 class About(NamedTuple):
@@ -264,59 +263,6 @@ class Index:
         self._guarded(work, 0)
         return {name: cached[name] if name in cached else read(name) for name in found}
 
-    # --- vectors ------------------------------------------------------------------------------------------------
-
-    def keep_vectors(self, model: str, embed: Callable[[Sequence[str]], bytes], most: int) -> int:
-        """Let ``embed`` compute the vectors of at most ``most`` documents that have none of this model yet.
-
-        ``embed`` receives the document's title with its names, followed by its passages, and returns their vectors
-        joined. Return the number of those documents; 0 when none is left, or when the file is locked.
-        """
-
-        def work() -> int:
-            with self._transaction():
-                missing = self._db.execute(
-                    "SELECT id, title, names FROM documents LEFT JOIN vectors USING (id)"
-                    " WHERE model IS NULL OR model <> ? ORDER BY id LIMIT ?",
-                    (model, most),
-                ).fetchall()
-                for number, title, names in missing:
-                    span = (number << reader.SHIFT, (number << reader.SHIFT) + MAX_PASSAGES)
-                    rows = self._db.execute(
-                        "SELECT label || ' ' || text FROM passages WHERE id BETWEEN ? AND ? ORDER BY id", span
-                    )
-                    texts = [" ".join([title, *json.loads(names)]), *(text for (text,) in rows)]
-                    self._db.execute("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", (number, model, embed(texts)))
-                return len(missing)
-
-        return self._guarded(work, 0)
-
-    def vectors(
-        self, model: str, project: str = "", view: Visibility | None = None, kinds: Collection[str] = ()
-    ) -> Iterator[tuple[int, bytes]]:
-        """Yield each document's number and its stored vectors."""
-        conditions, values = ["model = ?"], [model]
-        if project:
-            conditions.append("project = ?")
-            values.append(project)
-        if view and view.is_apart:
-            conditions.append("project IN (?, '')")
-            values.append(view.own)
-        wanted = kinds or reader.KINDS
-        conditions.append(f"kind IN ({', '.join('?' * len(wanted))})")
-        values += wanted
-        where = " AND ".join(conditions)
-        yield from self._db.execute(
-            f"SELECT id, packed FROM vectors JOIN documents USING (id) WHERE {where} ORDER BY id",  # noqa: S608
-            values,
-        )
-
-    def shown(
-        self, ranked: Sequence[tuple[float, int, dict[int, float]]], limit: int, view: Visibility | None = None
-    ) -> list[Hit]:
-        """Return what ``Finder.shown`` makes of these documents."""
-        return self.finder.shown(ranked, limit, view)
-
     def _sync(self, home: Path, more: Mapping[str, Stamped] | None, ended: Ended, tops: Collection[str]) -> int:
         changed = 0
         known = {name: (mtime, size) for name, mtime, size in self._db.execute("SELECT * FROM sources")}
@@ -410,7 +356,7 @@ class Index:
 
     def _empty(self) -> None:
         self.was_empty = True
-        for table in _TABLES:
+        for table in (*_TABLES, *_FORMER_TABLES):
             self._db.execute(f"DROP TABLE IF EXISTS {table}")
         for statement in database.statements(_SCHEMA):
             self._db.execute(statement)

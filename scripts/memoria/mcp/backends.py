@@ -19,7 +19,7 @@ from memoria.facts.keeper import Keeper
 from memoria.ground import clock
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
-from memoria.indexing import meaning, sources
+from memoria.indexing import lookup, sources
 from memoria.indexing.index import Index
 from memoria.mcp.tools import Found
 from memoria.redaction.redact import Redactor
@@ -42,7 +42,7 @@ class IndexSearch:
                 sources.refresh(index, self.home.paths)
                 view = Visibility(self.home.settings, self.home.paths, self.project.key)
                 today = self.home.zone.day(clock.now())
-                hits = meaning.search(index, query, limit=limit, view=view, kinds=kinds, today=today)
+                hits = lookup.search(index, query, limit=limit, view=view, kinds=kinds, today=today)
         except (sqlite3.Error, OSError) as error:
             raise ExpectedError(f"the search index cannot be used now ({error}); read pages by path instead") from error
         return [Found(_place(hit.path, hit.anchor), hit.kind, hit.title, hit.date, hit.passages) for hit in hits]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from memoria.base.visibility import Visibility
 
-VERSION = 9  # of the tables and of how files become documents and terms; an index of another version is rebuilt
+VERSION = 10  # of the tables and of how files become documents and terms; an index of another version is rebuilt
 SHIFT = 12  # a passage's row is (document << SHIFT) + its ordinal; ordinals 0 and 1 are the title and the names
 KINDS = ("article", "entry", "fact", "turn", "memory")
 HISTORY = "history"  # what no longer holds: found only by those who ask for it
