@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from binascii import crc32
 
-from memoria.language.function_words import FUNCTION_WORDS
+from memoria.language.function_words import EMPHASISED, FUNCTION_WORDS
 from memoria.language.stemming import porter, stem
 
 TYPE_CHECKING = False
@@ -41,7 +41,8 @@ _MONTHS = (
 def of(text: str) -> list[str]:
     """Return the terms of a text to be indexed, in order and without stop words.
 
-    A word in capitals is no stop word: ``MIT`` and ``US`` are names, whatever ``mit`` and ``us`` are.
+    A short word in capitals is no stop word: ``MIT`` and ``US`` are names, whatever ``mit`` and ``us`` are. A word that
+    is emphasised by capitals stays one.
     """
     return [term for chunk in _chunks(text) for term in _analysed(chunk)]
 
@@ -117,13 +118,12 @@ def _terms(chunk: str) -> Iterator[str]:
     words = _words(folded)
     if len(words) > 1 and _apostrophe_only(folded):
         words = [word for word in words if len(word) > 1]  # the c of c'est, the s of Anna's
-    is_acronym = len(words) == 1 and len(chunk) > 1 and chunk.isupper()
     for word in words:
         if _is_unspaced(word[0]):
             yield from _pairs(word)
         else:
             lower = word.lower()
-            if is_acronym or lower not in FUNCTION_WORDS:
+            if lower not in FUNCTION_WORDS or _is_name(word, lower):
                 yield stem(lower)[:MAX_TOKEN]
     if len(words) > 1 and not _apostrophe_only(folded):
         whole = "".join(words).lower()
@@ -131,6 +131,11 @@ def _terms(chunk: str) -> Iterator[str]:
             yield whole
         if "/" in folded:
             yield from _file_name(folded)
+
+
+def _is_name(word: str, lower: str) -> bool:
+    """Return whether a function word is written as a name."""
+    return len(word) > 1 and word.isupper() and lower not in EMPHASISED
 
 
 def _apostrophe_only(chunk: str) -> bool:
