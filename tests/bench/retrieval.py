@@ -36,14 +36,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="+", type=Path)
     for folder in parser.parse_args().folders:
-        print(f"{folder.name}: unit = session, scope = the query's own collection")
-        print(f"{'':10}     n  any@1  any@5 any@10 frac@10    MRR  p50 ms  p95 ms")
+        headline(folder)
         sessions, queries = read(folder / "corpus.jsonl"), read(folder / "queries.jsonl")
         with tempfile.TemporaryDirectory() as scratch, Index(Path(scratch, "index.db")) as index:
             index.add(map(document, sessions))
-            _measure("memoria", queries, _memoria(index))
-        _measure("plain FTS5", queries, _plain(sessions))
+            measure("memoria", queries, found_by(index))
+        measure("plain FTS5", queries, _plain(sessions))
     return 0
+
+
+def headline(folder: Path) -> None:
+    """Print what the rows of ``measure`` hold."""
+    print(f"{folder.name}: unit = session, scope = the query's own collection")
+    print(f"{'':10}     n  any@1  any@5 any@10 frac@10    MRR  p50 ms  p95 ms")
 
 
 def read(path: Path) -> list[JsonObject]:
@@ -71,7 +76,8 @@ def _day(date: str) -> str:
     return datetime.strptime(date.split(" on ")[1], "%d %B, %Y").date().isoformat() if " on " in date else ""
 
 
-def _memoria(index: Index) -> Search:
+def found_by(index: Index) -> Search:
+    """The sessions that the product finds."""
     finder = index.finder
 
     def search(query: str, collection: str) -> list[str]:
@@ -111,7 +117,8 @@ def _plain_words(text: str) -> Iterator[str]:
             yield word
 
 
-def _measure(name: str, queries: Sequence[JsonObject], search: Search) -> None:
+def measure(name: str, queries: Sequence[JsonObject], search: Search) -> None:
+    """Print how often the right session is found."""
     sums: defaultdict[str, float] = defaultdict(float)
     took: list[float] = []
     for asked in queries:

@@ -35,8 +35,9 @@ _ROMANCE = word_set(
 # Left out of the search index: any text can be searched for, so this holds nothing that could be a content word.
 FUNCTION_WORDS = ENGLISH | GERMAN | _ROMANCE
 
-# In capitals, function words of few letters are names (``MIT``, ``US``, ``ER``, ``EST``). These are not: they are written in
-# capitals for emphasis ("do NOT push") and as keywords of SQL.
+# In capitals, short function words are names (``MIT``, ``US``, ``ER``, ``EST``). These are not: they are written so
+# for emphasis ("do NOT push") and as keywords of SQL.
 EMPHASISED = ENGLISH.difference(("am", "it", "us", "who")) | word_set(
-    "aber alle bei bis durch kein keine nach nicht noch nur oder ohne und vor avec mais pas pour sans non nos para pero por si sin"
+    """aber bei bis durch kein keine nach nicht noch nur oder ohne und vor avec mais pas pour sans non nos para pero por
+    si"""
 )
