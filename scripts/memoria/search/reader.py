@@ -44,6 +44,7 @@ _WORDS = 2  # least number of words shared with the question, without those that
 _MINOR = 0.35  # weight of a word that says what to do and not with what
 _BM25 = "bm25(terms, 3.0, 2.0, 1.0, 0.0)"  # title, names, body, scope: chooses the candidates
 _SUCCESSIONS = 8  # greatest length of a chain of superseded facts that is followed
+_ENTRY = 0.8  # factor for an entry among turns: a short text scores high by few words (docs/recall.md)
 _PREFERRED = 1.15  # factor for documents of the project that asks
 _FRESH = 0.05  # added to the factor of a document of the newest day; halves every _FRESH_DAYS
 _FRESH_DAYS = 30.0
@@ -200,10 +201,26 @@ class Finder:
             rated, matching = self._rated(words, project)
             scope = _scope_terms(project, view, (*(kinds or KINDS), ASKED))
             ranked = self._ranked(rated, matching, limit, scope, view)
-            found = [(each.score, each.document, each.passages) for each in ranked]
+            found = self._weighed(ranked, kinds or KINDS)
             return self.shown(found, limit, view, is_folded=len(kinds) != 1, kinds=kinds)
         except sqlite.module().Error as error:
             raise UnreadableError(str(error)) from None
+
+    def _weighed(
+        self, ranked: Sequence[_Candidate], kinds: Collection[str]
+    ) -> list[tuple[float, int, dict[int, float]]]:
+        """Return documents with their scores, best first; an entry counts less among turns, one of which it sums up."""
+        asked = ", ".join("?" * len(ranked))
+        found = self._db.execute(
+            f"SELECT id FROM documents WHERE kind = 'entry' AND id IN ({asked})",  # noqa: S608 (question marks)
+            [each.document for each in ranked],
+        )
+        entries = {document for (document,) in found} if "turn" in kinds else ()
+        weighed = [
+            (each.score * (_ENTRY if each.document in entries else 1.0), each.document, each.passages)
+            for each in ranked
+        ]
+        return sorted(weighed, key=lambda each: (-each[0], each[1]))
 
     def statements(
         self,
