@@ -205,6 +205,85 @@ def test_files_and_commands_are_found_by_name(past: Past) -> None:
     assert (asked.items["command", "all"], asked.items["command", "known"]) == (1, 1)
 
 
+# -- tool events
+
+
+MAKEFILES = "Indent Makefiles with tabs, since `ifeq_guard` breaks otherwise."
+
+
+def corrected(past: Past, content: str = MAKEFILES, kind: str = "correction") -> None:
+    past.session(
+        MONDAY + timedelta(days=8), Said("No, that is wrong.", content),
+        facts=[past.fact(content, MONDAY + timedelta(days=8), kind)],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("then", "verdict"), [("The `ifeq_guard` would break, so tabs it is.", USED), ("Shall I paint it too?", NOISE)]
+)
+def test_what_an_edit_would_have_been_given_is_judged_by_what_came_after_it(
+    past: Past, then: str, verdict: str
+) -> None:
+    corrected(past)
+    edit = ("Edit", {"file_path": str(past.folder / "Makefile"), "old_string": "all:", "new_string": "every:"})
+    said = Said(
+        "Rename the first target of the build, please", "Renaming.", [edit, ("Read", {"file_path": "x"})], then=then
+    )
+    ident = past.session(MONDAY + timedelta(days=10), said)
+    met = ask(past)[ident].met["PreToolUse"]
+    assert (met.events, met.with_notes) == (1, 1), "a file that is only read is no event"
+    assert [note.verdict for note in met.notes] == [verdict]
+    assert met.chars > len(MAKEFILES)
+
+
+def test_what_the_session_had_said_before_the_edit_is_not_taken_up_from_the_note(past: Past) -> None:
+    corrected(past)
+    edit = ("Write", {"file_path": str(past.folder / "Makefile"), "content": "all:"})
+    said = Said("Write the build file for the shop", "`ifeq_guard` needs tabs.", [edit], then="`ifeq_guard` is there.")
+    ident = past.session(MONDAY + timedelta(days=10), said)
+    assert [note.verdict for note in ask(past)[ident].met["PreToolUse"].notes] == [NOISE]
+
+
+def test_what_a_failed_command_and_a_sub_agent_would_have_been_given_is_counted(past: Past) -> None:
+    corrected(past, "When the linker cannot find libzebra, run ldconfig in the toolchain folder first.", "debugging")
+    make, tried = ("Bash", {"command": "make shop"}), ("Edit", {"file_path": "/elsewhere/notes.txt"})
+    agent = (
+        "Agent",
+        {"subagent_type": "Explore", "description": "Look", "prompt": "Where do refunds wait, RefundQueue?"},
+    )
+    error = "Exit code 1\nld: linker cannot find libzebra"
+    said = Said("Build the shop for the fair on Sunday", "Building.", [make, agent], error, "I run ldconfig there.")
+    other = Said("Write the notes of the fair on Sunday", "Writing.", [tried], error)
+    asked = ask_session(past, said, other)
+    failed, started = asked.met["PostToolUseFailure"], asked.met["SubagentStart"]
+    assert (failed.events, failed.with_notes) == (1, 1), "an edit that fails has no hook"
+    assert [note.verdict for note in failed.notes] == [USED]
+    assert (started.events, started.with_notes) == (1, 1)
+    assert started.notes
+    assert {note.kind for note in started.notes} == {"decision"}
+
+
+def ask_session(past: Past, *said: Said) -> Asked:
+    ident = past.session(MONDAY + timedelta(days=10), *said)
+    return ask(past)[ident]
+
+
+def test_tool_events_are_reported_apart_from_prompts(past: Past, capsys: pytest.CaptureFixture[str]) -> None:
+    corrected(past)
+    edit = ("Edit", {"file_path": str(past.folder / "Makefile"), "old_string": "all:", "new_string": "every:"})
+    past.session(
+        MONDAY + timedelta(days=10), Said("Rename the first target", "Renaming.", [edit], then="Tabs; `ifeq_guard`.")
+    )
+    found = printed(past, capsys)["tool_events"]
+    assert list(found) == ["PreToolUse", "PostToolUseFailure", "SubagentStart"]
+    before = found["PreToolUse"]
+    assert (before["events"], before["with_notes"]["part"], before["notes"]["used"]["part"]) == (1, 1, 1)
+    assert before["characters"] > len(MAKEFILES)
+    assert found["SubagentStart"]["events"] == 0
+    assert run(evaluate, past.home) == 0
+    assert "edits and commands       100.0 % of 1" in capsys.readouterr().out
+
+
 # -- the command
 
 

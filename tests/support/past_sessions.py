@@ -27,11 +27,16 @@ TURN = timedelta(minutes=2)
 
 @dataclass
 class Said:
-    """A prompt, its answer, and what the answer did: (tool, input) pairs."""
+    """A prompt, its answer, and what the answer did: (tool, input) pairs.
+
+    ``error`` is what the first tool failed with, and ``then`` what was said after the tools.
+    """
 
     prompt: str
     answer: str = "Done."
     tools: Sequence[tuple[str, dict[str, Any]]] = ()
+    error: str = ""
+    then: str = ""
 
 
 @dataclass
@@ -83,9 +88,16 @@ class Past:
                 {"type": "tool_use", "id": f"t{number}{place}", "name": name, "input": given}
                 for place, (name, given) in enumerate(each.tools)
             ]
-            for role, content in (("user", each.prompt), ("assistant", [*used, {"type": "text", "text": each.answer}])):
-                message = {"role": role, "content": content, "id": f"m{ident}{number}"}
-                about = {"uuid": f"{ident}-{number}-{role}", "sessionId": ident, "cwd": str(self.folder)}
+            failed = {"type": "tool_result", "tool_use_id": f"t{number}0", "is_error": True, "content": each.error}
+            contents = (
+                ("user", each.prompt, True),
+                ("assistant", [*used, {"type": "text", "text": each.answer}], True),
+                ("user", [failed], each.error),
+                ("assistant", [{"type": "text", "text": each.then}], each.then),
+            )
+            for place, (role, content, _) in enumerate(part for part in contents if part[2]):
+                message = {"role": role, "content": content, "id": f"m{ident}{number}{place}"}
+                about = {"uuid": f"{ident}-{number}-{place}-{role}", "sessionId": ident, "cwd": str(self.folder)}
                 kind = {"type": role, "userType": "external", "isSidechain": False, "timestamp": moment.isoformat()}
                 lines.append({**kind, **about, "message": message})
                 moment += timedelta(seconds=20)

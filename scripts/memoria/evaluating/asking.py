@@ -7,6 +7,9 @@ The rules, which the report repeats:
 * A word or an identifier of a note is *taken up* when the answer holds it, the prompt does not, and at most a tenth of
   the other answers do. A note was *used* when the answer takes up an identifier or two words of it, and *noise* when
   it takes up nothing. The others are unclear.
+* What the hooks would have given before an edit or a command, after a command that failed, and to a sub-agent, is
+  judged by the same rule: by what the session said and did after the turn of the event, and not before, until the
+  next prompt. These notes are counted by event, apart from those beside prompts.
 * The same notes are also held against the answer to another prompt: what is used there is used by chance.
 """
 
@@ -18,8 +21,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import islice
 
-from memoria.evaluating import answers
+from memoria.evaluating import answers, tool_events
 from memoria.evaluating.answers import Item
 from memoria.evaluating.harm import Harm, said_in
 from memoria.evaluating.history import Session, answers_of, prompt_of
@@ -27,13 +31,16 @@ from memoria.evaluating.replay import Replay
 from memoria.language import identifiers, statements
 from memoria.language.statements import Words
 from memoria.search import tokens
+from memoria.transcripts.turn import Turn
 
 USED, UNCLEAR, NOISE = "used", "unclear", "noise"
 VERDICTS = (USED, UNCLEAR, NOISE)
+PAGE = "page"  # the kind of a row of the session's page that a sub-agent is given
 COMMON = 0.1  # share of the other answers from which on a word says nothing
 MIN_USED = 2  # words that an answer takes up of a note that it used
 FEW_ANSWERS = 10  # of a project, with which words are too few to be common
 MAX_PROMPTS = 20  # of a session; a long one would outweigh the others
+MAX_EVENTS = 200  # tool events of a session
 REMEMBERED = 200  # answers that notes are held against for chance
 _NOTE = re.compile(r"- \[(?P<kind>\w+)(?P<about>[^\]]*)\] (?P<text>.*) \((?P<key>[^()]*)\)")
 
@@ -62,6 +69,16 @@ class Note:
 
 
 @dataclass(slots=True)
+class Met:
+    """What was given at the tool events of one name."""
+
+    events: int = 0
+    with_notes: int = 0
+    chars: int = 0
+    notes: list[Note] = field(default_factory=list)
+
+
+@dataclass(slots=True)
 class Asked:
     """What came of asking one session.
 
@@ -81,6 +98,7 @@ class Asked:
     corrections: Counter[str] = field(default_factory=Counter)
     harm: Counter[str] = field(default_factory=Counter)
     rows: int = 0  # of the page, and notes
+    met: dict[str, Met] = field(default_factory=dict)  # by the name of the tool event
 
 
 class Asking:
@@ -100,7 +118,7 @@ class Asking:
         page = self.replay.page(session.ident, session.cwd)
         harm = Harm(self.replay.facts, session)
         found = [
-            _One(self, session, page, harm).run(threshold, f"{session.ident}-{number}")
+            _One(self, session, page, harm, f"{session.ident}-{number}").run(threshold)
             for number, threshold in enumerate(thresholds)
         ]
         self._remember(session)
@@ -127,20 +145,21 @@ class Asking:
 
 
 class _One:
-    """One session asked with one threshold."""
+    """One session asked with one threshold, as the session ``name`` of the replay."""
 
-    def __init__(self, asking: Asking, session: Session, page: str, harm: Harm) -> None:
-        self.asking, self.session, self.page, self.harm = asking, session, page, harm
+    def __init__(self, asking: Asking, session: Session, page: str, harm: Harm, name: str) -> None:
+        self.asking, self.session, self.page, self.harm, self.name = asking, session, page, harm, name
         self.facts = asking.replay.corrections_known(session.project)
 
-    def run(self, threshold: float, name: str) -> Asked:
+    def run(self, threshold: float) -> Asked:
+        """Return what is shown. Tool events do not depend on the threshold and are met with the present one only."""
         session, replay = self.session, self.asking.replay
         asked = Asked(session.ident, session.project, session.began, page_chars=len(self.page))
         shown = ""
         before = ""  # what the session itself has said so far
         for exchange in session.exchanges[:MAX_PROMPTS]:
             prompt, turns = prompt_of(exchange), answers_of(exchange)
-            notes = replay.notes(name, session.cwd, prompt, threshold)
+            notes = replay.notes(self.name, session.cwd, prompt, threshold)
             asked.prompts += 1
             asked.with_notes += bool(notes)
             asked.note_chars += len(notes)
@@ -150,6 +169,8 @@ class _One:
             answer = answers.text_of(turns)
             asked.notes += self._judged(notes, prompt, Answer.of(answer))
             self._count(asked, answers.of(turns), before, shown)
+            if threshold == replay.home.settings.hint_threshold:
+                shown += self._meet(asked, turns, before)
             before += answer
         told = [*rows_of(self.page), *rows_of(shown)]
         asked.rows = len(told)
@@ -168,6 +189,22 @@ class _One:
             asked.items[item.kind, "all"] += 1
             asked.items.update((item.kind, place) for place, is_there in places.items() if is_there)
 
+    def _meet(self, asked: Asked, turns: Sequence[Turn], before: str) -> str:
+        """Replay the tool events of an answer and return what was given at them."""
+        given = ""
+        done = sum(met.events for met in asked.met.values())
+        for number, event in enumerate(islice(tool_events.of(turns), MAX_EVENTS - done), done):
+            notes = self.asking.replay.tool_notes(self.name, self.session.cwd, event, number)
+            met = asked.met.setdefault(event.name, Met())
+            met.events += 1
+            met.with_notes += bool(notes)
+            met.chars += len(notes)
+            if notes:
+                known = f"{before}\n{answers.text_of(turns[: event.place + 1])}"
+                met.notes += self._judged(notes, known, Answer.of(answers.text_of(turns[event.place + 1 :])))
+                given += notes
+        return given
+
     def _correct(self, asked: Asked, corrections: Iterable[str], shown: str) -> None:
         for text in corrections:
             own = statements.words(text)
@@ -184,11 +221,11 @@ class _One:
     def _judged(self, notes: str, prompt: str, answer: Answer) -> Iterator[Note]:
         others = self.asking.background(self.session) if notes else []
         for row in rows_of(notes):
-            if match := _NOTE.fullmatch(row):
-                text = match["text"]
-                other = self.asking.chance.choice(others) if others else None
-                by_chance = judge(text, prompt, other, [each for each in others if each is not other]) if other else ""
-                yield Note(match["kind"], judge(text, prompt, answer, others), by_chance, len(row))
+            match = _NOTE.fullmatch(row)
+            kind, text = (match["kind"], match["text"]) if match else (PAGE, row.removeprefix("- "))
+            other = self.asking.chance.choice(others) if others else None
+            by_chance = judge(text, prompt, other, [each for each in others if each is not other]) if other else ""
+            yield Note(kind, judge(text, prompt, answer, others), by_chance, len(row))
 
 
 def judge(note: str, prompt: str, answer: Answer, others: Sequence[Answer]) -> str:

@@ -19,7 +19,8 @@ from memoria.capture.hook import Event
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
 from memoria.daily.ledger import Ledger
-from memoria.evaluating import rewind
+from memoria.evaluating import rewind, tool_events
+from memoria.evaluating.tool_events import ToolEvent
 from memoria.facts import lines
 from memoria.facts.fact import GLOBAL, Fact
 from memoria.facts.keeper import Keeper
@@ -28,8 +29,11 @@ from memoria.ground.errors import ArchiveError, ExpectedError
 from memoria.ground.home import Home
 from memoria.indexing import sources
 from memoria.indexing.index import Index
+from memoria.recall.error_notes import post_tool_use_failure
 from memoria.recall.prompt_notes import user_prompt_submit
 from memoria.recall.session_start import session_start
+from memoria.recall.subagent_page import subagent_start
+from memoria.recall.tool_notes import pre_tool_use
 from memoria.transcripts.archive import Archive, Kept
 from memoria.transcripts.turn import Turn
 from memoria.wiki.folder import Wiki
@@ -137,6 +141,19 @@ class Replay:
         self.settings.hint_threshold = threshold
         return _context(user_prompt_submit(Event(dict(event)), self.settings, self.paths))
 
+    def tool_notes(self, session: str, cwd: str, event: ToolEvent, number: int) -> str:
+        """Return what is given at a tool event, the ``number``-th of its session."""
+        told = {"session_id": session, "cwd": cwd, "hook_event_name": event.name, "tool_use_id": str(number)}
+        if event.name == tool_events.SUBAGENT:
+            # Under a name of its own: hooks take tasks that were recorded within seconds for one another's.
+            told["session_id"] = f"{session}-{number}"
+            kind = event.fields["tool_input"]["subagent_type"]
+            pre_tool_use(Event({**told, **event.fields}), self.settings, self.paths)
+            started = Event({**told, "agent_id": str(number), "agent_type": kind})
+            return _context(subagent_start(started, self.settings, self.paths))
+        handler = pre_tool_use if event.name == tool_events.BEFORE else post_tool_use_failure
+        return _context(handler(Event({**told, **event.fields}), self.settings, self.paths))
+
     def turns(self, entry: str) -> list[Turn]:
         """Return the archived turns of an entry, none when there are none that can be read."""
         try:
@@ -173,11 +190,12 @@ def opened(home: Home) -> Iterator[Replay]:
 
 
 def _settings(home: Home) -> Settings:
-    """Return a copy of the settings with the notes switched on, and without what is about the session alone."""
+    """Return a copy of the settings with all notes switched on, and without what is about the session alone."""
     settings = Settings()
     for field in Settings.fields():
         setattr(settings, field.name, getattr(home.settings, field.name))
     settings.hints, settings.where_you_were, settings.saved_notice = True, False, False
+    settings.tool_notes, settings.error_notes, settings.subagent_page = True, True, True
     return settings
 
 

@@ -9,14 +9,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from memoria.base.project import name_of
-from memoria.evaluating import harm
+from memoria.evaluating import harm, tool_events
 from memoria.evaluating.answers import KINDS
-from memoria.evaluating.asking import USED, VERDICTS, Asked
+from memoria.evaluating.asking import USED, VERDICTS, Asked, Met, Note
 from memoria.ground.clock import Zone
 from memoria.ground.printable import counted
 
 SAMPLES = 1_000  # of the bootstrap
 PLACES = ("notes", "page", "either", "known")
+
+_EVENTS = {
+    tool_events.BEFORE: "edits and commands", tool_events.FAILURE: "failed commands",
+    tool_events.SUBAGENT: "sub-agents",
+}  # fmt: skip
 
 Part = Callable[[Asked], tuple[float, float]]  # what one session adds to a share: numerator and denominator
 
@@ -85,20 +90,38 @@ def stood(place: str, kind: str = "") -> Part:
     return part
 
 
-def judged(verdict: str, kind: str = "") -> Part:
-    """Count the notes with a verdict."""
+def judged(verdict: str, kind: str = "", event: str = "") -> Part:
+    """Count the notes with a verdict, beside prompts or at the tool events of a name."""
 
     def part(each: Asked) -> tuple[float, float]:
-        notes = [note for note in each.notes if kind in ("", note.kind)]
+        notes = [note for note in _notes(each, event) if kind in ("", note.kind)]
         return sum(note.verdict == verdict for note in notes), len(notes)
 
     return part
 
 
-def by_chance(each: Asked) -> tuple[float, float]:
+def by_chance(event: str = "") -> Part:
     """Count the notes that would count as used beside another prompt's answer."""
-    held = [note for note in each.notes if note.by_chance]
-    return sum(note.by_chance == USED for note in held), len(held)
+
+    def part(each: Asked) -> tuple[float, float]:
+        held = [note for note in _notes(each, event) if note.by_chance]
+        return sum(note.by_chance == USED for note in held), len(held)
+
+    return part
+
+
+def _notes(each: Asked, event: str) -> Sequence[Note]:
+    return each.met.get(event, Met()).notes if event else each.notes
+
+
+def noted_at(event: str) -> Part:
+    """Count the tool events of a name that were given notes."""
+
+    def part(each: Asked) -> tuple[float, float]:
+        found = each.met.get(event, Met())
+        return found.with_notes, found.events
+
+    return part
 
 
 def corrected(outcome: str) -> Part:
@@ -132,8 +155,9 @@ class Report:
             },
             "prompts_with_notes": self.share(noted).as_dict(),
             "notes": {verdict: self.share(judged(verdict)).as_dict() for verdict in VERDICTS}
-            | {"used_by_chance": self.share(by_chance).as_dict()},
+            | {"used_by_chance": self.share(by_chance()).as_dict()},
             "characters": self._characters(),
+            "tool_events": {name: self._event(name) for name in tool_events.NAMES},
             "corrections": {
                 "made": sum(each.corrections["made"] for each in self.asked),
                 "made_again": self.share(corrected("again")).as_dict(),
@@ -153,6 +177,17 @@ class Report:
             "a_prompt": round(chars / max(1, prompts), 1),
             "a_prompt_with_notes": round(chars / max(1, noted_), 1),
             "a_page": round(pages / max(1, len(self.asked)), 1),
+        }
+
+    def _event(self, name: str) -> dict[str, Any]:
+        found = [each.met[name] for each in self.asked if name in each.met]
+        with_notes = sum(met.with_notes for met in found)
+        return {
+            "events": sum(met.events for met in found),
+            "with_notes": self.share(noted_at(name)).as_dict(),
+            "notes": {verdict: self.share(judged(verdict, event=name)).as_dict() for verdict in VERDICTS}
+            | {"used_by_chance": self.share(by_chance(name)).as_dict()},
+            "characters": round(sum(met.chars for met in found) / max(1, with_notes), 1),
         }
 
     def _week(self, each: Asked) -> str:
@@ -204,12 +239,13 @@ class Report:
         yield f"notes        beside {self.share(noted)} prompts"
         for verdict in VERDICTS:
             yield f"  {verdict:<24} {self.share(judged(verdict))}"
-        yield f"  {'used by chance':<24} {self.share(by_chance)}"
+        yield f"  {'used by chance':<24} {self.share(by_chance())}"
         cost = found["characters"]
         yield (
             f"cost         {cost['a_prompt']:,.0f} characters a prompt, {cost['a_prompt_with_notes']:,.0f} where there "
             f"are notes, {cost['a_page']:,.0f} a page"
         )
+        yield from self._events()
         yield f"corrections  {found['corrections']['made']:,} made"
         yield f"  {'made again':<24} {self.share(corrected('again'))}"
         yield f"  {'... though shown':<24} {self.share(corrected('shown'))}"
@@ -218,6 +254,13 @@ class Report:
         yield from self._table("week", found["by_week"])
         yield from self._table("project", {name_of(key): row for key, row in found["by_project"].items()})
         yield from self._kinds(found["by_kind"])
+
+    def _events(self) -> Iterator[str]:
+        yield "tool events  with notes; of these notes used, unclear, noise, used by chance"
+        for name, said in _EVENTS.items():
+            outcomes = [self.share(judged(verdict, event=name)) for verdict in VERDICTS]
+            shares = ", ".join(map(_percent_of, (*outcomes, self.share(by_chance(name)))))
+            yield f"  {said:<24} {self.share(noted_at(name))}" + (f": {shares}" if outcomes[0].whole else "")
 
     def _table(self, label: str, rows: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
         yield f"{'by ' + label:<24} sessions prompts  with notes  stood  used  noise  corrected again"
@@ -234,6 +277,10 @@ class Report:
         for name, row in rows.items():
             used, unclear, noise = (_percent(row[verdict]) for verdict in VERDICTS)
             yield f"  {name:<22} {row[USED]['whole']:8,} {used:>6} {unclear:>8} {noise:>6}"
+
+
+def _percent_of(share: Share) -> str:
+    return _percent(share.as_dict())
 
 
 def _percent(found: Mapping[str, float]) -> str:
