@@ -5,7 +5,9 @@ import os
 import sys
 
 gc.disable()  # a hook ends before there is garbage worth collecting
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
+root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+scripts = os.path.join(root, "scripts")
+sys.path.insert(0, scripts if os.path.isdir(scripts) else os.path.dirname(root))  # a wheel has hooks/ in the package
 
 from memoria.capture.hook import run
 from memoria.recall.subagent_page import subagent_start

@@ -1,4 +1,11 @@
-"""``python -m memoria``."""
+"""``python -m memoria``, or ``python <folder>/memoria/__main__.py`` where the package is not installed."""
+
+import sys
+from pathlib import Path
+
+if not __package__:  # run by its path: packages are found beside this one, and none of its modules by itself
+    own = Path(__file__).absolute().parent
+    sys.path[:] = [str(own.parent), *(folder for folder in sys.path if folder != str(own))]
 
 from memoria.cli import main
 

@@ -131,7 +131,7 @@ def test_a_named_interpreter_comes_first_then_a_clones_own_then_memorias(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def way() -> list[str]:
-        return [python for python, _ in detach.commands("flush.py", Settings.load())]
+        return [python for python, *_ in detach.commands("flush", Settings.load())]
 
     monkeypatch.setattr(places, "ROOT", str(tmp_path))
     (tmp_path / "pyproject.toml").touch()

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from memoria.base import state
-from memoria.base.paths import Paths
+from memoria.base.paths import Paths, own_command
 from memoria.base.project import key_of_path
 from memoria.base.settings import Settings
 from memoria.capture.capture import capture
@@ -22,7 +22,6 @@ from memoria.capture.open_sessions import BLOCK, KEPT_S, LIVE, MAX_CHARS, OpenSe
 from memoria.commands import observe
 from memoria.ground.home import Home
 from memoria.recall import session_start
-from places import ROOT
 
 GONE = "999999999"  # no process has such an id
 
@@ -168,7 +167,6 @@ def test_a_damaged_or_missing_transcript_hides_no_other_session(work: Path, path
     cursor = Path(paths.cursors, "s1")
     cursor.write_text(cursor.read_text().replace("t.jsonl", "gone.jsonl"))
     Path(paths.cursors, "s3").write_text("{")
-    script = ROOT / "scripts" / "observe.py"
-    run = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
+    run = subprocess.run(own_command(sys.executable, "observe"), capture_output=True, text=True, check=False)
     assert (run.returncode, run.stderr) == (0, "")
     assert "second session's" in OpenSessions(paths.where).block("s2")

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from memoria.base.paths import own_command
 from memoria.capture import detach
 from memoria.commands import search
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.indexing import highlight
 from memoria.indexing.index import Index
-from places import ROOT
 
 
 @pytest.fixture
@@ -121,8 +122,8 @@ def test_a_corrupt_index_is_rebuilt_in_the_background_while_the_search_is_answer
     assert run("zebra") == 0
     assert "knowledge/concepts/zebra.md" in capsys.readouterr().out
     (way,) = started
-    assert way[1:] == [str(ROOT / "scripts" / "search.py"), "--rebuild"]
-    assert run(*way[2:]) == 0  # what was started makes it usable again
+    assert way == [*own_command(sys.executable, "search"), "--rebuild"]
+    assert run(*way[3:]) == 0  # what was started makes it usable again
     monkeypatch.setattr(detach, "start", lambda *_: pytest.fail("started again"))
     assert run("zebra") == 0
 

@@ -23,7 +23,7 @@ import pytest
 
 from hooks import DECLARED, SESSION, Client, line
 from memoria.base import failpoints
-from memoria.base.paths import Paths
+from memoria.base.paths import Paths, own_command
 from memoria.capture import detach
 from memoria.capture.spool import Spool
 from memoria.daily.daily_log import DailyLog
@@ -42,7 +42,6 @@ from memoria.models.protocol import Prompt
 from memoria.models.scripted import Item, Scripted
 from memoria.observing import loop
 from memoria.observing.due import DueCheck
-from places import ROOT
 
 FLAG = "No, never push {} to main, because main is deployed at once."
 PLAIN = "Please look at part {} of the settings page and tell me what you find."
@@ -738,8 +737,7 @@ def test_a_worker_killed_in_the_middle_of_a_judgement_is_made_good_by_the_next(
 
 
 def worker_process(**more: str) -> int:
-    script = Path(ROOT, "scripts", "flush.py")
-    return subprocess.run([sys.executable, str(script)], env={**os.environ, **more}, check=False).returncode
+    return subprocess.run(own_command(sys.executable, "flush"), env={**os.environ, **more}, check=False).returncode
 
 
 # -- who starts the worker

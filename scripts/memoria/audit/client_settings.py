@@ -281,7 +281,8 @@ def _path(word: str) -> PurePath:
 
 def _is_root(root: Path, flags: list[str]) -> bool:
     if root.is_dir():
-        return (root / "scripts" / "memoria" / "__init__.py").is_file()
+        package = root if root.name == "memoria" and (root / "__init__.py").is_file() else root / "scripts" / "memoria"
+        return (package / "__init__.py").is_file()  # of a wheel, or of a clone
     return root.name == "memoria" or flags == FLOOR_FLAGS  # moved or removed since
 
 

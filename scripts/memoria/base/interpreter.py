@@ -36,11 +36,28 @@ def find(settings: Settings) -> str:
     """Return the interpreter that has memoria's packages, ``""`` when there is none yet."""
     if settings.python:
         return settings.python
+    if places.is_wheel():
+        return of_wheel(places.PACKAGE)
     for folder in ([os.path.join(places.ROOT, ".venv")] if places.is_checkout() else []) + [environment()]:
         python = python_of(folder)
         if os.access(python, os.X_OK):
             return python
     return ""
+
+
+def of_wheel(package: str) -> str:
+    """Return the interpreter of the environment that a package is installed in, ``""`` when it has gone.
+
+    A package outside of any virtual environment belongs to this process's interpreter: ``memoria install`` writes
+    that one into the hooks then.
+    """
+    folder = package
+    for _ in range(4):  # <environment>/lib/python3.x/site-packages/memoria, on Windows one less
+        folder = os.path.dirname(folder)
+        if os.path.isfile(os.path.join(folder, "pyvenv.cfg")):
+            python = python_of(folder)
+            return python if os.access(python, os.X_OK) else ""
+    return sys.executable
 
 
 def python_of(folder: str) -> str:

@@ -11,8 +11,21 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memoria.base.settings import Settings
 
-# real, because the clone's plugin/ holds links: memoria that runs as plugin/scripts/ has the clone as its root
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))))
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def _root(package: str) -> str:
+    """Return the folder that holds ``hooks/``: the clone, the plugin's folder or, in an installed wheel, the package.
+
+    In a clone it is a real path, because plugin/ holds links: memoria that runs as plugin/scripts/ has the clone as
+    its root. A wheel's path is kept as it is, because the installer may have linked each file to its cache.
+    """
+    if os.path.basename(os.path.dirname(package)) != "scripts":
+        return package
+    return os.path.dirname(os.path.dirname(os.path.realpath(package)))
+
+
+ROOT = _root(PACKAGE)
 
 MAX_NAME_BYTES = 200  # of a file named after a project's key; 255 is what file systems take
 SPOOL_BOXES = ("tmp", "new", "cur", "failed")  # below the spool; the folder of a job is its state
@@ -120,6 +133,16 @@ def is_checkout(root: str = ROOT) -> bool:
     """Return whether memoria runs from a clone, not from a wheel or a plugin's cache, which an update replaces."""
     inside_client = os.sep + os.path.join("plugins", "cache") + os.sep in root
     return os.path.isfile(os.path.join(root, "pyproject.toml")) and not inside_client
+
+
+def is_wheel() -> bool:
+    """Return whether memoria was installed as a wheel, by uv, pip or pipx, with its packages beside it."""
+    return ROOT == PACKAGE
+
+
+def own_command(python: str, verb: str) -> list[str]:
+    """Return the command by which ``python`` runs a verb of this memoria, also where it is not installed."""
+    return [python, os.path.join(PACKAGE, "__main__.py"), verb]
 
 
 def default_home() -> str:

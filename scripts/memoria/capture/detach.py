@@ -34,15 +34,10 @@ def worker_environment() -> dict[str, str]:
     return {**user_environment.reduced(os.environ), "CLAUDE_INVOKED_BY": "memoria"}
 
 
-def commands(script: str, settings: Settings) -> list[list[str]]:
-    """Ways to run ``scripts/<script>``, best first; empty when no interpreter has our packages yet."""
+def commands(verb: str, settings: Settings) -> list[list[str]]:
+    """Ways to run a verb of the command line, best first; empty when no interpreter has our packages yet."""
     python = interpreter.find(settings)
-    return [[python, os.path.join(places.ROOT, "scripts", script)]] if python else []
-
-
-def own_command(script: str) -> list[str]:
-    """Return how to run ``scripts/<script>`` with this process's interpreter, whatever the folder one stands in."""
-    return [sys.executable, os.path.join(places.ROOT, "scripts", script)]
+    return [places.own_command(python, verb)] if python else []
 
 
 def start_build(paths: Paths) -> str:
@@ -68,7 +63,7 @@ def _is_recent(path: str, within_s: float) -> bool:
 
 def start_observer(settings: Settings, paths: Paths) -> str:
     """Start what notes where sessions stand, by the same rules as ``start_worker``; returns a word for the log."""
-    return _start_one("observer", "observe.py", paths.observer_lock, settings, paths)
+    return _start_one("observer", "observe", paths.observer_lock, settings, paths)
 
 
 def start_worker(settings: Settings, paths: Paths) -> str:
@@ -77,10 +72,10 @@ def start_worker(settings: Settings, paths: Paths) -> str:
     The caller has put its job on disk before. A worker that holds the lock looks again after letting go; one that was
     started and has not tried for its lock yet will look too. Otherwise a new one is started.
     """
-    return _start_one("worker", "flush.py", paths.worker_lock, settings, paths)
+    return _start_one("worker", "flush", paths.worker_lock, settings, paths)
 
 
-def _start_one(name: str, script: str, lock: str, settings: Settings, paths: Paths) -> str:
+def _start_one(name: str, verb: str, lock: str, settings: Settings, paths: Paths) -> str:
     starting = paths.starting(name)
     if _is_starting(starting):
         return name + " starting"
@@ -90,7 +85,7 @@ def _start_one(name: str, script: str, lock: str, settings: Settings, paths: Pat
     may = spawn_rate.may_spawn(spawns, settings.spawns_per_min, time.time())
     if not may and (name != "worker" or not hasattr(os, "fork")):
         return f"no {name}: as many as spawns_per_min were started this minute; the next hook starts one"
-    ways = commands(script, settings)
+    ways = commands(verb, settings)
     if not ways:
         return f"NO {name.upper()} yet: {start_build(paths)}"
     if not may:

@@ -72,7 +72,7 @@ class _Demo:
     def finish(self) -> None:
         """Compile the entries that the worker left waiting because of the interval."""
         subprocess.run(
-            [sys.executable, str(Path(places.ROOT, "scripts", "compile.py"))],
+            places.own_command(sys.executable, "compile"),
             env=self.pipeline.environment, check=False, capture_output=True,
         )  # fmt: skip
         self.wait_for_wiki()

@@ -25,6 +25,7 @@ from tqdm import tqdm
 
 from memoria.audit import estimate
 from memoria.audit.receipt import BY_PROGRAM, CAPTURED, SKIPPED, Account, Receipt
+from memoria.base import paths as places
 from memoria.base import project
 from memoria.capture import detach
 from memoria.capture.spool import Spool
@@ -332,6 +333,6 @@ class _Run:
     def _start(self) -> subprocess.Popen[bytes]:
         with open(self.home.paths.worker_output, "ab", opener=files.private) as output:
             return subprocess.Popen(
-                detach.own_command("flush.py"), env=detach.worker_environment(), stdin=subprocess.DEVNULL,
+                places.own_command(sys.executable, "flush"), env=detach.worker_environment(), stdin=subprocess.DEVNULL,
                 stdout=output, stderr=output, start_new_session=True,
             )  # fmt: skip

@@ -25,7 +25,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import subprocess
 
-SERVER = os.path.join(places.ROOT, "scripts", "serve.py")
 POLL_S = 0.2
 RETRY_S = 30.0
 NO_METHOD = -32601
@@ -50,7 +49,7 @@ def main() -> None:
     trouble = f"{settings.refusal}: {MEND_CONFIG}" if settings.refusal else ""
     if python and not trouble:
         try:
-            _become([python, SERVER])
+            _become(places.own_command(python, "mcp"))
         except OSError as error:
             trouble = f"{python} cannot be run ({error.strerror})"
     import signal  # noqa: PLC0415 (slow; the server that could be started above sets its own)
@@ -159,8 +158,9 @@ class StandIn:
         with self.turn:
             try:
                 server = subprocess.Popen(
-                    [python, SERVER], env=interpreter.clean(os.environ), stdin=subprocess.PIPE, stdout=subprocess.PIPE
-                )
+                    places.own_command(python, "mcp"), env=interpreter.clean(os.environ), stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                )  # fmt: skip
                 if self.greeting and not self._greet(server):
                     self.trouble = "the server ended at its start"
                     return

@@ -326,7 +326,7 @@ def _run_locked(home: Home, *, insist: bool) -> Report:
         is_due = _is_compile_due(worker)
         worker.ledger.put("last_flush", clock.now().isoformat())
     if is_due:
-        ways = [[*way, "--due"] for way in detach.commands("compile.py", home.settings)]
+        ways = [[*way, "--due"] for way in detach.commands("compile", home.settings)]
         if ways:
             detach.start(ways, home.paths)
     return report

@@ -1,0 +1,1 @@
+../../../hooks/post-compact.py

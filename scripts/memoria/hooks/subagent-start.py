@@ -1,0 +1,1 @@
+../../../hooks/subagent-start.py

@@ -1,0 +1,1 @@
+../../../hooks/user-prompt-submit.py
