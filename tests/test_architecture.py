@@ -325,7 +325,7 @@ def test_the_clients_files_are_thin() -> None:
     """A door only finds its package and hands over; what it does is a verb's."""
     for path in [*(ROOT / "hooks").glob("*.py"), *(ROOT / "scripts").glob("*.py")]:
         assert sum(1 for node in ast.walk(tree(path)) if isinstance(node, ast.FunctionDef | ast.ClassDef)) == 0, path
-        assert len(tree(path).body) <= 10, path
+        assert len(tree(path).body) <= 11, path
 
 
 def test_every_hook_of_the_plugin_has_its_file_and_the_other_way_round() -> None:

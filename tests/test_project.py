@@ -88,7 +88,7 @@ def test_what_the_client_reads_without_following_links_is_the_same_file_twice(na
 
 def test_every_other_file_of_the_plugin_is_a_link_into_the_repository() -> None:
     hooks = {f"hooks/{path.name}" for path in (ROOT / "hooks").glob("*.py")}
-    wanted = {"scripts", "requirements.lock", "README.md", "LICENSE", *hooks}
+    wanted = {"bin/memoria", "scripts", "requirements.lock", "README.md", "LICENSE", *hooks}
     links = [path for path in (ROOT / "plugin").rglob("*") if path.is_symlink()]
     assert {path.relative_to(ROOT / "plugin").as_posix() for path in links} == wanted
     assert all(path.resolve() == ROOT / path.relative_to(ROOT / "plugin") for path in links)

@@ -147,7 +147,7 @@ def test_the_plugins_server_connects_and_the_project_stays_as_it_was(person: Per
 
 
 SECRET = "zebra-stripes-4711"
-COPIED = {".claude-plugin", "hooks", "scripts", "requirements.lock", "README.md", "LICENSE"}
+COPIED = {".claude-plugin", "bin", "hooks", "scripts", "requirements.lock", "README.md", "LICENSE"}
 
 
 def leaves_a_memory(clone: Path) -> None:

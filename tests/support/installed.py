@@ -12,7 +12,10 @@ from pathlib import Path
 
 from places import ROOT
 
-TREE = (".claude-plugin", "plugin", "hooks", "scripts", "pyproject.toml", "requirements.lock", "README.md", "LICENSE")
+TREE = (
+    ".claude-plugin", "bin", "plugin", "hooks", "scripts",
+    "pyproject.toml", "requirements.lock", "README.md", "LICENSE",
+)  # fmt: skip
 IDENTITY = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
 
 

@@ -126,6 +126,17 @@ def hold(python: str) -> None:
         os.utime(use_mark(folder))
 
 
+def become(command: list[str]) -> None:
+    """Replace this process by ``command``, which runs without the variables of a project; OSError when it cannot."""
+    environment = clean(os.environ)
+    if os.name != "nt":
+        hold(command[0])
+        os.execve(command[0], command, environment)  # noqa: S606 (no shell is the point)
+    import subprocess  # noqa: PLC0415 (slow; on Windows exec starts a second process and ends this one)
+
+    os._exit(subprocess.call(command, env=environment))
+
+
 def lock(path: str, shared: bool = False) -> int:
     """Return a descriptor that holds the lock of ``path`` until it is closed, -1 when the lock is not available."""
     try:

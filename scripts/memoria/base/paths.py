@@ -140,9 +140,9 @@ def is_wheel() -> bool:
     return ROOT == PACKAGE
 
 
-def own_command(python: str, verb: str) -> list[str]:
-    """Return the command by which ``python`` runs a verb of this memoria, also where it is not installed."""
-    return [python, os.path.join(PACKAGE, "__main__.py"), verb]
+def own_command(python: str, *arguments: str) -> list[str]:
+    """Return the command by which ``python`` runs this memoria's command line, also where it is not installed."""
+    return [python, os.path.join(PACKAGE, "__main__.py"), *arguments]
 
 
 def default_home() -> str:

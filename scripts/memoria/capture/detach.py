@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from memoria.base.paths import Paths
     from memoria.base.settings import Settings
 
+BUILDING = "its packages are being installed"
 DETACHED = "MEMORIA_DETACHED"  # in the environment of what was started here
 STARTING_S = 15.0  # how long a started worker may take to get its lock before another is started
 MINUTE_S = 60.0
@@ -45,13 +46,15 @@ def start_build(paths: Paths) -> str:
 
     When it is done it starts the worker.
     """
+    if places.is_wheel():  # an installer made its environment, and can make it again
+        return f"the Python that {places.PACKAGE} was installed with has gone: install claude-memoria again"
     if is_locked(interpreter.build_lock()):
-        return "its packages are being installed"
+        return BUILDING
     reason = interpreter.failure()
     if reason and _is_recent(interpreter.failure_file(), MINUTE_S):
         return f"its packages cannot be installed: {reason}"
     start([[sys.executable, "-S", "-I", os.path.join(places.ROOT, "scripts", "build_environment.py")]], paths)
-    return "its packages are being installed"
+    return BUILDING
 
 
 def _is_recent(path: str, within_s: float) -> bool:

@@ -49,7 +49,7 @@ def main() -> None:
     trouble = f"{settings.refusal}: {MEND_CONFIG}" if settings.refusal else ""
     if python and not trouble:
         try:
-            _become(places.own_command(python, "mcp"))
+            interpreter.become(places.own_command(python, "mcp"))
         except OSError as error:
             trouble = f"{python} cannot be run ({error.strerror})"
     import signal  # noqa: PLC0415 (slow; the server that could be started above sets its own)
@@ -61,16 +61,6 @@ def main() -> None:
         signal.signal(number, signal.SIG_DFL)
     StandIn(settings, trouble).serve()
     os._exit(0)  # whatever the other thread does
-
-
-def _become(command: list[str]) -> None:
-    environment = interpreter.clean(os.environ)
-    if os.name != "nt":
-        interpreter.hold(command[0])
-        os.execve(command[0], command, environment)  # noqa: S606 (no shell is the point)
-    import subprocess  # noqa: PLC0415 (slow; on Windows exec starts a second process and ends this one)
-
-    os._exit(subprocess.call(command, env=environment))
 
 
 class StandIn:
