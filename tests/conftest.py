@@ -12,6 +12,7 @@ from typing import Any
 import hypothesis
 import pytest
 
+from memoria.base.invocation import UV_RUN
 from memoria.base.paths import Paths
 
 # A shell that starts the tests in the background has SIGINT ignored, and what they start would inherit that.
@@ -37,7 +38,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 def own_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """HOME, the client's folder and memoria's home are fresh; no key and no setting leaks in from the developer."""
     for name in list(os.environ):
-        if name.startswith(INHERITED):
+        if name.startswith(INHERITED) or name == UV_RUN:  # a message names the command as a shell would find it
             monkeypatch.delenv(name)
     home = tmp_path / "user"
     home.mkdir()

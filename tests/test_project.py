@@ -94,6 +94,11 @@ def test_every_other_file_of_the_plugin_is_a_link_into_the_repository() -> None:
     assert all(path.resolve() == ROOT / path.relative_to(ROOT / "plugin") for path in links)
 
 
+def test_the_package_has_a_link_to_each_file_of_the_hooks_for_the_wheel() -> None:
+    links = {path.name: path.resolve() for path in (ROOT / "scripts" / "memoria" / "hooks").iterdir()}
+    assert links == {path.name: path for path in (ROOT / "hooks").glob("*.*")}
+
+
 def test_one_version_everywhere() -> None:
     plugin = json.loads((PLUGIN / "plugin.json").read_text("utf-8"))
     assert {PROJECT["version"], memoria.__version__, plugin["version"]} == {memoria.__version__}

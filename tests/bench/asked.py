@@ -178,7 +178,7 @@ class Player:
         self.now += timedelta(minutes=4)
         self.started.clear()
         worker.work(self.home)
-        if any("compile" in word for way in self.started for word in way[:2]):
+        if any("compile" in word for way in self.started for word in way[:3]):
             self._compile()
 
     def _compile(self) -> None:

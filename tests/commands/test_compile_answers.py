@@ -102,7 +102,7 @@ def test_entries_whose_answers_are_refused_twice_are_set_aside_and_can_be_retrie
     assert len(wiki.prompts) == 2, "nothing is asked for ever"
     assert not Path(wiki.home.paths.knowledge, "concepts/port.md").exists()
     wiki.run(status)
-    assert "1 entry (memoria compile --retry-failed)" in capsys.readouterr().out
+    assert "1 entry (`memoria compile --retry-failed`)" in capsys.readouterr().out
     assert "memoria compile --retry-failed" in "".join(finding.remedy for finding in check_jobs(wiki.home))
     wiki.compile([PORT_PAGE], "--retry-failed")
     assert "The port of the listener is 8080" in wiki.text("concepts/port")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,9 +13,10 @@ from typing import Any
 import pytest
 
 import memoria
+from client_screen import READY, Screen
 from client_session import Session
 from messages_api import MessagesApi
-from test_launch import WAYS, Person, no_way_to_build, said
+from plugin_person import WAYS, Person, no_way_to_build, said
 
 pytestmark = pytest.mark.slow
 
@@ -68,3 +71,18 @@ def test_through_a_link_on_the_path_it_is_the_same_command(person: Person, tmp_p
     link.symlink_to(person.clone / "bin" / "memoria")
     done = subprocess.run([link, "--version"], env=person.env, capture_output=True, text=True, check=False)
     assert done.stdout == f"memoria {memoria.__version__}\n"
+
+
+@pytest.mark.skipif(not shutil.which("tmux"), reason="tmux is not installed")
+def test_a_person_can_run_it_in_a_session_behind_an_exclamation_mark(person: Person, tmp_path: Path) -> None:
+    options = person.from_path()
+    person.has_packages()
+    person.env["PATH"] = "/usr/local/bin:/usr/bin:/bin"
+    with (
+        tempfile.TemporaryDirectory(prefix="tmux-") as folder,  # a socket's path is short
+        Screen(person.env, person.project, Path(folder, "s"), *options) as screen,
+    ):
+        screen.see(READY)
+        screen.press("!")
+        screen.ask("memoria --version", f"memoria {memoria.__version__}")
+        screen.leave()

@@ -15,83 +15,22 @@ from typing import Any
 import pytest
 
 from client_session import Session, wait_until
-from installed import clone, environment_of, fingerprint, packages, repository
+from installed import fingerprint
 from messages_api import MessagesApi
-from real_client import clean_env, run_claude
+from plugin_person import HOSTILE, WAYS, Person, no_way_to_build, said
+from real_client import run_claude
 
 pytestmark = pytest.mark.slow
 
-ADDRESS = "https://example.invalid/memoria.git"  # what git rewrites to the repository on this machine
 SERVER = "plugin:memoria:memoria"
 PREFIX = "mcp__plugin_memoria_memoria__"
 REAL = {"search", "read", "remember"}
-HOSTILE = {
-    "UV_PROJECT_ENVIRONMENT": ".venv", "UV_FROZEN": "1", "VIRTUAL_ENV": ".venv", "PYTHONPATH": "src",
-    "PYTHONSTARTUP": "start.py",
-}  # fmt: skip
-PYPROJECT = '[project]\nname = "shop"\nversion = "1"\nrequires-python = ">=3.11"\ndependencies = ["pyyaml==6.0.2"]\n'
-
-
-class Person:
-    """A person's machine: the client, a project with an environment of its own, and a memoria to install."""
-
-    def __init__(self, base: Path, api: MessagesApi) -> None:
-        self.base = base
-        self.api = api
-        self.home = base / "user"
-        self.env = clean_env(self.home, api.url, MEMORIA_MODEL="offline")
-        self.clone = clone(base / "a clöne")
-        self.environment = environment_of(self.home, self.clone)
-        self.project = base / "shop"
-        (self.project / "src" / "yaml").mkdir(parents=True)
-        for name, text in {
-            "pyproject.toml": PYPROJECT, "uv.toml": 'index-url = "http://127.0.0.1:9/"\n',
-            "pip.conf": "[global]\nindex-url = http://127.0.0.1:9/\n", "start.py": "raise SystemExit(3)\n",
-            "src/yaml/__init__.py": "raise SystemExit(3)\n", "src/sitecustomize.py": "raise SystemExit(3)\n",
-        }.items():  # fmt: skip
-            (self.project / name).write_text(text)
-        packages(self.project / ".venv")
-        self.before = fingerprint(self.project)
-
-    def claude(self, *words: str) -> str:
-        done = run_claude(words, self.env, self.project)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
-
-    def has_packages(self) -> None:
-        self.environment.parent.mkdir(parents=True, exist_ok=True)
-        packages(self.environment.with_name("made"))
-        self.environment.with_name("made").rename(self.environment)
-
-    def from_path(self) -> list[str]:
-        self.claude("plugin", "marketplace", "add", str(self.clone))
-        self.claude("plugin", "install", "memoria@memoria")
-        return []
-
-    def from_git(self) -> list[str]:
-        bare = repository(self.clone, self.base / "memoria.git")
-        (self.home / ".gitconfig").write_text(f'[url "file://{bare}"]\n\tinsteadOf = {ADDRESS}\n')
-        self.claude("plugin", "marketplace", "add", ADDRESS)
-        self.claude("plugin", "install", "memoria@memoria")
-        shutil.rmtree(self.clone)
-        return []
-
-    def from_folder(self) -> list[str]:
-        return ["--plugin-dir", str(self.clone)]
 
 
 @pytest.fixture
 def person(tmp_path: Path) -> Iterator[Person]:
     with MessagesApi(lambda _: "scripted answer") as api:
         yield Person(tmp_path, api)
-
-
-def said(body: dict[str, Any]) -> str:
-    """The text of the last tool result that the model was given; empty when there is none."""
-    contents = [message["content"] for message in body["messages"] if isinstance(message["content"], list)]
-    results = [block for content in contents for block in content if block["type"] == "tool_result"]
-    content = results[-1]["content"] if results else ""
-    return content if isinstance(content, str) else str(content[0]["text"])
 
 
 def call(session: Session, person: Person, tool: str) -> str:
@@ -119,9 +58,6 @@ def call(session: Session, person: Person, tool: str) -> str:
 def servers(session: Session) -> dict[str, str]:
     starts = [event for event in session.events if event.get("subtype") == "init"]
     return {server["name"]: server["status"] for server in starts[-1]["mcp_servers"]}
-
-
-WAYS = (Person.from_path, Person.from_git, Person.from_folder)
 
 
 @pytest.mark.parametrize("install", WAYS, ids=["path", "git", "plugin-dir"])
@@ -217,14 +153,6 @@ def test_while_its_packages_are_installed_the_server_says_so_and_then_has_its_to
         assert "Nothing found" in call(session, person, "search")
         session.end()
     assert fingerprint(person.project) == person.before
-
-
-def no_way_to_build(folder: Path) -> str:
-    folder.mkdir()
-    for name in ("uv", "python3.11", "python3.12", "python3.13", "python3.14"):
-        (folder / name).write_text("#!/bin/sh\necho no network >&2\nexit 1\n")
-        (folder / name).chmod(0o755)
-    return str(folder)
 
 
 DEAF = ("/bin/sh", "-c", "trap '' INT TERM; exec \"$@\"", "sh")

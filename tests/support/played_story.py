@@ -155,10 +155,9 @@ class Player:
         """Run the worker, and then what it starts."""
         worker.work(self.home)
         while self.started:
-            way = self.started.pop(0)
-            name = Path(way[1]).stem if way[1].endswith(".py") else way[1]
-            if name not in STARTED_HERE:
-                self._run(name, *way[2:])
+            _, _, verb, *words = self.started.pop(0)
+            if verb not in STARTED_HERE:
+                self._run(verb, *words)
 
     def _run(self, name: str, *words: str) -> str:
         """Run a verb as the command line would; return what it printed."""

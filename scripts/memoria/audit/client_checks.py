@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +14,7 @@ from pathlib import Path
 from memoria.audit import mcp_probe
 from memoria.audit.client_settings import ClientSettings, client_python, plugin_hooks, settings_file
 from memoria.audit.finding import BROKEN, NOTE, OK, Finding, Findings
-from memoria.base import interpreter
+from memoria.base import interpreter, invocation
 from memoria.base import paths as places
 from memoria.capture import detach
 from memoria.ground import clock
@@ -45,9 +46,11 @@ def check_hooks(home: Home) -> Findings:
         if file.value.get("disableAllHooks"):
             yield Finding("hooks", BROKEN, f'"disableAllHooks" stands in {file.path}', "take it out: no hook runs")
     if as_plugin and installed:
-        yield Finding("hooks", NOTE, "installed twice: as a plugin and in the settings", "run `memoria uninstall`")
+        yield Finding(
+            "hooks", NOTE, "installed twice: as a plugin and in the settings", f"run {invocation.shown('uninstall')}"
+        )
     elif not as_plugin and not installed:
-        yield Finding("hooks", BROKEN, "not installed", "run `memoria install`, or install the plugin")
+        yield Finding("hooks", BROKEN, "not installed", f"run {invocation.shown('install')}, or install the plugin")
     elif as_plugin:
         yield _plugin_folder()
     for file in installed:
@@ -72,13 +75,18 @@ def _declared(file: ClientSettings) -> Finding:
     words = re.findall(r'"([^"]*[/\\]hooks[/\\][\w-]+\.py)"', json.dumps(file.ours, ensure_ascii=False))
     gone = [word for word in words if not Path(word).exists()]
     if gone:
-        return Finding("hooks", BROKEN, f"{file.path} names {gone[0]}, which is gone", "run `memoria install` again")
+        return Finding(
+            "hooks", BROKEN, f"{file.path} names {gone[0]}, which is gone", f"run {invocation.shown('install')} again"
+        )
     if any("-c" not in words for words in file.our_commands):
         return Finding("hooks", NOTE, f"{file.path} starts hooks in a form that blocks prompts once the clone is moved",
-                       "run `memoria install` again")  # fmt: skip
+                       f"run {invocation.shown('install')} again")  # fmt: skip
     if wanted - set(file.ours):
         names = ", ".join(sorted(wanted - set(file.ours)))
-        return Finding("hooks", NOTE, f"{file.path} lacks {names}", "run `memoria install` again")
+        return Finding("hooks", NOTE, f"{file.path} lacks {names}", f"run {invocation.shown('install')} again")
+    if words and invocation.is_cached():
+        return Finding("hooks", NOTE, f"{file.path} names hooks in a cache, which may be emptied",
+                       f"run `uv tool install {invocation.DISTRIBUTION}`, then `memoria install`")  # fmt: skip
     return Finding("hooks", OK, f"installed in {file.path}")
 
 
@@ -100,7 +108,7 @@ def check_firing(home: Home) -> Findings:
     if last and newest - last.timestamp() > 3_600:
         when = datetime.fromtimestamp(newest, UTC).isoformat(timespec="minutes")
         yield Finding("firing", BROKEN, f"no hook since {last:%Y-%m-%d %H:%M} UTC, though a session ran until {when}",
-                      "restart Claude Code; if that does not help, run `memoria install` again")  # fmt: skip
+                      f"restart Claude Code, or else run {invocation.shown('install')} again")  # fmt: skip
     elif last:
         yield Finding("firing", OK, f"last {rows[-1]}")
 
@@ -138,7 +146,9 @@ def check_worker(home: Home) -> Findings:
         return
     told = _asked([python, "-c", PROBE], 120.0).split()
     remedy = f"delete {interpreter.environment()}: it is made again"
-    if python != interpreter.python_of(interpreter.environment()):
+    if places.is_wheel():
+        remedy = f"install it again: `uv tool install --reinstall {invocation.DISTRIBUTION}`"
+    elif python != interpreter.python_of(interpreter.environment()):
         remedy = "run `uv sync` in the clone, or set MEMORIA_PYTHON"
     if not told:
         yield Finding("worker", BROKEN, f"{python} does not run", remedy)
@@ -152,16 +162,9 @@ def check_worker(home: Home) -> Findings:
 
 def check_mcp(home: Home) -> Findings:
     """Start the MCP server as the client does, and ask which tools it offers."""
-    manifest = Path(places.ROOT, ".claude-plugin", "plugin.json")
-    if not manifest.is_file():  # an installed wheel: its owner chose how the server is started
-        return
-    declared = json.loads(manifest.read_text("utf-8"))["mcpServers"]["memoria"]
-    words = [word.replace("${CLAUDE_PLUGIN_ROOT}", places.ROOT) for word in declared["args"]]
     started = time.monotonic()
     try:
-        tools = mcp_probe.tools(
-            [client_python(os.environ) or declared["command"], *words], home.settings.python, CLIENT_PATIENCE_S
-        )
+        tools = mcp_probe.tools(_server(home), home.settings.python, CLIENT_PATIENCE_S)
     except mcp_probe.ProbeError as error:
         yield Finding("mcp", BROKEN, str(error), "see the finding about the worker; the client shows more in /mcp")
         return
@@ -170,6 +173,16 @@ def check_mcp(home: Home) -> Findings:
         yield Finding("mcp", NOTE, "the server answers and has no tools yet", "see the finding about the worker")
     else:
         yield Finding("mcp", OK, f"the server offers {len(tools)} tools after {seconds:.1f} s")
+
+
+def _server(home: Home) -> list[str]:
+    """Return the command that starts the MCP server."""
+    if places.is_wheel():
+        return places.own_command(interpreter.find(home.settings) or sys.executable, "mcp")
+    manifest = Path(places.ROOT, ".claude-plugin", "plugin.json")
+    declared = json.loads(manifest.read_text("utf-8"))["mcpServers"]["memoria"]
+    words = [word.replace("${CLAUDE_PLUGIN_ROOT}", places.ROOT) for word in declared["args"]]
+    return [client_python(os.environ) or declared["command"], *words]
 
 
 def _asked(words: list[str], deadline_s: float = 20.0) -> str:

@@ -55,7 +55,7 @@ def plugin_hooks(root: Path, python: str) -> Hooks:
     try:
         declared = json.loads(source.read_text("utf-8"))["hooks"]
     except FileNotFoundError:
-        raise ClientSettingsError(f"there is no {source}: only a clone of memoria can install its hooks") from None
+        raise ClientSettingsError(f"there is no {source}: this memoria is not complete; install it again") from None
     hooks: Hooks = json.loads(json.dumps(declared))
     for handler in _handlers(hooks):
         handler["command"] = python

@@ -12,6 +12,7 @@ from pathlib import Path
 from memoria.audit.client_settings import client_python
 from memoria.audit.finding import BROKEN, NOTE, OK, Finding, Findings
 from memoria.audit.self_test import SelfTest
+from memoria.base import invocation
 from memoria.base import paths as places
 from memoria.capture.spool import Spool
 from memoria.daily.daily_log import DailyLog
@@ -25,9 +26,6 @@ PATIENCE_S = 60.0  # for the worker of the rehearsal
 def check_rehearsal(home: Home) -> Findings:
     """Play a session through the real hooks into a scratch home, and time it up to the entry that the worker writes."""
     hooks = Path(places.ROOT, "hooks")
-    if not hooks.is_dir():
-        yield Finding("rehearsal", NOTE, "this memoria has no hooks beside it", "run the doctor of the clone or plugin")
-        return
     with tempfile.TemporaryDirectory(prefix="memoria-doctor-", ignore_cleanup_errors=True) as folder:
         settings = {"MEMORIA_PYTHON": home.settings.python} if home.settings.python else {}
         rehearsal = SelfTest(Path(folder, "home"), hooks, client_python(os.environ) or "python3", settings)
@@ -49,7 +47,7 @@ def _outcome(rehearsal: SelfTest) -> Finding:
     while not any(daily.entries(day) for day in daily.days()):
         if time.monotonic() - started > PATIENCE_S:
             return Finding("rehearsal", BROKEN, f"no entry within {PATIENCE_S:.0f} s: {_last_words(rehearsal)}",
-                           "see what `memoria flush --now` says")  # fmt: skip
+                           f"see what {invocation.shown('flush --now')} says")  # fmt: skip
         time.sleep(0.05)
     while Spool(rehearsal.paths.spool).jobs() and time.monotonic() - started < PATIENCE_S:
         time.sleep(0.05)  # the scratch folder goes when the worker is done with it

@@ -15,6 +15,7 @@ from memoria.audit import excluded, forgotten
 from memoria.audit.client_settings import settings_file
 from memoria.audit.finding import BROKEN, NOTE, OK, Finding, Findings
 from memoria.audit.receipt import not_understood
+from memoria.base import invocation
 from memoria.base import paths as places
 from memoria.capture.spool import Spool
 from memoria.daily.ledger import Ledger
@@ -42,7 +43,12 @@ def check_excluded(home: Home) -> Findings:
     except (ExpectedError, sqlite3.Error):  # another check names it
         return
     for project, count in found.items():
-        yield Finding("excluded", NOTE, excluded.sentence(project, count), f"run `memoria forget --project {project}`")
+        yield Finding(
+            "excluded",
+            NOTE,
+            excluded.sentence(project, count),
+            f"run {invocation.shown(f'forget --project {project}')}",
+        )
 
 
 def check_forgotten(home: Home) -> Findings:
@@ -56,7 +62,7 @@ def check_home(home: Home) -> Findings:
     folder = Path(home.paths.home)
     if Path(home.paths.state).is_relative_to(places.ROOT) or folder.is_relative_to(places.ROOT):
         yield Finding("home", NOTE, f"{folder} is in the clone of memoria: who deletes the clone deletes the memory",
-                      "run `memoria move ~/memoria`")  # fmt: skip
+                      f"run {invocation.shown('move ~/memoria')}")  # fmt: skip
     for copy in sorted(_client_folder().glob(PLUGINS)):
         if places.holds_memory(str(copy)):
             yield Finding("home", NOTE, f"Claude Code copied the clone with your daily logs to {copy}",
@@ -156,19 +162,22 @@ def check_jobs(home: Home) -> Findings:
     if aside:
         entries = printable.counted(len(aside), "entry")
         yield Finding("jobs", NOTE, f"{entries} not compiled, because the answers failed the checks: {aside[-1][1]}",
-                      "run `memoria compile --retry-failed`, perhaps with another model")  # fmt: skip
+                      f"run {invocation.shown('compile --retry-failed')}, perhaps with another model")  # fmt: skip
     if failed:
         yield Finding("jobs", NOTE, f"{len(failed)} set aside in {spool.failed} after failing too often",
-                      "look at the .why files, then run `memoria flush --retry-failed`")  # fmt: skip
+                      f"look at the .why files, then run {invocation.shown('flush --retry-failed')}")  # fmt: skip
     oldest = min((job.stamp / 1e9 for job in waiting), default=time.time())
     trouble = next(filter(None, reasons), "")
     if trouble:
         yield Finding(
-            "jobs", NOTE, f"{len(waiting)} wait; one failed: {trouble}", "`memoria status` says when it is tried"
+            "jobs",
+            NOTE,
+            f"{len(waiting)} wait; one failed: {trouble}",
+            f"{invocation.shown('status')} says when it is tried",
         )
     elif time.time() - oldest > OLD_JOB_S:
         yield Finding("jobs", NOTE, f"{len(waiting)} wait, one for {(time.time() - oldest) / 86_400:.0f} days",
-                      "run `memoria flush --now`")  # fmt: skip
+                      f"run {invocation.shown('flush --now')}")  # fmt: skip
     elif not failed and not aside:
         yield Finding("jobs", OK, f"{len(waiting)} wait, none failed")
 
@@ -184,7 +193,7 @@ def check_understood(home: Home) -> Findings:
     for one in unknown:
         lines = "1 line" if one.lines == 1 else f"{one.lines} lines"
         yield Finding("transcripts", NOTE, f"{lines} of an unknown form ({one.form}), for example {one.example}",
-                      "update memoria: the client may be newer; `memoria verify --all` looks again")  # fmt: skip
+                      f"update memoria: it may be too old; {invocation.shown('verify --all')} looks again")  # fmt: skip
     if compared and not unknown:
         yield Finding("transcripts", OK, "every line that may hold words was understood")
 

@@ -17,7 +17,7 @@ from memoria.base.user_environment import PACKAGE_SOURCES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from memoria.base.settings import Settings
 
@@ -166,9 +166,13 @@ def find_uv() -> str:
 
 def find_program(name: str, more: tuple[str, ...] = ()) -> str:
     """Return the path of a program on PATH, in ``more`` or where package managers put it; ``""`` if not found."""
-    folders = os.environ.get("PATH", "").split(os.pathsep)
-    folders += [os.path.expanduser(folder) for folder in more] + ["/opt/homebrew/bin", "/usr/local/bin", "/usr/bin"]
-    for folder in folders:
+    folders = [os.path.expanduser(folder) for folder in more] + ["/opt/homebrew/bin", "/usr/local/bin", "/usr/bin"]
+    return find_on_path(name, folders)
+
+
+def find_on_path(name: str, more: Sequence[str] = ()) -> str:
+    """Return the path of a program in a folder of PATH, or else of ``more``; ``""`` if not found."""
+    for folder in [*os.environ.get("PATH", "").split(os.pathsep), *more]:
         path = os.path.join(folder, name + ".exe" if os.name == "nt" else name)
         if folder and os.path.isabs(folder) and os.access(path, os.X_OK) and os.path.isfile(path):
             return path

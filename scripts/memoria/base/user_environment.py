@@ -37,6 +37,7 @@ SESSION_VARIABLES = (
 )
 SESSION_MARKS = ("CLAUDECODE", "CLAUDE_PID", "CLAUDE_PROJECT_DIR")
 SETTINGS_FILES = ("settings.json", "settings.local.json")
+DETACHED = "MEMORIA_DETACHED"  # marks what a hook or a worker started, in the background
 MAX_SETTINGS_BYTES = 4 << 20
 MAX_ANCESTORS = 64
 

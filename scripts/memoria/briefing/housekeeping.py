@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memoria.base import state
+from memoria.base import invocation, state
 from memoria.base.paths import Paths
 from memoria.base.visibility import Visibility
 from memoria.briefing import notices
@@ -190,7 +190,7 @@ def _tell_of_server(home: Home, keeper: Keeper) -> None:
             home.paths,
             "server refusals",
             f"memoria: the memory server refuses {counted(len(refused), 'fact')} ({first}). "
-            "Nothing changes on this machine; edit the fact or run `memoria learned retry`.",
+            f"Nothing changes on this machine; edit the fact or run {invocation.shown('learned retry')}.",
         )
     else:
         notices.clear(home.paths, "server refusals")
@@ -207,8 +207,11 @@ def _tell_of_server(home: Home, keeper: Keeper) -> None:
 def tell_user(home: Home, failures: Sequence[str], deferred: Sequence[str]) -> None:
     """Leave a notice for the next session's start for each kind of failure; withdraw notices that no longer apply."""
     ends = {
-        "failure": (failures, "Nothing is lost; memoria will try again later. `memoria status` shows details."),
-        "deferred": (deferred, "Nothing is lost. `memoria status` shows what is waiting."),
+        "failure": (
+            failures,
+            f"Nothing is lost; memoria will try again later. {invocation.shown('status')} shows details.",
+        ),
+        "deferred": (deferred, f"Nothing is lost. {invocation.shown('status')} shows what is waiting."),
     }
     for kind, (texts, end) in ends.items():
         if texts:

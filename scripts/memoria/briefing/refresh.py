@@ -14,6 +14,7 @@ from datetime import date
 from functools import cache
 from pathlib import Path
 
+from memoria.base import invocation
 from memoria.briefing import housekeeping, notices
 from memoria.briefing.page import Pages
 from memoria.daily.daily_log import DailyLog
@@ -159,10 +160,10 @@ def _offer(home: Home, keeper: Keeper) -> None:
         notices.clear(home.paths, "offer")
         return
     latest = max(offered, key=lambda fact: (fact.last or fact.time, fact.id))
-    more = f" ({len(offered) - 1} more: `memoria learned promote`)" if len(offered) > 1 else ""
+    more = f" ({len(offered) - 1} more: {invocation.shown('learned promote')})" if len(offered) > 1 else ""
     notices.tell(
         home.paths,
         "offer",
         f"memoria: said in {len(latest.projects)} projects: “{latest.content[:OFFERED_CHARS]}”. "
-        f"`memoria learned promote {latest.id}` makes it hold in every project{more}.",
+        f"{invocation.shown(f'learned promote {latest.id}')} makes it hold in every project{more}.",
     )

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from memoria.base.settings import Settings
 
 BUILDING = "its packages are being installed"
-DETACHED = "MEMORIA_DETACHED"  # in the environment of what was started here
 STARTING_S = 15.0  # how long a started worker may take to get its lock before another is started
 MINUTE_S = 60.0
 
@@ -167,7 +166,7 @@ def start(ways: list[list[str]], paths: Paths, note: str = "", wait_s: float = 0
     The process writes its id into the file ``note``, if it is there. With ``wait_s`` it sleeps so long first and then
     takes the note away (not on Windows, where it begins at once).
     """
-    environment = {**worker_environment(), DETACHED: "1"}
+    environment = {**worker_environment(), user_environment.DETACHED: "1"}
     output = paths.worker_output
     if not hasattr(os, "fork"):
         _start_windows(ways[0], environment, output, paths.state)
@@ -204,7 +203,7 @@ def _sign(note: str, flags: int = 0) -> None:
 
 def is_detached() -> bool:
     """Return whether a hook or a worker started this process, so that nobody reads what it prints."""
-    return DETACHED in os.environ
+    return user_environment.DETACHED in os.environ
 
 
 def _let_go(output: str, cwd: str) -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Handler = Callable[["Event", Settings, Paths], "dict[str, object] | None"]
 
-DOCTOR = "`memoria doctor` says what to do; what is said meanwhile is read from the transcripts then."
+DOCTOR = "{} says what to do; what is said meanwhile is read from the transcripts then."
 MAX_INPUT_BYTES = 64 * 1024 * 1024  # bytes of stdin read at most; the client's largest field is one answer
 
 
@@ -95,7 +95,10 @@ class _Call:
         if self.paths is not None:
             log(self.paths, f"ERROR {type(error).__name__}: {error}")
         if self.event.name == "SessionStart" and isinstance(error, (OSError, state.StateError)):
-            told = f"memoria keeps nothing now: {str(error).rstrip(' .')}. {DOCTOR}"
+            from memoria.base import invocation  # noqa: PLC0415 (only for a hook that cannot work)
+
+            remedy = DOCTOR.format(invocation.shown("doctor"))
+            told = f"memoria keeps nothing now: {str(error).rstrip(' .')}. {remedy}"
             _stdout(quickjson.dumps({"systemMessage": told}).encode())
 
 

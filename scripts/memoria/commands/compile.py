@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from datetime import date
 from pathlib import Path
 
-from memoria.base import failpoints
+from memoria.base import failpoints, invocation
 from memoria.briefing.page import Pages
 from memoria.briefing.refresh import settle_past
 from memoria.compiling.compiler import Compile, Report, take_all
@@ -164,4 +164,4 @@ def _say(compile_: Compile, report: Report, total: int, *, quiet: bool) -> None:
         print(f"  not written: {reason}")
     if report.aside:
         print(f"  {printable.counted(report.aside, 'entry')} set aside, because most of the answer did not pass; "
-              "`memoria compile --retry-failed` asks again")  # fmt: skip
+              f"{invocation.shown('compile --retry-failed')} asks again")  # fmt: skip

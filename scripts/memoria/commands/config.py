@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from memoria.base import invocation
 from memoria.base.paths import Paths
 from memoria.base.settings import MEND_CONFIG, Field, Settings, config_path
 from memoria.ground import clock, config_file
@@ -62,7 +63,7 @@ def without_home(args: argparse.Namespace) -> int:
         return _edit(Path(config_path(os.environ)))
     settings = Settings.load()
     if settings.refusal:
-        raise ExpectedError(f"{settings.refusal}: {MEND_CONFIG}; `memoria config edit` opens it")
+        raise ExpectedError(f"{settings.refusal}: {MEND_CONFIG}; {invocation.shown('config edit')} opens it")
     return {"list": _list, "get": _get, "set": _set, "unset": _unset}[args.action](args, settings)
 
 
@@ -126,7 +127,7 @@ def _set(args: argparse.Namespace, settings: Settings) -> int:
     if (origin := after.origins.get(field.name, "")) == field.variable:
         print(f"The environment sets {origin}, which takes precedence: {_shown(getattr(after, field.name))}.")
     if field.name in ("home", "state"):
-        print("What is remembered stays where it is; `memoria move FOLDER` takes it along.")
+        print(f"What is remembered stays where it is; {invocation.shown('move FOLDER')} takes it along.")
     return 0
 
 
@@ -189,5 +190,5 @@ def _field(name: str) -> Field:
     if found:
         return found
     near = difflib.get_close_matches(name, fields, n=3, cutoff=0.5)
-    meant = f"; did you mean {' or '.join(near)}?" if near else "; `memoria config` lists them"
+    meant = f"; did you mean {' or '.join(near)}?" if near else f"; {invocation.shown('config')} lists them"
     raise ExpectedError(f"there is no setting {name!r}{meant}")

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from memoria.base import state
+from memoria.base import invocation, state
 from memoria.consolidating.candidates import Pair
 from memoria.consolidating.consolidation import Consolidation, Report
 from memoria.daily.ledger import Ledger
@@ -64,4 +64,4 @@ def _say(report: Report) -> None:
     for reason in report.refused:
         print(f"  not applied: {reason}")
     if report.applied:
-        print("`memoria diff` shows the change, `memoria undo` takes it back.")
+        print(f"{invocation.shown('diff')} shows the change, {invocation.shown('undo')} takes it back.")

@@ -36,8 +36,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def without_home(args: argparse.Namespace) -> int:
     """Run the demo and print where to read its result; the user's home is not even opened."""
     hooks = Path(places.ROOT, "hooks")
-    if not hooks.is_dir():
-        raise ExpectedError("The demo needs the hooks of a clone; run `uv run memoria demo` in one.")
     scratch = Path(args.home).expanduser().resolve() if args.home else Path(tempfile.mkdtemp(prefix="memoria-demo-"))
     scratch.mkdir(parents=True, exist_ok=True)
     demo = _Demo(scratch, hooks)

@@ -6,6 +6,7 @@ import argparse
 import difflib
 from collections.abc import Iterator
 
+from memoria.base import invocation
 from memoria.ground import printable
 from memoria.ground.argument_types import positive
 from memoria.ground.errors import NothingToUndoError
@@ -24,7 +25,9 @@ def command(args: argparse.Namespace, home: Home) -> int:
     known = transactions.steps()
     if not 1 <= args.step <= len(known):
         stored = printable.counted(len(known), "step")
-        raise NothingToUndoError(f"There is no such change: {stored} stored. `memoria undo --list` lists them.")
+        raise NothingToUndoError(
+            f"There is no such change: {stored} stored. {invocation.shown('undo --list')} lists them."
+        )
     step = known[args.step - 1]
     print(f"# {step.label}")
     for row in step.files:

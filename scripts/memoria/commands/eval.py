@@ -18,6 +18,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from memoria.base import invocation
 from memoria.daily.ledger import Ledger
 from memoria.evaluating import replay, tuning
 from memoria.evaluating.asking import Asked, Asking
@@ -66,7 +67,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
     if len(asked) < FEWEST:
         raise ExpectedError(
             f"There is too little history: {printable.counted(len(asked), 'session')} with a typed prompt, and "
-            f"{FEWEST} are needed. `memoria ingest` imports what Claude Code still has."
+            f"{FEWEST} are needed. {invocation.shown('ingest')} imports what Claude Code still has."
         )
     now = thresholds.index(home.settings.hint_threshold)
     report = Report([each[now] for each in asked], args.seed, home.zone)

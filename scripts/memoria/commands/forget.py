@@ -114,7 +114,7 @@ def _shown(plan: Plan) -> Iterator[str]:
         yield f"- {printable.counted(count, 'archived turn')}"
     if plan.jobs:
         yield f"- {printable.counted(len(plan.jobs), 'spooled job')}, entirely or in part"
-    yield "- all steps of `memoria undo`, and copies in indexes, prepared pages, working memory, ledger and logs"
+    yield "- all steps that could be undone, and copies in indexes, prepared pages, working memory, ledger and logs"
 
 
 def _proven(home: Home, found: Proof) -> Iterator[str]:

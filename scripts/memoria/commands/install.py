@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from memoria.audit.client_settings import ClientSettings, client_python, plugin_hooks, settings_file
-from memoria.base import paths
+from memoria.base import invocation, paths
 from memoria.ground.errors import ExpectedError
 from memoria.ground.exchange import Exchange
 from memoria.ground.home import Home
@@ -49,11 +49,18 @@ def command(args: argparse.Namespace, home: Home) -> int:
     copy = settings.write(data, Exchange.of(home.paths))
     sys.stdout.write(report(settings, len(hooks), before, copy))
     sys.stdout.write(
-        "Restart running Claude Code sessions, say something in one, then check with `memoria status`.\n"
+        f"Restart running Claude Code sessions, say something in one, then check with {invocation.shown('status')}.\n"
         f"What is remembered goes to {home.paths.home}.\n"
     )
     if Path(home.paths.home).is_relative_to(paths.ROOT):
-        sys.stdout.write("That is inside this clone, and is deleted with it; `memoria move` takes it to ~/memoria.\n")
+        sys.stdout.write(
+            f"That is inside this clone, and is deleted with it; {invocation.shown('move')} takes it to ~/memoria.\n"
+        )
+    if invocation.is_cached():
+        sys.stdout.write(
+            "Note: this memoria lies in a cache, as uvx runs it; when the cache is emptied, nothing is kept any more. "
+            f"To make it stay: `uv tool install {invocation.DISTRIBUTION}`, then `memoria install`.\n"
+        )
     if settings.value.get("disableAllHooks"):
         sys.stdout.write('Note: "disableAllHooks" stands in this file: no hook will run until it is taken out.\n')
     return 0
@@ -68,6 +75,8 @@ def _plugins(project: str | None) -> list[str]:
 def interpreter(environ: Mapping[str, str]) -> str:
     """``python3`` when the client will find one that is new enough (3.9), else the one running this, absolutely."""
     found = client_python(environ)
+    if paths.is_wheel() and sys.prefix == sys.base_prefix:  # no virtual environment tells hooks where the packages are
+        return sys.executable
     return "python3" if found and _fits(found) else str(Path(sys.executable).resolve())
 
 

@@ -15,6 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
+from memoria.base import invocation
 from memoria.briefing.refresh import consequences, renew
 from memoria.daily import reference
 from memoria.daily.ledger import Ledger
@@ -125,7 +126,9 @@ def _promote(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
         return 0
     _print(args, home, offered)
     if not args.json:
-        _write(f"\nRun `memoria learned promote {offered[-1].id}` to make that fact hold in every project.")
+        _write(
+            f"\nRun {invocation.shown(f'learned promote {offered[-1].id}')} to make that fact hold in every project."
+        )
     return 0
 
 
@@ -193,7 +196,9 @@ def _publish(home: Home, keeper: Keeper, changed: Iterable[Fact], entries: Colle
     if told := consequences(home, entries, slugs):
         sys.stderr.write(f"{told}\n")
     if keeper.to_server.waiting():
-        sys.stderr.write("The next worker will update the memory server; `memoria learned sync` does it now.\n")
+        sys.stderr.write(
+            f"The next worker will update the memory server; {invocation.shown('learned sync')} does it now.\n"
+        )
 
 
 def _project_key(given: str, home: Home, keeper: Keeper) -> str:

@@ -7,6 +7,7 @@ import json
 import re
 from typing import Any
 
+from memoria.base import invocation
 from memoria.daily import reference
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
@@ -55,7 +56,9 @@ def identifier(text: str, home: Home) -> str:
         fact = keeper.known(named.anchor)
         entry = keeper.entry_of(fact)
     if entry is None:
-        raise UnknownEntryError(f"{fact.id} is in no entry yet; `memoria why {fact.id}` shows the words it came from.")
+        raise UnknownEntryError(
+            f"{fact.id} is in no entry yet; {invocation.shown(f'why {fact.id}')} shows the words it came from."
+        )
     return entry.id
 
 

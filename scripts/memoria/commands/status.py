@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from memoria.audit import excluded, forgotten
+from memoria.base import invocation
 from memoria.capture.spool import Spool
 from memoria.daily.ledger import JUDGING, Call, Ledger
 from memoria.ground import clock, printable
@@ -164,7 +165,7 @@ def _server_lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:
         return []
     state = facts["problem"] or "in order"
     later = f", next try {_wall(facts['next_try'], zone)}" if facts["next_try"] else ""
-    refused = f", {len(facts['refused'])} refused (memoria learned retry)" if facts["refused"] else ""
+    refused = f", {len(facts['refused'])} refused ({invocation.shown('learned retry')})" if facts["refused"] else ""
     rows = [f"memory server {state}; {facts['waiting']} waiting{later}{refused}"]
     return rows + [f"  {one['id']}: {one['reason']}" for one in facts["refused"][:10]]
 
@@ -231,11 +232,13 @@ def _lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:
     rows += [f"judging       waiting{_retry(facts['judging'], zone)}"] if facts["judging"] else []
     rows.append(
         f"failed        {printable.counted(len(facts['failed']), 'job')}"
-        + (" (memoria flush --retry-failed)" if facts["failed"] else "")
+        + (f" ({invocation.shown('flush --retry-failed')})" if facts["failed"] else "")
     )
     rows += [f"  {job['job']}: {job['reason']}" for job in facts["failed"][:10]]
     if aside := facts["compiles_failed"]:
-        rows.append(f"set aside     {printable.counted(len(aside), 'entry')} (memoria compile --retry-failed)")
+        rows.append(
+            f"set aside     {printable.counted(len(aside), 'entry')} ({invocation.shown('compile --retry-failed')})"
+        )
         rows += [f"  {one['entry']}: {one['reason']}" for one in aside[:10]]
     rows += _server_lines(facts["memory_server"], zone)
     rows += [
@@ -247,7 +250,8 @@ def _lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:
     rows += [f"settings      {problem}" for problem in facts["problems"]]
     rows += [f"forgotten     {problem}" for problem in facts["forgotten"]]
     rows += [
-        f"excluded      {excluded.sentence(project, count)}; `memoria forget --project {project}` removes them"
+        f"excluded      {excluded.sentence(project, count)}; "
+        f"{invocation.shown(f'forget --project {project}')} removes them"
         for project, count in facts["excluded"].items()
     ]
     return rows

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from memoria.base import invocation
 from memoria.briefing import housekeeping
 from memoria.briefing.refresh import renew
 from memoria.daily import gate
@@ -42,7 +43,9 @@ def command(args: argparse.Namespace, home: Home) -> int:
         known = len(transactions.steps())
         if args.steps < 1 or args.steps > known:
             stored = printable.counted(known, "step")
-            raise NothingToUndoError(f"Only {stored} can be undone; `memoria undo --list` lists what there is.")
+            raise NothingToUndoError(
+                f"Only {stored} can be undone; {invocation.shown('undo --list')} lists what there is."
+            )
         before = _taken(home)
         for _ in range(args.steps):
             facts = len(transactions.steps()[0].facts)
@@ -90,4 +93,4 @@ def _settle(home: Home, before: dict[str, str], after: dict[str, str]) -> None:
         renew(home, keeper)
     if waiting:
         entries = printable.counted(len(waiting), "entry")
-        print(f"{entries} waiting again for the next compile (`memoria status` shows how many).")
+        print(f"{entries} waiting again for the next compile ({invocation.shown('status')} shows how many).")

@@ -29,6 +29,7 @@ from memoria.audit.receipt import (
     Receipt,
     not_understood,
 )
+from memoria.base import invocation
 from memoria.briefing import notices, refresh
 from memoria.capture import detach
 from memoria.capture.spool import Spool
@@ -45,9 +46,9 @@ from memoria.wiki import restore
 WORDS = {
     CAPTURED: "in the daily logs",
     WAITING: "in the spool, for the worker",
-    ASIDE: "in spool/failed (memoria flush --retry-failed)",
+    ASIDE: "in spool/failed ({} flush --retry-failed)",
     OPEN: "in sessions in progress",
-    BEFORE: "from before memoria was installed (memoria ingest records them)",
+    BEFORE: "from before memoria was installed ({} ingest records them)",
 }
 CANNOT_RESTORE = (
     "Restored entries hold their title, turns, prompts and the wiki's claims about them. The rest of the summaries, "
@@ -189,7 +190,7 @@ def _lines(facts: dict[str, Any]) -> list[str]:
     for fate, words in WORDS.items():
         count = facts[fate.replace(" ", "_")]
         if count or fate == CAPTURED:
-            rows.append(f"{fate:<15}{count:>8,}  {words}")
+            rows.append(f"{fate:<15}{count:>8,}  {words.format(invocation.called())}")
     if facts["repeated"]:
         rows.append(f"{'repeated':<15}{facts['repeated']:>8,}  {REPEATED}: counted there")
     for reason, count in sorted(facts["skipped"].items()):
@@ -222,14 +223,15 @@ def _lines(facts: dict[str, Any]) -> list[str]:
 def _deleted(day: dict[str, Any]) -> str:
     entries = printable.counted(day["entries"], "entry")
     if not day["restored"]:
-        return f"daily/{day['day']}.md was deleted with {entries}; `memoria verify --restore` brings back what is kept"
+        remedy = invocation.shown("verify --restore")
+        return f"daily/{day['day']}.md was deleted with {entries}; {remedy} brings back what is kept"
     return f"daily/{day['day']}.md was restored: {day['restored']} of {entries}"
 
 
 def _remedy(facts: dict[str, Any]) -> str:
     if facts["repaired"]:
         return f"  now spooled in {printable.counted(len(facts['repaired']), 'job')} ({facts['worker']})"
-    return "  memoria verify --repair captures them" if facts["missing"] else "  nothing is missing"
+    return f"  {invocation.called()} verify --repair captures them" if facts["missing"] else "  nothing is missing"
 
 
 def _notify(home: Home, findings: Findings, repaired: Sequence[str]) -> None:
@@ -238,8 +240,9 @@ def _notify(home: Home, findings: Findings, repaired: Sequence[str]) -> None:
         turns = sum(account.missing for account in findings.missing)
         notices.tell(
             home.paths, "missing",
-            f"memoria has not captured {printable.counted(turns, 'turn')}. `memoria verify --repair` captures them; "
-            "`memoria doctor` says whether the hooks fire.",
+            f"memoria has not captured {printable.counted(turns, 'turn')}. "
+            f"{invocation.shown('verify --repair')} captures them; "
+            f"{invocation.shown('doctor')} says whether the hooks fire.",
         )  # fmt: skip
     else:
         notices.clear(home.paths, "missing")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from memoria.audit.origins import Origin, Trace, Tracer, said_in
+from memoria.base import invocation
 from memoria.daily import reference
 from memoria.facts.keeper import Keeper
 from memoria.ground import printable
@@ -54,7 +55,9 @@ def command(args: argparse.Namespace, home: Home) -> int:
     named = reference.parse(asked)
     found = _named(named, home, tracer) if named else _claims(asked, home)
     if not found:
-        raise ExpectedError(f"No article and no claim matches {asked!r}; `memoria search` may find something.")
+        raise ExpectedError(
+            f"No article and no claim matches {asked!r}; {invocation.shown('search')} may find something."
+        )
     traced = [(claimed, [tracer.trace(source, claimed.words) for source in claimed.sources]) for claimed in found]
     if args.json:
         records = [_facts(claimed, traces) for claimed, traces in traced]
@@ -154,7 +157,7 @@ def _lines(home: Home, claimed: Claimed, traces: Sequence[Trace]) -> Iterator[st
             yield from _origin(home, origin, wanted)
         if any(origin.archived for origin in trace.origins):
             shown = f"{len(trace.matching)} of {printable.counted(len(trace.origins), 'turn')}"
-            yield f"    {shown}; all of it: memoria show e-{entry.id}"
+            yield f"    {shown}; all of it: {invocation.called()} show e-{entry.id}"
     yield ""
 
 

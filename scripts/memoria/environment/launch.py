@@ -15,7 +15,7 @@ import sys
 import time
 
 from memoria import __version__
-from memoria.base import interpreter, quickjson, state, user_environment
+from memoria.base import interpreter, invocation, quickjson, state, user_environment
 from memoria.base import paths as places
 from memoria.base.paths import Paths
 from memoria.base.settings import MEND_CONFIG, Settings
@@ -32,7 +32,7 @@ BEING_SET_UP = (
     "memoria is being set up: its packages are installed in the background, which takes some seconds to a few minutes. "
     "Its tools appear here when that is done; go on without them until then."
 )
-CANNOT_SET_UP = "memoria cannot be set up: {}. It is tried again every minute; `memoria doctor` says more."
+CANNOT_SET_UP = "memoria cannot be set up: {}. It is tried again every minute; {} says more."
 STATUS_TOOL = {
     "name": "status",
     "description": "Says how far the setting up of memoria is; its other tools appear when it is done.",
@@ -122,7 +122,7 @@ class StandIn:
     def status(self) -> str:
         """Return how things stand, for the model and through it for the user."""
         trouble = self.trouble or interpreter.failure()
-        return CANNOT_SET_UP.format(trouble) if trouble else BEING_SET_UP
+        return CANNOT_SET_UP.format(trouble, invocation.shown("doctor")) if trouble else BEING_SET_UP
 
     def _wait_for_environment(self) -> None:
         paths = Paths.of(self.settings)

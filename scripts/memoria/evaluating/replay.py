@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
-from memoria.base import state
+from memoria.base import invocation, state
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.briefing.page import Pages
@@ -179,7 +179,7 @@ def opened(home: Home) -> Iterator[Replay]:
     folder = Path(home.paths.replay)
     with locks.held(Path(home.paths.replay_lock)) as mine:
         if not mine:
-            raise ExpectedError("another `memoria eval` is running on this home; wait until it ends.")
+            raise ExpectedError(f"another {invocation.shown('eval')} is running on this home; wait until it ends.")
         shutil.rmtree(folder, ignore_errors=True)  # of a run that was killed
         try:
             folder.mkdir(mode=0o700)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from memoria.base import invocation
 from memoria.base.paths import Paths
 from memoria.daily import reference
 from memoria.daily.daily_log import DailyLog
@@ -279,7 +280,9 @@ class Keeper:
         """Write a changed fact to its lines and its row, and queue it for the server."""
         day = self.store.day(fact.id)
         if day is None or not self.lines.change(fact, day):
-            raise ExpectedError(f"{fact.id} is in no daily log; run `memoria learned` to list the learned facts.")
+            raise ExpectedError(
+                f"{fact.id} is in no daily log; run {invocation.shown('learned')} to list the learned facts."
+            )
         self.store.put(fact, day)
         self._queue_for_server("put", fact.id)
 
@@ -302,7 +305,7 @@ class Keeper:
         """
         words = plain(content)
         if not words:
-            raise ExpectedError("a fact needs words; to remove it, run `memoria learned delete`.")
+            raise ExpectedError(f"a fact needs words; to remove it, run {invocation.shown('learned delete')}.")
         known = self.known(ident)
         if words == known.content:
             return known
@@ -353,10 +356,12 @@ class Keeper:
         """Return the fact with this id, in any form that a person may give it; raise ExpectedError if there is none."""
         named = reference.parse(ident)
         if named and named.kind == reference.ENTRY:
-            raise ExpectedError(f"{ident!r} is an entry; `memoria learned list {named.anchor}` lists its facts.")
+            raise ExpectedError(
+                f"{ident!r} is an entry; {invocation.shown(f'learned list {named.anchor}')} lists its facts."
+            )
         fact = self.store.get(named.anchor if named else "l-" + ident.strip())
         if fact is None:
-            raise ExpectedError(f"there is no learned fact {ident!r}; `memoria learned` lists them.")
+            raise ExpectedError(f"there is no learned fact {ident!r}; {invocation.shown('learned')} lists them.")
         return fact
 
     def entry_of(self, fact: Fact) -> Entry | None:

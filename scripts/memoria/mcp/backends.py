@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
+from memoria.base import invocation
 from memoria.base.project import Project
 from memoria.base.visibility import Visibility
 from memoria.briefing.refresh import consequences, renew
@@ -92,7 +93,9 @@ class SessionFacts:
             with Keeper.at(self.home) as keeper:
                 fact = keeper.known(ident)
                 if fact.origin == "user":
-                    raise ExpectedError(f"{fact.id} is in the user's words; only `memoria learned edit` changes it")
+                    raise ExpectedError(
+                        f"{fact.id} is in the user's words; only {invocation.shown('learned edit')} changes it"
+                    )
                 keeper.edit(fact.id, content)
                 told = self._renew(keeper, fact, keeper.sources(fact))
         except (sqlite3.Error, OSError) as error:

@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 CANNOT_KEEP = (
     "memoria cannot write to {} ({}), so it records nothing until this is fixed. It will then read what it missed from "
-    "the transcripts. Run `memoria doctor` for details."
+    "the transcripts. Run {} for details."
 )
 DOUBLED = (
-    "memoria is installed twice, and this copy of it stays silent: {}. Keep one: `memoria uninstall` takes the hooks "
+    "memoria is installed twice, and this copy of it stays silent: {}. Keep one: {} takes the hooks "
     "out of the settings, `claude plugin uninstall memoria` removes the plugin."
 )
 WELCOME = (
     "memoria is installed and running. It has nothing to recall yet: the first page appears after a session ends. "
-    "Run `memoria status` at any time to check."
+    "Run {} at any time to check."
 )
 
 MAX_PAGE = 1_000_000  # characters of a prepared page that are read
@@ -52,12 +52,12 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
         return _tell_doubled(paths)
     block = _position_block(event, own, paths) if settings.where_you_were and event.session else ""
     page = context(own, block, settings, paths)
-    message = CANNOT_KEEP.format(paths.state, refusal) if refusal else _take_notice(paths.notice)
+    message = _with("doctor", CANNOT_KEEP, paths.state, refusal) if refusal else _take_notice(paths.notice)
     if settings.saved_notice and not message and source in ("startup", "clear"):
         message = _saved(saved_count.take(paths.saved, own))
     if not page and not message and not os.path.exists(paths.welcomed):
         os.close(os.open(paths.welcomed, os.O_WRONLY | os.O_CREAT, 0o600))
-        message = WELCOME
+        message = _with("status", WELCOME)
     outcome = f"page of {len(page)} characters"
     if not refusal and any(job.session != safe_name(event.session) for job in Spool(paths.spool).jobs()):
         # Turns of a session that never ended (a killed terminal, a crash) are still waiting.
@@ -79,7 +79,14 @@ def _tell_doubled(paths: Paths) -> dict[str, object] | None:
         os.close(os.open(paths.doubled, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except OSError:
         return None
-    return {"systemMessage": DOUBLED.format(once.installation())}
+    return {"systemMessage": _with("uninstall", DOUBLED, once.installation())}
+
+
+def _with(verb: str, message: str, *words: str) -> str:
+    """Return a message with its words, the last of which is a command that works where the user stands."""
+    from memoria.base import invocation  # noqa: PLC0415 (most sessions start without a message)
+
+    return message.format(*words, invocation.shown(verb))
 
 
 def _saved(count: int) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import partial
 
-from memoria.base import project
+from memoria.base import invocation, project
 from memoria.daily.day_text import DayText
 from memoria.ground import printable, projects
 from memoria.ground.markdown import Link
@@ -211,7 +211,7 @@ def uncompiled(snapshot: Snapshot) -> Found:
     """Find entries that no compile has taken in."""
     waiting = Counter(entry.day for entry in snapshot.entries if entry.id not in snapshot.compiled)
     for day, count in sorted(waiting.items()):
-        text = f"{printable.counted(count, 'entry')} not compiled yet; run `memoria compile`"
+        text = f"{printable.counted(count, 'entry')} not compiled yet; run {invocation.shown('compile')}"
         yield f"daily/{day.isoformat()}.md", text
 
 

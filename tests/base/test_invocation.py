@@ -1,0 +1,74 @@
+"""A message names a command that works where its reader stands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from memoria.base import interpreter, invocation
+from memoria.base import paths as places
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A clone, and no ``memoria`` on the PATH."""
+    root = tmp_path / "user" / "src" / "memoria"
+    root.mkdir(parents=True)
+    monkeypatch.setattr(places, "ROOT", str(root))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    return root
+
+
+def test_in_a_clone_the_program_of_the_clone_is_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert invocation.shown("status") == "`~/src/memoria/bin/memoria status`"
+    monkeypatch.setenv("HOME", "/home/mara")
+    assert invocation.shown("status") == f"`{root}/bin/memoria status`"
+    monkeypatch.setattr(places, "ROOT", "/home/mara/my clone")
+    assert invocation.shown("status") == '`"/home/mara/my clone/bin/memoria" status`'
+
+
+def test_who_runs_it_with_uv_goes_on_so(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(on_path(root)))
+    monkeypatch.setenv(invocation.UV_RUN, "1")
+    assert invocation.shown("status") == "`uv run memoria status`"
+
+
+def test_a_command_on_the_path_is_named_as_it_is(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(on_path(root)))
+    assert invocation.shown("status") == "`memoria status`"
+
+
+def on_path(root: Path) -> Path:
+    program = root / ".venv" / "bin" / "memoria"
+    program.parent.mkdir(parents=True)
+    program.touch(mode=0o755)
+    return program.parent
+
+
+def test_in_a_session_with_the_plugin_it_is_on_the_path_of_its_shells(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(places, "is_checkout", lambda: False)
+    assert invocation.called() == "~/src/memoria/bin/memoria"  # in a terminal
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", "/somewhere")
+    assert invocation.called() == "memoria"
+    monkeypatch.delenv("CLAUDE_PROJECT_DIR")
+    monkeypatch.setenv("MEMORIA_DETACHED", "1")  # the worker, whose notices a session shows
+    assert invocation.called() == "memoria"
+
+
+def test_a_tool_that_is_not_on_the_path_is_named_by_its_place_and_uvx_by_its_name(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = root / "tools" / "claude-memoria" / "lib" / "python3.12" / "site-packages" / "memoria"
+    python = Path(interpreter.python_of(str(package.parents[3])))
+    for folder in (package, python.parent):
+        folder.mkdir(parents=True)
+    python.touch(mode=0o755)
+    (python.parents[1] / "pyvenv.cfg").touch()
+    monkeypatch.setattr(places, "ROOT", str(package))
+    monkeypatch.setattr(places, "PACKAGE", str(package))
+    assert invocation.called() == "~/src/memoria/tools/claude-memoria/bin/memoria"
+    (root / "tools" / "CACHEDIR.TAG").touch()
+    assert invocation.called() == "uvx --from claude-memoria memoria"
