@@ -12,11 +12,13 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
+from itertools import zip_longest
 from types import ModuleType
 
 from memoria import __version__
-from memoria.base import user_environment
+from memoria.base import invocation, user_environment
 from memoria.ground import printable
+from memoria.ground.command_parser import CommandParser, nearest
 from memoria.ground.errors import ExpectedError, HomeRefusedError
 from memoria.ground.home import Home
 
@@ -29,7 +31,7 @@ VERBS = {
     "ingest": "import the history that Claude Code already has, or any transcripts",
     "doctor": "check everything that memoria depends on; each finding comes with its remedy",
     "demo": "run the main job on a bundled transcript, without an account or network",
-    "install": "add the hooks to Claude Code's settings (for a clone)",
+    "install": "add the hooks to Claude Code's settings (for a clone or a tool)",
     "uninstall": "remove memoria's hooks, and nothing else, from Claude Code's settings",
     "config": "list, set and explain the settings, and where each value comes from",
     "move": "move daily logs, wiki and state to another folder, such as out of a clone",
@@ -49,15 +51,16 @@ VERBS = {
     "eval": "measure on your own history what the memory would have shown; --tune sets how much it shows",
     "lint": "report what is wrong with the wiki; --fix repairs what is safe to repair",
     "why": "trace an article or claim back to the words it came from",
+    "completion": "print what completes memoria's commands in bash, zsh or fish",
     "forget": "remove a text, entry, session, project or article everywhere",
 }
 
-GROUPS = {
-    "Use": ("open", "search", "query", "why", "show", "learned", "working"),
-    "Check": ("status", "verify", "doctor", "eval", "lint", "diff"),
-    "Set up": ("demo", "install", "uninstall", "config", "move", "ingest"),
-    "Change": ("forget", "undo", "compile", "consolidate", "flush"),
-    "Run by programs": ("observe", "mcp"),
+# Group -> the verbs that the short help explains, and those that it only names.
+GROUPS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "Read": (("open", "search", "query", "why", "learned"), ("show", "working", "diff")),
+    "Put right": (("forget", "undo", "lint"), ()),
+    "Run": (("status", "verify", "doctor"), ("flush", "compile", "consolidate", "eval", "observe", "mcp")),
+    "Set up": (("demo", "install", "config", "ingest"), ("uninstall", "move", "completion")),
 }
 LAST_STREAM = 2  # the descriptor of standard error
 
@@ -77,24 +80,34 @@ def _main(argv: Sequence[str] | None) -> int:
     if not words:
         print(_overview())
         return 0
-    parser = argparse.ArgumentParser(
+    chosen = words[0] if words[0] in VERBS else ""
+    parser, subparsers = parsers([chosen] if chosen else [])
+    if not chosen and not words[0].startswith("-"):
+        parser.error(_unknown(words[0]))
+    args, unknown = parser.parse_known_args(words)
+    if unknown:
+        subparsers[args.verb].refuse(unknown)
+    args.parsers = lambda: parsers(tuple(VERBS))[1]  # for the verb that describes all others
+    return run(args.verb, args)
+
+
+def parsers(verbs: Sequence[str]) -> tuple[CommandParser, dict[str, CommandParser]]:
+    """Return the parser of the whole command line, and those of ``verbs`` (none: of all, without their arguments)."""
+    parser = CommandParser(
         prog="memoria", description="A memory for Claude Code that compiles itself.", formatter_class=_unmeasured
     )
     parser.add_argument("--version", action="version", version=f"memoria {__version__}")
-    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, prog=parser.prog)
-    if not words[0].startswith("-") and words[0] not in VERBS:
-        parser.error(_unknown(words[0]))
-    chosen = VERBS.keys() & words[:1]
-    for verb in chosen or VERBS:  # the help needs all verbs
+    made = parser.add_subparsers(dest="verb", metavar="VERB", required=True, prog=parser.prog)
+    subparsers = {}
+    for verb in verbs or VERBS:
         line = VERBS[verb]
         about = line[0].upper() + line[1:] + "."
-        sub = verbs.add_parser(verb, help=line, description=about, formatter_class=_unmeasured)
-        if verb in chosen:  # only the verb that runs is imported
-            _module(verb).arguments(sub)
-    for each in (parser, *verbs.choices.values()):
+        subparsers[verb] = made.add_parser(verb, help=line, description=about, formatter_class=_unmeasured)
+        if verb in verbs:  # only the verb that runs is imported
+            _module(verb).arguments(subparsers[verb])
+    for each in (parser, *subparsers.values()):
         each.formatter_class = argparse.HelpFormatter
-    args = parser.parse_args(words)
-    return run(args.verb, args)
+    return parser, subparsers
 
 
 def _unmeasured(prog: str) -> argparse.HelpFormatter:
@@ -104,16 +117,15 @@ def _unmeasured(prog: str) -> argparse.HelpFormatter:
 
 def _overview() -> str:
     rows = ["usage: memoria VERB [options]", "", "A memory for Claude Code that compiles itself.", ""]
-    for label, verbs in GROUPS.items():
-        rows += [f"{label}:", *(f"  {verb:<10} {VERBS[verb]}" for verb in verbs), ""]
-    return "\n".join([*rows, "`memoria VERB --help` says what a verb takes."])
+    for label, (explained, named) in GROUPS.items():
+        lines = [f"{verb:<9} {VERBS[verb]}" for verb in explained] + ([f"also: {', '.join(named)}"] if named else [])
+        rows += [f"{head:<10} {line}" for head, line in zip_longest([label], lines, fillvalue="")]
+    return "\n".join([*rows, "", "`memoria --help` lists all verbs, `memoria VERB --help` says what a verb takes."])
 
 
 def _unknown(word: str) -> str:
-    from difflib import get_close_matches  # noqa: PLC0415 (only for a typing error)
-
-    near = get_close_matches(word, VERBS, n=1, cutoff=0.5)
-    meant = f"; did you mean `memoria {near[0]}`?" if near else "; `memoria` lists the verbs"
+    near = nearest(word, VERBS)
+    meant = f"; did you mean {invocation.shown(near)}?" if near else f"; `{invocation.called()}` lists the verbs"
     return f"there is no verb {word!r}{meant}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -26,11 +27,32 @@ def shell(command: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_without_a_verb_the_verbs_are_listed_in_groups(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_verb_a_short_help_names_every_verb_in_its_group(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([]) == 0
     shown = capsys.readouterr().out
-    assert sorted(verb for verbs in cli.GROUPS.values() for verb in verbs) == sorted(cli.VERBS)
-    assert all(f"  {verb} " in shown for verb in cli.VERBS)
+    grouped = [verb for explained, named in cli.GROUPS.values() for verb in (*explained, *named)]
+    assert sorted(grouped) == sorted(cli.VERBS)
+    assert all(re.search(rf"\b{verb}\b", shown) for verb in cli.VERBS)
+    assert len(shown.splitlines()) <= 25
+    assert max(map(len, shown.splitlines())) <= 100
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["search", "x", "--kind", "artcle"], "did you mean article?"),
+        (["config", "lsit"], "did you mean list?"),
+        (["search", "x", "--jsn"], "did you mean --json?"),
+        (["completion", "bahs"], "did you mean bash?"),
+    ],
+)
+def test_a_mistyped_value_or_option_is_answered_with_the_nearest(
+    words: list[str], meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(words)
+    assert stopped.value.code == 2
+    assert meant in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("word", "meant"), [("stauts", "memoria status"), ("serach", "memoria search")])
