@@ -528,7 +528,7 @@ def test_who_asks_for_it_does_not_wait_out_what_a_failed_job_has_to_wait(bench: 
     bench.flush(BAD, BAD, BAD)
     assert (len(bench.failed()), len(bench.waiting())) == (int(set_aside), int(not set_aside))
     bench.script()
-    assert flush.command(Namespace(retry_failed=set_aside, now=not set_aside), bench.home) == 0
+    assert flush.command(Namespace(retry_failed=set_aside, now=not set_aside, json=False), bench.home) == 0
     assert len(bench.entries()) == 1
     assert bench.failed() == bench.waiting() == []
 
@@ -542,7 +542,7 @@ def test_a_job_that_is_tried_again_by_hand_has_all_its_tries(bench: Bench) -> No
     bench.script()
     Path(bench.base, "answers.json").write_text(json.dumps({"flush": ["no JSON"]}), encoding="utf-8")
     bench.set("MEMORIA_RETRY_S", "0")
-    flush.command(Namespace(retry_failed=True, now=False), bench.home)
+    flush.command(Namespace(retry_failed=True, now=False, json=False), bench.home)
     assert (bench.waiting(), bench.failed()) == ([name], [])
     assert Ledger.of(bench.home.paths).tries(name)[0] == 1
 

@@ -67,6 +67,15 @@ def test_history_from_before_is_brought_in_on_the_days_it_happened(client: Shelf
     assert len(entries(home)) == 2
 
 
+def test_as_json_the_plan_and_what_was_ingested_are_one_object(client: Shelf, home: Home) -> None:
+    client.session(2, age_s=3 * DAY)
+    planned = json.loads(ingest("--dry-run", "--json")[1])
+    assert (planned["sessions"], planned["turns"], "ingested" in planned) == (1, 4, False)
+    status, said = ingest("--yes", "--json")
+    assert (status, json.loads(said)["ingested"]["sessions"]) == (0, 1)
+    assert json.loads(ingest("--yes", "--json")[1])["sessions"] == 0
+
+
 def test_what_memoria_keeps_for_itself_is_its_owners_alone(client: Shelf, home: Home) -> None:
     client.session(2, age_s=3 * DAY)
     assert ingest("--yes")[0] == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import logging
 from collections.abc import Collection, Sequence
 from datetime import date
@@ -37,6 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help="with --all or --file: every entry again; also "
                         "write changes that would drop much of a page")  # fmt: skip
     parser.add_argument("--due", action="store_true", help="only if it is time for one (as the worker calls it)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
@@ -70,11 +72,11 @@ def _locked(args: argparse.Namespace, home: Home) -> None:
         again = args.force and (args.all or bool(args.file))
         entries = compile_.waiting(everything=again, day=_day(args.file), aside=args.retry_failed)
         if args.dry_run:
-            _preview(compile_, entries)
+            _preview(compile_, entries, as_json=args.json)
         elif args.due and not given and can_wait(compile_, entries):
             gate.put_off(compile_.ledger)
         else:
-            _run(compile_, entries, None if given else {entry.project_key for entry in entries}, quiet=args.due)
+            _run(compile_, entries, None if given else {entry.project_key for entry in entries}, args)
             if args.due:
                 _consolidate(compile_)
     finally:
@@ -117,8 +119,16 @@ def _day(name: str | None) -> str:
         raise ExpectedError(f"{name} is not a daily log; name one such as daily/2026-11-21.md.") from None
 
 
-def _preview(compile_: Compile, entries: Sequence[Entry]) -> None:
+def _preview(compile_: Compile, entries: Sequence[Entry], *, as_json: bool) -> None:
     batches = list(compile_.batches(entries))
+    if as_json:
+        rows = [
+            {"from": str(batch[0].day), "to": str(batch[-1].day), "entries": len(batch),
+             "prompt_chars": len(compile_.prompt(batch).text)}
+            for batch in batches
+        ]  # fmt: skip
+        print(json.dumps({"entries": len(entries), "model": compile_.model.model.name, "calls": rows}, indent=2))
+        return
     calls = printable.counted(len(batches), "model call")
     print(f"{printable.counted(len(entries), 'entry')} to compile, in {calls} ({compile_.model.model.name}).")
     for batch in batches:
@@ -127,19 +137,25 @@ def _preview(compile_: Compile, entries: Sequence[Entry]) -> None:
         print(f"- {batch[0].day} to {batch[-1].day}: {held}, a prompt of {printable.counted(size, 'character')}")
 
 
-def _run(compile_: Compile, entries: Sequence[Entry], touched: Collection[str] | None, *, quiet: bool) -> None:
+def _run(
+    compile_: Compile, entries: Sequence[Entry], touched: Collection[str] | None, args: argparse.Namespace
+) -> None:
     """Compile the entries, and prepare the pages of the ``touched`` projects, None for all."""
     # Booked before the calls, so that a failing compile is retried after the interval and not by every worker.
     compile_.ledger.put(gate.COMPILED, clock.now().isoformat())
     compile_.ledger.put(gate.FAILED, value=True)
     compile_.ledger.put(gate.PUT_OFF, None)
     report = Report()
-    failure = take_all(compile_, entries, report, quiet=quiet)
+    failure = take_all(compile_, entries, report, quiet=args.due)
     compile_.ledger.put(gate.FAILED, value=failure is not None)
     pages = Pages.of(compile_.home.paths)
     with Keeper.at(compile_.home) as keeper:
         pages.prepare(compile_.home.settings, compile_.ledger, compile_.daily, compile_.index, keeper, touched)
-    _say(compile_, report, len(entries), quiet=quiet)
+    log.info("%s", _counts(compile_, report, len(entries)))
+    if args.json:
+        print(json.dumps(_facts(compile_, report, len(entries)), indent=2, ensure_ascii=False))
+    elif not args.due:
+        _say(compile_, report, len(entries))
     if failure:
         waiting = len(entries) - report.entries
         compile_.ledger.note("compile-failed", "", str(failure))
@@ -148,18 +164,33 @@ def _run(compile_: Compile, entries: Sequence[Entry], touched: Collection[str] |
         )
 
 
-def _say(compile_: Compile, report: Report, total: int, *, quiet: bool) -> None:
+def _facts(compile_: Compile, report: Report, total: int) -> dict[str, object]:
+    spent = compile_.model.spent
+    return {
+        "entries": total,
+        "compiled": report.entries,
+        "set_aside": report.aside,
+        "created": report.created,
+        "updated": sorted(set(report.updated)),
+        "refused": report.refused,
+        "input_tokens": spent.input_tokens,
+        "output_tokens": spent.output_tokens,
+        "cost_usd": round(spent.cost_usd, 6),
+    }
+
+
+def _counts(compile_: Compile, report: Report, total: int) -> str:
     spent = compile_.model.spent
     tokens = spent.input_tokens + spent.output_tokens
-    line = (
+    return (
         f"{report.entries:,} of {printable.counted(total, 'entry')} compiled: "
         f"{printable.counted(len(report.created), 'article')} created, {len(set(report.updated))} updated; "
         f"{printable.counted(tokens, 'token')}, ${spent.cost_usd:.4f}"
     )
-    log.info("%s", line)
-    if quiet:
-        return
-    print(line)
+
+
+def _say(compile_: Compile, report: Report, total: int) -> None:
+    print(_counts(compile_, report, total))
     for reason in report.refused:
         print(f"  not written: {reason}")
     if report.aside:

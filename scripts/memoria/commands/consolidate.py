@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
 from memoria.base import invocation, state
-from memoria.consolidating.candidates import Pair
+from memoria.consolidating.candidates import Pair, Statement
 from memoria.consolidating.consolidation import Consolidation, Report
 from memoria.daily.ledger import Ledger
 from memoria.facts.keeper import Keeper
@@ -23,6 +24,7 @@ from memoria.wiki.transaction import Transactions
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("--dry-run", action="store_true", help="print which pairs would be asked about and stop")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
@@ -39,23 +41,40 @@ def command(args: argparse.Namespace, home: Home) -> int:
                 run = Consolidation(home, ledger, index, Metered.of(home, ledger), keeper)
                 pairs = run.likeliest()
                 if args.dry_run:
-                    _preview(run, pairs)
+                    _preview(run, pairs, as_json=args.json)
                 else:
-                    _say(run.run(pairs))
+                    _say(run.run(pairs), as_json=args.json)
         finally:
             ledger.close()
     return 0
 
 
-def _preview(run: Consolidation, pairs: Sequence[Pair]) -> None:
-    size = printable.counted(len(run.prompt(pairs).text) if pairs else 0, "character")
+def _preview(run: Consolidation, pairs: Sequence[Pair], *, as_json: bool) -> None:
+    chars = len(run.prompt(pairs).text) if pairs else 0
+    if as_json:
+        named = [{"first": _named(pair.first), "second": _named(pair.second)} for pair in pairs]
+        print(json.dumps({"pairs": named, "model": run.model.name, "prompt_chars": chars}, indent=2))
+        return
+    size = printable.counted(chars, "character")
     print(f"{printable.counted(len(pairs), 'pair')} to ask about ({run.model.name}), in a prompt of {size}.")
     for pair in pairs:
         print(f"- {pair.first.name}: {printable.line(pair.first.text)}")
         print(f"  {pair.second.name}: {printable.line(pair.second.text)}")
 
 
-def _say(report: Report) -> None:
+def _named(statement: Statement) -> dict[str, str]:
+    return {"name": statement.name, "text": statement.text}
+
+
+def _say(report: Report, *, as_json: bool) -> None:
+    if as_json:
+        applied = [
+            {"ended": _named(one.loser), "by": _named(one.winner), "repetition": one.repetition}
+            for one in report.applied
+        ]
+        facts = {"pairs": report.pairs, "applied": applied, "refused": report.refused}
+        print(json.dumps(facts, indent=2, ensure_ascii=False))
+        return
     ended = printable.counted(len(report.applied), "statement")
     print(f"{printable.counted(report.pairs, 'pair')} asked about, {ended} ended.")
     for each in report.applied:

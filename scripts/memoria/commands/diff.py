@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import json
 from collections.abc import Iterator
 
 from memoria.base import invocation
@@ -17,6 +18,7 @@ from memoria.wiki.transaction import End, Row, Step, Transactions
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("--step", type=positive, default=1, metavar="N", help="which change of the wiki: 1 is the last")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
@@ -29,6 +31,10 @@ def command(args: argparse.Namespace, home: Home) -> int:
             f"There is no such change: {stored} stored. {invocation.shown('undo --list')} lists them."
         )
     step = known[args.step - 1]
+    if args.json:
+        files = [{"path": row["path"], "diff": "\n".join(_file(transactions, step, row))} for row in step.files]
+        print(json.dumps({"label": step.label, "files": files, "facts": step.facts}, indent=2, ensure_ascii=False))
+        return 0
     print(f"# {step.label}")
     for row in step.files:
         print("\n".join(_file(transactions, step, row)))

@@ -8,6 +8,7 @@ is continued by the next. Transcripts that the client would delete first come fi
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import signal
 import subprocess
@@ -16,7 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -94,25 +95,37 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", metavar="N", type=positive, default=0, help="at most this many sessions")
     parser.add_argument("--dry-run", action="store_true", help="print what there is and what it would cost, and stop")
     parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.add_argument("--json", action="store_true", help="print one JSON object; takes --dry-run or --yes")
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
     """Plan, report, ask and ingest; return 1 when something could not be ingested."""
+    if args.json and not (args.dry_run or args.yes):
+        raise UsageError("With --json nobody is asked. Add --yes to agree, or --dry-run to look.")
     source = Path(args.source).expanduser().absolute() if args.source else client_files.folder(os.environ)
     if not source.exists():
         raise ExpectedError(f"{source} does not exist. Name a transcript or a folder of transcripts.")
     ledger = Ledger.of(home.paths)
     try:
         plan = survey(home, ledger, source, args)
-        print("\n".join(_described(plan, home, source)))
+        if not args.json:
+            print("\n".join(_described(plan, home, source)))
+        elif args.dry_run or not plan.items:
+            _print_json(_facts(plan, home, source))
         if args.dry_run:
             return 0
         ledger.lift_waits()  # the budget may have changed
         if not plan.items:
-            return _nothing_more(home)
+            return _nothing_more(home, quiet=args.json)
         if not args.yes and not _agreed():
             return 1
-        return _Run(home, ledger, Spool(home.paths.spool)).bring_in(plan)
+        run = _Run(home, ledger, Spool(home.paths.spool))
+        done = run.bring_in(plan)
+        if args.json:
+            _print_json(_facts(plan, home, source) | {"ingested": asdict(done)})
+        else:
+            _say(done, plan)
+        return 0 if done.sessions == len(plan.items) else 1
     finally:
         ledger.close()
 
@@ -195,6 +208,30 @@ def forecast(plan: Plan, call_chars: int) -> tuple[Estimate, Estimate]:
     return flush, Estimate(batches, calls * ENTRY_TOKENS + batches * COMPILE_TOKENS, batches * ARTICLE_TOKENS)
 
 
+def _print_json(facts: dict[str, Any]) -> None:
+    print(json.dumps(facts, indent=2, ensure_ascii=False))
+
+
+def _facts(plan: Plan, home: Home, source: Path) -> dict[str, Any]:
+    """Return what there is to ingest, and what it would cost, as JSON-able data."""
+    flush, rest = forecast(plan, home.settings.call_chars)
+    name = home.settings.model.split(",")[0]
+    price = prices.of_model(name)
+    tokens = flush.input_tokens + rest.input_tokens, flush.output_tokens + rest.output_tokens
+    return {
+        "source": str(source),
+        "bytes": plan.bytes,
+        "sessions": len(plan.items),
+        "turns": plan.turns,
+        "chars": plan.chars,
+        "skipped": dict(plan.passed),
+        "summaries": asdict(flush),
+        "compiles": asdict(rest),
+        "model": name,
+        "cost_usd": round(price.of(*tokens), 4) if price else None,
+    }
+
+
 def _described(plan: Plan, home: Home, source: Path) -> Iterator[str]:
     speed = plan.bytes / 1e6 / plan.seconds if plan.seconds else 0.0
     yield f"{source}: read {plan.bytes / 1e6:,.1f} MB in {plan.seconds:.1f} s ({speed:,.0f} MB/s)"
@@ -234,12 +271,14 @@ def _waits(home: Home, tokens: tuple[int, int]) -> Iterator[str]:
         )
 
 
-def _nothing_more(home: Home) -> int:
+def _nothing_more(home: Home, *, quiet: bool) -> int:
     """Start a worker for jobs that a killed run left; without hooks, nothing else would."""
     jobs = Spool(home.paths.spool).jobs()
     if jobs:
         waiting = printable.counted(len(jobs), "job")
-        print(f"{waiting} waiting in the spool: {detach.start_worker(home.settings, home.paths)}.")
+        word = detach.start_worker(home.settings, home.paths)
+        if not quiet:
+            print(f"{waiting} waiting in the spool: {word}.")
     return 0
 
 
@@ -247,6 +286,24 @@ def _agreed() -> bool:
     if not sys.stdin.isatty():
         raise UsageError("Nothing was done, because input is not a terminal. Add --yes to agree, or --dry-run to look.")
     return input("Ingest them? [y/N] ").strip().lower() in ("y", "yes")
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What was ingested; ``stopped`` says why that is not everything."""
+
+    sessions: int
+    calls: int
+    cost_usd: float
+    stopped: str
+
+
+def _say(done: Done, plan: Plan) -> None:
+    took = f"{printable.counted(done.calls, 'call')}, ${done.cost_usd:.4f}"
+    print(f"{done.sessions:,} of {printable.counted(len(plan.items), 'session')} ingested ({took}).")
+    if done.stopped:
+        stopped = printable.sentence(done.stopped)
+        print(f"Stopped: {stopped} Spooled sessions wait; run the same command again for the rest.")
 
 
 @dataclass(slots=True)
@@ -260,8 +317,8 @@ class _Run:
     fruitless: int = 0
     stopped: str = ""
 
-    def bring_in(self, plan: Plan) -> int:
-        """Return 0 when the whole plan is recorded or was found not worth recording."""
+    def bring_in(self, plan: Plan) -> Done:
+        """Ingest the plan; a session counts when it is recorded or was found not worth recording."""
         began = clock.now()
         bar: tqdm[Any] = tqdm(total=plan.chars, unit="char", unit_scale=True, disable=None, desc="ingest")
         with bar:
@@ -271,12 +328,7 @@ class _Run:
                     break
         calls = self.ledger.calls_since(began - timedelta(seconds=1))
         cost = sum(usage.cost_usd for usage in budget.totals(calls, self.home.zone).values())
-        took = f"{printable.counted(len(calls), 'call')}, ${cost:.4f}"
-        print(f"{self.done:,} of {printable.counted(len(plan.items), 'session')} ingested ({took}).")
-        if self.stopped:
-            stopped = printable.sentence(self.stopped)
-            print(f"Stopped: {stopped} Spooled sessions wait; run the same command again for the rest.")
-        return 0 if self.done == len(plan.items) else 1
+        return Done(self.done, len(calls), round(cost, 6), self.stopped)
 
     def _batch(self, items: Sequence[Item], bar: tqdm[Any]) -> None:
         receipt = Receipt(self.home, self.ledger, self.spool)

@@ -7,6 +7,7 @@ takes them in again, perhaps with a better model, a corrected entry, or without 
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 
 from memoria.base import invocation
@@ -28,6 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("--steps", type=positive, default=1, metavar="N", help="how many changes of the wiki to undo")
     parser.add_argument("--list", action="store_true", help="list what can be undone, newest first, and stop")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
@@ -38,7 +40,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
         transactions = Transactions.of(home.paths)
         transactions.recover()
         if args.list:
-            _list(transactions)
+            _list(transactions, as_json=args.json)
             return 0
         known = len(transactions.steps())
         if args.steps < 1 or args.steps > known:
@@ -47,17 +49,33 @@ def command(args: argparse.Namespace, home: Home) -> int:
                 f"Only {stored} can be undone; {invocation.shown('undo --list')} lists what there is."
             )
         before = _taken(home)
+        undone = []
         for _ in range(args.steps):
-            facts = len(transactions.steps()[0].facts)
-            _say(*transactions.undo(), facts)
-        _settle(home, before, _taken(home))
+            facts = [end["id"] for end in transactions.steps()[0].facts]
+            label, restored, left_alone = transactions.undo()
+            undone.append({"label": label, "restored": restored, "left_alone": left_alone, "facts": facts})
+            if not args.json:
+                _say(label, restored, left_alone, len(facts))
+        waiting = _settle(home, before, _taken(home))
+    if args.json:
+        print(json.dumps({"undone": undone, "waiting": waiting}, indent=2, ensure_ascii=False))
+    elif waiting:
+        entries = printable.counted(waiting, "entry")
+        print(f"{entries} waiting again for the next compile ({invocation.shown('status')} shows how many).")
     return 0
 
 
-def _list(transactions: Transactions) -> None:
-    for number, step in enumerate(transactions.steps(), 1):
-        changed = [*(row["path"] for row in step.files), *(f"fact {end['id']}" for end in step.facts)]
-        print(f"{number:>3}  {step.label}: {', '.join(changed)}")
+def _list(transactions: Transactions, *, as_json: bool) -> None:
+    steps = [
+        {"label": step.label, "files": [row["path"] for row in step.files], "facts": [end["id"] for end in step.facts]}
+        for step in transactions.steps()
+    ]
+    if as_json:
+        print(json.dumps({"steps": steps}, indent=2, ensure_ascii=False))
+        return
+    for number, step in enumerate(steps, 1):
+        changed = [*step["files"], *(f"fact {ident}" for ident in step["facts"])]
+        print(f"{number:>3}  {step['label']}: {', '.join(changed)}")
 
 
 def _say(label: str, restored: list[str], left_alone: list[str], facts: int) -> None:
@@ -77,8 +95,8 @@ def _taken(home: Home) -> dict[str, str]:
     return index_page.fingerprints(text)
 
 
-def _settle(home: Home, before: dict[str, str], after: dict[str, str]) -> None:
-    """Mark the entries as waiting, for one interval at least, and bring index and pages up to date."""
+def _settle(home: Home, before: dict[str, str], after: dict[str, str]) -> int:
+    """Mark the entries as waiting, for one interval at least, and bring index and pages up to date; return how many."""
     waiting = {ident for ident, took in before.items() if after.get(ident) != took}
     ledger = Ledger.of(home.paths)
     try:
@@ -91,6 +109,4 @@ def _settle(home: Home, before: dict[str, str], after: dict[str, str]) -> None:
     with Keeper.at(home) as keeper:
         housekeeping.bring_in(keeper)
         renew(home, keeper)
-    if waiting:
-        entries = printable.counted(len(waiting), "entry")
-        print(f"{entries} waiting again for the next compile ({invocation.shown('status')} shows how many).")
+    return len(waiting)
