@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import re
 import stat
 from pathlib import Path
 
 import pytest
 
+from memoria import __version__
 from memoria.base import state
 from memoria.base.paths import Paths
 
@@ -25,7 +27,12 @@ def test_a_missing_state_is_made_for_the_user_alone(paths: Paths) -> None:
 def test_a_newer_state_is_refused_with_a_clear_word(paths: Paths) -> None:
     state.open_state(paths)
     Path(paths.version).write_text(f"{state.VERSION + 1}\n", encoding="utf-8")
-    with pytest.raises(state.StateError, match=r"newer memoria.*update memoria"):
+    Path(paths.written_by).write_text("9.8.7\n", encoding="utf-8")
+    both = rf"newer memoria \(9\.8\.7, state {state.VERSION + 1}\) than this one \({re.escape(__version__)}, state 1\)"
+    with pytest.raises(state.StateError, match=both + ".*update memoria"):
+        state.open_state(paths)
+    Path(paths.written_by).unlink()
+    with pytest.raises(state.StateError, match=r"newer memoria \(state .*update memoria"):
         state.open_state(paths)
 
 

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hooks import FILES, Client, exchange
+from memoria.base import state
 from memoria.capture import hook
 from places import PAYLOADS
 
@@ -112,6 +113,11 @@ def test_a_state_of_a_newer_memoria_is_left_alone(tmp_path: Path) -> None:
     assert client.fire("SessionEnd") == ""
     assert client.jobs() == []
     assert "newer memoria" in client.log()
+    said = json.loads(client.fire("SessionStart"))["systemMessage"]
+    assert "update memoria" in said
+    Path(client.paths.version).write_text(f"{state.VERSION}\n", encoding="utf-8")  # the newer memoria has come
+    client.fire("SessionEnd")
+    assert len(client.jobs()) == 1, "what was said meanwhile is read from the transcript"
 
 
 def test_a_home_that_cannot_be_written_is_no_reason_to_fail(tmp_path: Path) -> None:

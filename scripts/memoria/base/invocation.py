@@ -34,6 +34,13 @@ def called() -> str:
     return _quoted(_program())
 
 
+def update() -> str:
+    """Return how this memoria is brought up to date, as a message shows it."""
+    if places.is_wheel():
+        return f"`uv tool upgrade {DISTRIBUTION}`"
+    return f"`git pull` in {places.ROOT}" if places.is_checkout() else "`claude plugin update memoria@memoria`"
+
+
 def is_cached() -> bool:
     """Return whether this memoria lies in a package manager's cache, as ``uvx`` runs it."""
     folder = places.PACKAGE

@@ -54,7 +54,7 @@ class Paths:
     def _place_files(self, state: str) -> None:
         """Name the files of the state; ``state`` ends with a separator."""
         self.readme, self.gitignore = state + "README", state + ".gitignore"
-        self.version = state + "version"
+        self.version, self.written_by = state + "version", state + "written-by"
         self.since = state + "since"
         # capture
         self.spool = state + "spool"

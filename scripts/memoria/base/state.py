@@ -46,6 +46,7 @@ Do not delete: what is lost here is lost.
   working.db           what each session holds in mind: task, notes, checkpoints
   since                when memoria was installed, which `memoria verify` counts from
   version              which format this folder has
+  written-by           the version of memoria that last worked here
 
 May be deleted, at a small price.
   cursors/             how far each transcript has been copied, and what was said while memoria was off; without
@@ -114,11 +115,25 @@ def open_state(paths: Paths) -> None:
     if not found.isdigit():
         raise StateError(f"{paths.version} should hold a number", f"restore it to {VERSION} or move {paths.state} away")
     if int(found) > VERSION:
-        raise StateError(
-            f"{paths.state} was written by a newer memoria (state {int(found)}, this one knows {VERSION})",
-            "update memoria, or point MEMORIA_STATE elsewhere",
-        )
+        raise _newer(paths, int(found))
     _migrate(paths, int(found))
+
+
+def _newer(paths: Paths, found: int) -> StateError:
+    """Return the error for a state whose version is higher than this memoria's."""
+    from memoria import __version__  # noqa: PLC0415 (only for who cannot go on)
+    from memoria.base import invocation  # noqa: PLC0415
+
+    try:
+        with open(paths.written_by, "rb") as file:
+            writer = file.read(40).decode("ascii", "ignore").strip() + ", "
+    except OSError:
+        writer = ""
+    return StateError(
+        f"{paths.state} was written by a newer memoria ({writer}state {found}) than this one "
+        f"({__version__}, state {VERSION})",
+        f"update memoria ({invocation.update()}), or point MEMORIA_STATE elsewhere",
+    )
 
 
 def make_folders(paths: Paths) -> None:
@@ -129,21 +144,24 @@ def make_folders(paths: Paths) -> None:
         os.makedirs(os.path.join(paths.spool, box), mode=0o700, exist_ok=True)
 
 
-def write_readme(paths: Paths) -> None:
-    """Write the folder's README unless it says the same: an older memoria may have written it."""
-    try:
-        with open(paths.readme, "rb") as file:
-            if file.read() == README.encode():
-                return
-    except FileNotFoundError:
-        pass
-    atomic.replace(paths.readme, README.encode())
+def sign(paths: Paths) -> None:
+    """Write the folder's README and this memoria's version, unless they say the same: an older one may have."""
+    from memoria import __version__  # noqa: PLC0415 (not for a hook whose state stands)
+
+    for path, text in ((paths.readme, README.encode()), (paths.written_by, f"{__version__}\n".encode())):
+        try:
+            with open(path, "rb") as file:
+                if file.read() == text:
+                    continue
+        except FileNotFoundError:
+            pass
+        atomic.replace(path, text)
 
 
 def _make(paths: Paths) -> None:
     make_folders(paths)
     atomic.replace(paths.gitignore, b"*\n")
-    write_readme(paths)
+    sign(paths)
     if not os.path.exists(paths.since):
         atomic.replace(paths.since, b"%d\n" % time.time())
     atomic.replace(

@@ -71,7 +71,7 @@ def lower_priority() -> None:
 
 def clean(paths: Paths) -> None:
     """Remove the temporary files of processes that died, and bring the state folder's README up to date."""
-    state.write_readme(paths)
+    state.sign(paths)
     folders = (
         paths.state, paths.archive, paths.page, paths.short_page, paths.where, paths.facts_outbox, paths.server_outbox,
         paths.knowledge,
