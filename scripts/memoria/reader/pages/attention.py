@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import timedelta
 
+from memoria.base import paths as places
 from memoria.capture import detach
 from memoria.capture.spool import Spool
 from memoria.daily.ledger import Ledger
@@ -89,5 +91,5 @@ def retry_flush(site: Site, _: Asked) -> Done:
 
 def retry_compile(site: Site, _: Asked) -> Done:
     """Start a compile of the entries that were set aside."""
-    detach.start([[*detach.own_command("compile.py"), "--retry-failed"]], site.home.paths)
+    detach.start([places.own_command(sys.executable, "compile", "--retry-failed")], site.home.paths)
     return Done("/", "A compile has been started.")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from memoria.base.visibility import Visibility
 from memoria.ground import clock
-from memoria.indexing import meaning
+from memoria.indexing import lookup
 from memoria.indexing.highlight import excerpt
 from memoria.indexing.index import Index
 from memoria.reader import address
@@ -70,7 +70,7 @@ def _found(site: Site, query: str, kind: str, key: str, limit: int) -> list[Resu
     titled = _titled(query, catalog, key) if kind in ("", "article") else []
     view = Visibility(site.home.settings, site.home.paths)
     with Index(site.home.paths.index) as index:
-        hits = meaning.search(
+        hits = lookup.search(
             index, query, limit=limit, project=key, view=view, kinds=(kind,) if kind else reader.KINDS,
             today=site.home.zone.day(clock.now()),
         )  # fmt: skip
