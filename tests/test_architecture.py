@@ -28,6 +28,7 @@ FOLDERS = (
     "commands",  # one module a verb, none knows another
     "reader",
     "mcp",
+    "answering",
     "evaluating",
     "compiling",
     "consolidating",

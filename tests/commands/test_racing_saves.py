@@ -15,6 +15,7 @@ from facts import MONDAY, a_fact
 from home_of import DAY, catalogued, run
 from home_of import article as add_article
 from home_of import entry as add_entry
+from memoria.answering.question import Answer, Statement
 from memoria.briefing import housekeeping
 from memoria.commands import forget, lint, query
 from memoria.daily import daily_log
@@ -120,9 +121,7 @@ def lint_fix(home: Home) -> Race:
 
 def file_back(home: Home) -> Race:
     _, path = compiled(home)
-    answer = query.Answer(
-        "Which port?", (query.Statement(BEFORE, ("concepts/port",)),), ("concepts/port",), (), (), "scripted"
-    )
+    answer = Answer("Which port?", (Statement(BEFORE, ("concepts/port",)),), ("concepts/port",), (), (), "scripted")
     return Race(path, lambda: query.file_back(home, answer), lambda text: "qa/which-port" in text)
 
 

@@ -10,81 +10,28 @@ from __future__ import annotations
 import argparse
 import json
 import logging
-import re
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 
+from memoria.answering.question import Answer, Passage, Statement, ask, found
 from memoria.base.visibility import Visibility
-from memoria.daily.ledger import Ledger
 from memoria.ground import clock, locks, markdown, printable
-from memoria.ground.errors import ExpectedError, ModelError
+from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
-from memoria.indexing import lookup, sources
+from memoria.indexing import sources
 from memoria.indexing.index import Index
 from memoria.language.words import words
-from memoria.models import tasks
-from memoria.models.metered import Metered
-from memoria.models.protocol import JsonObject
-from memoria.search.hit import Hit
-from memoria.wiki import evidence, index_page
+from memoria.wiki import index_page
 from memoria.wiki.article import Article, Claim
 from memoria.wiki.article_cache import Row
-from memoria.wiki.folder import INDEX, LOG, Wiki, slugify
-from memoria.wiki.links import LinkTargets
+from memoria.wiki.folder import Wiki, slugify
 from memoria.wiki.transaction import ChangedError, Transactions, digest
 
 log = logging.getLogger(__name__)
 
-PASSAGES = 12  # documents shown to the model
-PASSAGE_CHARS = 3_000  # of each document
 SOURCES = 3  # entries that a statement about an article cites in its place
 MAX_RELATED = 30  # links under Related of a page, as in a compile
-_LINK = re.compile(r"\s*(?<!\\)\[\[([^\[\]|#\n]*)(#[^\[\]|\n]*)?(?:\|([^\[\]\n]*))?\]\]")
-
-
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """The text found in one document; ``ref`` is the target of a wikilink to it."""
-
-    ref: str
-    kind: str
-    title: str
-    date: str
-    text: str
-
-    @classmethod
-    def of(cls, hit: Hit) -> Passage:
-        """Return the passage of a search hit."""
-        page = hit.path.removeprefix("knowledge/").removesuffix(".md")
-        ref = f"{page}#^{hit.anchor}" if hit.anchor and not hit.anchor.startswith("x-") else page
-        return cls(ref, hit.kind, hit.title, hit.date, "\n".join(hit.passages)[:PASSAGE_CHARS])
-
-    def material(self) -> JsonObject:
-        """Return the passage as prompt material."""
-        return {"ref": self.ref, "kind": self.kind, "title": self.title, "date": self.date, "text": self.text}
-
-
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """One line of an answer without its links, and the references that it rests on."""
-
-    text: str
-    refs: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A checked answer: ``dead`` are links that do not resolve, ``unsupported`` is what no passage says."""
-
-    question: str
-    statements: tuple[Statement, ...]
-    rests_on: tuple[str, ...]
-    dead: tuple[str, ...]
-    unsupported: tuple[str, ...]
-    model: str
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -100,8 +47,8 @@ def command(args: argparse.Namespace, home: Home) -> int:
     with Index(home.paths.index) as index:
         sources.refresh(index, home.paths)
         view, today = Visibility(home.settings, home.paths), home.zone.day(clock.now())
-        passages = _found(index, question, view, today)
-        answer, reason = _ask(home, question, passages) if passages else (None, "")
+        passages = found(index, question, view, today)
+        answer, reason = ask(home, question, passages) if passages else (None, "")
         slug = ""
         if args.file_back and answer and answer.statements:
             slug = file_back(home, answer)
@@ -114,68 +61,6 @@ def command(args: argparse.Namespace, home: Home) -> int:
         print("memoria: nothing was filed, because there is no answer to file.", file=sys.stderr)
         return 1
     return 0
-
-
-def _found(index: Index, question: str, view: Visibility, today: date) -> list[Passage]:
-    hits = lookup.search(index, question, limit=PASSAGES, view=view, kinds=("article", "entry"), today=today)
-    found = (Passage.of(hit) for hit in hits if hit.path not in (f"knowledge/{INDEX}", f"knowledge/{LOG}"))
-    return [passage for passage in found if passage.text.strip()]
-
-
-def _ask(home: Home, question: str, passages: Sequence[Passage]) -> tuple[Answer | None, str]:
-    """Return the model's checked answer, or None and the reason."""
-    ledger = Ledger.of(home.paths)
-    try:
-        material = {"question": question, "passages": [passage.material() for passage in passages]}
-        completion = Metered.of(home, ledger).complete(tasks.query(material), "")
-    except ModelError as error:
-        return None, str(error)
-    finally:
-        ledger.close()
-    targets = LinkTargets.of(Path(home.paths.home), Wiki.of(home.paths).articles())
-    return checked(question, completion.data, completion.model, passages, targets), ""
-
-
-def checked(question: str, data: JsonObject, model: str, passages: Sequence[Passage], targets: LinkTargets) -> Answer:
-    """Return a model's answer with every link and reference looked up."""
-    given = {passage.ref for passage in passages}
-    dead: list[str] = []
-
-    def known(target: str, anchor: str) -> str:
-        ref = target.strip() + anchor.strip()
-        found = ref if ref in given else targets.reference(target, anchor.strip())
-        if not found:
-            dead.append(ref)
-        return found
-
-    rests_on = [known(*_parted(ref)) for ref in data["rests_on"]]
-    statements = []
-    for row in data["text"].splitlines():
-        refs = [known(match[1], match[2] or "") for match in _LINK.finditer(row)]
-        text = re.sub(r"\s+([.,;:])", r"\1", _LINK.sub(_plain, row)).strip().removeprefix("- ").strip()
-        if text:
-            statements.append(Statement(text, tuple(dict.fromkeys(filter(None, refs)))))
-    rests_on += [ref for statement in statements for ref in statement.refs]
-    text_of_all = "\n".join(statement.text for statement in statements)
-    ground = "\n".join([question, *(f"{passage.title}\n{passage.date}\n{passage.text}" for passage in passages)])
-    return Answer(
-        question,
-        tuple(statements),
-        tuple(dict.fromkeys(filter(None, rests_on))),
-        tuple(dict.fromkeys(dead)),
-        tuple(evidence.unsupported(text_of_all, ground)),
-        model,
-    )
-
-
-def _parted(ref: str) -> tuple[str, str]:
-    target, mark, anchor = ref.strip().removeprefix("[[").removesuffix("]]").split("|")[0].partition("#")
-    return target, mark + anchor
-
-
-def _plain(match: re.Match[str]) -> str:
-    """Return a link's text for the sentence; a bare reference moves to its end."""
-    return " " + match[3].strip() if match[3] else ""
 
 
 # -- printing

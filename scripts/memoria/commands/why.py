@@ -9,36 +9,15 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from memoria.audit.origins import Origin, Trace, Tracer, said_in
+from memoria.answering.origin import Claimed, Origin, Trace, Tracer, said
 from memoria.base import invocation
-from memoria.daily import reference
-from memoria.facts.keeper import Keeper
 from memoria.ground import printable
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.indexing.highlight import highlighted, is_bold
-from memoria.language.similarity import coverage
-from memoria.language.words import words
 from memoria.search import tokens
-from memoria.wiki.article import Article, Claim
-from memoria.wiki.folder import Wiki
-from memoria.wiki.links import LinkTargets
-
-MAX_CLAIMS = 5  # claims that a text may refer to
-
-
-@dataclass(frozen=True, slots=True)
-class Claimed:
-    """What is traced: a text, where it is (a page, an entry, a fact), and the sources that it names."""
-
-    text: str
-    place: str
-    sources: tuple[str, ...]
-    words: str  # what a turn must share to match
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,8 +31,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
     """Print the origins of claims; raise ExpectedError when no article or claim matches."""
     asked = " ".join(args.claim)
     tracer = Tracer(home)
-    named = reference.parse(asked)
-    found = _named(named, home, tracer) if named else _claims(asked, home)
+    found = tracer.claimed(asked)
     if not found:
         raise ExpectedError(
             f"No article and no claim matches {asked!r}; {invocation.shown('search')} may find something."
@@ -65,42 +43,6 @@ def command(args: argparse.Namespace, home: Home) -> int:
     else:
         print("\n".join(row for claimed, traces in traced for row in _lines(home, claimed, traces)))
     return 0
-
-
-def _claims(asked: str, home: Home) -> list[Claimed]:
-    articles = list(Wiki.of(home.paths).articles())
-    meant = _meant(asked, articles, LinkTargets.of(Path(home.paths.home), articles))
-    return [Claimed(claim.text, article.slug, claim.sources, claim.text) for article, claim in meant]
-
-
-def _named(named: reference.Reference, home: Home, tracer: Tracer) -> list[Claimed]:
-    """Return the entry or the fact with this id; raise ExpectedError when there is none."""
-    if named.kind == reference.ENTRY:
-        entry = tracer.entry_called(named.id)
-        if entry is None:
-            raise ExpectedError(f"there is no entry {named.anchor}.")
-        said = " ".join((entry.title, entry.context, *entry.decisions, *entry.lessons))
-        return [Claimed(entry.title, entry.source.split("#")[0], (entry.source,), said)]
-    with Keeper.at(home) as keeper:
-        fact = keeper.known(named.anchor)
-        held = keeper.entry_of(fact)
-        day = keeper.zone.day(fact.time).isoformat()
-    said = fact.quote or fact.content
-    return [Claimed(fact.content, f"daily/{day}#^{fact.id}", (held.source,) if held else (), said)]
-
-
-def _meant(asked: str, articles: Sequence[Article], targets: LinkTargets) -> list[tuple[Article, Claim]]:
-    """Return all claims of the named article, else the claims that share most words with ``asked``, best first."""
-    slug = targets.page(asked.removeprefix("[[").removesuffix("]]")).removeprefix("knowledge/")
-    named = [article for article in articles if article.slug == slug]
-    if named:
-        return [(article, claim) for article in named for claim in article.claims]
-    wanted = set(words(asked))
-    scored = [
-        (coverage(wanted, set(words(claim.text))), article, claim) for article in articles for claim in article.claims
-    ]
-    best = sorted((row for row in scored if row[0] >= 0.5), key=lambda row: -row[0])
-    return [(article, claim) for share, article, claim in best[:MAX_CLAIMS] if share >= best[0][0] * 0.8]
 
 
 # -- printing
@@ -170,4 +112,4 @@ def _origin(home: Home, origin: Origin, wanted: set[str]) -> Iterator[str]:
         place = f"{origin.transcript}:{origin.line}"
     when = f"{home.zone.local(turn.time):%Y-%m-%d %H:%M} · " if turn.time else ""
     yield f"    {when}{turn.role} · {place}"
-    yield f"      {highlighted(said_in(origin), wanted, bold=is_bold())}"
+    yield f"      {highlighted(said(origin), wanted, bold=is_bold())}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from memoria.audit.origins import Origin, Trace, Tracer
+from memoria.answering.origin import Origin, Trace, Tracer
 from memoria.daily.entry import Entry
 from memoria.ground import printable
 from memoria.reader.markdown import Html

@@ -1,6 +1,7 @@
-"""Origins: the turns behind an entry, as the transcript has them or else as the archive kept them.
+"""Origin: trace a claim, an entry or a learned fact back to the words it came from.
 
-Of the turns, those that say the same as a given text are found by the words that they share. Reads only.
+From the claim to its entries, and to those of their turns that say the same; each turn as the transcript has it (with
+its line) or, when the transcript no longer has it, as the archive kept it. Reads only.
 """
 
 from __future__ import annotations
@@ -11,18 +12,27 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
+from memoria.base import invocation
 from memoria.capture import cursor, spool, transcript
+from memoria.daily import reference
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
 from memoria.daily.ledger import Ledger
+from memoria.facts.keeper import Keeper
 from memoria.ground import clock
-from memoria.ground.errors import ArchiveError
+from memoria.ground.errors import ArchiveError, ExpectedError
 from memoria.ground.home import Home
+from memoria.language.similarity import coverage
+from memoria.language.words import words
 from memoria.search import tokens
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn import Turn
 from memoria.transcripts.turn_reader import Reader
+from memoria.wiki.article import Article, Claim
+from memoria.wiki.folder import Wiki
+from memoria.wiki.links import LinkTargets
 
+MAX_CLAIMS = 5  # claims that a text may refer to
 MAX_TURNS = 4  # of one source that are shown
 NEAR_BEST = 0.6  # least share of the best turn's words that another turn must have
 
@@ -48,33 +58,81 @@ class Trace:
     matching: tuple[Origin, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """What is traced: a text, where it is (a page, an entry, a fact), and the sources that it names."""
+
+    text: str
+    place: str
+    sources: tuple[str, ...]
+    words: str  # what a turn must share to match
+
+
+def _claims(asked: str, home: Home) -> list[Claimed]:
+    articles = list(Wiki.of(home.paths).articles())
+    meant = _meant(asked, articles, LinkTargets.of(Path(home.paths.home), articles))
+    return [Claimed(claim.text, article.slug, claim.sources, claim.text) for article, claim in meant]
+
+
+def _meant(asked: str, articles: Sequence[Article], targets: LinkTargets) -> list[tuple[Article, Claim]]:
+    """Return all claims of the named article, else the claims that share most words with ``asked``, best first."""
+    slug = targets.page(asked.removeprefix("[[").removesuffix("]]")).removeprefix("knowledge/")
+    named = [article for article in articles if article.slug == slug]
+    if named:
+        return [(article, claim) for article in named for claim in article.claims]
+    wanted = set(words(asked))
+    scored = [
+        (coverage(wanted, set(words(claim.text))), article, claim) for article in articles for claim in article.claims
+    ]
+    best = sorted((row for row in scored if row[0] >= 0.5), key=lambda row: -row[0])
+    return [(article, claim) for share, article, claim in best[:MAX_CLAIMS] if share >= best[0][0] * 0.8]
+
+
 class Tracer:
     """Looks up entries and turns, reading each daily log and each transcript once."""
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home: Home, shows: Callable[[str], bool] = lambda _: True) -> None:
+        """``shows`` says of a project's key whether what belongs to it may be found."""
         self.home = home
+        self.shows = shows
         self.daily = DailyLog.of(home.paths)
         self._days: dict[date, dict[str, Entry]] = {}
         self.archive = Archive.of(home.paths, home.settings.archive_mb)
         self._transcripts: dict[str, tuple[str, dict[str, tuple[int, Turn]]]] = {}
 
     def entry(self, source: str) -> Entry | None:
-        """Return the entry that a source (``daily/2026-11-21#^e-01k9x2``) names, None when it is in no daily log."""
+        """Return the entry that a source (``daily/2026-11-21#^e-01k9x2``) names, None when none is shown."""
+        held = self._held(source)
+        return held if held and self.shows(held.project_key) else None
+
+    def _held(self, source: str) -> Entry | None:
         day = source.removeprefix("daily/")[:10]
         return self._of_day(date.fromisoformat(day)).get(source) if clock.is_day(day) else None
 
-    def entry_called(self, ident: str) -> Entry | None:
-        """Return the entry with an id, None when no daily log has it; the latest days are read first."""
-        for day in reversed(self.daily.days()):
-            for entry in self._of_day(day).values():
-                if entry.id == ident:
-                    return entry
-        return None
+    def _is_hidden(self, source: str) -> bool:
+        held = self._held(source)
+        return held is not None and not self.shows(held.project_key)
 
     def _of_day(self, day: date) -> dict[str, Entry]:
         if day not in self._days:
             self._days[day] = {entry.source: entry for entry in self.daily.entries(day)}
         return self._days[day]
+
+    def _called(self, ident: str) -> Entry | None:
+        """Return the entry with an id, None when none is shown; the latest days are read first."""
+        for day in reversed(self.daily.days()):
+            for entry in self._of_day(day).values():
+                if entry.id == ident and self.shows(entry.project_key):
+                    return entry
+        return None
+
+    def claimed(self, asked: str) -> list[Claimed]:
+        """Return what is meant: the claims of an article, the claims most like these words, an entry or a fact by id.
+
+        Raise ExpectedError when there is no entry or fact with this id.
+        """
+        named = reference.parse(asked)
+        return self._named(named) if named else _claims(asked, self.home)
 
     def trace(self, source: str, said: str) -> Trace:
         """Return the turns behind a source, and those of them that share words with ``said``."""
@@ -87,7 +145,22 @@ class Tracer:
         for key in entry.turns:
             line, turn = lines.get(key, (0, None))
             origins.append(Origin(key, turn or kept.get(key), path, line, key in kept))
-        return Trace(source, entry, tuple(origins), matching(origins, set(tokens.of_query(said))))
+        return Trace(source, entry, tuple(origins), _matching(origins, set(tokens.of_query(said))))
+
+    def _named(self, named: reference.Reference) -> list[Claimed]:
+        """Return the entry or the fact with this id; raise ExpectedError when there is none."""
+        if named.kind == reference.ENTRY:
+            entry = self._called(named.id)
+            if entry is None:
+                raise ExpectedError(f"there is no entry {named.anchor}.")
+            said = " ".join((entry.title, entry.context, *entry.decisions, *entry.lessons))
+            return [Claimed(entry.title, entry.source.split("#")[0], (entry.source,), said)]
+        with Keeper.at(self.home) as keeper:
+            fact = keeper.known(named.anchor)
+            held = keeper.entry_of(fact)
+            day = keeper.zone.day(fact.time).isoformat()
+        said = fact.quote or fact.content
+        return [Claimed(fact.content, f"daily/{day}#^{fact.id}", (held.source,) if held else (), said)]
 
     def _archived(self, entry_id: str) -> list[Turn]:
         try:
@@ -112,12 +185,12 @@ class Tracer:
         return next((path for path in paths if path and Path(path).is_file()), "")
 
 
-def matching(origins: Sequence[Origin], wanted: set[str]) -> tuple[Origin, ...]:
+def _matching(origins: Sequence[Origin], wanted: set[str]) -> tuple[Origin, ...]:
     """Return the turns that share most words with what is traced, each after the prompt that it answers.
 
     When none shares a word, return the beginning of the conversation.
     """
-    shares = [len(wanted.intersection(tokens.of(said_in(origin)))) for origin in origins]
+    shares = [len(wanted.intersection(tokens.of(said(origin)))) for origin in origins]
     best = max(shares, default=0)
     if not best:
         return tuple(origins[:2])
@@ -134,8 +207,8 @@ def _is_prompt(origin: Origin) -> bool:
     return origin.turn is not None and origin.turn.role == "user"
 
 
-def said_in(origin: Origin) -> str:
-    """Return what a turn says and does."""
+def said(origin: Origin) -> str:
+    """Return a turn's text and the lines of its tool calls."""
     return "\n".join((origin.turn.text, *origin.turn.tools)) if origin.turn else ""
 
 
