@@ -47,10 +47,11 @@ def committed() -> list[Path]:
     return [path for path in (ROOT / name for name in listed.stdout.decode().split("\0") if name) if path.is_file()]
 
 
-def test_the_store_finds_nothing_to_report_about_the_plugin(tmp_path: Path) -> None:
+@pytest.mark.parametrize("folder", [ROOT, ROOT / "plugin"], ids=["root", "plugin"])
+def test_the_store_finds_nothing_to_report_about_the_plugin(tmp_path: Path, folder: Path) -> None:
     with MessagesApi(lambda _: "") as api:
         done = run_claude(
-            ["plugin", "validate", str(ROOT), "--profile", "directory", "--strict", "--json"],
+            ["plugin", "validate", str(folder), "--profile", "directory", "--strict", "--json"],
             clean_env(tmp_path / "user", api.url),
             tmp_path,
         )
@@ -79,16 +80,23 @@ def test_the_repository_is_its_own_marketplace(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("name", [".claude-plugin/plugin.json", "hooks/hooks.json"])
+@pytest.mark.parametrize("name", [".claude-plugin/icon.png", "hooks/hooks.json"])
 def test_what_the_client_reads_without_following_links_is_the_same_file_twice(name: str) -> None:
     copy = ROOT / "plugin" / name
     assert not copy.is_symlink()
     assert copy.read_bytes() == (ROOT / name).read_bytes(), f"run `cp {name} plugin/{name}`"
 
 
+def test_the_plugin_by_the_repositorys_root_says_the_same_and_where_skills_and_evals_lie() -> None:
+    name = ".claude-plugin/plugin.json"
+    copy, ours = (json.loads((folder / name).read_text("utf-8")) for folder in (ROOT / "plugin", ROOT))
+    assert (ours.pop("skills"), ours.pop("experimental")) == ("./plugin/skills/", {"evals": "plugin/evals"})
+    assert copy == ours
+
+
 def test_every_other_file_of_the_plugin_is_a_link_into_the_repository() -> None:
     hooks = {f"hooks/{path.name}" for path in (ROOT / "hooks").glob("*.py")}
-    wanted = {"bin/memoria", "scripts", "requirements.lock", "README.md", "LICENSE", *hooks}
+    wanted = {"bin/memoria", "scripts", "requirements.lock", "LICENSE", *hooks}
     links = [path for path in (ROOT / "plugin").rglob("*") if path.is_symlink()]
     assert {path.relative_to(ROOT / "plugin").as_posix() for path in links} == wanted
     assert all(path.resolve() == ROOT / path.relative_to(ROOT / "plugin") for path in links)

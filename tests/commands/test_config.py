@@ -121,6 +121,40 @@ def test_a_value_that_the_environment_overrides_is_said(
     assert "The environment sets MEMORIA_HINTS, which takes precedence: true." in capsys.readouterr().out
 
 
+def options(given: dict[str, object]) -> None:
+    file = Path(os.environ["CLAUDE_CONFIG_DIR"], "settings.json")
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(json.dumps({"pluginConfigs": {"memoria@memoria": {"options": given}}}))
+
+
+def test_a_value_that_an_option_of_the_plugin_overrides_is_said_and_listed_as_such(
+    surroundings: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options({"hints": True, "exclude": ["b"]})
+    assert cli.main(["config", "set", "hints", "false"]) == 0
+    out = capsys.readouterr().out
+    assert "The plugin's option takes precedence: true. `/plugin configure memoria` in Claude Code changes it." in out
+    assert rows(capsys)["hints"]["origin"] == "plugin option"
+    assert cli.main(["config", "set", "exclude", "a"]) == 0
+    capsys.readouterr()
+    assert cli.main(["config"]) == 0
+    out = capsys.readouterr().out
+    assert "true  (plugin option)" in out
+    assert f"a,b  ({surroundings} and plugin option)" in out
+
+
+def test_the_clients_file_is_named_when_it_holds_options_that_cannot_be_read(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    options({"hints": True})
+    file = Path(os.environ["CLAUDE_CONFIG_DIR"], "settings.json")
+    file.write_text(file.read_text()[:-1])
+    assert cli.main(["config"]) == 1
+    said = capsys.readouterr().err
+    assert str(file) in said
+    assert "config edit" not in said
+
+
 def test_keys_and_passwords_are_not_listed(capsys: pytest.CaptureFixture[str]) -> None:
     for name, value in (
         ("memory_api_key", "k-secret"),

@@ -135,6 +135,18 @@ def test_a_home_that_the_environment_names_is_not_moved_under_it(owner: Owner, t
     assert (done.returncode, "MEMORIA_HOME" in done.stderr) == (1, True)
 
 
+def test_a_home_that_an_option_of_the_plugin_names_is_not_moved_under_it(owner: Owner, tmp_path: Path) -> None:
+    settings = owner.home / ".claude" / "settings.json"
+    settings.parent.mkdir(parents=True)
+    named = str(tmp_path / "named")
+    settings.write_text(json.dumps({"pluginConfigs": {"memoria@memoria": {"options": {"home": named}}}}))
+    assert owner.home_now() == named
+    done = owner.run("move", str(tmp_path / "moved"))
+    assert done.returncode == 1
+    assert f"memoria config set home {named}" in done.stderr
+    assert not (tmp_path / "moved").exists()
+
+
 def test_while_a_worker_is_at_work_nothing_moves(owner: Owner) -> None:
     owner.remembers()
     with held(owner.root / ".memoria" / "worker.lock"):

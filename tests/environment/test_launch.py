@@ -82,8 +82,51 @@ def test_the_plugins_server_connects_and_the_project_stays_as_it_was(person: Per
     assert not (person.clone / ".memoria").exists()
 
 
+def test_an_option_of_the_plugin_holds_for_hooks_worker_server_and_command(person: Person) -> None:
+    notes = person.base / "the notes, mine"
+    del person.env["MEMORIA_MODEL"]
+    person.has_packages()
+    person.claude("plugin", "marketplace", "add", str(person.clone))
+    chosen = ("--config", f"home={notes}", "--config", "model=offline", "--config", "exclude=**/hidden")
+    person.claude("plugin", "install", "memoria@memoria", *chosen)
+    calls = ("Keep the harbour open.", PREFIX + "set")
+    person.api.answer = lambda body: (
+        [{"type": "tool_use", "id": "toolu_1", "name": PREFIX + "set", "input": {"key": "k", "value": 1}}]
+        if body.get("tools") and not said(body) else "scripted answer"
+    )  # fmt: skip
+    with Session(person.env, person.project, "--allowedTools", calls[1]) as session:
+        session.ask(calls[0])
+        session.settle()
+        assert session.end() == 0
+    days = notes / "daily"
+    wait_until(lambda: any("harbour" in day.read_text() for day in days.glob("*.md")), "the worker writes the day")
+    assert (notes / ".memoria" / "working.db").exists(), "the server's"
+    assert not (person.home / "memoria").exists()
+    hidden = person.base / "hidden"
+    hidden.mkdir()
+    before = len(list(days.glob("*")))
+    assert run_claude(["-p", "Hide the ferry."], person.env, hidden).returncode == 0
+    assert "excluded" in (notes / ".memoria" / "log" / "hook.log").read_text()
+    assert len(list(days.glob("*"))) == before
+    python = environment_python(person)
+    listed = subprocess.run(
+        [python, str(person.clone / "scripts" / "memoria" / "__main__.py"), "config", "list", "--changed", "--json"],
+        env={"HOME": str(person.home), "PATH": os.environ["PATH"], "PYTHONPATH": str(person.clone / "scripts")},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert {row["name"]: row["origin"] for row in json.loads(listed.stdout)} == dict.fromkeys(
+        ("home", "model", "exclude"), "plugin option"
+    )
+
+
+def environment_python(person: Person) -> str:
+    return str(person.environment / "bin" / "python")
+
+
 SECRET = "zebra-stripes-4711"
-COPIED = {".claude-plugin", "bin", "hooks", "scripts", "requirements.lock", "README.md", "LICENSE"}
+COPIED = {
+    ".claude-plugin", "bin", "evals", "hooks", "scripts", "skills", "requirements.lock", "README.md", "LICENSE"
+}  # fmt: skip
 
 
 def leaves_a_memory(clone: Path) -> None:

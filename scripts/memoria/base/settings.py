@@ -1,7 +1,8 @@
 """Settings: every setting with its default and its documentation, in one record.
 
-Sources, later wins: the default, ``config.json`` in the user's configuration folder, ``MEMORIA_<NAME>`` in the
-environment. A value that cannot be read is named in ``Settings.problems`` and the default is used, because a hook must
+Sources, later wins: the default, ``config.json`` in the user's configuration folder, the plugin's options in the
+client (``plugin_options``), ``MEMORIA_<NAME>`` in the environment. Folders that an option excludes are added to those
+of the file. A value that cannot be read is named in ``Settings.problems`` and the default is used, because a hook must
 not fail because of a typing error. A file that cannot be read is named in ``Settings.refusal``: the home and the
 excluded folders are then unknown, so nothing may be recorded. A test compares README's table with ``fields()``.
 """
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 import os
 
-from memoria.base import quickjson
+from memoria.base import plugin_options, quickjson
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 EXPECTED_PROJECTS = 'an object such as {"shop": {"env": {"ANTHROPIC_BASE_URL": "https://..."}}}'
 MEND_CONFIG = "correct it or move it away"
+PLUGIN_OPTION = "plugin option"  # the source of a setting that the client's dialog set
 
 
 class Field:
@@ -309,28 +311,46 @@ class Settings:
         env = os.environ if environ is None else environ
         path = config_path(env)
         settings = cls()
+        stored, options, settings.refusal = _read_sources(env, path)
         problems: list[str] = []
-        stored: dict[str, object] = {}
         origins: dict[str, str] = {}
-        try:
-            stored = _read_config(path)
-        except (OSError, ValueError) as error:
-            settings.refusal = f"{path} cannot be read ({getattr(error, 'strerror', None) or error})"
         variables = frozenset(env)
         for field in cls.fields():
-            if field.name in stored or field.variable in variables:
-                for source, raw in ((path, stored.get(field.name)), (field.variable, env.get(field.variable))):
+            if field.name in stored or field.name in options or field.variable in variables:
+                for source, raw in (
+                    (path, stored.get(field.name)),
+                    (PLUGIN_OPTION, options.get(field.name)),
+                    (field.variable, env.get(field.variable)),
+                ):
                     try:
                         if raw is not None:  # null in the file: not set
-                            setattr(settings, field.name, field.parse(raw))
-                            origins[field.name] = source
+                            settings._take(field, source, field.parse(raw), origins)
                     except ValueError as error:
                         problems.append(f"{source}: {field.name} must be {error}, not {raw!r}; ignored")
-        if stored:
-            known = {field.name for field in cls.fields()}
-            problems += [f"{path}: there is no setting {name!r}; ignored" for name in stored if name not in known]
+        known = {field.name for field in cls.fields()} if stored or options else set()
+        for source, given in ((path, stored), (PLUGIN_OPTION, options)):
+            problems += [f"{source}: there is no setting {name!r}; ignored" for name in given if name not in known]
         settings.problems, settings.origins = tuple(problems), origins
         return settings
+
+    def _take(self, field: Field, source: str, value: object, origins: dict[str, str]) -> None:
+        """Set a value; folders that an option excludes are added, because one more must not free another."""
+        if field.name == "exclude" and source == PLUGIN_OPTION and isinstance(value, tuple) and self.exclude:
+            value, source = (*self.exclude, *value), f"{origins[field.name]} and {source}"
+        setattr(self, field.name, value)
+        origins[field.name] = source
+
+
+def _read_sources(env: Mapping[str, str], path: str) -> tuple[dict[str, object], dict[str, object], str]:
+    """Return what config.json and the plugin's options hold, and which of the two cannot be read, and why."""
+    stored: dict[str, object] = {}
+    source = path
+    try:
+        stored = _read_config(path)
+        source = plugin_options.path(env)
+        return stored, plugin_options.read(env), ""
+    except (OSError, ValueError) as error:
+        return stored, {}, f"{source} cannot be read ({getattr(error, 'strerror', None) or error})"
 
 
 def config_path(environ: Mapping[str, str]) -> str:

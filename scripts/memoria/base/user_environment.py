@@ -159,6 +159,15 @@ def user_settings(environ: Mapping[str, str]) -> dict[str, str]:
     }
 
 
+def file_text(path: str) -> str:
+    """Return the text of one of the client's settings files; raise OSError when it cannot be read."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # a FIFO must not hold up a hook
+    try:
+        return os.read(descriptor, MAX_SETTINGS_BYTES).decode("utf-8", "replace")
+    finally:
+        os.close(descriptor)
+
+
 def _is_session(environ: Mapping[str, str]) -> bool:
     return any(name in environ for name in SESSION_MARKS)
 
@@ -216,15 +225,9 @@ def _env_of(path: str) -> tuple[dict[str, str], str]:
     The client may read what is not strictly JSON.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # a FIFO must not hold up a hook
+        text = file_text(path)
     except OSError:
         return {}, ""
-    try:
-        text = os.read(descriptor, MAX_SETTINGS_BYTES).decode("utf-8", "replace")
-    except OSError:
-        return {}, ""
-    finally:
-        os.close(descriptor)
     try:
         stored = quickjson.loads(text)
     except ValueError:

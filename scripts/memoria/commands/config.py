@@ -20,7 +20,8 @@ from typing import Any
 
 from memoria.base import invocation
 from memoria.base.paths import Paths
-from memoria.base.settings import MEND_CONFIG, Field, Settings, config_path
+from memoria.base.plugin_options import CHANGE
+from memoria.base.settings import MEND_CONFIG, PLUGIN_OPTION, Field, Settings, config_path
 from memoria.ground import clock, config_file
 from memoria.ground.errors import ExpectedError
 from memoria.ground.exchange import Exchange
@@ -63,7 +64,8 @@ def without_home(args: argparse.Namespace) -> int:
         return _edit(Path(config_path(os.environ)))
     settings = Settings.load()
     if settings.refusal:
-        raise ExpectedError(f"{settings.refusal}: {MEND_CONFIG}; {invocation.shown('config edit')} opens it")
+        opens = f"; {invocation.shown('config edit')} opens it" if settings.refusal.startswith(config_path(os.environ)) else ""
+        raise ExpectedError(f"{settings.refusal}: {MEND_CONFIG}{opens}")
     return {"list": _list, "get": _get, "set": _set, "unset": _unset}[args.action](args, settings)
 
 
@@ -124,8 +126,11 @@ def _set(args: argparse.Namespace, settings: Settings) -> int:
     path = config_file.change(_exchange(settings), {field.name: value})
     print(f"{field.name} is {_shown(_listed(field, value))} in {path}.")
     after = Settings.load()
-    if (origin := after.origins.get(field.name, "")) == field.variable:
+    origin = after.origins.get(field.name, "")
+    if origin == field.variable:
         print(f"The environment sets {origin}, which takes precedence: {_shown(getattr(after, field.name))}.")
+    elif origin == PLUGIN_OPTION:
+        print(f"The plugin's option takes precedence: {_shown(getattr(after, field.name))}. {CHANGE} changes it.")
     if field.name in ("home", "state"):
         print(f"What is remembered stays where it is; {invocation.shown('move FOLDER')} takes it along.")
     return 0

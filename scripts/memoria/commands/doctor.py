@@ -15,6 +15,8 @@ from dataclasses import asdict
 from memoria.audit import client_checks, rehearsal, state_checks
 from memoria.audit.finding import BROKEN, NOTE, OK, Finding, Findings
 from memoria.base import state
+from memoria.base.plugin_options import CHANGE
+from memoria.base.settings import PLUGIN_OPTION
 from memoria.daily.ledger import Ledger
 from memoria.ground.errors import HomeRefusedError, ModelError
 from memoria.ground.home import Home
@@ -61,7 +63,8 @@ def _lines(finding: Finding) -> Iterator[str]:
 
 def _settings(home: Home) -> Findings:
     for problem in home.settings.problems:
-        yield Finding("settings", NOTE, problem, "correct it in config.json or in the environment")
+        where = f"with {CHANGE}" if problem.startswith(PLUGIN_OPTION) else "in config.json or in the environment"
+        yield Finding("settings", NOTE, problem, f"correct it {where}")
     if home.settings.disabled:
         yield Finding(
             "settings", BROKEN, "memoria is switched off", "unset MEMORIA_DISABLED, or `disabled` in config.json"

@@ -17,6 +17,8 @@ from pathlib import Path
 
 from memoria.base import paths as places
 from memoria.base.paths import SPOOL_BOXES, Paths
+from memoria.base.plugin_options import CHANGE
+from memoria.base.settings import PLUGIN_OPTION
 from memoria.ground import config_file, locks, owner_only
 from memoria.ground.errors import ExpectedError
 from memoria.ground.exchange import Exchange
@@ -36,7 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def command(args: argparse.Namespace, home: Home) -> int:
     """Move the home and print where it is now."""
     before, after = home.paths, Paths(str(Path(args.folder).expanduser()), home.settings.state)
-    _refuse(before, after)
+    _refuse(home, before, after)
     with ExitStack() as stack:
         for lock in (before.worker_lock, before.observer_lock, before.compile_lock):
             if not stack.enter_context(locks.held(Path(lock))):
@@ -55,7 +57,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
     return 0
 
 
-def _refuse(before: Paths, after: Paths) -> None:
+def _refuse(home: Home, before: Paths, after: Paths) -> None:
     """Raise ExpectedError when the move could lose data or would not take effect."""
     for name in ("MEMORIA_HOME", "MEMORIA_STATE"):
         if os.environ.get(name):
@@ -63,6 +65,11 @@ def _refuse(before: Paths, after: Paths) -> None:
                 f"{name} is set in the environment and would still name the old folder. Remove it from your shell's "
                 'start-up file, or move it to config.json (as "home" or "state"), and try again.'
             )
+    if home.settings.origins.get("home") == PLUGIN_OPTION:
+        raise ExpectedError(
+            "the plugin's option home would still name the old folder. Record it with "
+            f"`memoria config set home {before.home}`, empty the option with {CHANGE}, and try again."
+        )
     if before.home == after.home:
         raise ExpectedError(f"memoria's home is already {after.home}")
     for folder in (before.home, places.ROOT):
