@@ -22,7 +22,7 @@ from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.indexing import lookup, sources
 from memoria.indexing.index import Index
-from memoria.mcp.tools import Found
+from memoria.mcp.answers import Found
 from memoria.redaction.redact import Redactor
 
 
@@ -67,11 +67,11 @@ class SessionFacts:
         return await asyncio.to_thread(self._forget, ident)
 
     async def listed(self, kind: str, limit: int, *, everywhere: bool) -> list[dict[str, Any]]:
-        """See ``mcp_tools.Facts``."""
+        """See ``tools.Facts``."""
         return await asyncio.to_thread(self._listed, kind, limit, everywhere)
 
     async def update(self, ident: str, content: str) -> str:
-        """See ``mcp_tools.Facts``."""
+        """See ``tools.Facts``."""
         return await asyncio.to_thread(self._update, ident, Redactor(self.home.settings.redact_extra).redact(content))
 
     def _listed(self, kind: str, limit: int, everywhere: bool) -> list[dict[str, Any]]:
