@@ -135,7 +135,9 @@ def test_every_tool_says_what_it_takes_and_refuses_the_rest_in_words(tmp_path: P
 
     async def scenario(client: Client) -> None:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert set(tools) == WORKING_TOOLS | {"search", "read", "remember", "facts", "update", "forget"}
+        assert set(tools) == WORKING_TOOLS | {
+            "search", "read", "query", "why", "remember", "facts", "update", "forget",
+        }  # fmt: skip
         for tool in tools.values():
             assert tool.description
             assert tool.input_schema["additionalProperties"] is False
@@ -361,7 +363,7 @@ def test_read_opens_every_kind_of_result_that_search_names(tmp_path: Path) -> No
 
 def test_every_tool_says_honestly_what_it_may_do(tmp_path: Path) -> None:
     home(tmp_path)
-    readers = {"get", "search", "read", "facts"}
+    readers = {"get", "search", "read", "why", "facts"}
     destroyers = {"set", "delete", "task", "restore", "update", "forget"}
 
     async def scenario(client: Client) -> None:
@@ -372,7 +374,7 @@ def test_every_tool_says_honestly_what_it_may_do(tmp_path: Path) -> None:
             assert hints.read_only_hint is (tool.name in readers)
             assert hints.destructive_hint is (tool.name in destroyers)
             assert hints.idempotent_hint is (tool.name in readers | {"set", "delete", "restore", "update"})
-            assert hints.open_world_hint is False
+            assert hints.open_world_hint is (tool.name == "query")
 
     drive(tmp_path, scenario)
 

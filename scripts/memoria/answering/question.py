@@ -6,13 +6,14 @@ The search index finds articles and entries, a model answers from them, and ever
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
 from memoria.base.visibility import Visibility
 from memoria.daily.ledger import Ledger
+from memoria.ground import printable
 from memoria.ground.errors import ModelError
 from memoria.ground.home import Home
 from memoria.indexing import lookup
@@ -133,3 +134,43 @@ def _parted(ref: str) -> tuple[str, str]:
 def _plain(match: re.Match[str]) -> str:
     """Return a link's text for the sentence; a bare reference moves to its end."""
     return " " + match[3].strip() if match[3] else ""
+
+
+def cited(statement: Statement) -> str:
+    """Return a statement followed by links to what it rests on."""
+    return " ".join([statement.text, *(f"[[{ref}]]" for ref in statement.refs)])
+
+
+def lines(answer: Answer | None, passages: Sequence[Passage], reason: str) -> Iterator[str]:
+    """Yield the lines of an answer with its sources, or the passages when no model gave one; ``reason``: why not."""
+    if not passages:
+        yield "The wiki and the daily logs contain nothing about this."
+        return
+    if answer is None or answer.model == "offline" or not answer.statements:
+        yield from _passages(passages, _why_passages(answer, reason))
+    else:
+        yield from (printable.line(cited(statement)) for statement in answer.statements)
+        titles = {passage.ref: passage.title for passage in passages}
+        yield "\nBased on:" if answer.rests_on else "\nBased on nothing that could be found."
+        for ref in answer.rests_on:
+            yield f"- [[{ref}]]" + (f" {printable.line(titles[ref])}" if titles.get(ref) else "")
+    if answer and answer.dead:
+        yield f"\nNot printed as links, because they do not resolve: {printable.line(', '.join(answer.dead))}"
+    if answer and answer.unsupported:
+        yield f"\nIn the answer but not in the passages: {printable.line(', '.join(answer.unsupported))}"
+
+
+def _why_passages(answer: Answer | None, reason: str) -> str:
+    if answer is None:
+        return f"No model answered ({reason}). These passages were found:"
+    if answer.model == "offline":
+        return "There is no language model (`model` is offline). These passages were found:"
+    return "The model found no answer in these passages:"
+
+
+def _passages(passages: Sequence[Passage], heading: str) -> Iterator[str]:
+    yield heading
+    for passage in passages:
+        about = " · ".join(part for part in (passage.kind, passage.date, passage.title) if part)
+        yield f"\n[[{passage.ref}]] {printable.line(about)}"
+        yield from (f"  {printable.lines(row)}" for row in passage.text.splitlines())

@@ -11,12 +11,12 @@ import argparse
 import json
 import logging
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from memoria.answering.question import Answer, Passage, Statement, ask, found
+from memoria.answering.question import Answer, Passage, ask, cited, found, lines
 from memoria.base.visibility import Visibility
-from memoria.ground import clock, locks, markdown, printable
+from memoria.ground import clock, locks, markdown
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.indexing import sources
@@ -56,7 +56,8 @@ def command(args: argparse.Namespace, home: Home) -> int:
     if args.json:
         print(json.dumps(_record(question, answer, passages, reason, slug), ensure_ascii=False, indent=2))
     else:
-        print("\n".join(_lines(answer, passages, reason, slug)))
+        filed = [f"\nFiled as [[{slug}]]"] if slug else []
+        print("\n".join([*lines(answer, passages, reason), *filed]))
     if args.file_back and not slug:
         print("memoria: nothing was filed, because there is no answer to file.", file=sys.stderr)
         return 1
@@ -71,7 +72,7 @@ def _record(
 ) -> dict[str, object]:
     return {
         "question": question,
-        "answer": "\n".join(map(_cited, answer.statements)) if answer else "",
+        "answer": "\n".join(map(cited, answer.statements)) if answer else "",
         "rests_on": list(answer.rests_on) if answer else [],
         "dead_links": list(answer.dead) if answer else [],
         "unsupported": list(answer.unsupported) if answer else [],
@@ -80,46 +81,6 @@ def _record(
         "passages": [passage.material() for passage in passages],
         "filed": slug,
     }
-
-
-def _cited(statement: Statement) -> str:
-    return " ".join([statement.text, *(f"[[{ref}]]" for ref in statement.refs)])
-
-
-def _lines(answer: Answer | None, passages: Sequence[Passage], reason: str, slug: str) -> Iterator[str]:
-    if not passages:
-        yield "The wiki and the daily logs contain nothing about this."
-        return
-    if answer is None or answer.model == "offline" or not answer.statements:
-        yield from _passages(passages, _why_passages(answer, reason))
-    else:
-        yield from (printable.line(_cited(statement)) for statement in answer.statements)
-        titles = {passage.ref: passage.title for passage in passages}
-        yield "\nBased on:" if answer.rests_on else "\nBased on nothing that could be found."
-        for ref in answer.rests_on:
-            yield f"- [[{ref}]]" + (f" {printable.line(titles[ref])}" if titles.get(ref) else "")
-    if answer and answer.dead:
-        yield f"\nNot printed as links, because they do not resolve: {printable.line(', '.join(answer.dead))}"
-    if answer and answer.unsupported:
-        yield f"\nIn the answer but not in the passages: {printable.line(', '.join(answer.unsupported))}"
-    if slug:
-        yield f"\nFiled as [[{slug}]]"
-
-
-def _why_passages(answer: Answer | None, reason: str) -> str:
-    if answer is None:
-        return f"No model answered ({reason}). These passages were found:"
-    if answer.model == "offline":
-        return "There is no language model (`model` is offline). These passages were found:"
-    return "The model found no answer in these passages:"
-
-
-def _passages(passages: Sequence[Passage], heading: str) -> Iterator[str]:
-    yield heading
-    for passage in passages:
-        about = " · ".join(part for part in (passage.kind, passage.date, passage.title) if part)
-        yield f"\n[[{passage.ref}]] {printable.line(about)}"
-        yield from (f"  {printable.lines(row)}" for row in passage.text.splitlines())
 
 
 # -- filing

@@ -28,6 +28,12 @@ if TYPE_CHECKING:
 POLL_S = 0.2
 RETRY_S = 30.0
 NO_METHOD = -32601
+KINDS = ("tools", "resources", "prompts")  # what the server behind will have
+EMPTY_LISTS = {
+    "resources/list": "resources",
+    "resources/templates/list": "resourceTemplates",
+    "prompts/list": "prompts",
+}
 BEING_SET_UP = (
     "memoria is being set up: its packages are installed in the background, which takes some seconds to a few minutes. "
     "Its tools appear here when that is done; go on without them until then."
@@ -105,12 +111,14 @@ class StandIn:
             version = params.get("protocolVersion") if isinstance(params, dict) else None
             answer["result"] = {
                 "protocolVersion": version if isinstance(version, str) else "2025-06-18",
-                "capabilities": {"tools": {"listChanged": True}},
+                "capabilities": {kind: {"listChanged": True} for kind in KINDS},
                 "serverInfo": {"name": "memoria", "title": "memoria", "version": __version__},
                 "instructions": self.status(),
             }
         elif method == "tools/list":
             answer["result"] = {"tools": [STATUS_TOOL]}
+        elif method in EMPTY_LISTS:
+            answer["result"] = {EMPTY_LISTS[method]: []}
         elif method == "tools/call":
             answer["result"] = {"content": [{"type": "text", "text": self.status()}], "isError": False}
         elif method == "ping":
@@ -159,7 +167,8 @@ class StandIn:
                 return
             self.server = server
             if self.greeting:
-                _say({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+                for kind in KINDS:
+                    _say({"jsonrpc": "2.0", "method": f"notifications/{kind}/list_changed"})
         assert server.stdout is not None  # noqa: S101 (asked for above)
         for line in server.stdout:
             with self.turn:

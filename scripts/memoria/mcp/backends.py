@@ -74,11 +74,23 @@ class SessionFacts:
         """See ``tools.Facts``."""
         return await asyncio.to_thread(self._update, ident, Redactor(self.home.settings.redact_extra).redact(content))
 
+    def _visible(self) -> Visibility:
+        return Visibility(self.home.settings, self.home.paths, self.project.key)
+
+    def _known(self, keeper: Keeper, ident: str) -> Fact:
+        """Return the fact with this id; one of a project that may not be shown is unknown."""
+        fact = keeper.known(ident)
+        if not any(map(self._visible().shows, fact.projects)):
+            raise ExpectedError(f"there is no learned fact {ident!r} in this project; the tool facts lists them")
+        return fact
+
     def _listed(self, kind: str, limit: int, everywhere: bool) -> list[dict[str, Any]]:
         key = "" if everywhere and self.home.settings.share_projects else self.project.key
         try:
             with Keeper.at(self.home) as keeper:
                 found = keeper.store.facts(live=True, project=key)
+                visible = self._visible()
+                found = [fact for fact in found if any(map(visible.shows, fact.projects))]
         except (sqlite3.Error, OSError) as error:
             raise ExpectedError(f"the learned facts cannot be read now ({error}); try again later") from error
         latest = sorted((fact for fact in found if kind in ("", fact.kind)), key=lambda fact: fact.last or fact.time)
@@ -91,7 +103,7 @@ class SessionFacts:
     def _update(self, ident: str, content: str) -> str:
         try:
             with Keeper.at(self.home) as keeper:
-                fact = keeper.known(ident)
+                fact = self._known(keeper, ident)
                 if fact.origin == "user":
                     raise ExpectedError(
                         f"{fact.id} is in the user's words; only {invocation.shown('learned edit')} changes it"
@@ -122,8 +134,9 @@ class SessionFacts:
     def _forget(self, ident: str) -> str:
         try:
             with Keeper.at(self.home) as keeper:
-                entries = keeper.sources(keeper.known(ident))
-                fact = keeper.delete(ident)
+                fact = self._known(keeper, ident)
+                entries = keeper.sources(fact)
+                fact = keeper.delete(fact.id)
                 told = self._renew(keeper, fact, entries)
         except (sqlite3.Error, OSError) as error:
             raise ExpectedError(f"the learned facts cannot be written now ({error}); try again later") from error

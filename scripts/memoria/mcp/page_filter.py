@@ -94,3 +94,8 @@ class Filter:
         """Return the entries that a text cites and that are not hidden, and all that it cites."""
         cited = entry_ids(text)
         return {ident for ident in cited if not self.visible.hides(self.projects.get(ident, ""))}, cited
+
+
+def is_bare(page: str) -> bool:
+    """Return whether a page has nothing but its title."""
+    return not any(row.strip() and not row.startswith("# ") for row in page.split("\n"))

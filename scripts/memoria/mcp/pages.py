@@ -24,11 +24,12 @@ from memoria.ground import markdown
 from memoria.ground.errors import PageNotFoundError
 from memoria.indexing import documents
 from memoria.indexing.client_memory import ClientMemory, Memory
-from memoria.mcp.page_filter import Filter
+from memoria.mcp.page_filter import Filter, is_bare
 from memoria.transcripts.archive import Archive
 
 ARCHIVED = "archive/"  # of the path that search shows for archived turns
 FOLDERS = ("knowledge", "daily")
+LATEST_DAYS = 10  # named in place of a day that has no log
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
@@ -131,6 +132,18 @@ class Library:
         if self.visible and not self.visible.shows(client.project(memory)):
             raise PageNotFoundError(memory.path)
         return _Page(Path(memory.path).as_posix(), documents.day_of(memory.stamp[0]), text, "")
+
+    def latest_days(self) -> list[str]:
+        """Return the latest days of which something may be shown, latest first."""
+        daily, shown = DailyLog.of(self.paths), Filter(self.paths, self.visible) if self.visible else None
+        found: list[str] = []
+        for day in reversed(daily.days()):
+            text = daily.text(day)
+            if not is_bare(shown.page(f"daily/{day}.md", text) if shown else text):
+                found.append(day.isoformat())
+            if len(found) == LATEST_DAYS:
+                break
+        return found
 
     def find(self, name: str) -> Path:
         """Return the file that ``name`` refers to, with symbolic links resolved."""

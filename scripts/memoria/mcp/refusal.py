@@ -70,14 +70,14 @@ class Refusal:
 
 
 def asking(tools: Iterable[Tool], refusal: Refusal) -> list[Tool]:
-    """Return the tools; those that write raise ExpectedError instead while that is refused."""
+    """Return the tools; those that write, or ask a model, raise ExpectedError instead while that is refused."""
     return [tool if tool.reads_only or tool.name in _REMOVING else _asking(tool, refusal) for tool in tools]
 
 
 def _asking(tool: Tool, refusal: Refusal) -> Tool:
     async def run(given: dict[str, Any]) -> str:
         if reason := refusal.reason(given):
-            raise ExpectedError(f"nothing was stored: {reason}")
+            raise ExpectedError(f"nothing was {'asked' if tool.is_open else 'stored'}: {reason}")
         return await tool.run(given)
 
     return replace(tool, run=run)

@@ -7,13 +7,14 @@ facts only through the two protocols below. It does not know the MCP protocol.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 from memoria.base.fence import fenced
 from memoria.facts.fact import KINDS
-from memoria.ground.errors import CheckpointNotFoundError
+from memoria.ground.errors import CheckpointNotFoundError, ExpectedError, PageNotFoundError
 from memoria.mcp.answers import (
     ANSWER_BYTES,
     MAX_BYTES,
@@ -66,6 +67,7 @@ class Tool:
     """One tool. ``schema`` is the JSON schema of its arguments, which are validated before ``run`` is called.
 
     ``destroys``: it may remove or replace what was stored. ``repeats``: the same call again changes nothing more.
+    ``is_open``: it reaches a model, and so perhaps another machine.
     """
 
     name: str
@@ -76,12 +78,15 @@ class Tool:
     reads_only: bool = False
     destroys: bool = False
     repeats: bool = False
+    is_open: bool = False
 
 
-def _object(required: Sequence[str] = (), **properties: Json) -> Json:
+def arguments(required: Sequence[str] = (), **properties: Json) -> Json:
+    """Return the JSON schema of a tool's arguments: these properties and no others."""
     return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
 
 
+_A_DAY = re.compile(r"(?:daily/)?\d{4}-\d\d-\d\d(?:\.md)?")
 _KEY = {
     "type": "string",
     "minLength": 1,
@@ -128,7 +133,7 @@ class Toolbox:
                 "Read working memory",
                 "Read one key of this session's working memory, or without a key all of it: task, keys, notes, "
                 "checkpoints.",
-                _object(key=_KEY, outwards=outwards, first_character=_START),
+                arguments(key=_KEY, outwards=outwards, first_character=_START),
                 self.get,
                 reads_only=True,
             ),
@@ -136,7 +141,7 @@ class Toolbox:
                 "set",
                 "Set a key of working memory",
                 "Store a JSON value under a key in this session's working memory; it survives compaction and crashes.",
-                _object(
+                arguments(
                     ["key", "value"],
                     key=_KEY,
                     value={"description": f"Any JSON value, at most {self.memory.limits.value_chars} characters."},
@@ -155,7 +160,7 @@ class Toolbox:
                 "delete",
                 "Delete a key of working memory",
                 "Delete a key of this session's working memory.",
-                _object(["key"], key=_KEY),
+                arguments(["key"], key=_KEY),
                 self.delete,
                 destroys=True,
                 repeats=True,
@@ -170,7 +175,7 @@ class Toolbox:
                 "Report the task",
                 "Say what you are working on (description), or report progress on it (step, status, percent). "
                 "A description starts a new task; without one, only the fields you give change.",
-                _object(
+                arguments(
                     description={**text, "description": "The goal, in one or two sentences."},
                     step={**text, "maxLength": 500, "description": "What is being done right now."},
                     status={"enum": list(STATUSES)},
@@ -184,7 +189,7 @@ class Toolbox:
                 "note",
                 "Add a note",
                 f"Add a line to the scratchpad. The last {self.memory.limits.scratchpad_entries} are kept.",
-                _object(["text"], text=text),
+                arguments(["text"], text=text),
                 self.note,
             ),
         ]
@@ -196,14 +201,14 @@ class Toolbox:
                 "Make a checkpoint",
                 "Save keys, task and scratchpad so that you can go back. The last "
                 f"{self.memory.limits.checkpoints} are kept.",
-                _object(description={"type": "string", "maxLength": 500}),
+                arguments(description={"type": "string", "maxLength": 500}),
                 self.checkpoint,
             ),
             Tool(
                 "restore",
                 "Go back to a checkpoint",
                 "Restore keys, task and scratchpad from a checkpoint. Later changes are lost.",
-                _object(["checkpoint"], checkpoint={"type": "string", "minLength": 1, "maxLength": 64}),
+                arguments(["checkpoint"], checkpoint={"type": "string", "minLength": 1, "maxLength": 64}),
                 self.restore,
                 destroys=True,
                 repeats=True,
@@ -216,7 +221,7 @@ class Toolbox:
             "Read a page of memory",
             "Read what search named, by the path that it shows: an article, an entry, a fact, archived turns, a memory "
             "file. Also takes a wikilink's target or an id (e-…, l-…).",
-            _object(
+            arguments(
                 ["path"],
                 path={"type": "string", "minLength": 1, "maxLength": 300},
                 first_line={"type": "integer", "minimum": 1, "maximum": 10_000_000},
@@ -233,7 +238,7 @@ class Toolbox:
             "Search everything that earlier sessions recorded: articles, daily entries, learned facts, turns, and the "
             "memory files that Claude Code keeps itself. read opens each result by its path; an id (e-…, l-…) finds "
             "what it names.",
-            _object(
+            arguments(
                 ["query"],
                 query={"type": "string", "minLength": 1, "maxLength": 1000},
                 limit={"type": "integer", "minimum": 1, "maximum": 20},
@@ -332,7 +337,14 @@ class Toolbox:
 
     async def read(self, given: Json) -> str:
         """Return a page's lines as a fenced block, and how to read on."""
-        passage = self.library.read(given["path"], given.get("first_line", 1), given.get("lines", LINES), ANSWER_BYTES)
+        first, lines = given.get("first_line", 1), given.get("lines", LINES)
+        try:
+            passage = self.library.read(given["path"], first, lines, ANSWER_BYTES)
+        except PageNotFoundError:
+            if not _A_DAY.fullmatch(given["path"].strip()):
+                raise
+            days = ", ".join(self.library.latest_days()) or "there is none yet"
+            raise ExpectedError(f"there is no log of this day; the latest days that have one: {days}") from None
         rows, head = passage.text.split("\n"), f"{flat(passage.path)}\n\n"
         while size(shown := fenced("memory", head + "\n".join(rows))) > MAX_BYTES and len(rows) > 1:
             rows = rows[: len(rows) * 3 // 4]  # neutralised tags are longer than the original ones
@@ -359,7 +371,7 @@ def _fact_tools(facts: Facts) -> list[Tool]:
             "Remember a fact",
             "Store one fact for later sessions, in one to three self-contained sentences. The user's preferences "
             "and corrections are learned from the user's own words and cannot be added here.",
-            _object(
+            arguments(
                 ["content"],
                 content=_CONTENT,
                 kind={"enum": list(_FACT_KINDS)},
@@ -372,7 +384,7 @@ def _fact_tools(facts: Facts) -> list[Tool]:
             "forget",
             "Forget a fact",
             "Delete a learned fact for good when the user asks for it. search shows the id (l-…).",
-            _object(["id"], id=_IDENT),
+            arguments(["id"], id=_IDENT),
             forget,
             destroys=True,
         ),
@@ -394,7 +406,7 @@ def _kept_fact_tools(facts: Facts) -> list[Tool]:
             "facts",
             "List learned facts",
             "List the learned facts that hold in this project, the latest first, each with its id (l-…).",
-            _object(
+            arguments(
                 kind={"enum": list(KINDS)},
                 limit={"type": "integer", "minimum": 1, "maximum": 200},
                 everywhere={
@@ -411,7 +423,7 @@ def _kept_fact_tools(facts: Facts) -> list[Tool]:
             "Reword a learned fact",
             "Give a fact that an assistant stated another wording, when it is no longer right. What the user said "
             "is the user's to change, with `memoria learned edit`.",
-            _object(["id", "content"], id=_IDENT, content=_CONTENT),
+            arguments(["id", "content"], id=_IDENT, content=_CONTENT),
             update,
             destroys=True,
             repeats=True,

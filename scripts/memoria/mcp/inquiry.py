@@ -1,0 +1,114 @@
+"""Inquiry: a question answered by a model, and a statement traced to its words, on behalf of one project's session.
+
+Shows nothing of projects that may not be shown, no secret, and no text that the user had forgotten, although a trace
+reads the client's own transcripts, where all of it still is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Iterator, Sequence
+
+from memoria.answering import question
+from memoria.answering.origin import Claimed, Origin, Trace, Tracer, said
+from memoria.base.project import Project
+from memoria.base.visibility import Visibility
+from memoria.ground import clock
+from memoria.ground.errors import ExpectedError
+from memoria.ground.home import Home
+from memoria.indexing import sources
+from memoria.indexing.index import Index
+from memoria.mcp.answers import NOTES, fitting, flat
+from memoria.redaction.redact import Redactor
+from memoria.transcripts.tombstones import Tombstones
+
+MAX_CLAIMS = 12  # of one article that are traced in one answer
+TURN_CHARS = 1_200
+
+
+class Inquiry:
+    """Answers about what one home holds, as far as a session of ``project`` may know it."""
+
+    def __init__(self, home: Home, project: Project) -> None:
+        self.home = home
+        self.project = project
+
+    async def answer(self, asked: str) -> str:
+        """See ``questions.Inquirer``."""
+        return await asyncio.to_thread(self._answer, asked)
+
+    async def origin(self, statement: str) -> str:
+        """See ``questions.Inquirer``."""
+        return await asyncio.to_thread(self._origin, statement)
+
+    def _visible(self) -> Visibility:
+        return Visibility(self.home.settings, self.home.paths, self.project.key)
+
+    def _answer(self, asked: str) -> str:
+        asked = Redactor(self.home.settings.redact_extra).redact(asked)
+        try:
+            with Index(self.home.paths.index) as index:
+                sources.refresh(index, self.home.paths)
+                today = self.home.zone.day(clock.now())
+                passages = question.found(index, asked, self._visible(), today)
+        except (sqlite3.Error, OSError) as error:
+            raise ExpectedError(f"the search index cannot be used now ({error}); read pages by path instead") from error
+        answer, reason = question.ask(self.home, asked, passages, self.project.key) if passages else (None, "")
+        return _fenced("\n".join(question.lines(answer, passages, reason)))
+
+    def _origin(self, statement: str) -> str:
+        try:
+            tracer, clean = Tracer(self.home, self._visible().shows), _Cleaner(self.home)
+            shown: list[str] = []
+            for claimed in tracer.claimed(statement)[:MAX_CLAIMS]:
+                traces = [tracer.trace(source, claimed.words) for source in claimed.sources]
+                shown += self._rows(claimed, traces, clean)
+        except (sqlite3.Error, OSError) as error:
+            raise ExpectedError(f"the memory cannot be read now ({error}); try again later") from error
+        if not shown:
+            raise ExpectedError(
+                "nothing in memory says this; search for it, and give an id or a title from its results"
+            )
+        return _fenced("\n".join(shown).strip())
+
+    def _rows(self, claimed: Claimed, traces: Sequence[Trace], clean: _Cleaner) -> Iterator[str]:
+        yield f"{clean(claimed.text)}\n  in {claimed.place}"
+        if not traces:
+            is_fact = claimed.place.startswith("daily/")
+            yield f"  learned from: {clean(claimed.words)}" if is_fact else "  names no source, or it was forgotten"
+        for trace in traces:
+            if trace.entry is None:
+                yield f"  from {trace.source}, which is not in the daily logs any more"
+                continue
+            yield f"  from {trace.source} · {trace.entry.time} · {trace.entry.project} · {clean(trace.entry.title)}"
+            if not any(origin.turn for origin in trace.matching):
+                yield "    its turns are no longer kept"
+            yield from (self._turn(origin, clean) for origin in trace.matching if origin.turn)
+        yield ""
+
+    def _turn(self, origin: Origin, clean: _Cleaner) -> str:
+        turn = origin.turn
+        assert turn is not None  # noqa: S101 (others are left out)
+        when = f"{self.home.zone.local(turn.time):%Y-%m-%d %H:%M} " if turn.time else ""
+        return f"    {when}{turn.role}: {clean(said(origin)) or '(forgotten)'}"
+
+
+class _Cleaner:
+    """Makes one line of stored text, without secrets and without what the user had forgotten."""
+
+    def __init__(self, home: Home) -> None:
+        self.redact = Redactor(home.settings.redact_extra).redact
+        self.forgotten = Tombstones.of(home.paths)
+
+    def __call__(self, text: str) -> str:
+        redacted = self.redact(text)
+        rest = self.forgotten.without(redacted)
+        if rest == redacted and self.forgotten.holds(text):  # what was redacted is part of what was forgotten
+            return ""
+        return flat(rest, TURN_CHARS)
+
+
+def _fenced(text: str) -> str:
+    block, length = fitting("memory", text)
+    return f"{NOTES}{' Only the beginning is shown.' if length < len(text) else ''}\n{block}"
