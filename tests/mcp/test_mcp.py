@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import re
@@ -10,15 +9,15 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Awaitable, Callable
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp import Client, StdioServerParameters
+from mcp import Client
 
 from loopback import Json
+from mcp_client import call, drive, environment, fenced, refused
 from memoria.base.paths import Paths
 from memoria.ground.errors import PageNotFoundError
 from memoria.mcp.pages import Library
@@ -42,52 +41,6 @@ def home(tmp_path: Path) -> Path:
     (tmp_path / "secret.md").write_text("secret")
     (top / "notes.md").write_text("secret")
     return top
-
-
-def environment(tmp_path: Path, **more: str) -> dict[str, str]:
-    return {
-        "PATH": os.environ["PATH"],
-        "HOME": str(tmp_path / "user"),
-        "MEMORIA_HOME": str(tmp_path / "memoria"),
-        "CLAUDE_PROJECT_DIR": str(tmp_path),
-        "CLAUDE_CODE_SESSION_ID": "s-1",
-        **more,
-    }
-
-
-Scenario = Callable[[Client], Awaitable[None]]
-
-
-def drive(tmp_path: Path, scenario: Scenario, **more: str) -> None:
-    server = StdioServerParameters(
-        command=sys.executable, args=["-m", "memoria.cli", "mcp"], env=environment(tmp_path, **more), cwd=tmp_path
-    )
-
-    async def main() -> None:
-        async with Client(server) as client:
-            await scenario(client)
-
-    asyncio.run(main())
-
-
-async def call(client: Client, name: str, **given: Any) -> str:
-    result = await client.call_tool(name, given)
-    text = "".join(getattr(block, "text", "") for block in result.content)
-    assert not result.is_error, text
-    return text
-
-
-async def refused(client: Client, name: str, **given: Any) -> str:
-    result = await client.call_tool(name, given)
-    assert result.is_error
-    return "".join(getattr(block, "text", "") for block in result.content)
-
-
-def fenced(answer: str) -> str:
-    """What an answer shows as data."""
-    inside = re.search(r"^<([a-z-]+-[0-9a-f]{6})>\n(.*)\n</\1>$", answer, re.DOTALL | re.MULTILINE)
-    assert inside, answer
-    return inside[2]
 
 
 def test_working_memory_lives_from_one_server_to_the_next(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from memoria.wiki.folder import INDEX, LOG
 _DAY = re.compile(r"(\d{4}-\d\d-\d\d)\.md")
 _ENTRY = re.compile(r"\[\[daily/[^\]#]*#\^e-([0-9a-z]+)(?:\|[^\n]*?)?\]\]")
 _LISTED = re.compile(r"^- \[\[([^\]|#]+)", re.MULTILINE)
+_HEADING = re.compile(r"#{1,6}\s")
 _LINKED = re.compile(r"- \[\[([^\]|#]+)")
 
 
@@ -64,6 +65,8 @@ class Filter:
         for line in reversed(list(rest.learned())):
             if line.learned.id in hidden:
                 rest.remove(line)
+        if is_bare(rest.text):
+            raise PageNotFoundError(f"{self.daily}/{day}")
         return rest.text
 
     def _index(self, text: str) -> str:
@@ -97,5 +100,5 @@ class Filter:
 
 
 def is_bare(page: str) -> bool:
-    """Return whether a page has nothing but its title."""
-    return not any(row.strip() and not row.startswith("# ") for row in page.split("\n"))
+    """Return whether a page has nothing but headings."""
+    return not any(row.strip() and not _HEADING.match(row) for row in page.split("\n"))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path, PurePath
@@ -24,7 +25,7 @@ from memoria.ground import markdown
 from memoria.ground.errors import PageNotFoundError
 from memoria.indexing import documents
 from memoria.indexing.client_memory import ClientMemory, Memory
-from memoria.mcp.page_filter import Filter, is_bare
+from memoria.mcp.page_filter import Filter
 from memoria.transcripts.archive import Archive
 
 ARCHIVED = "archive/"  # of the path that search shows for archived turns
@@ -138,8 +139,9 @@ class Library:
         daily, shown = DailyLog.of(self.paths), Filter(self.paths, self.visible) if self.visible else None
         found: list[str] = []
         for day in reversed(daily.days()):
-            text = daily.text(day)
-            if not is_bare(shown.page(f"daily/{day}.md", text) if shown else text):
+            with suppress(PageNotFoundError):
+                if shown:
+                    shown.page(f"daily/{day}.md", daily.text(day))
                 found.append(day.isoformat())
             if len(found) == LATEST_DAYS:
                 break

@@ -17,7 +17,7 @@ from memoria.daily.daily_log import DailyLog
 from memoria.ground import markdown
 from memoria.ground.errors import ExpectedError, PageNotFoundError
 from memoria.mcp.answers import TITLE_CHARS, flat
-from memoria.mcp.page_filter import Filter, is_bare
+from memoria.mcp.page_filter import Filter
 from memoria.mcp.tools import Json
 from memoria.wiki.folder import Wiki
 
@@ -67,7 +67,7 @@ class Resources:
         """Return a page's beginning, fenced as data; raise ExpectedError when there is none at this address."""
         if not uri.startswith(SCHEME) or len(uri) > MAX_URI:
             raise ExpectedError(
-                f"{uri[:100]!r} is no page of memoria; list the resources, or give {SCHEME}daily/2026-11-20"
+                f"{uri[:100]!r} is no page of memoria: list the resources; an example is {SCHEME}daily/2026-11-20"
             )
         return await self._read({"path": unquote(uri.removeprefix(SCHEME))})
 
@@ -83,10 +83,8 @@ class Resources:
         try:
             below = self.paths.daily if folder == "daily" else self.paths.knowledge
             text = Path(below, rest).read_text("utf-8", "replace")
-            page = shown.page(name, text)
+            shown.page(name, text)
         except (OSError, PageNotFoundError):
-            return []
-        if is_bare(page):
             return []
         stem = Path(rest).stem
         if folder == "daily":

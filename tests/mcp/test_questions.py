@@ -1,0 +1,330 @@
+"""Questions, resources and prompts over the protocol, as a client has them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+from mcp.shared.exceptions import MCPError
+
+from home_of import DAY, article, entry, run, scripted
+from mcp_client import call, drive, fenced, refused
+from memoria.base import project
+from memoria.capture import cursor
+from memoria.commands import forget
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.ledger import Ledger
+from memoria.ground.home import Home
+from memoria.transcripts.archive import Archive
+from memoria.transcripts.turn import Reader
+
+pytestmark = pytest.mark.slow
+
+CLAIM = "The cache lies in the ferry folder."
+OTHER = "bank-bbbbbb"
+SECRET = "password=W1nter$un9x"
+
+
+def line(ident: int, role: str, text: str) -> dict[str, Any]:
+    return {
+        "type": role, "uuid": f"{ident:08}-aaaa-4aaa-8aaa-000000000001", "sessionId": "s1",
+        "timestamp": "2026-11-20T14:05:00Z", "cwd": "/p",
+        "message": {"role": role, "content": text if role == "user" else [{"type": "text", "text": text}]},
+    }  # fmt: skip
+
+
+@pytest.fixture
+def key(tmp_path: Path) -> str:
+    home = Home.open()
+    return project.of(str(tmp_path), home.settings, home.paths).key
+
+
+@pytest.fixture
+def home(tmp_path: Path, key: str) -> Home:
+    """One entry, its turns, and an article about it; the same of another project."""
+    home = Home.open()
+    path = tmp_path / "s1.jsonl"
+    lines = [
+        line(1, "user", f"Where does the cache lie? Use {SECRET} to look."),
+        line(2, "assistant", "In the ferry folder.\nThe harbour master lives at Quay 7."),
+    ]
+    path.write_text("".join(json.dumps(each) + "\n" for each in lines))
+    turns = list(Reader().read(path.read_bytes().splitlines()))
+    made = entry(home, "01aa", "The cache", project_key=key, decisions=(CLAIM,))
+    entry(home, "01bb", "The vault", session="s2", project_key=OTHER, decisions=("The vault cache is under the bank.",))
+    log = Path(home.paths.daily, f"{DAY}.md")
+    log.write_text(log.read_text().replace("turns=k01aa", "turns=" + ".".join(turn.key for turn in turns)))
+    Archive.of(home.paths, 1).keep(made.id, DAY, turns)
+    cursor.write(home.paths.cursors, "s1", cursor.Cursor(str(path), 1, b""))
+    article(home, "concepts/cache", "Cache", (CLAIM, "01aa"))
+    banks(home, "concepts/vault", "Vault")
+    book(home)
+    return home
+
+
+def banks(home: Home, slug: str, title: str) -> None:
+    """Put an article of the other project on disk."""
+    page = article(home, slug, title, ("The bank keeps a quagga.", "01bb"))
+    page.give_to(OTHER)
+    Path(home.paths.knowledge, f"{slug}.md").write_text(page.render())
+
+
+def book(home: Home) -> None:
+    """Let the ledger know what the daily logs hold, as the worker does."""
+    with closing(Ledger.of(home.paths)) as ledger:
+        DailyLog.of(home.paths).refresh(ledger)
+
+
+async def failed(request: Awaitable[object]) -> str:
+    with pytest.raises(MCPError) as error:
+        await request
+    return str(error.value)
+
+
+def test_why_shows_the_words_and_who_said_them_without_the_secret_in_them(home: Home, tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        for asked in (CLAIM, "cache", "Cache", "[[concepts/cache]]", "e-01aa", f"daily/{DAY}#^e-01aa"):
+            shown = fenced(await call(client, "why", statement=asked))
+            assert f"from daily/{DAY}#^e-01aa · 14:05 · shop · The cache" in shown
+            assert "user: Where does the cache lie?" in shown
+            assert "assistant: In the ferry folder." in shown
+            assert "W1nter" not in shown
+            assert "vault" not in shown.lower()
+
+    drive(tmp_path, scenario)
+
+
+def test_why_shows_no_text_that_was_forgotten_though_the_transcript_has_it(home: Home, tmp_path: Path) -> None:
+    run(forget, home, "The harbour master lives at Quay 7", "--yes")
+
+    async def scenario(client: Client) -> None:
+        shown = await call(client, "why", statement="e-01aa")
+        assert "In the ferry folder." in shown
+        assert "Quay 7" not in shown
+
+    assert "Quay 7" in (tmp_path / "s1.jsonl").read_text()
+    drive(tmp_path, scenario)
+
+
+def test_why_knows_nothing_of_another_project_or_of_what_is_not_there_and_says_what_to_do(
+    home: Home, tmp_path: Path
+) -> None:
+    hostile = ("../../etc/passwd", "[[", "%%", "\x00\x1b[2J", "x" * 1_000)
+
+    async def scenario(client: Client) -> None:
+        for asked in ("e-01bb", "concepts/vault", "The bank keeps a quagga.", "e-99zz", "l-99zz99zz", *hostile):
+            said = await refused(client, "why", statement=asked)
+            assert "vault" not in said
+            assert "nothing in memory says this; search for it" in said or "there is no" in said
+
+    drive(tmp_path, scenario)
+
+
+def test_a_model_answers_from_this_project_with_checked_links(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = {"text": f"In the ferry folder [[daily/{DAY}#^e-01aa]] [[concepts/none]].", "rests_on": []}
+    script = scripted(tmp_path, monkeypatch, query=[answer])
+
+    async def scenario(client: Client) -> None:
+        shown = fenced(await call(client, "query", question=f"Where does the cache lie? {SECRET}"))
+        assert f"In the ferry folder. [[daily/{DAY}#^e-01aa]]" in shown
+        assert "do not resolve: concepts/none" in shown
+        assert "required property" in await refused(client, "query")
+        assert "does not match" in await refused(client, "query", question="   ")
+
+    drive(tmp_path, scenario, MEMORIA_MODEL=f"scripted:{script}", MEMORIA_RETRY_S="0")
+    asked = Path(f"{script}.calls").read_text()
+    assert "ferry" in asked
+    assert "vault" not in asked
+    assert "W1nter" not in asked
+
+
+def test_without_a_model_a_question_is_answered_with_the_passages(home: Home, tmp_path: Path) -> None:
+    async def scenario(client: Client) -> None:
+        shown = fenced(await call(client, "query", question="Where does the cache lie?"))
+        assert "There is no language model" in shown
+        assert "ferry folder" in shown
+        assert "vault" not in shown
+        assert "contain nothing" in await call(client, "query", question="zyzzyva")
+
+    drive(tmp_path, scenario, MEMORIA_MODEL="offline")
+
+
+def test_in_an_excluded_folder_nothing_is_asked_and_nothing_of_it_shown(home: Home, tmp_path: Path) -> None:
+    (tmp_path / ".memoria-off").touch()
+
+    async def scenario(client: Client) -> None:
+        assert "nothing was asked" in await refused(client, "query", question="Where does the cache lie?")
+
+    drive(tmp_path, scenario, MEMORIA_MODEL="offline")
+
+
+def test_a_fact_of_another_project_is_neither_listed_changed_nor_deleted(home: Home, tmp_path: Path) -> None:
+    other = tmp_path / "bank"
+    other.mkdir()
+    made: list[str] = []
+
+    async def there(client: Client) -> None:
+        told = await call(client, "remember", content="The vault opens at nine.")
+        made.append(told.split()[-1].rstrip("."))
+
+    async def here(client: Client) -> None:
+        assert "vault" not in await call(client, "facts")
+        assert "vault" not in await call(client, "facts", everywhere=True)
+        for name, more in (("update", {"content": "The vault opens at ten."}), ("forget", {})):
+            said = await refused(client, name, id=made[0], **more)
+            assert "no learned fact" in said
+            assert "vault" not in said
+        assert "no learned fact" in await refused(client, "why", statement=made[0])
+
+    async def still_there(client: Client) -> None:
+        assert "opens at nine" in await call(client, "facts")
+        assert "opens at nine" in await call(client, "why", statement=made[0])
+
+    drive(tmp_path, there, CLAUDE_PROJECT_DIR=str(other))
+    drive(tmp_path, here)
+    drive(tmp_path, still_there, CLAUDE_PROJECT_DIR=str(other))
+
+
+def test_with_shared_projects_the_facts_of_an_excluded_one_are_not_listed(home: Home, tmp_path: Path) -> None:
+    other = tmp_path / "bank"
+    other.mkdir()
+
+    async def there(client: Client) -> None:
+        await call(client, "remember", content="The vault opens at nine.")
+
+    async def here(client: Client) -> None:
+        assert ("vault" in await call(client, "facts", everywhere=True)) is not excluded
+
+    drive(tmp_path, there, CLAUDE_PROJECT_DIR=str(other))
+    bank = project.of(str(other), home.settings, home.paths).key
+    Path(home.paths.folders).write_text(json.dumps({bank: [str(other)]}))
+    for excluded in (False, True):
+        more = {"MEMORIA_EXCLUDE": "bank"} if excluded else {}
+        drive(tmp_path, here, MEMORIA_SHARE_PROJECTS="true", **more)
+
+
+def test_days_and_articles_are_resources_without_those_of_other_projects(home: Home, tmp_path: Path) -> None:
+    entry(home, "01cc", "Elsewhere", day=DAY.replace(day=19), session="s3", project_key=OTHER)
+    book(home)
+
+    async def scenario(client: Client) -> None:
+        listed = await client.list_resources()
+        assert {each.uri: each.title for each in listed.resources} == {
+            f"memoria://daily/{DAY}.md": str(DAY), "memoria://knowledge/concepts/cache.md": "Cache",
+        }  # fmt: skip
+        assert listed.next_cursor is None
+        for each in listed.resources:
+            (content,) = (await client.read_resource(each.uri)).contents
+            assert content.mime_type == "text/markdown"
+            shown = fenced(content.text)  # type: ignore[union-attr]
+            assert "ferry folder" in shown
+            assert "vault" not in shown.lower()
+        templates = (await client.list_resource_templates()).resource_templates
+        assert [each.uri_template for each in templates] == ["memoria://daily/{day}", "memoria://knowledge/{+article}"]
+        (content,) = (await client.read_resource(f"memoria://daily/{DAY}")).contents
+        assert "ferry" in content.text  # type: ignore[union-attr]
+
+    drive(tmp_path, scenario)
+
+
+HOSTILE = (
+    "file:///etc/passwd", "memoria://../secret", "memoria://knowledge/%2e%2e/%2e%2e/secret", "memoria://", "memoria:x",
+    "memoria://knowledge/concepts/vault", "memoria://daily/2026-11-19", f"memoria://{'x' * 5000}",
+    "memoria://knowledge/concepts/%00", "memoria://archive/..%2f..%2fsecret", "memoria://%ff",
+)  # fmt: skip
+
+
+def test_an_address_that_names_no_page_is_refused_in_words(home: Home, tmp_path: Path) -> None:
+    (tmp_path / "secret.md").write_text("ferry secret")
+    entry(home, "01cc", "Elsewhere", day=DAY.replace(day=19), session="s3", project_key=OTHER)
+    book(home)
+
+    async def scenario(client: Client) -> None:
+        for uri in HOSTILE:
+            said = await failed(client.read_resource(uri))
+            assert "there is no" in said or "an example is" in said, uri
+            assert len(said) < 2_100
+        assert await call(client, "get"), "the server lives on"
+
+    drive(tmp_path, scenario)
+
+
+def test_many_articles_are_listed_in_parts_and_each_once(home: Home, tmp_path: Path, key: str) -> None:
+    for number in range(230):
+        article(home, f"concepts/n{number}", f"Page {number}", (CLAIM, "01aa"))
+    for number in range(30):
+        banks(home, f"concepts/o{number}", f"Hidden {number}")
+
+    async def scenario(client: Client) -> None:
+        found, cursors = [], [""]
+        while cursors[-1] or len(cursors) == 1:
+            part = await client.list_resources(cursor=cursors[-1] or None)
+            assert len(part.resources) <= 100
+            found += [each.uri for each in part.resources]
+            cursors.append(part.next_cursor or "")
+        assert len(found) == len(set(found)) == 232
+        assert not any("/o" in uri.removeprefix("memoria://knowledge/concepts") for uri in found)
+        for wrong in ("-1", "x", "9" * 40, "²", "1e3"):
+            assert "no cursor" in await failed(client.list_resources(cursor=wrong))
+        assert (await client.list_resources(cursor="999999")).resources == []
+
+    drive(tmp_path, scenario)
+
+
+def test_what_is_too_long_is_cut_and_says_so(home: Home, tmp_path: Path) -> None:
+    article(
+        home, "concepts/long", "Long", *((f"{CLAIM} Number {number}. " + "码" * 900, "01aa") for number in range(60))
+    )
+
+    async def scenario(client: Client) -> None:
+        shown = await call(client, "why", statement="concepts/long")
+        assert len(shown.encode()) < 25_000
+        assert "Only the beginning is shown." in shown
+        (content,) = (await client.read_resource("memoria://knowledge/concepts/long")).contents
+        text = content.text  # type: ignore[union-attr]
+        assert len(text.encode()) < 25_000
+        assert "read on with first_line" in text
+
+    drive(tmp_path, scenario)
+
+
+def test_a_day_without_a_log_is_answered_with_the_days_that_have_one(home: Home, tmp_path: Path) -> None:
+    entry(home, "01cc", "Elsewhere", day=DAY.replace(day=19), session="s3", project_key=OTHER)
+    book(home)
+
+    async def scenario(client: Client) -> None:
+        for day in ("daily/2026-11-23", "2026-11-23.md", "daily/2026-11-19"):
+            said = await refused(client, "read", path=day)
+            assert f"the latest days that have one: {DAY}" in said
+
+    drive(tmp_path, scenario)
+
+
+def test_prompts_take_what_they_say_and_refuse_the_rest_in_words(home: Home, tmp_path: Path) -> None:
+    async def text(client: Client, name: str, **given: str) -> str:
+        (message,) = (await client.get_prompt(name, given)).messages
+        return str(message.content.text)  # type: ignore[union-attr]
+
+    async def scenario(client: Client) -> None:
+        prompts = {prompt.name: prompt for prompt in (await client.list_prompts()).prompts}
+        assert set(prompts) == {"recall", "why", "handoff", "standup"}
+        for prompt in prompts.values():
+            assert prompt.title
+            assert prompt.description
+            assert all(argument.description for argument in prompt.arguments or ())
+        assert "this topic: {0} %s\n" in await text(client, "recall", topic="{0}  %s")
+        assert "since: the last day before today" in await text(client, "standup")
+        assert "since: 2026-11-18" in await text(client, "standup", since="2026-11-18")
+        assert "needs 'topic'" in await failed(client.get_prompt("recall"))
+        assert "not 'colour'" in await failed(client.get_prompt("recall", {"topic": "a", "colour": "b"}))
+        assert "too long" in await failed(client.get_prompt("why", {"statement": "x" * 5_000}))
+        assert "there are recall, why" in await failed(client.get_prompt("nothing"))
+
+    drive(tmp_path, scenario)
