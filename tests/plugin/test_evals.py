@@ -1,0 +1,93 @@
+"""The plugin's evals, run by the real client's own command against a scripted model on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client, StdioServerParameters
+
+import eval_model
+from mcp_client import environment
+from messages_api import MessagesApi
+from places import ROOT
+from real_client import clean_env, run_claude
+
+pytestmark = pytest.mark.slow
+
+EVALS = ROOT / "plugin" / "evals"
+CASES = {path.parent.name for path in EVALS.glob("*/prompt.md")}
+LISTED = EVALS / "mocks" / "memoria" / "_tools.json"
+
+
+def run(tmp_path: Path, folder: Path, *words: str) -> dict[str, Any]:
+    with MessagesApi(eval_model.answer) as api:
+        env = clean_env(tmp_path / "user", api.url, MEMORIA_DISABLED="1")
+        words = ("--trust-plugin", "--no-publish", "--runs", "1", "-j", "2", "--output-dir", "out", *words)
+        done = run_claude(["plugin", "eval", str(folder), "--json", "result.json", *words], env, tmp_path, timeout=300)
+    result: dict[str, Any] = json.loads((tmp_path / "result.json").read_text("utf-8"))
+    assert result["partial"] is False
+    return result | {"status": done.returncode}
+
+
+def test_every_case_passes_with_the_plugin_and_no_memory_of_its_own_comes_about(tmp_path: Path) -> None:
+    result = run(tmp_path, ROOT / "plugin")
+    scores = {
+        case["name"]: {arm: [run["score"] for run in runs] for arm, runs in case["arms"].items()}
+        for case in result["cases"]
+    }
+    for name, arms in sorted(scores.items()):
+        print(f"{name:<26} with {arms['with'][0]:.2f}  without {arms['without'][0]:.2f}")
+    print(result["aggregates"])
+    assert set(scores) == CASES
+    assert all(arms["with"] == [1] for arms in scores.values()), result["cases"]
+    assert all(arms["without"][0] < 1 for name, arms in scores.items() if name != "plain-question")
+    assert result["status"] == 0
+    assert not (tmp_path / "user" / "memoria").exists()
+
+
+def test_a_case_fails_when_the_memory_answers_something_else(tmp_path: Path) -> None:
+    folder = tmp_path / "plugin"
+    (folder / ".claude-plugin").mkdir(parents=True)
+    manifest = json.loads((ROOT / "plugin" / ".claude-plugin" / "plugin.json").read_text("utf-8"))
+    (folder / ".claude-plugin" / "plugin.json").write_text(json.dumps(manifest))
+    for name in ("skills", "evals"):
+        copied(ROOT / "plugin" / name, folder / name)
+    (folder / "evals" / "mocks" / "memoria" / "search.md").write_text("Nothing found.")
+    result = run(tmp_path, folder, "--case", "recall-a-decision")
+    assert result["aggregates"]["casesPassed"] == 0
+    assert result["status"] == 1
+
+
+def test_the_root_of_the_repository_runs_the_same_cases(tmp_path: Path) -> None:
+    result = run(tmp_path, ROOT, "--case", "plain-question", "--ablation", "none")
+    assert (result["aggregates"]["casesPassed"], result["suite"]["plugins"][0]["name"]) == (1, "memoria")
+
+
+def test_the_stand_ins_are_the_tools_that_the_server_has(tmp_path: Path) -> None:
+    server = StdioServerParameters(
+        command=sys.executable, args=["-m", "memoria.cli", "mcp"], env=environment(tmp_path), cwd=tmp_path
+    )
+
+    async def listed() -> list[dict[str, Any]]:
+        async with Client(server) as client:
+            tools = (await client.list_tools()).tools
+        return [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools]
+
+    tools = asyncio.run(listed())
+    text = json.dumps({"tools": tools}, indent=1, ensure_ascii=False) + "\n"
+    assert LISTED.read_text("utf-8") == text, f"write this to {LISTED.relative_to(ROOT)}:\n{text}"
+    names = {tool["name"] for tool in tools}
+    assert {path.stem for path in LISTED.parent.glob("*.md")} < names
+
+
+def copied(source: Path, target: Path) -> None:
+    for path in source.rglob("*"):
+        if path.is_file():
+            place = target / path.relative_to(source)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(path.read_bytes())
