@@ -21,7 +21,7 @@ from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
 from memoria.ground.home import Home
 from memoria.transcripts.archive import Archive
-from memoria.transcripts.turn import Reader
+from memoria.transcripts.turn_reader import Reader
 
 pytestmark = pytest.mark.slow
 

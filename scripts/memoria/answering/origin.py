@@ -6,7 +6,7 @@ its line) or, when the transcript no longer has it, as the archive kept it. Read
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import date
@@ -68,22 +68,14 @@ class Claimed:
     words: str  # what a turn must share to match
 
 
-def _claims(asked: str, home: Home) -> list[Claimed]:
-    articles = list(Wiki.of(home.paths).articles())
-    meant = _meant(asked, articles, LinkTargets.of(Path(home.paths.home), articles))
-    return [Claimed(claim.text, article.slug, claim.sources, claim.text) for article, claim in meant]
-
-
-def _meant(asked: str, articles: Sequence[Article], targets: LinkTargets) -> list[tuple[Article, Claim]]:
+def _meant(asked: str, claims: Sequence[tuple[Article, Claim]], targets: LinkTargets) -> list[tuple[Article, Claim]]:
     """Return all claims of the named article, else the claims that share most words with ``asked``, best first."""
     slug = targets.page(asked.removeprefix("[[").removesuffix("]]")).removeprefix("knowledge/")
-    named = [article for article in articles if article.slug == slug]
+    named = [(article, claim) for article, claim in claims if article.slug == slug]
     if named:
-        return [(article, claim) for article in named for claim in article.claims]
+        return named
     wanted = set(words(asked))
-    scored = [
-        (coverage(wanted, set(words(claim.text))), article, claim) for article in articles for claim in article.claims
-    ]
+    scored = [(coverage(wanted, set(words(claim.text))), article, claim) for article, claim in claims]
     best = sorted((row for row in scored if row[0] >= 0.5), key=lambda row: -row[0])
     return [(article, claim) for share, article, claim in best[:MAX_CLAIMS] if share >= best[0][0] * 0.8]
 
@@ -132,7 +124,7 @@ class Tracer:
         Raise ExpectedError when there is no entry or fact with this id.
         """
         named = reference.parse(asked)
-        return self._named(named) if named else _claims(asked, self.home)
+        return self._named(named) if named else self._claims(asked)
 
     def trace(self, source: str, said: str) -> Trace:
         """Return the turns behind a source, and those of them that share words with ``said``."""
@@ -147,6 +139,22 @@ class Tracer:
             origins.append(Origin(key, turn or kept.get(key), path, line, key in kept))
         return Trace(source, entry, tuple(origins), _matching(origins, set(tokens.of_query(said))))
 
+    def _claims(self, asked: str) -> list[Claimed]:
+        aliases = self.daily.aliases()
+        articles = [
+            article
+            for article in Wiki.of(self.home.paths).articles()
+            if self.shows(aliases.get(article.project, article.project))
+        ]
+        claims = [
+            (article, claim)
+            for article in articles
+            for claim in article.claims
+            if not any(map(self._is_hidden, claim.sources))
+        ]
+        meant = _meant(asked, claims, LinkTargets.of(Path(self.home.paths.home), articles))
+        return [Claimed(claim.text, article.slug, claim.sources, claim.text) for article, claim in meant]
+
     def _named(self, named: reference.Reference) -> list[Claimed]:
         """Return the entry or the fact with this id; raise ExpectedError when there is none."""
         if named.kind == reference.ENTRY:
@@ -157,10 +165,21 @@ class Tracer:
             return [Claimed(entry.title, entry.source.split("#")[0], (entry.source,), said)]
         with Keeper.at(self.home) as keeper:
             fact = keeper.known(named.anchor)
+            if not any(map(self.shows, fact.projects)):
+                raise ExpectedError(
+                    f"there is no learned fact {named.anchor!r}; {invocation.shown('learned')} lists them."
+                )
             held = keeper.entry_of(fact)
             day = keeper.zone.day(fact.time).isoformat()
         said = fact.quote or fact.content
-        return [Claimed(fact.content, f"daily/{day}#^{fact.id}", (held.source,) if held else (), said)]
+        return [
+            Claimed(
+                fact.content,
+                f"daily/{day}#^{fact.id}",
+                (held.source,) if held and not self._is_hidden(held.source) else (),
+                said,
+            )
+        ]
 
     def _archived(self, entry_id: str) -> list[Turn]:
         try:

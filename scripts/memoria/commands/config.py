@@ -64,7 +64,8 @@ def without_home(args: argparse.Namespace) -> int:
         return _edit(Path(config_path(os.environ)))
     settings = Settings.load()
     if settings.refusal:
-        opens = f"; {invocation.shown('config edit')} opens it" if settings.refusal.startswith(config_path(os.environ)) else ""
+        is_ours = settings.refusal.startswith(config_path(os.environ))
+        opens = f"; {invocation.shown('config edit')} opens it" if is_ours else ""
         raise ExpectedError(f"{settings.refusal}: {MEND_CONFIG}{opens}")
     return {"list": _list, "get": _get, "set": _set, "unset": _unset}[args.action](args, settings)
 
