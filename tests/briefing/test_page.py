@@ -318,3 +318,12 @@ def test_a_forgotten_open_item_is_nowhere_left(home: Home) -> None:
     assert run(forget, home, "Feed the pangolin", "--as", "text", "--yes") == 0
     assert "pangolin" not in page(home)
     assert b"pangolin" not in Path(home.paths.ledger).read_bytes()
+
+
+def test_a_long_note_leaves_room_for_the_other_sessions(home: Home) -> None:
+    entry(home, "aaaaaaaa", "The first", context="Ports are in `ports.toml`.", project_key=SHOP)
+    entry(home, "bbbbbbbb", "The second", context="word " * 380, project_key=SHOP)
+    stopped = page(home).split("## Where the last sessions stopped")[1]
+    assert "ports.toml" in stopped
+    assert "The second. word word" in stopped
+    assert max(map(len, stopped.splitlines())) < 700

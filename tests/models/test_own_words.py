@@ -64,9 +64,9 @@ def test_tools_without_a_word_are_noted_too() -> None:
         told("fix the test", "The root cause was a stale lock; fixed by removing it.", errors=["exit 1: locked"]),
         told("run the tests", "All pass. We still need to cover the uploader."),
         told("run the tests", "All pass. " * 200),
-        told("", "## Plan\n1. Move the filters into a module of their own."),
+        told("", "The root cause was a stale lock; fixed by removing it.", errors=["exit 1: locked"]),
     ],
-    ids=["a rule", "a choice", "another language", "a cause", "an open item", "long", "an answer to nothing"],
+    ids=["a rule", "a choice", "another language", "a cause", "an open item", "long", "a cause that nobody asked for"],
 )
 def test_anything_more_is_for_a_model(exchange: dict[str, Any]) -> None:
     assert note([told("run the linter"), exchange], [], 1_200) is None
@@ -81,6 +81,23 @@ def test_anything_more_is_for_a_model(exchange: dict[str, Any]) -> None:
 )
 def test_what_touches_a_known_fact_or_open_item_is_for_a_model(known: str, is_noted: bool) -> None:
     assert (note([told("update the port to 9002", "Done.")], [known], 1_200) is not None) == is_noted
+
+
+def test_what_the_assistant_says_unasked_is_noted_whole_and_no_plan_becomes_an_outcome() -> None:
+    plan = told(
+        "", "## Plan to move the filters\n\n1. Create `filters.py`.\n2. Removes the circular import.", "ExitPlanMode"
+    )
+    found = note([plan], [], 2_000)
+    assert found
+    assert found["title"] == "Plan to move the filters"
+    assert found["context"] == (
+        "## Plan to move the filters 1. Create `filters.py`. 2. Removes the circular import. (ExitPlanMode)"
+    )
+    assert (found["decisions"], found["learned"]) == ([], [])
+
+
+def test_what_is_said_unasked_about_something_known_is_for_a_model() -> None:
+    assert note([told("", "The listener is on port 9002.")], ["The listener runs on port 9001."], 2_000) is None
 
 
 def test_an_open_item_that_the_answer_closes_is_for_a_model() -> None:
@@ -99,4 +116,6 @@ def test_facts_and_open_items_both_count_as_known(known: dict[str, Any]) -> None
 
 def test_nothing_is_noted_so_when_it_is_switched_off() -> None:
     assert note([told("run the tests")], [], 0) is None
+    assert note([told("run the tests", "x" * 1_800)], [], 100_000) is not None
     assert note([told("run the tests", "x" * 3_000)], [], 100_000) is None, "a row of a note has its limit"
+    assert note([told("run the tests", "x" * 1_500), told("thanks")], [], 100_000) is None, "so has every other row"

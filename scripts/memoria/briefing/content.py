@@ -14,6 +14,7 @@ from memoria.facts.fact import GLOBAL, Fact
 from memoria.facts.store import corrected
 from memoria.ground import printable
 from memoria.ground.clock import Zone
+from memoria.language import prose
 from memoria.wiki.article import link_text
 from memoria.wiki.article_cache import Row
 
@@ -22,6 +23,7 @@ INTRO = (
     "what the user says now."
 )
 LAST = 3  # sessions of which a page says where they stopped
+MAX_LAST = 600  # characters of one of them; a note in the conversation's own words can be longer than the section
 SHARES = {"facts": 0.45, "built": 0.1, "last": 0.2, "open": 0.15, "articles": 0.1}  # of the page, at first
 _RESERVED = 200  # characters that a page leaves free
 
@@ -87,4 +89,4 @@ def _command(name: str) -> str:
 def _last(recent: Sequence[Entry]) -> Iterator[str]:
     for entry in reversed(recent[-LAST:]):
         said = " ".join([*([printable.sentence(entry.title)] if entry.title else []), *entry.context.split()])
-        yield f"- {entry.day.isoformat()} {entry.time}, {entry.project}: {said}"
+        yield f"- {entry.day.isoformat()} {entry.time}, {entry.project}: {prose.shorten(said, MAX_LAST)}"
