@@ -74,9 +74,8 @@ def _found(exchange: Exchange) -> Iterator[dict[str, Any]]:
 
 def _said(user: str) -> Iterator[dict[str, Any]]:
     """Yield the claims in the user's own sentences."""
-    for sentence in cues.own_sentences(user):
-        if cue := cues.of(sentence):
-            yield _claim(cue.kind, cue.importance, cues.worded(sentence), sentence, "user")
+    for sentence, cue in cues.stated(user):
+        yield _claim(cue.kind, cue.importance, cues.worded(sentence), sentence, "user")
 
 
 def _resolved(exchange: Exchange) -> Iterator[dict[str, Any]]:

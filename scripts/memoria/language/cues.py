@@ -11,6 +11,7 @@ from memoria.language import cues_abroad, moment, prose
 from memoria.language.cue import Cue
 from memoria.language.pattern import Pattern
 from memoria.language.rule_cues import KIND_OF_THING, RULE_CUES
+from memoria.language.spelling import spelled
 
 MAX_PROMPT = 1_500  # characters; longer prompts are mostly pasted text and are not examined
 
@@ -38,6 +39,14 @@ _THIS = Pattern(r"(?i)^(?:use|run|take|nimm|nutze) (?:this|that|it|the (?:same|f
 _ASIDE = (  # verbs after "don't" that do not make a rule
     r"worry|mind|think|know|understand|see|care|get|have|want|like|need|feel|find|believe|forget"
 )
+_WORKING = (  # verbs after "don't" that say how one works on code, beside what the program does
+    r"(?:add|amend|call|catch|change|commit|copy|create|delete|deploy|disable|document|duplicate|edit|explain|export|"
+    r"force|generate|hard-?code|hide|ignore|import|include|inline|install|introduce|invent|leave|log|mention|merge|"
+    r"mix|mock|"
+    r"modify|name|nest|open|overwrite|print|push|put|raise|read|rebase|refactor|remove|rename|repeat|return|run|say|"
+    r"skip|"
+    r"squash|start|store|suppress|swallow|touch|translate|upgrade|use|wrap|write)"
+)
 _NO = r"^(?:(?:ok|sorry|hm+|oh|ah|ach|wait),? )?(?:no|nope|nah|nein|nee|nö)"
 _HABIT = (  # a verb after "always" or "never" that makes a rule, not a report
     r"(?!(?:the|a|an|my|this|that|get|gets|got|gotten|see|saw|seen|work|works|fail|fails|had|been|return|returns|is|"
@@ -55,6 +64,8 @@ _CUES = (
     Cue(
         "correction", 0.9, 6,
         r"\bas i (?:already )?said\b",
+        r"\bi (?:shouldn't|don't want to) have to (?:tell|ask|remind) you\b|\byou (?:always forget|keep forgetting)\b",
+        r"\byou (?:again |once again |still )?(?:forgot|forget) to \w+ (?:.* )?again\b",
         r"\bi (?:already |have )?(?:told|asked) you(?: already| before| twice| many times| (?:to|not to) (?:always|"
         r"never))",
         r"\byou keep \w+ing\b",
@@ -88,11 +99,12 @@ _CUES = (
     ),
     Cue(
         "correction", 0.8, 4,
-        r"^(?:never(?! (?:mind|seen|heard|had|worked|been)\b)|ever use|avoid|only ever|stop \w+ing|niemals|vermeide|"
+        r"^(?:never(?! (?:mind|seen|heard|had|worked|been)\b)|ever use|avoid|only ever|(?:stop|quit) \w+ing|niemals|"
+        r"vermeide|"
         r"keine[nr]?)\b(?! ahnung\b)",
-        r"^(?:please )?(?:do not|don't|dont) (?!(?:" + _ASIDE + r")\b)\w+ (?!the\b|a\b|an\b|it\b|my\b).*, "
-        r"(?:use|take|ask|read|look) ",
-        r"^(?:please )?(?:do not|don't|dont) (?:ever\b|(?!" + _ASIDE + r")\w+"
+        r"^(?:please )?(?:do not|don't|dont) (?!(?:" + _ASIDE + r")\b)\w+ "
+        r"(?!(?:the|a|an|it|my|any\w*)\b).*, (?:use|take|ask|read|look) ",
+        r"^(?:please )?(?:do not|don't|dont) (?:ever\b|" + _WORKING + r"\b"
         r"(?: (?!it|this|that|them|these|those|anything|the|any|a|an|my|your|us|me)\w+){0,2} (?!this|is|was)\w{3,}s\b)",
         r"^(?:do not|don't|dont) (?:use " + _NAMED + r"|just \w+)",
         r"\bnever\b.*\b(?:because|since|otherwise)\b",
@@ -101,6 +113,12 @@ _CUES = (
     Cue(
         "preference", 0.8, 4,
         r"\b(?:from now on|going forward|ab jetzt|ab sofort|künftig|in zukunft|grundsätzlich)\b",
+        r"\bnext time,? (?:please )?(?:you )?(?:\w+ )?(?:always|never|do|don't|use|ask|check|make|run|warn|tell|show|"
+        r"wait|write|"
+        r"add|read|start|test|look|try)\b",
+        r"^(?:in general|generally|normally|usually|by default|as a (?:general )?rule),? (?:we|you|i|please|use|do|"
+        r"don't|"
+        r"prefer|keep|try|avoid|write)\b",
         r"^in (?:the )?future,|^as a rule\b|^for (?:the|all) future\b|^für die zukunft\b",
     ),
     Cue(
@@ -113,7 +131,9 @@ _CUES = (
         r"\bi(?:'d| would) rather (?:you|we|have \w+s)\b(?! not\b)|\bmir (?:ist|wäre) (?:es )?lieber\b|"
         r"\bich hätte lieber\b|\bich (?:mag|hasse) keine \w+",
         r"\bthat'?s how (?:i|we) (?:want|like)\b|"
-        r"\bi always want\b|\bmy preference\b|\bich bevorzuge\b",
+        r"\bi (?:always want|(?:want|need|expect) you to (?:always|never))\b|\bi (?:don't )?(?:like|love|"
+        r"hate) (?:it )?when "
+        r"(?:you|the (?:code|tests|commits))\b|\bmy preference\b|\bich bevorzuge\b",
     ),
     Cue(
         "preference", 0.7, 6,
@@ -148,14 +168,23 @@ _CUES = (
         r"agreed)\b",
         r"\b(?:is|stays|remains|are) (?:(?:the|our|a) )?(?:single |only )?source of truth\b",
         r"\bthe (?:official |new )?name (?:of the \w+ )?is \S+ now\b|\bis now called\b|\bis (?:called|named) \S+ now\b",
+        r"\bwe should (?:stick (?:with|to)|stay (?:on|with)|settle on|standardi[sz]e on) (?!it\b|this\b|that\b|"
+        r"the plan\b)",
+        r"\b(?:i|we)(?:'re| are|'m| am) (?:not|never) going to (?:be )?\w+ .*\b(?:at any point|ever|at all)\b",
         r"^we (?:won't|will not|will never) (?:ship|support|offer|use|write|build) (?!it\b|them\b|anything\b)",
-        r"^(?!(?:the|it|this|that|he|she|everything)\b)[\w`-]+(?: [\w`-]+){0,2} (?:stays|stay|remains|"
+        r"\b(?:i|we) (?:won't|will not|will never) (?:buy|adopt|introduce|add|pay for) (?:an?|any) (?:new |another )?"
+        r"(?:tool|dependency|library|framework|service|vendor|database)\b",
+        r"^(?!(?:the|it|this|that|he|she|everything|i|we|you|they|let|lets|"
+        r"please)\b)[\w`-]+(?: [\w`-]+){0,2} (?:stays|stay|remains|"
         r"remain) (?:with|in|on|at|inside|outside) (?!it\b)",
         r"\b(?:wir steigen auf|wir wechseln (?:auf|zu)|wir ziehen (?:auf|zu)) \w+|"
         r"^wir steigen (?!\w+ wieder)\w+ \S+ um\b",
         r"^(?:die|der|das) \w+ (?:bleibt|bleiben) (?:bei|beim|im|in der|auf) \w+",
         r"\bwe(?:'re| are) (?:dropping|moving (?:to|off|away)|switching (?:to|from)|going with|getting rid of|"
         r"standardi[sz]ing on|deprecating)\b(?! (?:your|my|option|this|that|it|the (?:next|first|second)|\d))",
+        r"\bwe (?:also )?want(?:ed)? to (?:move|switch|migrate) (?:away from|off) \w+",
+        r"\b(?:no|without|(?:don't|do not) (?:need|want|care about|have to \w+|"
+        r"need to \w+))\b.{0,30}\bbackwards?[ -]compatib\w*",
         r"\bi(?:'ve| have)? (?:switched|moved|migrated) (?:us|everything|the team)\b",
         r"\bwir haben uns\b.*\b(?:entschieden|geeinigt)\b|\bwir (?:bleiben bei|steigen auf)\b",
         r"\bshould be (?:the )?(?:single )?source of truth\b",
@@ -192,6 +221,8 @@ _CUES = (
     Cue(
         "operational", 0.7, 6,
         r"\bremember(?: that\b(?!,)|:|,)|\bremember this\b|,? remember that$",
+        r"^(?:(?:as an?|just an?|quick|friendly|a|another) )*reminder\b(?: that\b|:|,)|^(?:very )?important(?: note)?:",
+        r"\bdon't forget,? (?:that )?(?:we|our|you (?:must|should|can't))\b",
         r"^(?:just )?so (?:that )?you know\b|^(?:fyi|heads[ -]up|for your information)\b|^damit du(?:'s| es)? weißt\b",
         r"\bkeep in mind(?! that i\b|,? i\b)\b|\bfor the record\b|\bmemori[sz]e\b.*:|\bmerke? dir\b|\bzur info\b",
     ),
@@ -212,9 +243,24 @@ _CUES = (
         r"\b(?:database|server|host|staging|production|pipeline|cluster|bucket|"
         r"queue|service|docs?|datenbank\w*|produktion\w*)\b.*\b(?:is called|is deployed|is hosted|lives (?:on|in)|"
         r"runs on|listens on|läuft auf|liegt auf|heißt|hängt an)\b",
+        r"^this (?:project|repo|repository|codebase|package|monorepo) (?:uses|doesn't use|targets|requires|supports|"
+        r"follows|"
+        r"is (?:built|written|deployed|hosted))\b",
         r"^(?:my name is|i'm responsible for|i am responsible for|deploys? (?:go|happen|run))\b",
     ),
 )  # fmt: skip
+
+# Asks for something to be kept, where it stands or beside it: "… Add this rule to your memory."
+_KEEP = Pattern(
+    r"(?i)\b(?:(?:add|commit|save|store|put|write|note|record) (?:(?:this|that|it|these|them|the|a|rule|down|"
+    r"as) ){0,4}(?:"
+    r"(?:to|in|into|as) (?:(?:the|a) )?(?:(?:your|my|our|project|global|user|persistent|long[- ]term) ){1,3}(?:memory|"
+    r"memories)|to memory|(?:to|in|into) (?:(?:the|your|my|our) )?(?:`?claude\.?md`?|`?agents\.md`?|cursor ?rules))"
+    r"(?: for (?:the |this )?(?:project|global|user)(?: level)?)?|"
+    r"(?:memori[sz]e|remember) (?:this|that|it)(?! (?:is|was|time|one)\b)(?: (?:rule|please))?)(?!\w)"
+)
+_KEPT = Cue("preference", 0.85, 0, r"(?!)")
+MIN_KEPT = 4  # words that a sentence must have beside the request to keep it, to be what is to be kept
 
 _RULES = (
     "correction",
@@ -296,15 +342,43 @@ def is_command(text: str) -> bool:
     return not text.strip() or bool(_COMMAND.match(text))
 
 
+def stated(prompt: str) -> list[tuple[str, Cue]]:
+    """Return the user's own sentences in a prompt that state something that holds on, each with its cue.
+
+    What belongs to something that is done once, such as an experiment, does not, unless it says that it holds on.
+    """
+    parts = own_sentences(prompt)
+    kept = _kept(parts)
+    found = [(part, cue) for place, part in enumerate(parts) if (cue := of(part) or (_KEPT if place in kept else None))]
+    return [item for item in found if moment.is_lasting(item[0])] if moment.is_trial(prompt) else found
+
+
+def _kept(parts: list[str]) -> set[int]:
+    """Return the places of the sentences that the user asks to keep in a memory or in the assistant's instructions."""
+    places: set[int] = set()
+    for place, part in enumerate(map(spelled, parts)):
+        if match := _KEEP.search(part):
+            after = part[match.end() :].lstrip()
+            beside = len(part[: match.start()].split()) + len(after.split() if after.startswith((":", "-")) else ())
+            near = [place] if beside >= MIN_KEPT else [place - 1, place + 1]
+            places.update([other for other in near if 0 <= other < len(parts) and _says_much(parts[other])][:1])
+    return places
+
+
+def _says_much(sentence: str) -> bool:
+    return len(sentence.split()) >= MIN_KEPT and not _QUESTION.search(sentence)
+
+
 def of(sentence: str) -> Cue | None:
     """Return the cue that shows which kind of fact a sentence states, or None when it states none."""
-    bare = _FILLER.sub("", sentence)
-    if _QUESTION.search(sentence) or _QUESTION.search(bare) or _THIS.search(bare):
+    written = spelled(sentence)
+    bare = _FILLER.sub("", written)
+    if _QUESTION.search(written) or _QUESTION.search(bare) or _THIS.search(bare):
         return None
-    cue = next((cue for cue in (*_CUES, *RULE_CUES) if cue.fits(sentence, bare)), None) or cues_abroad.of(sentence)
+    cue = next((cue for cue in (*_CUES, *RULE_CUES) if cue.fits(written, bare)), None) or cues_abroad.of(sentence)
     if not cue:
         return None
-    ordered = moment.is_order(sentence) if cue.kind in _RULES and not cue.explicit else moment.is_passing(sentence)
+    ordered = moment.is_order(written) if cue.kind in _RULES and not cue.explicit else moment.is_passing(written)
     return None if ordered else cue
 
 

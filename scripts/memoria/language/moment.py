@@ -10,7 +10,8 @@ from __future__ import annotations
 from memoria.language.pattern import Pattern
 
 _LASTING = Pattern(  # said of the future, whatever else the sentence points at
-    r"(?i)\b(?:from now on|going forward|in (?:the )?future|as a rule|for (?:the|all) future|by convention|"
+    r"(?i)\b(?:from now on|going forward|in (?:the )?future|(?:from|the) next time|as a rule|for (?:the|all) future|"
+    r"by convention|"
     r"in (?:this|our) (?:project|repo|repository|codebase|code base|team|company|organi[sz]ation)|no exceptions|"
     r"without exception|ab jetzt|ab sofort|künftig|zukünftig|in zukunft|für die zukunft|grundsätzlich|"
     r"(?:in )?diese[mrs] (?:projekt|repo|repository|codebasis|team)|bei uns)\b"
@@ -40,14 +41,16 @@ _CHOSEN = (  # one of several things at hand; beside "always" or "never" it may 
     r"\w+ (?:one|ones)|two|three|four|five)|another (?:one|file|test|way)|an existing|"
     r"(?:den|die|das|der|dem) (?:erste|zweite|dritte|letzte|nächste|vorige|neue|alte|bestehende)[nrs]?"
 )
-_UNDER_WAY = (
+_PART = (
     r"(?:the|my) (?:changes|diff|rest|button|page|screen|header|title|dialog|form|chart|table|toolbar|sidebar|row|"
     r"column|"
-    r"spinner|backend part|frontend part|parameter)|"
+    r"spinner|backend part|frontend part|parameter)"
+)
+_UNDER_WAY = (
     r"i'?(?:ll| will| am going to|m going to) \w+|i (?:want|need|would like|'d like) (?:to|you to|a|an|the) "
     r"(?!always\b|never\b)\w+|"
     r"(?:then|and) (?:commit|push|merge|continue|go on|tell me|show me|try again|see)|never mind|as always|"
-    r"irrelevant|just (?:fix|change|do|make|add|remove|move|show) the|"
+    r"irrelevant|(?<!can't )(?<!cannot )(?<!not )just (?:fix|change|do|make|add|remove|move|show) the|"
     r"(?:ich|dann) (?:mache|schaue|melde|prüfe)|sag bescheid"
 )
 _PASSING = Pattern(r"(?i)\b(?:" + _TIME + r")(?!\w)")
@@ -55,6 +58,17 @@ _MOMENT = Pattern(
     r"(?i)\b(?:" + "|".join((_TIME, _POINTED, _UNDER_WAY)) + r")(?!\w)|^(?:now|jetzt|nun)\b|, now\W*$|\bnow!"
 )
 _ONE_OF_SEVERAL = Pattern(r"(?i)\b(?:" + _CHOSEN + r")(?!\w)")
+_PART_OF_WORK = Pattern(r"(?i)\b(?:" + _PART + r")(?!\w)")
+_OCCASION = Pattern(  # on each of these there is another title, another page
+    r"(?i)\b(?:when(?:ever)? you \w+ (?:an?|any|new)|(?:every|each) (?:single )?time you|"
+    r"(?:for|after|before|with|on) (?:every|each|any))\b"
+)
+_TRIAL = Pattern(  # a prompt that says so is about something done once
+    r"(?i)\b(?:(?:a|an|this|the|our|my) (?:\w+ )?experiment|(?:let's |let us )?pretend (?:that|we|you|to)|as a test|"
+    r"just (?:a|for a|for) "
+    r"(?:test|fun|demo)|(?:for|in|during) (?:this|the) (?:session|exercise|experiment|trial)|nur (?:ein|zum) test\w*|"
+    r"(?:kleines )?experiment)\b"
+)
 _HABIT = Pattern(r"(?i)\b(?:always|never|immer|nie|niemals)\b")
 
 
@@ -62,7 +76,19 @@ def is_order(sentence: str) -> bool:
     """Return whether an English or German sentence is about the task at hand, whatever rule its words resemble."""
     if _LASTING.search(sentence):
         return False
-    return bool(_MOMENT.search(sentence) or (_ONE_OF_SEVERAL.search(sentence) and not _HABIT.search(sentence)))
+    if _MOMENT.search(sentence) or (_ONE_OF_SEVERAL.search(sentence) and not _HABIT.search(sentence)):
+        return True
+    return bool(_PART_OF_WORK.search(sentence)) and not _OCCASION.search(sentence)
+
+
+def is_trial(prompt: str) -> bool:
+    """Return whether a prompt announces an experiment or something else that is done once."""
+    return bool(_TRIAL.search(prompt))
+
+
+def is_lasting(sentence: str) -> bool:
+    """Return whether a sentence says of itself that it holds on."""
+    return bool(_LASTING.search(sentence))
 
 
 def is_passing(sentence: str) -> bool:

@@ -48,7 +48,8 @@ RULE_CUES = (
         r"\byou (?:must|may|can) ?not \w+ (?!the\b|a\b|an\b|it\b|that\b)(?:[\w-]+ )?\w+s\b",
         r"\b(?:after|before|with|for|on) (?:every|each|any) (?:single |new )?(?:change|edit|commit|step|task|push|"
         r"merge|release|"
-        r"deploy\w*|feature|pr|pull request|bug ?fix|session|file|function|module|migration|test run)\b",
+        r"deploy\w*|feature|pr|pull request|bug ?fix|session|file|function|module|migration|test run)\b"
+        r"(?! (?:it|they|there)\b)",
         r"^before (?:you )?(?:commit|push|merg|releas|deploy)\w*,? (?:always )?(?:run|check|make|update|format|lint|"
         r"test|ask)\b",
         rf"\b(?:when(?:ever)?|every time|each time|any time) you {_WORK} (?:a|an|any|new|something|code|(?!this|"
@@ -65,6 +66,7 @@ RULE_CUES = (
         r"\bi (?:always|never|usually|generally|normally) (?:use|want|run|squash|write|commit|merge|review|name|"
         r"deploy|keep|"
         r"test|put|rebase|prefer)\b",
+        r"\b(?:the|our|my) (?:\w+ )?(?:directive|guiding principle|golden rule|philosophy) (?:here )?is\b",
         r"^(?:the |our |a |general |golden )?rules? (?:is|of thumb)\b|^(?:rule|convention|policy|guideline)s?: ?\w",
         r"\bour (?:\w+ )?(?:convention|rule|policy|style|standard|guideline)s? (?:is|are|for|says?)\b",
         r"\b(?:for everything|(?:for|in) all (?:new|our|user|user[- ]facing|public|future)\b|(?:for|in) every new \w+)",
@@ -75,7 +77,13 @@ RULE_CUES = (
         r"prefix|squash|"
         r"deploy|version|pin|run|write|store|log in|tag) " + _OUR,
         r"\bwe (?:have our own|pin|vendor|stay on|freeze) (?!it\b|that\b|this\b|them\b|the (?:top|page|same)\b)\S",
-        r"\bwe only (?:use|support|ship|deploy|test|write|accept|allow|merge|release) (?!the (?:first|second|new|"
+        r"^we (?:do not|don't) (?!(?:just|really|even|actually|only|currently|necessarily|yet|have|had|need|know|want|"
+        r"see|think|care|seem|get|understand|do|be|mind|like|expect|believe|feel|find|remember|mean|lose|fail|pass|"
+        r"reach|hit|"
+        r"end|exist|wish|trust|change (?:the|this|that|it))\b)\w+ (?!(?:it|this|that|them|these|those|the|anything|"
+        r"any)\b)\w",
+        r"\bwe (?:now )?only (?:use|support|ship|deploy|test|write|accept|allow|merge|release) (?!the (?:first|second|"
+        r"new|"
         r"old)\b)" + _OUR,
         r"\bwe (?:don't|do not|never) (?:use|write|add|mock|commit|ship|support|deploy|log|store|put|allow|accept|"
         r"merge|"
@@ -91,9 +99,9 @@ RULE_CUES = (
         r"pinned|squashed|forbidden|required|mandatory|banned|json|utc|kebab-case|snake_case|camelcase|in english)\b",
         r"^(?:[\w-]+ ){1,6}are (?:strictly )?(?:forbidden|not allowed|banned|off limits|mandatory)\b",
         r"\bthere (?:should|must|may) (?:never|not) be\b",
-        r"^(?:every|each|any) (?:new )?[\w-]+(?: [\w-]+){0,3} (?:needs?|gets?|must have|has to have|goes|"
+        r"^(?:every|each|any) (?:new )?[\w-]+(?: [\w-]+){0,3} (?:needs?|gets?|must|has to|goes|"
         r"requires?|comes with) "
-        r"(?!to be fixed|an error|the error)",
+        r"(?!to be fixed|be fixed|pass|fail|work|an error|the error)",
         r"\bevery (?:new |user visible |user-visible |public |api )*(?:change|endpoint|module|file|function|class|"
         r"test|feature|"
         r"release|commit|pr|migration|service) (?:needs?|gets?|must|has to|goes|requires?)\b(?! an error)",
@@ -118,7 +126,28 @@ RULE_CUES = (
         r"(?:use|prefer|follow) " + _OUR,
     ),
     Cue(
+        "preference", 0.7, 4,
+        r"\b(?:under no circumstances|no matter what|at all costs)\b",
+        r"\b(?:there is|there's|we have) a (?:rule|convention|policy|standard|guideline)\b",
+        r"\byou (?:don't|do not) need (?:my |to ask for (?:my )?)(?:approval|permission|confirmation)\b",
+        r"\byou have (?:my )?permission to \w+",
+        r"\b(?:only|never|don't|do not) (?:commit|push|merge|deploy|release|publish|start|run|open|change|"
+        r"edit)\b.*\b(?:when|if|"
+        r"before) i (?:say|tell|ask|approve|confirm|explicitly|have (?:approved|reviewed|confirmed))\b",
+        r"\b(?:wait for|get|need) my (?:approval|permission|confirmation|ok|okay|go-?ahead)\b.*\bbefore\b|"
+        r"^before\b.*\b(?:wait for|get|need) my (?:approval|permission|confirmation|ok|okay|go-?ahead)\b",
+        r"^(?:please )?(?:prefix|name|sign) (?:all |your |every )?(?:commits?|branches|branch names|pr titles|prs|"
+        r"tags)\b",
+        r"\bwe(?:'re| are) using (?!(?:it|this|that|the|a|an|my|your|them)\b)\S+ .*\b(?:everywhere|in this (?:project|"
+        r"repo)|not|"
+        r"instead of)\b",
+    ),
+    Cue(
         "correction", 0.75, 4,
+        r"^(?:please )?(?:always )?use our (?:own )?(?!(?:new|old|last|own|\w+ branch)\b)\w+",
+        r"\b(?:you|we) (?:need to|should|must|have to) use our (?:own )?(?!(?:new|old|last)\b)\w+",
+        r"\byou (?:aren't|are not|'re not) (?:using|following) (?!(?:it|this|that|the (?:right|correct|same|new|"
+        r"latest))\b)\w+",
         r"^(?:please )?(?:only )?use " + _NAMED + r"[\w.+/`-]*(?: [\w.+/`-]+)?,? (?:and )?(?:not|instead of|"
         r"rather than|over) "
         r"(?!the\b|a\b|this\b|that\b)\w",
@@ -136,6 +165,12 @@ RULE_CUES = (
         r"^we use (?!(?:this|that|it|the|a|an|my|your|them|these|those|one|both|all|here)\b)[\w.+/`-]+(?: (?:and|"
         r"with|for|,) [\w.+/`-]+| "
         r"(?:here|everywhere|only))?\W*$",
+    ),
+    Cue(
+        "preference", 0.7, 4,
+        r"^no (?!(?:changes|errors|problems|failures|hits|results|matches|issues|questions|ideas|plans|others|one|"
+        r"ones)\b)"
+        r"(?:[\w-]+ ){0,2}[\w-]+s (?:that|which|without|unless) (?!(?:i|we|you)\b)\w",
     ),
     Cue(
         "preference", 0.7, 2,
@@ -166,5 +201,61 @@ RULE_CUES = (
         r"bekommt|kriegt|muss)\b",
         r"^(?:commits|commit-nachrichten|kommentare|bezeichner|doku|tests) (?:immer |nur |bitte )?(?:auf|"
         r"in) (?:englisch|deutsch)\W*$",
+    ),
+    Cue(  # what the assistant must not do whenever the occasion comes again
+        "correction", 0.8, 4,
+        r"^remember (?:not to|to (?:always|never|not))\b(?! (?:forget|mention)\b)",
+        r"\byou (?:can't|cannot|can not|must not|mustn't|shouldn't|should not) just \w+",
+        r"^stop (?:it )?with (?:all )?(?:the|your|those)\b",
+        r"^(?:please )?(?:do not|don't|stop) be(?:ing)? (?:so|too|overly|that) \w+",
+        r"^(?:please )?(?:do not|don't|never) (?:use|call|add|import|write|run) .*\b(?:use|take|run) our (?!(?:new|"
+        r"old)\b)\w",
+        r"^(?:please )?(?:do not|don't|never) \w+ (?!(?:this|that|it|them|these|those)\b).*\bin (?:this|"
+        r"our) (?:project|repo|"
+        r"repository|codebase|code ?base)\b",
+        r"\b(?:do not|don't|never|no) (?:directly |ever |force[- ]?)?(?:push|commit|merge|"
+        r"deploy)\w* (?:\w+ ){0,2}(?:to|on|"
+        r"onto|into) (?:the )?(?:main|master|trunk|prod|production)\b",
+        r"^(?:please )?(?:do not|don't|never) \w+ .*\b(?:in|from|of|for) (?:each|every|any) (?:file|module|test|"
+        r"commit|function|"
+        r"class|page|component|endpoint)\b",
+        r"^(?:please )?(?:do not|don't|never) (?:commit|check in) (?:the |any |my )?(?:[\w/]*\.\w|secret|credential)",
+    ),
+    Cue(
+        "preference", 0.75, 3,
+        r"(?:\b(?:do not|don't|never|without|stop)|^no) (?:\w+ ){0,3}co-?\s?author\w*\b",
+        r"\b(?:do not|don't|never|stop|no)\b.*\b(?:claude|ai) (?:attribution|signature|footer|trailer|credit)\b",
+    ),
+    Cue(  # of every occasion
+        "preference", 0.7, 5,
+        r"^(?:please )?(?:\w+ly )?(?:maintain|keep|record|document) .*\b(?:every|each|all) (?:the )?(?:prompt|"
+        r"instruction|"
+        r"decision)s?\b.*\b(?:i|we|you)\b",
+        r"^for (?:every|each) (?:\w+ or )?(?:prompt|task|instruction|decision|commit|session|request|change|feature)\b"
+        r"[^,]*, (?:please )?(?:\w+ly )?(?:create|write|add|store|record|log|ensure|make sure|run|update|open|use|"
+        r"keep)\b",
+        rf"\b(?:when(?:ever)?|every time|each time) (?:we|you) (?:want to |have to |need to )?{_WORK} (?:a|an|"
+        rf"any) (?:new )?"
+        r"(?:[\w-]+ ){1,3}(?:we|you|it) (?:\w+ )?(?:needs?|must|should|ha(?:ve|s)) ",
+        rf"^if you {_WORK} (?:something|anything|any|code)\b.*, ",
+        r"\b(?:we|you) (?:\w+ )?(?:need to|have to|should|must|want to) (?:always )?(?:follow|adhere to|stick to|"
+        r"respect|obey) "
+        r"(?:the )?(?:[\w-]+ ){0,4}(?:practices?|conventions?|guidelines?|standards?|style ?guides?)\b",
+        r"\bwe (?:have to|must|need to) (?:always )?(?:ensure|make sure|guarantee) (?:that )?.*\b(?:never|always)\b",
+        r"\b(?:must|should|has to|needs to) (?:always )?(?:enforce|guarantee) that (?:no|every|each|all)\b",
+        r"\b(?:claude|you|agents?|the assistant) (?:should|must|has to|have to) (?:always |never |"
+        r"first )?(?:ask (?:me|us|before|"
+        r"first|or|for (?:permission|confirmation|approval))|check with me|confirm with me)\b",
+    ),
+    Cue(  # what is to be written where the assistant's rules are kept
+        "preference", 0.7, 6,
+        r"\b(?:in|to|into) (?:the |your |our |my )?(?:`?(?:claude|agents)\.md`?|cursor ?rules|(?:assistant|project|"
+        r"custom) "
+        r"instructions|(?:(?:user|project)(?:[ -]level)? )?memory(?: file)?)[ ,:]+(?:please )?(?:that|to (?:always|"
+        r"never|not|"
+        r"keep|use|run|avoid|only|prefer|write))\b",
+        r"^(?:please )?(?:remember|memorize|note|write down|put) (?:that |this )?.*\bin (?:the |your |our |"
+        r"my )?`?(?:claude|"
+        r"agents)\.md`?\W*$",
     ),
 )  # fmt: skip

@@ -161,7 +161,7 @@ def _with_substance(exchanges: Iterable[JsonObject]) -> Iterator[tuple[str, Json
         answered = len(answer) >= 40 or bool(exchange.get("tools") or exchange.get("errors"))
         requested = bool(request) and not _CHATTER.match(request)
         unasked = not request and len(answer) >= 120
-        is_ruled = any(map(cues.of, cues.own_sentences(exchange.get("user", ""))))
+        is_ruled = bool(cues.stated(exchange.get("user", "")))
         if is_ruled or unasked or (requested and (answered or len(request) >= 40)):
             yield request, exchange
 
@@ -287,7 +287,7 @@ def _said(prompt: str) -> Iterator[tuple[str, str]]:
 
     What holds on is recognised by ``cues`` alone, so that an order of the moment is nowhere taken for a rule.
     """
-    ruled = [(sentence, cue.kind) for sentence in cues.own_sentences(prompt) if (cue := cues.of(sentence))]
+    ruled = [(sentence, cue.kind) for sentence, cue in cues.stated(prompt)]
     yield from ruled
     known = {sentence for sentence, _ in ruled}
     for sentence in _own_words(cues.without_quotations(prompt)):
