@@ -76,3 +76,67 @@ def test_undo_takes_the_compile_back_and_names_no_page_that_memoria_wrote(
     home.undo()
     assert "index.md" not in capsys.readouterr().out
     assert "concepts/bucket-of-the-shop" not in index_page(home).read_text()
+
+
+WAIT, LONGER = "An upload waits 30 s for a free slot.", "An upload waits 45 s for a free slot."
+SLOTS = "concepts/slots-of-the-shop"
+
+
+@pytest.fixture
+def slots(home: WikiHome) -> WikiHome:
+    home.log(entry("c3", 17, lessons=(WAIT,)))
+    home.compile([page("slots-of-the-shop", claim(WAIT, "c3"), title="Slots of the shop")])
+    worker.work(home.home)
+    home.edit(SLOTS, f"- {WAIT}", f"- {LONGER}")
+    return home
+
+
+def history(home: WikiHome, slug: str = SLOTS) -> list[str]:
+    article = home.wiki.get(slug)
+    assert article is not None
+    return [past.text for past in article.past]
+
+
+def test_a_value_corrected_by_hand_stands_under_history(slots: WikiHome) -> None:
+    worker.work(slots.home)
+    article = slots.wiki.get(SLOTS)
+    assert article is not None
+    assert [claim.text for claim in article.claims] == [LONGER]
+    assert history(slots) == [WAIT]
+    assert "\n- Until 20" in article.render()
+
+
+def test_a_correction_is_put_under_history_once(slots: WikiHome) -> None:
+    worker.work(slots.home)
+    text = slots.wiki.path(SLOTS).read_text()
+    row = next(line for line in text.splitlines() if line.startswith("- Until"))
+    slots.edit(SLOTS, f"{row}\n", "")
+    worker.work(slots.home)
+    worker.work(slots.home)
+    assert history(slots) == []
+
+
+def test_a_value_that_is_put_back_leaves_the_history(slots: WikiHome) -> None:
+    worker.work(slots.home)
+    slots.edit(SLOTS, f"- {LONGER}", f"- {WAIT}")
+    worker.work(slots.home)
+    article = slots.wiki.get(SLOTS)
+    assert article is not None
+    assert [claim.text for claim in article.claims] == [WAIT]
+    assert history(slots) == []
+
+
+def test_a_correction_during_a_compile_is_recorded_by_the_worker_after_it(slots: WikiHome) -> None:
+    with locks.waiting(Path(slots.home.paths.compile_lock)):
+        worker.work(slots.home)
+        assert history(slots) == []
+    worker.work(slots.home)
+    assert history(slots) == [WAIT]
+
+
+def test_an_entry_compiled_again_does_not_bring_a_corrected_value_back(slots: WikiHome) -> None:
+    worker.work(slots.home)
+    slots.compile([page("slots-of-the-shop", claim(WAIT, "c3"), title="Slots of the shop")])
+    article = slots.wiki.get(SLOTS)
+    assert article is not None
+    assert [claim.text for claim in article.claims] == [LONGER]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from contextlib import closing
 from datetime import date
 from functools import cache
@@ -21,6 +21,7 @@ from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
 from memoria.daily.ledger import Ledger
 from memoria.facts.keeper import Keeper
+from memoria.facts.past import Past
 from memoria.ground import clock, locks
 from memoria.ground.errors import SavedMeanwhileError
 from memoria.ground.exchange import Exchange
@@ -58,7 +59,7 @@ def _renew(home: Home, keeper: Keeper, touched: Collection[str] | None) -> list[
             slugs = settle_past(home, keeper, index) if mine else []
             articles = _write_index_page(home, index) if mine else ""
             if articles != (ledger.get(housekeeping.WIKI_STATE) or ""):
-                _note_corrections(home, keeper, index)
+                _note_corrections(home, keeper, index, may_write=mine)
         Pages.of(home.paths).prepare(home.settings, ledger, DailyLog.of(home.paths), index, keeper, touched)
         if touched is None:
             ledger.put(housekeeping.PAGES_DUE, value=False)
@@ -90,8 +91,12 @@ def _write_index_page(home: Home, index: Index) -> str:
     return articles
 
 
-def _note_corrections(home: Home, keeper: Keeper, index: Index) -> None:
-    """Record what a person put right in articles, so that no entry is shown as saying it still."""
+def _note_corrections(home: Home, keeper: Keeper, index: Index, *, may_write: bool) -> None:
+    """Record what a person put right in articles, so that no entry is shown as saying it still.
+
+    What was said before goes under the article's history, once: a person may remove it there. A compile that runs now
+    (not ``may_write``) leaves that to the next worker.
+    """
     wiki = Wiki.of(home.paths)
     rows = ArticleCache(wiki, index).rows()
     articles = [article for slug, row in rows.items() if row.readable and (article := wiki.get(slug))]
@@ -100,11 +105,25 @@ def _note_corrections(home: Home, keeper: Keeper, index: Index) -> None:
     known = keeper.store.taken_back()
     today = home.zone.local(clock.now()).date().isoformat()
     found = corrected.corrected(articles, wrote, _entry_at(DailyLog.of(home.paths)), today)
-    for name in found.keys() - known.keys():
-        keeper.store.take_back(name, found[name])
-    keeper.store.restore(again := corrected.restored(articles, known))
-    if again or found.keys() - known.keys():
-        sources.refresh(index, home.paths)
+    fresh = {name: past for name, past in found.items() if name not in known}
+    again = {name: known[name] for name in corrected.restored(articles, known)}
+    if not fresh and not again:
+        return
+    moment = home.zone.local(clock.now())
+    if not may_write or not outdated.remember(home.paths, index, _by_slug(fresh), _by_slug(again), moment):
+        return
+    for name, past in fresh.items():
+        keeper.store.take_back(name, past)
+    keeper.store.restore(again)
+    sources.refresh(index, home.paths)
+
+
+def _by_slug(records: Mapping[str, Past]) -> dict[str, list[Past]]:
+    """Return corrections by the article that their names begin with."""
+    found: dict[str, list[Past]] = {}
+    for name, past in sorted(records.items()):
+        found.setdefault(name.partition(" ")[0], []).append(past)
+    return found
 
 
 def _entry_at(daily: DailyLog) -> Callable[[str], Entry | None]:

@@ -403,6 +403,18 @@ class Article:
         if not any(past.says(claim.text) for past in self.past):
             self.section(HISTORY).add(f"- Until {day}: {claim.render()[2:]}")
 
+    def drop_past(self, text: str) -> bool:
+        """Remove the rows under History that say this; return whether there were any."""
+        found = False
+        for section in [section for section in self.sections if section.named(HISTORY)]:
+            for number, past in reversed([*section.claims()]):
+                if past.without_end().says(text):
+                    del section.rows[number : section.block(number)]
+                    found = True
+            if not any(row.strip() for row in section.rows):
+                self.sections.remove(section)
+        return found
+
     def take_past(self, page: Article, claim: Claim) -> None:
         """Move the rows of another page's history that say a claim to this page's history."""
         for section in [section for section in page.sections if section.named(HISTORY)]:

@@ -8,7 +8,7 @@ because the entries that contain the facts have changed.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import datetime
 
 from memoria.base.paths import Paths
@@ -59,6 +59,51 @@ def settle(paths: Paths, index: Index, past: Collection[Past], moment: datetime)
         else:
             return list(changed)
     return None
+
+
+def remember(
+    paths: Paths,
+    index: Index,
+    past: Mapping[str, Collection[Past]],
+    again: Mapping[str, Collection[Past]],
+    moment: datetime,
+) -> bool:
+    """Put what a person corrected in articles under their history; return False when pages kept changing.
+
+    ``past``: by slug. ``again``: what a person put back and is no history any more. ``moment`` is in the user's zone.
+    The caller holds the compile lock.
+    """
+    wiki = Wiki.of(paths)
+    Transactions.of(paths).recover()
+    for _ in range(TRIES):
+        read: dict[str, str] = {}
+        changed: dict[str, Article] = {}
+        rows = ArticleCache(wiki, index).rows()
+        for slug in sorted({*past, *again}):
+            data = wiki.read(slug)
+            article = wiki.parse(slug, data) if data is not None else None
+            if article and _record(article, past.get(slug, ()), again.get(slug, ())):
+                changed[slug], read[f"{slug}.md"] = article, digest(data)
+        if not changed:
+            return True
+        try:
+            block = index_page.outdated_block(moment, list(changed))
+            pages = printable.counted(len(changed), "page")
+            commit(paths, rows, changed, read, block, f"recorded in the history of {pages} what was corrected by hand")
+        except ChangedError as error:
+            log.info("%s; looking again", error)
+        else:
+            return True
+    return False
+
+
+def _record(article: Article, past: Collection[Past], again: Collection[Past]) -> bool:
+    """Bring an article's history up to date with corrections; return whether it changed."""
+    before = len(article.past)
+    dropped = [article.drop_past(each.content) for each in again if article.holds(each.content)]
+    for each in past:
+        article.add_past(Claim(each.content, each.sources), each.day)
+    return any(dropped) or len(article.past) > before
 
 
 def take_out(article: Article, past: Collection[Past]) -> int:
