@@ -20,6 +20,8 @@ import pytest
 from client_screen import Screen
 from client_session import Probe, Session, probe_plugin, wait_until
 from memoria.base import user_environment
+from memoria.transcripts import task_lines
+from memoria.transcripts.turn_reader import Reader
 from messages_api import MessagesApi
 from places import PAYLOADS, ROOT
 from real_client import clean_env
@@ -146,6 +148,35 @@ def test_what_the_client_says_of_tools_subagents_and_commands_is_what_is_recorde
         session.settle()
         assert session.end() == 0
     assert_known(world, USED)
+
+
+def test_the_transcript_says_of_tasks_what_the_clients_events_say(world: World) -> None:
+    """So memoria opens and closes items by the transcript, and needs no hook for TaskCreated and TaskCompleted."""
+    uses: list[tuple[str, dict[str, Any]]] = [
+        ("TaskUpdate", {"taskId": "1", "status": "completed"}),
+        ("TaskCreate", {"subject": "Count the spots", "description": "of the leopard"}),
+        ("TaskCreate", {"subject": "Count the stripes", "description": "of the zebra"}),
+    ]
+    steps = [{"type": "tool_use", "id": f"toolu_{n}", "name": name, "input": put} for n, (name, put) in enumerate(uses)]
+    world.api.answer = lambda body: [steps.pop()] if steps and body.get("tools") else "scripted answer"
+    probes = {event: Probe(RECORD, {}) for event in ("TaskCreated", "TaskCompleted", "Stop")}
+    plugin = probe_plugin(world.plugin, world.found, probes)
+    with world.session("--plugin-dir", str(plugin), "--allowedTools", "TaskCreate,TaskUpdate") as session:
+        session.ask("count the stripes and the spots")
+        session.settle()
+        assert session.end() == 0
+    told = recorded(world)
+    events = [(each["hook_event_name"], each["task_subject"]) for each in told if "task_subject" in each]
+    assert sorted(events) == [
+        ("TaskCompleted", "Count the stripes"),
+        ("TaskCreated", "Count the spots"),
+        ("TaskCreated", "Count the stripes"),
+    ]
+    reader = Reader()
+    with Path(told[0]["transcript_path"]).open("rb") as file:
+        turns = [*reader.read(file), *reader.settle()]
+    tasks = task_lines.read(line for turn in turns for line in turn.tools)
+    assert tasks.statuses == {"Count the stripes": "completed", "Count the spots": "pending"}
 
 
 def test_every_recorded_payload_is_held_against_the_client() -> None:
