@@ -51,6 +51,8 @@ def test_no_module_but_paths_joins_the_name_of_a_file_or_folder_of_home_or_state
     found = {str(path.relative_to(PACKAGE)): wrong(path.read_text("utf-8")) for path in PACKAGE.rglob("*.py")}
     assert written.__file__ == str(PACKAGE / "base" / "paths.py")
     assert found.pop(os.path.join("base", "paths.py"))  # noqa: PTH118 (a key)
+    gemini = os.path.join("transcripts", "clients", "gemini.py")  # noqa: PTH118 (as above)
+    assert found.pop(gemini) == ["projects.json"]  # a file of Gemini CLI's own
     assert {name: lines for name, lines in found.items() if lines} == {}
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from memoria.audit import mcp_probe
 from memoria.audit.client_settings import ClientSettings, client_python, plugin_hooks, settings_file
 from memoria.audit.finding import BROKEN, NOTE, OK, Finding, Findings
-from memoria.base import interpreter, invocation
+from memoria.base import interpreter, invocation, system
 from memoria.base import paths as places
 from memoria.capture import detach
 from memoria.ground import clock
@@ -25,6 +25,10 @@ from memoria.transcripts import client_files
 HOOK_PYTHON, WORKER_PYTHON = (3, 9), (3, 11)
 PACKAGES = ("memoria", "claude_agent_sdk", "jsonschema", "yaml")
 CLIENT_PATIENCE_S = 30.0  # what the client gives an MCP server
+NO_PYTHON_WINDOWS = (
+    "install Python 3.9 or newer and make it answer to `python3`: the installer from python.org brings only py.exe and "
+    "python.exe, so copy python.exe to python3.exe beside it; Windows' own python3.exe only opens the Store"
+)
 VERSION = "import sys; print('.'.join(map(str, sys.version_info[:3])))"
 PROBE = (
     "import sys; from importlib.util import find_spec; print('.'.join(map(str, sys.version_info[:3])), "
@@ -118,7 +122,8 @@ def check_pythons(home: Home) -> Findings:
     python = client_python(os.environ)
     version = _asked([python, "-S", "-I", "-c", VERSION]) if python else ""
     if not version:
-        yield Finding("python3", BROKEN, "not found as the client would look for it", "install Python 3.9 or newer")
+        found = f"{python} does not run" if python else "not found as the client would look for it"
+        yield Finding("python3", BROKEN, found, NO_PYTHON_WINDOWS if system.WINDOWS else "install Python 3.9 or newer")
     elif _number(version) < HOOK_PYTHON:
         yield Finding(
             "python3", BROKEN, f"{python} is {version}", "hooks need Python 3.9 or newer as `python3` on PATH"

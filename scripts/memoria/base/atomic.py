@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import time
 
-from memoria.base import failpoints
+from memoria.base import failpoints, system
 
+PAUSES_S = (0.01, 0.02, 0.05, 0.1, 0.2)  # between the attempts to replace a file on Windows
 PRIVATE = 0o600  # the mode of every file in the state folder
 
 
@@ -27,13 +29,25 @@ def replace(path: str, data: bytes, *, mode: int = PRIVATE, is_durable: bool = F
         finally:
             os.close(descriptor)
         failpoints.reached(step + ".written")
-        os.replace(temporary, path)
+        put(temporary, path)
     except BaseException:
         os.unlink(temporary)
         raise
     failpoints.reached(step + ".replaced")
     if is_durable:
         sync_folder(folder)
+
+
+def put(source: str, target: str) -> None:
+    """Rename ``source`` to ``target`` in one step; on Windows wait a moment for who has ``target`` open."""
+    for pause_s in PAUSES_S if system.WINDOWS else ():
+        try:
+            os.replace(source, target)
+        except PermissionError:  # a reader, an indexer or a virus scanner has it open
+            time.sleep(pause_s)
+        else:
+            return
+    os.replace(source, target)
 
 
 def write_all(descriptor: int, data: bytes) -> None:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 
+from memoria.base import system
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memoria.base.settings import Settings
@@ -28,15 +30,19 @@ def _root(package: str) -> str:
 ROOT = _root(PACKAGE)
 
 MAX_NAME_BYTES = 200  # of a file named after a project's key; 255 is what file systems take
+MAX_NAME_WINDOWS = 100  # there 260 characters are the most of a whole path
 SPOOL_BOXES = ("tmp", "new", "cur", "failed")  # below the spool; the folder of a job is its state
 
 
 def file_name(key: str) -> str:
     """Return a project's key as the name of a file; one that is too long is cut before the digits at its end."""
+    most = MAX_NAME_BYTES
+    if system.WINDOWS:
+        key, most = system.plain_name(key), MAX_NAME_WINDOWS
     whole = key.encode("utf-8", "replace")
-    if len(whole) <= MAX_NAME_BYTES:
+    if len(whole) <= most:
         return key
-    return whole[:MAX_NAME_BYTES].decode("utf-8", "ignore") + key[key.rfind("-") :]
+    return whole[:most].decode("utf-8", "ignore") + key[key.rfind("-") :]
 
 
 class Paths:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from memoria.base import system
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
@@ -55,6 +57,13 @@ def _stand_in_for_functools() -> None:
 
 def read_only(path: str) -> sqlite3.Connection:
     """Open an existing database for reading only. Raises ``module().Error``."""
-    quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    connection: sqlite3.Connection = module().connect(f"file:{quoted}?mode=ro", uri=True, timeout=READ_WAIT_S)
+    connection: sqlite3.Connection = module().connect(f"{uri(path)}?mode=ro", uri=True, timeout=READ_WAIT_S)
     return connection
+
+
+def uri(path: str) -> str:
+    """Return a path as SQLite reads it in a URI; on Windows a drive follows one slash, a server's name four."""
+    if system.WINDOWS:
+        path = path.replace("\\", "/")
+        path = f"/{path}" if path[1:2] == ":" else f"//{path}" if path.startswith("//") else path
+    return "file:" + path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")

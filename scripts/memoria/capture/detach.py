@@ -15,7 +15,7 @@ try:
 except ImportError:  # pragma: no cover (another Python)
     _signal = None
 
-from memoria.base import failpoints, interpreter, user_environment
+from memoria.base import failpoints, interpreter, system, user_environment
 from memoria.base import paths as places
 from memoria.capture import spawn_rate
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 BUILDING = "its packages are being installed"
 STARTING_S = 15.0  # how long a started worker may take to get its lock before another is started
 MINUTE_S = 60.0
+APART = 0x08000000 | 0x00000200  # CREATE_NO_WINDOW | CREATE_NEW_PROCESS_GROUP
+BREAKAWAY = 0x01000000  # CREATE_BREAKAWAY_FROM_JOB
 
 
 def worker_environment() -> dict[str, str]:
@@ -85,7 +87,7 @@ def _start_one(name: str, verb: str, lock: str, settings: Settings, paths: Paths
         return name + " busy"
     spawns = paths.spawns(name)
     may = spawn_rate.may_spawn(spawns, settings.spawns_per_min, time.time())
-    if not may and (name != "worker" or not hasattr(os, "fork")):
+    if not may and (name != "worker" or system.WINDOWS):
         return f"no {name}: as many as spawns_per_min were started this minute; the next hook starts one"
     ways = commands(verb, settings)
     if not ways:
@@ -122,7 +124,7 @@ def _is_starting(path: str, within_s: float = STARTING_S) -> bool:
             return False
         with open(path, "rb") as file:
             pid = file.read(20)
-        if os.name != "nt":  # where 0 is a signal like others
+        if not system.WINDOWS:  # where 0 is a signal like others
             os.kill(int(pid), 0)  # no signal, only the question: ProcessLookupError when it is gone
             return not _is_dead(int(pid))
     except (OSError, ValueError, OverflowError):
@@ -168,8 +170,8 @@ def start(ways: list[list[str]], paths: Paths, note: str = "", wait_s: float = 0
     """
     environment = {**worker_environment(), user_environment.DETACHED: "1"}
     output = paths.worker_output
-    if not hasattr(os, "fork"):
-        _start_windows(ways[0], environment, output, paths.state)
+    if system.WINDOWS:
+        _start_windows(ways, environment, output, paths.state)
         return
     child = os.fork()
     if child:
@@ -232,37 +234,62 @@ def _become(ways: list[list[str]], environment: dict[str, str]) -> None:
     os._exit(127)
 
 
-def _start_windows(command: list[str], environment: dict[str, str], output: str, cwd: str) -> None:
+def _start_windows(ways: list[list[str]], environment: dict[str, str], output: str, cwd: str) -> None:
+    """Start the first command that can be, outside of the client's job where its job object allows that.
+
+    A client that ends its job ends all processes in it. CREATE_NO_WINDOW rather than DETACHED_PROCESS: with a console
+    of its own, unseen, the process opens no window for the git and the model's client that it starts.
+    """
     import subprocess  # noqa: PLC0415 (slow, and needed on Windows only)
 
-    flags = 0x00000008 | 0x00000200 | 0x08000000  # DETACHED_PROCESS | CREATE_NEW_PROCESS_GROUP | CREATE_NO_WINDOW
-    with open(output, "ab") as log:
-        subprocess.Popen(
-            command,
-            env=environment,
-            cwd=cwd,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            creationflags=flags,
-            close_fds=True,
-        )
+    try:
+        log = open(output, "ab")
+    except OSError:  # a log that cannot be written is no reason not to work
+        log = open(os.devnull, "ab")
+    with log:
+        for command in ways:
+            for flags in (APART | BREAKAWAY, APART):
+                try:
+                    subprocess.Popen(
+                        command,
+                        env=environment,
+                        cwd=cwd,
+                        stdin=subprocess.DEVNULL,
+                        stdout=log,
+                        stderr=log,
+                        creationflags=flags,
+                        close_fds=True,
+                    )
+                except OSError as error:  # the job forbids to leave it, or there is no such interpreter
+                    reason = error
+                else:
+                    return
+            log.write(f"cannot run {command[0]}: {reason}\n".encode("utf-8", "replace"))
 
 
 def is_locked(path: str) -> bool:
     """Whether another process holds the lock of ``path``."""
     try:
-        import fcntl  # noqa: PLC0415 (not on Windows, where a second worker finds the lock itself)
-    except ImportError:
-        return False
-    try:
         descriptor = os.open(path, os.O_RDWR)
     except OSError:
         return False
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _try_lock(descriptor)
     except OSError:
         return True
     finally:
         os.close(descriptor)
     return False
+
+
+def _try_lock(descriptor: int) -> None:
+    """Take the lock of an open file; OSError when another process holds it. Closing the file lets it go."""
+    if system.WINDOWS:
+        import msvcrt  # noqa: PLC0415 (Windows only)
+
+        # portalocker locks from the first byte on as well
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+    else:
+        import fcntl  # noqa: PLC0415 (not on Windows)
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

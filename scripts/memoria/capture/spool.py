@@ -11,7 +11,7 @@ import binascii
 import os
 import time
 
-from memoria.base import atomic, failpoints, quickjson
+from memoria.base import atomic, failpoints, quickjson, system
 from memoria.base.paths import SPOOL_BOXES
 
 TYPE_CHECKING = False
@@ -25,7 +25,7 @@ _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 def safe_name(text: str) -> str:
     """Return ``text`` as a file name of at most 80 characters; different texts get different names."""
     safe = "".join(letter if letter in _SAFE else "_" for letter in text[:64])
-    if safe == text and safe:
+    if safe == text and safe and not system.is_device(safe):
         return safe
     return f"{safe}_{binascii.crc32(text.encode('utf-8', 'replace')):08x}"
 

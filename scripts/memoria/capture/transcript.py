@@ -42,7 +42,7 @@ def locate(named: str, session: str, cwd: str) -> str:
     """
     if named:
         return os.path.expanduser(named)
-    if not session or os.sep in session or session in (".", ".."):
+    if not session or "/" in session or "\\" in session or session in (".", ".."):
         return ""
     config = os.environ.get("CLAUDE_CONFIG_DIR") or os.path.join(os.path.expanduser("~"), ".claude")
     projects = os.path.join(config, "projects")

@@ -55,7 +55,7 @@ def _is_open_to_others(path: Path) -> bool:
         status = path.lstat()
     except OSError:
         return False
-    is_ours = status.st_uid == os.getuid()
+    is_ours = hasattr(os, "getuid") and status.st_uid == os.getuid()
     return is_ours and not stat.S_ISLNK(status.st_mode) and bool(status.st_mode & OTHERS)
 
 

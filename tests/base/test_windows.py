@@ -1,0 +1,301 @@
+"""What runs on Windows and macOS calls nothing that is not there; the branches run here with the platform faked."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+import time
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memoria.base import atomic, sqlite, system, user_environment
+from memoria.base import paths as places
+from memoria.base.paths import Paths
+from memoria.capture import detach, spool, transcript
+from memoria.language.function_words import word_set
+from memoria.wiki.folder import slugify
+from places import ROOT
+
+# What CPython offers on POSIX systems only (https://docs.python.org/3/library/os.html, "Availability").
+OS = word_set(
+    """WEXITSTATUS WIFEXITED WIFSIGNALED WNOHANG WTERMSIG chflags chown chroot confstr ctermid eventfd fchdir fchmod
+    fchown fork forkpty getegid geteuid getgid getgroups getloadavg getpgid getpgrp getpriority getresgid getresuid
+    getsid getuid getxattr initgroups killpg lchown listxattr lockf major makedev memfd_create minor mkfifo mknod nice
+    openpty pathconf pidfd_open pipe2 posix_fadvise posix_fallocate posix_spawn posix_spawnp pread preadv pwrite
+    register_at_fork removexattr sched_getaffinity sched_setaffinity sched_yield sendfile setegid seteuid setgid
+    setgroups setpgid setpgrp setpriority setregid setresgid setresuid setreuid setsid setuid setxattr splice statvfs
+    fstatvfs sync sysconf tcgetpgrp tcsetpgrp ttyname uname wait wait3 wait4 O_ASYNC O_CLOEXEC O_DIRECT O_DIRECTORY
+    O_NOATIME O_NOCTTY O_NOFOLLOW O_NONBLOCK O_PATH O_SYNC O_TMPFILE O_DSYNC"""
+)
+SIGNALS = word_set(
+    """SIGALRM SIGBUS SIGCHLD SIGCONT SIGHUP SIGIO SIGKILL SIGPIPE SIGQUIT SIGSTOP SIGSYS SIGTRAP SIGTSTP SIGTTIN
+    SIGTTOU SIGURG SIGUSR1 SIGUSR2 SIGWINCH alarm pause pthread_kill pthread_sigmask setitimer sigwait"""
+)
+NAMES = {"os": OS, "signal": SIGNALS, "_signal": SIGNALS}
+MODULES = frozenset(
+    ("crypt", "curses", "fcntl", "grp", "pty", "pwd", "readline", "resource", "syslog", "termios", "tty")
+)
+GUARDS = ("os.name", "sys.platform", "hasattr(os", "WINDOWS", "TYPE_CHECKING")
+FILES = [*ROOT.glob("scripts/**/*.py"), *ROOT.glob("hooks/*.py")]
+
+
+def is_guard(node: ast.AST) -> bool:
+    return any(word in ast.unparse(node) for word in GUARDS)
+
+
+def is_guarded(node: ast.AST, above: list[ast.AST]) -> bool:
+    """Whether a platform test decides on the node: around it, before it in a function, or by a caught ImportError."""
+    for outer in reversed(above):
+        if isinstance(outer, ast.If | ast.IfExp | ast.BoolOp) and is_guard(
+            outer.test if hasattr(outer, "test") else outer
+        ):
+            return True
+        if isinstance(outer, ast.Try) and any(
+            "ImportError" in ast.unparse(handler.type or outer) for handler in outer.handlers
+        ):
+            return True
+        if isinstance(outer, ast.FunctionDef):
+            earlier = (part for part in outer.body if part.lineno < node.lineno)  # type: ignore[attr-defined]
+            if any(isinstance(part, ast.If) and is_guard(part.test) and leaves(part) for part in earlier):
+                return True
+    return False
+
+
+def leaves(node: ast.If) -> bool:
+    return isinstance(node.body[-1], ast.Return | ast.Raise | ast.Continue)
+
+
+def calls(tree: ast.Module) -> Iterator[tuple[ast.AST, list[ast.AST], str]]:
+    """Every use of a name that is not on every system, with the nodes around it."""
+
+    def visit(node: ast.AST, above: list[ast.AST]) -> Iterator[tuple[ast.AST, list[ast.AST], str]]:
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            if node.attr in NAMES.get(node.value.id, ()):
+                yield node, above, f"{node.value.id}.{node.attr}"
+        elif isinstance(node, ast.Import):
+            yield from ((node, above, alias.name) for alias in node.names if alias.name in MODULES)
+        elif isinstance(node, ast.ImportFrom):
+            named = {alias.name for alias in node.names} & NAMES.get(node.module or "", frozenset())
+            yield from ((node, above, name) for name in (named or {node.module or ""} & MODULES))
+        for child in ast.iter_child_nodes(node):
+            yield from visit(child, [*above, node])
+
+    return visit(tree, [])
+
+
+def unguarded(source: str) -> list[str]:
+    tree = ast.parse(source)
+    return [name for node, above, name in calls(tree) if not is_guarded(node, above)]
+
+
+def test_every_call_that_is_not_on_every_system_stands_behind_a_test_of_the_system() -> None:
+    found = {str(path.relative_to(ROOT)): names for path in FILES if (names := unguarded(path.read_text("utf-8")))}
+    assert found == {}
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("import os\nos.fork()", ["os.fork"]),
+        ("import fcntl", ["fcntl"]),
+        ("from os import nice", ["nice"]),
+        ("import os\nif hasattr(os, 'fork'):\n    os.fork()", []),
+        ("import os\ndef f():\n    if WINDOWS:\n        return\n    os.fork()", []),
+        ("import os\ndef f():\n    if WINDOWS:\n        pass\n    os.fork()", ["os.fork"]),
+        ("try:\n    import pwd\nexcept ImportError:\n    pwd = None", []),
+        ("import signal\nsignal.SIGKILL", ["signal.SIGKILL"]),
+    ],
+)
+def test_the_search_for_such_calls_finds_them(source: str, names: list[str]) -> None:
+    assert unguarded(source) == names
+
+
+def test_no_text_file_is_written_with_the_systems_line_endings() -> None:
+    """``open(..., "w")`` writes CRLF on Windows, where a file must hold the same bytes as elsewhere."""
+    allowed = {"scripts/memoria/cli.py", "scripts/memoria/capture/spool.py", "scripts/memoria/models/scripted.py",
+               "scripts/memoria/ground/locks.py", "scripts/memoria/environment/build.py"}  # fmt: skip
+    found = set()
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and not any(word.arg == "newline" for word in node.keywords):
+                name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+                modes = [
+                    part.value for part in node.args if isinstance(part, ast.Constant) and isinstance(part.value, str)
+                ]
+                writes = name == "open" and any(mode in ("w", "a", "x", "w+", "a+", "r+") for mode in modes)
+                if writes or name == "write_text":
+                    found.add(str(path.relative_to(ROOT)))
+    assert found - allowed == set()
+
+
+@pytest.fixture
+def windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(system, "WINDOWS", True)
+
+
+class Started:
+    """Stands for ``subprocess.Popen`` where a job object may forbid to leave it."""
+
+    def __init__(self, *, may_leave: bool, there: bool = True) -> None:
+        self.may_leave = may_leave
+        self.there = there
+        self.calls: list[tuple[list[str], dict[str, Any]]] = []
+
+    def __call__(self, command: list[str], **options: Any) -> None:
+        if not self.there:
+            raise FileNotFoundError(2, "The system cannot find the file specified")
+        if options["creationflags"] & detach.BREAKAWAY and not self.may_leave:
+            raise PermissionError(13, "Access is denied")
+        self.calls.append((command, options))
+
+
+@pytest.mark.parametrize("may_leave", [True, False])
+def test_the_worker_leaves_the_clients_job_where_it_may_and_starts_where_it_may_not(
+    paths: Paths, windows: None, monkeypatch: pytest.MonkeyPatch, may_leave: bool
+) -> None:
+    Path(paths.state).mkdir(parents=True)
+    popen = Started(may_leave=may_leave)
+    monkeypatch.setattr(subprocess, "Popen", popen)
+    monkeypatch.setattr(os, "fork", lambda: pytest.fail("fork on Windows"))
+    detach.start([["python.exe", "flush.py"]], paths)
+    ((command, options),) = popen.calls
+    assert command == ["python.exe", "flush.py"]
+    assert options["creationflags"] == detach.APART | (detach.BREAKAWAY if may_leave else 0)
+    assert options["cwd"] == paths.state
+    assert options["env"][user_environment.DETACHED] == "1"
+
+
+def test_a_worker_that_cannot_start_is_a_line_in_its_log(
+    paths: Paths, windows: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path(paths.worker_output).parent.mkdir(parents=True)
+    monkeypatch.setattr(subprocess, "Popen", Started(may_leave=True, there=False))
+    detach.start([["gone.exe"]], paths)
+    assert "cannot run gone.exe" in Path(paths.worker_output).read_text("utf-8")
+
+
+@pytest.mark.parametrize("is_held", [True, False])
+def test_a_held_lock_is_known_by_the_systems_own_lock(
+    tmp_path: Path, windows: None, monkeypatch: pytest.MonkeyPatch, is_held: bool
+) -> None:
+    def locking(descriptor: int, mode: int, count: int) -> None:
+        assert os.fstat(descriptor).st_size == 0
+        assert (mode, count) == (2, 1)
+        if is_held:
+            raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setitem(sys.modules, "msvcrt", types.SimpleNamespace(locking=locking, LK_NBLCK=2))
+    path = tmp_path / "worker.lock"
+    path.touch()
+    assert detach.is_locked(str(path)) is is_held
+    assert not detach.is_locked(str(tmp_path / "none.lock"))
+
+
+def test_no_worker_is_left_for_later_where_none_can_sleep(
+    paths: Paths, windows: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from memoria.base.settings import Settings  # noqa: PLC0415 (as the hooks do)
+
+    settings = Settings()
+    settings.spawns_per_min, settings.python = 1, sys.executable
+    Path(paths.worker_output).parent.mkdir(parents=True)
+    Path(paths.spawns("worker")).write_bytes(b".")
+    assert "no worker" in detach.start_worker(settings, paths)
+
+
+def test_a_file_that_somebody_has_open_is_replaced_as_soon_as_it_is_closed(
+    tmp_path: Path, windows: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, real, refusals = tmp_path / "cursors" / "s-1", os.replace, [1, 1, 1]
+    path.parent.mkdir()
+
+    def replace(source: str, target: str) -> None:
+        if refusals:
+            refusals.pop()
+            raise PermissionError(13, "The process cannot access the file")
+        real(source, target)
+
+    monkeypatch.setattr(os, "replace", replace)
+    monkeypatch.setattr(time, "sleep", lambda seconds: None)
+    atomic.replace(str(path), b"new")
+    assert path.read_bytes() == b"new"
+    refusals.extend([1] * 20)
+    with pytest.raises(PermissionError):
+        atomic.replace(str(path), b"newer")
+    assert list(path.parent.iterdir()) == [path]
+    assert path.read_bytes() == b"new"
+
+
+def test_elsewhere_a_refusal_is_an_error_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tries = []
+
+    def replace(source: str, target: str) -> None:
+        tries.append((source, target))
+        raise PermissionError
+
+    monkeypatch.setattr(os, "replace", replace)
+    with pytest.raises(PermissionError):
+        atomic.replace(str(tmp_path / "x"), b"")
+    assert len(tries) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "uri"),
+    [
+        (r"C:\Users\Ada Ö\memoria\.memoria\index.db", "file:/C:/Users/Ada Ö/memoria/.memoria/index.db"),
+        (r"\\server\share\index.db", "file:////server/share/index.db"),
+        (r"D:\100%\a#b?.db", "file:/D:/100%25/a%23b%3f.db"),
+    ],
+)
+def test_a_database_on_a_drive_or_a_server_has_a_uri(path: str, uri: str, windows: None) -> None:
+    assert sqlite.uri(path) == uri
+
+
+@pytest.mark.parametrize("title", ["Con", "AUX", "nul", "COM1", "lpt9", "prn"])
+def test_no_article_is_called_as_a_device_of_windows(title: str) -> None:
+    name = slugify(title)
+    assert name
+    assert not system.is_device(f"{name}.md")
+    assert slugify(name) == name
+
+
+def test_no_session_names_a_device() -> None:
+    assert not system.is_device(spool.safe_name("aux"))
+    assert spool.safe_name("aux") != spool.safe_name("AUX")
+    assert spool.safe_name("auxiliary") == "auxiliary"
+
+
+@pytest.mark.parametrize("name", ["con", "CON.md", "aux.", "nul .txt", "com7.tar.gz"])
+def test_a_device_is_known_with_any_ending_and_case(name: str) -> None:
+    assert system.is_device(name)
+    assert not system.is_device("x" + name)
+
+
+def test_a_projects_page_has_a_name_that_windows_takes_and_a_path_that_it_can_open(windows: None) -> None:
+    key = "what? a:b*c." * 20 + "-1a2b3c"
+    name = places.file_name(key)
+    assert not set(name) & set(system.FORBIDDEN)
+    assert name.endswith("-1a2b3c")
+    assert len(name) <= 110
+
+
+def test_the_names_that_memoria_makes_leave_a_home_of_eighty_characters_within_a_path_of_windows() -> None:
+    home = "C:\\Users\\" + "a" * 64 + "\\memoria"
+    session = spool.safe_name("s" * 500)
+    job = f"{1:020d}.{2**31}.PostToolUseFailure.{session}.{10**9}-{10**9}.job.why"
+    assert len(f"{home}\\.memoria\\spool\\failed\\{job}") < 260
+    assert len(f"{home}\\knowledge\\connections\\.{slugify('b' * 500)}.md.{2**31}.tmp") < 260
+
+
+def test_a_session_id_leads_to_no_other_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path))
+    (tmp_path / "projects" / "-x").mkdir(parents=True)
+    (tmp_path / "secret.jsonl").touch()
+    for session in (r"..\..\secret", "../../secret"):
+        assert transcript.locate("", session, "/x") == ""
