@@ -26,7 +26,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 hypothesis.settings.register_profile("memoria", deadline=None)
 hypothesis.settings.load_profile("memoria")
 
-INHERITED = ("ANTHROPIC_", "CLAUDE", "MEMORIA_", "MEMORY_", "OLLAMA_", "XDG_")
+INHERITED = ("ANTHROPIC_", "CLAUDE", "CODEX_", "GEMINI_", "MEMORIA_", "MEMORY_", "OLLAMA_", "XDG_")
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:

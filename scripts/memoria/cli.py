@@ -27,11 +27,11 @@ from memoria.ground.home import Home
 # ``refused(args, error)`` also runs when the home cannot be opened.
 VERBS = {
     "status": "show whether memoria works: what waits, what failed, what it cost",
-    "verify": "account for every turn in Claude Code's transcripts: what became of it",
-    "ingest": "import the history that Claude Code already has, or any transcripts",
+    "verify": "account for every turn in the transcripts of Claude Code and other agents: what became of it",
+    "ingest": "import the history that Claude Code, Codex, Gemini CLI and opencode have, or any transcripts",
     "doctor": "check everything that memoria depends on; each finding comes with its remedy",
     "demo": "run the main job on a bundled transcript, without an account or network",
-    "install": "add the hooks to Claude Code's settings (for a clone or a tool)",
+    "install": "add the hooks to Claude Code's settings (for a clone or a tool), or to Codex's",
     "uninstall": "remove memoria's hooks, and nothing else, from Claude Code's settings",
     "config": "list, set and explain the settings, and where each value comes from",
     "move": "move daily logs, wiki and state to another folder, such as out of a clone",

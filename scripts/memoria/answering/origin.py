@@ -6,6 +6,7 @@ its line) or, when the transcript no longer has it, as the archive kept it. Read
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from memoria.language.similarity import coverage
 from memoria.language.words import words
 from memoria.search import tokens
 from memoria.transcripts.archive import Archive
+from memoria.transcripts.clients import table
 from memoria.transcripts.turn import Turn
 from memoria.transcripts.turn_reader import Reader
 from memoria.wiki.article import Article, Claim
@@ -200,7 +202,7 @@ class Tracer:
         paths = [known.transcript] if known else []
         paths.append(transcript.locate("", session, ""))
         with closing(Ledger.of(self.home.paths)) as ledger:
-            paths += [path for path in ledger.checked() if Path(path).stem == session]
+            paths += [path for path in ledger.checked() if Path(path).stem.endswith(session)]
         return next((path for path in paths if path and Path(path).is_file()), "")
 
 
@@ -232,7 +234,7 @@ def said(origin: Origin) -> str:
 
 
 def _turns(path: str) -> Iterator[tuple[str, tuple[int, Turn]]]:
-    reader = Reader(keep_sidechains=True)
+    reader = Reader(keep_sidechains=True, decode=table.owner(Path(path), os.environ).decoder())
     try:
         with Path(path).open("rb") as file:
             for number, line in enumerate(file, 1):

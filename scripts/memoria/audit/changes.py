@@ -5,7 +5,6 @@ A worker asks at every start, and mostly none must. What a comparison takes (``r
 
 from __future__ import annotations
 
-import os
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,10 +13,11 @@ from memoria.capture import paused
 from memoria.capture.spool import Spool, safe_name
 from memoria.daily.ledger import Ledger
 from memoria.ground.home import Home
-from memoria.transcripts import client_files
 from memoria.transcripts.client_files import Found
+from memoria.transcripts.clients import table
 
 OPEN_S = 600.0  # a transcript that grew so recently belongs to a session that may still be going on
+HOOKED = ("codex",)  # agents other than Claude Code whose hooks capture sessions
 MISSING = "missing"  # what became of a turn that should have been captured and was not
 
 
@@ -40,9 +40,13 @@ class Changes:
         return bool(self.silences()) or any(map(self.is_due, self.transcripts()))
 
     def transcripts(self) -> list[Found]:
-        """Return the client's transcripts, the one that changed longest ago first."""
-        folder = client_files.folder(os.environ)
-        return client_files.transcripts(folder, sides=self.home.settings.keep_sidechains)
+        """Return the transcripts that hooks capture, the one that changed longest ago first.
+
+        Of another agent than Claude Code, only sessions of which a hook has captured something.
+        """
+        found = table.sessions([table.CLAUDE.name], sides=self.home.settings.keep_sidechains)
+        others = table.sessions(HOOKED, sides=True)
+        return [*found, *(item for item in others if self._was_seen(item.session))]
 
     def silences(self) -> list[Path]:
         """Return the files that say when memoria was switched off in a session."""
@@ -54,13 +58,13 @@ class Changes:
         One of a session that may still be going on is not, nor is one from before memoria was installed.
         """
         stamp, fates = self._checked.get(str(found.path), ("", {}))
-        old = found.changed < self.installed and not self._was_seen(found.path.stem)
+        old = found.changed < self.installed and not self._was_seen(found.session)
         news = stamp != self.stamp(found) or MISSING in fates
         return news and not old and not self.is_open(found)
 
     def is_open(self, found: Found) -> bool:
         """Return whether the session may still be going on; a time in the future (clock set back) says nothing."""
-        return 0 <= self.now - found.changed < OPEN_S and self._is_clients(found)
+        return 0 <= self.now - found.changed < OPEN_S and table.is_at_home(found)
 
     @property
     def installed(self) -> float:
@@ -69,10 +73,6 @@ class Changes:
             return float(Path(self.home.paths.since).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return 0.0
-
-    def _is_clients(self, found: Found) -> bool:
-        """Return whether the client writes (and deletes) the file, which is no copy that lies elsewhere."""
-        return found.path.absolute().is_relative_to(client_files.folder(os.environ).absolute())
 
     def stamp(self, found: Found) -> str:
         """Return a text that differs once the transcript, or what is kept of one, has changed."""

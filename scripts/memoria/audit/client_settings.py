@@ -84,7 +84,7 @@ class ClientSettings:
             value = _parse(raw)
         except ValueError as error:
             raise ClientSettingsError(
-                f"{path} is not what Claude Code's settings must be ({error}); correct it and try again. "
+                f"{path} is not what the client's settings must be ({error}); correct it and try again. "
                 "Nothing was changed."
             ) from None
         return cls(path, raw, value)

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memoria.transcripts import answers, client_files
-from memoria.transcripts.decoder import kept, may_name, output
+from memoria.transcripts import answers
+from memoria.transcripts.clients import table
+from memoria.transcripts.clients.protocol import Client
+from memoria.transcripts.decoder import may_name, output
 
 # Characters that reach the model for one line of a kind, measured over 73 real transcripts (tests/bench/ingest.py).
 TOOL_CHARS, ERROR_CHARS, LABEL_CHARS = 160, 260, 14
@@ -52,13 +54,12 @@ class Volume:
         )
 
 
-def count(path: Path) -> Volume:
+def count(path: Path, client: Client = table.CLAUDE) -> Volume:
     """The census of one transcript; OSError when it cannot be read."""
     census = Volume()
-    with client_files.opened(path) as file:
-        for value in kept(_counted(file, census)):
-            if not any(value.get(flag) is True for flag in _FLAGS):
-                _add(value, census)
+    for value in client.decoder()(_counted(client.lines(path), census), lambda: None):
+        if not any(value.get(flag) is True for flag in _FLAGS):
+            _add(value, census)
     return census
 
 

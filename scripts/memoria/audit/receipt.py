@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from memoria.audit import unknown_forms
 from memoria.audit.changes import MISSING, Changes
-from memoria.audit.unknown_forms import UnknownForms
 from memoria.base import project
 from memoria.capture import paused
 from memoria.capture.spool import Job, Spool, safe_name
@@ -26,6 +26,7 @@ from memoria.daily.ledger import Ledger
 from memoria.ground.home import Home
 from memoria.transcripts import client_files
 from memoria.transcripts.client_files import Found, Head
+from memoria.transcripts.clients import table
 from memoria.transcripts.intake import MAX_LINE, Intake, UnreadableJobError, regular
 from memoria.transcripts.screen import Screen
 from memoria.transcripts.turn import Turn
@@ -37,6 +38,7 @@ SOME_BYTES, SOME_FILES = 32_000_000, 50  # what a worker compares when it starts
 
 # What becomes of a turn; further ones are "skipped: <reason>".
 CAPTURED, WAITING, ASIDE, OPEN, BEFORE = "captured", "waiting", "set aside", "still open", "before memoria"
+UNHOOKED = "not ingested"  # of an agent whose sessions no hook captures, or did not
 SKIPPED = "skipped: "
 REPEATED = "also in another transcript"  # of a session that was resumed or forked into a new file; counted there
 NOT_UNDERSTOOD = "not understood: "  # and the form of the lines, which are no turns
@@ -71,7 +73,12 @@ class Account:
     @property
     def open_turns(self) -> int:
         """Turns that are recorded nowhere yet."""
-        return sum(count for fate, count in self.fates.items() if fate in (MISSING, BEFORE, OPEN))
+        return sum(count for fate, count in self.fates.items() if fate in (MISSING, BEFORE, UNHOOKED, OPEN))
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether each turn is recorded, or is not to be."""
+        return not self.open_turns and _UNSETTLED.isdisjoint(self.fates)
 
 
 class NotUnderstood(NamedTuple):
@@ -118,7 +125,7 @@ class Receipt(Changes):
 
         OSError when the transcript cannot be read.
         """
-        head = client_files.head(found.path)
+        head = table.of(found).head(found.path)
         owner = project.of(head.cwd, self.home.settings, self.home.paths)
         stamp, fates = self._checked.get(str(found.path), ("", {}))
         left_alone = self.left_alone(found, head)
@@ -156,6 +163,7 @@ class Receipt(Changes):
                 "copied_from": 0 if data else found.size,
                 "end": found.size,
                 "cwd": "" if self._screen.excluded(account.cwd) else account.cwd,
+                "agent": found.agent,
                 "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
                 "reason": "",
             },
@@ -164,17 +172,16 @@ class Receipt(Changes):
 
     def _copy(self, found: Found) -> bytes:
         """The transcript's lines that may be stored."""
-        with client_files.opened(found.path) as file:
-            return b"".join(self._screen.passing(list(file))[0])
+        return b"".join(self._screen.passing(list(table.of(found).lines(found.path)))[0])
 
     def _is_in_danger(self, found: Found) -> bool:
-        left = client_files.kept_days(os.environ) - (self.now - found.changed) / client_files.DAY_S
-        return left < COPY_DAYS and self._is_clients(found)
+        left = table.of(found).kept_days(os.environ) - (self.now - found.changed) / client_files.DAY_S
+        return left < COPY_DAYS and table.is_at_home(found)
 
     def left_alone(self, found: Found, head: Head) -> str:
         """Why a session as a whole is not to be captured; ``""`` when it is, or when it left an excluded folder."""
         reason = self._screen.excluded(head.cwd)
-        if reason and not all(map(self._screen.excluded, client_files.cwds(found.path))):
+        if reason and not all(map(self._screen.excluded, client_files.cwds(table.of(found).lines(found.path)))):
             reason = ""
         if not reason and _is_silent(paused.read(self.home.paths.cursors, safe_name(head.session))):
             reason = SWITCHED_OFF
@@ -199,7 +206,7 @@ class Receipt(Changes):
         self.ledger.check(str(path), stamp, {})
 
     def _said_in(self, quiet: paused.PausedSpans) -> Iterator[Turn]:
-        reader = Reader(keep_sidechains=True)
+        reader = Reader(keep_sidechains=True, decode=table.owner(Path(quiet.transcript), os.environ).decoder())
         with regular(quiet.transcript) as file:
             for number, (start, end) in enumerate(quiet.spans, 1):
                 goes_on = quiet.is_open and number == len(quiet.spans)
@@ -211,7 +218,7 @@ class Receipt(Changes):
         waiting = self._waiting_keys(head.session)  # before the ledger: a job goes only after its turns are recorded
         rest = self._fate_of_the_rest(found, head, left_alone)
         fates: Counter[str] = Counter()
-        unknown = UnknownForms(self.home.settings.keep_sidechains)
+        unknown = unknown_forms.of(found.agent, keeps_sidechains=self.home.settings.keep_sidechains)
         cwd = head.cwd
         for turn in self._turns(found, unknown):
             reason = self.ledger.reason_of(turn.key)
@@ -245,17 +252,21 @@ class Receipt(Changes):
             return SKIPPED + left_alone
         if self.is_open(found):
             return OPEN
-        if found.changed < self.installed and not self._was_seen(head.session):
-            return BEFORE
+        if not self._was_seen(head.session):
+            if found.agent != table.CLAUDE.name:
+                return UNHOOKED
+            if found.changed < self.installed:
+                return BEFORE
         return MISSING
 
-    def _turns(self, found: Found, unknown: UnknownForms) -> Iterator[Turn]:
-        reader = Reader(keep_sidechains=self.home.settings.keep_sidechains, describing=False)
-        with client_files.opened(found.path) as file:
-            for line in file:
-                turns = list(reader.read((line,)))
-                unknown.see(line, len(turns))
-                yield from turns
+    def _turns(self, found: Found, unknown: unknown_forms.Forms) -> Iterator[Turn]:
+        client = table.of(found)
+        keeps = self.home.settings.keep_sidechains
+        reader = Reader(keep_sidechains=keeps, describing=False, decode=client.decoder())
+        for line in client.lines(found.path):
+            turns = list(reader.read((line,)))
+            unknown.see(line, len(turns))
+            yield from turns
         if not self.is_open(found):
             yield from reader.settle()
 

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 Json = dict[str, Any]
 
@@ -38,6 +38,37 @@ _CLIENTS = (
     "Operation stopped by hook", "Full transcript available",
 )  # fmt: skip
 _ANSWERS = ("answers", "response", "userFeedback")
+# The kinds of other agents' lines of which no turn need be made, as their sources say (see transcripts/clients).
+_CODEX_EVENTS = (
+    "agent_message", "agent_reasoning", "agent_reasoning_raw_content", "context_compacted", "entered_review_mode",
+    "error", "exec_command_end", "exited_review_mode", "image_generation_end", "item_completed", "mcp_tool_call_end",
+    "patch_apply_end", "sub_agent_activity", "task_complete", "task_started", "thread_goal_updated",
+    "thread_name_updated", "thread_rolled_back", "token_count", "turn_aborted", "turn_complete", "turn_started",
+    "user_message", "web_search_end",
+)  # fmt: skip
+_CODEX_ITEMS = (
+    "additional_tools", "agent_message", "compaction", "compaction_summary", "context_compaction",
+    "custom_tool_call_output", "function_call_output", "ghost_snapshot", "image_generation_call", "message",
+    "reasoning", "tool_search_call", "tool_search_output",
+)  # fmt: skip
+_KNOWN: dict[str, tuple[tuple[tuple[str, ...], ...], frozenset[str]]] = {
+    "codex": (
+        (("type",), ("payload", "type")),
+        frozenset((
+            "", "compacted", "inter_agent_communication", "reasoning", "message", "function_call_output",
+            "session_meta", "turn_context", *(f"event_msg/{name}" for name in _CODEX_EVENTS),
+            *(f"response_item/{name}" for name in _CODEX_ITEMS),
+        )),
+    ),
+    "gemini": ((("message", "type"),), frozenset(("user", "gemini", "info", "error", "warning"))),
+    "opencode": (
+        (("part", "type"),),
+        frozenset((
+            "agent", "compaction", "file", "patch", "reasoning", "retry", "snapshot", "step-finish", "step-start",
+            "subtask", "text", "tool",
+        )),
+    ),
+}  # fmt: skip
 _WORDS = re.compile(r"[^\W\d_]{2,} [^\W\d_]{2,}")
 _UUID = re.compile(rb'"uuid"\s*:\s*"([^"]+)"')
 
@@ -47,6 +78,58 @@ class Form(NamedTuple):
 
     lines: int
     first: int
+
+
+class Forms(Protocol):
+    """What was seen so far of one session."""
+
+    found: dict[str, Form]
+
+    def see(self, raw: bytes, turns: int) -> None:
+        """Look at the next line, of which the reader made so many turns."""
+        ...
+
+
+def of(agent: str, *, keeps_sidechains: bool = False) -> Forms:
+    """Return a new count for a session of this agent."""
+    if agent == "claude":
+        return UnknownForms(keeps_sidechains)
+    return OtherForms(*_KNOWN[agent])
+
+
+@dataclass(slots=True)
+class OtherForms:
+    """What was seen of another agent's session: a line is known by its ``path`` of fields, which say its kind."""
+
+    path: tuple[tuple[str, ...], ...]
+    known: frozenset[str]
+    found: dict[str, Form] = field(default_factory=dict)
+    _lines: int = 0
+
+    def see(self, raw: bytes, turns: int) -> None:
+        """Look at the next line, of which the reader made so many turns."""
+        self._lines += 1
+        form = self._form(raw, turns)
+        if form:
+            known = self.found.get(form, Form(0, self._lines))
+            self.found[form] = Form(known.lines + 1, known.first)
+
+    def _form(self, raw: bytes, turns: int) -> str:
+        try:
+            value = json.loads(raw)
+        except (ValueError, RecursionError):
+            return "" if turns or not raw.strip(b"\0 \t\r\n") or not raw.endswith(b"\n") else "no JSON that can be read"
+        kind = "/".join(filter(None, (_at(value, fields) for fields in self.path)))
+        if turns or kind in self.known or not any(map(_WORDS.search, _strings(value))):
+            return ""
+        return f"type {kind!r}"
+
+
+def _at(value: Any, fields: tuple[str, ...]) -> str:
+    """Return the text at the end of these keys, ``""`` when there is none."""
+    for name in fields:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value if isinstance(value, str) else ""
 
 
 @dataclass(slots=True)

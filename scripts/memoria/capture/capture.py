@@ -40,11 +40,12 @@ def capture(event: hook.Event, settings: Settings, paths: Paths) -> None:
     waiting = [job for job in spool.jobs() if job.session == name]
     is_note = event.name == "PostCompact"
     outcome = _spool_note(event, spool, paths) if is_note else _spool_tail(event, spool, settings, paths, waiting)
-    if settings.where_you_were and event.name in (*CLOSING, "Stop"):
+    is_told = settings.where_you_were and event.agent == hook.CLAUDE  # no other agent is told where a session was
+    if is_told and event.name in (*CLOSING, "Stop"):
         outcome += _mark(event, paths)  # before a process starts: each page that is changed after a fork is copied
     if _is_due(event.name, len(waiting) + 1, settings) and (waiting or outcome.startswith("spooled")):
         outcome += ", " + detach.start_worker(settings, paths)
-    if _is_observed(event.name, settings):
+    if (is_told and event.name in ("Stop", "PreCompact")) or (settings.learn_at_once and event.name == "Stop"):
         outcome += ", " + detach.start_observer(settings, paths)
     hook.log(paths, f"{event.name} {event.session} {outcome}")
 
@@ -64,13 +65,6 @@ def _mark(event: hook.Event, paths: Paths) -> str:
     except OSError as error:
         return f" (not recorded where the session is: {error})"
     return ""
-
-
-def _is_observed(event: str, settings: Settings) -> bool:
-    """Return whether to start the observer: where the session stands is recorded, or its turns are judged at once."""
-    if event == "Stop":
-        return settings.where_you_were or settings.learn_at_once
-    return event == "PreCompact" and settings.where_you_were
 
 
 def _is_due(event: str, jobs: int, settings: Settings) -> bool:
@@ -191,6 +185,7 @@ def _header(event: hook.Event, path: str, start: int, copied_from: int, end: int
         "copied_from": copied_from,
         "end": end,
         "cwd": event.cwd,
+        "agent": event.agent,
         "time": _now(),
         "stop_hook_active": event.fields.get("stop_hook_active") is True,
         "reason": event.text("reason") or event.text("trigger"),

@@ -26,17 +26,22 @@ if TYPE_CHECKING:
     Handler = Callable[["Event", Settings, Paths], "dict[str, object] | None"]
 
 DOCTOR = "{} says what to do; what is said meanwhile is read from the transcripts then."
+CLAUDE = "claude"
 MAX_INPUT_BYTES = 64 * 1024 * 1024  # bytes of stdin read at most; the client's largest field is one answer
 
 
 class Event:
-    """One hook call: ``name`` (``Stop``, ...), ``session``, ``transcript`` (as told, or empty), ``cwd``, ``fields``."""
+    """One hook call: ``name`` (``Stop``, ...), ``session``, ``transcript`` (as told, or empty), ``cwd``, ``fields``.
 
-    __slots__ = ("cwd", "fields", "name", "session", "transcript")
+    ``agent`` is the word for the coding agent that made the call.
+    """
+
+    __slots__ = ("agent", "cwd", "fields", "name", "session", "transcript")
 
     def __init__(self, fields: dict[str, object]) -> None:
         """Fields of a wrong type count as missing."""
         self.fields = fields
+        self.agent = CLAUDE
         self.name = self.text("hook_event_name")
         self.session = self.text("session_id")
         self.transcript = self.text("transcript_path")

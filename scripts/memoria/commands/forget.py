@@ -130,7 +130,7 @@ def _proven(home: Home, found: Proof) -> Iterator[str]:
     if home.settings.memory_api_url:
         yield "The memory server is told to delete its copies of the facts with the next exchange."
     if found.client:
-        yield "Claude Code's own files contain it; memoria does not change them and keeps nothing of it from them:"
+        yield "Files of Claude Code or another agent contain it; memoria does not change them and keeps nothing of it:"
         yield from (f"- {printable.line(path)}" for path in found.client)
 
 

@@ -25,9 +25,9 @@ from typing import Any
 from tqdm import tqdm
 
 from memoria.audit import estimate
-from memoria.audit.receipt import BY_PROGRAM, CAPTURED, SKIPPED, Account, Receipt
+from memoria.audit.receipt import BY_PROGRAM, Account, Receipt
 from memoria.base import paths as places
-from memoria.base import project
+from memoria.base import project, system
 from memoria.capture import detach
 from memoria.capture.spool import Spool
 from memoria.daily.ledger import Ledger
@@ -39,6 +39,10 @@ from memoria.models import budget, chain, prices, tasks
 from memoria.models.metered import CHARS_PER_TOKEN
 from memoria.transcripts import client_files
 from memoria.transcripts.client_files import Found, Head
+from memoria.transcripts.clients import table
+from memoria.transcripts.clients.protocol import Client
+
+Source = tuple[Client, Path]
 
 AT_ONCE = 4  # sessions in the spool at a time
 LOOK_S = 0.2  # seconds between two checks of the spool
@@ -88,8 +92,12 @@ class Estimate:
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument(
-        "source", nargs="?", metavar="PATH", help="a transcript or a folder of them (default: all that Claude Code has)"
+        "source",
+        nargs="?",
+        metavar="PATH",
+        help="a transcript or a folder of them (default: all at their usual places)",
     )
+    parser.add_argument("--agent", choices=list(table.CLIENTS), help="only this agent's sessions (default: all found)")
     parser.add_argument("--since", metavar="DAY", default="", help="only sessions since 2026-11-01, or 14d")
     parser.add_argument("--project", metavar="NAME", default="", help="only this project (its name or key)")
     parser.add_argument("--limit", metavar="N", type=positive, default=0, help="at most this many sessions")
@@ -102,16 +110,14 @@ def command(args: argparse.Namespace, home: Home) -> int:
     """Plan, report, ask and ingest; return 1 when something could not be ingested."""
     if args.json and not (args.dry_run or args.yes):
         raise UsageError("With --json nobody is asked. Add --yes to agree, or --dry-run to look.")
-    source = Path(args.source).expanduser().absolute() if args.source else client_files.folder(os.environ)
-    if not source.exists():
-        raise ExpectedError(f"{source} does not exist. Name a transcript or a folder of transcripts.")
+    sources = _sources(args)
     ledger = Ledger.of(home.paths)
     try:
-        plan = survey(home, ledger, source, args)
+        plan = survey(home, ledger, sources, args)
         if not args.json:
-            print("\n".join(_described(plan, home, source)))
+            print("\n".join(_described(plan, home, sources)))
         elif args.dry_run or not plan.items:
-            _print_json(_facts(plan, home, source))
+            _print_json(_facts(plan, home, sources))
         if args.dry_run:
             return 0
         ledger.lift_waits()  # the budget may have changed
@@ -122,7 +128,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
         run = _Run(home, ledger, Spool(home.paths.spool))
         done = run.bring_in(plan)
         if args.json:
-            _print_json(_facts(plan, home, source) | {"ingested": asdict(done)})
+            _print_json(_facts(plan, home, sources) | {"ingested": asdict(done)})
         else:
             _say(done, plan)
         return 0 if done.sessions == len(plan.items) else 1
@@ -130,22 +136,45 @@ def command(args: argparse.Namespace, home: Home) -> int:
         ledger.close()
 
 
-def survey(home: Home, ledger: Ledger, source: Path, args: argparse.Namespace) -> Plan:
-    """Examine every transcript under ``source``; writes nothing but the results of comparisons."""
+def _sources(args: argparse.Namespace) -> list[Source]:
+    """Return where to look for which agent's sessions; ExpectedError when nothing is there."""
+    if args.source:
+        path = Path(args.source).expanduser().absolute()
+        client = table.named(args.agent) if args.agent else table.owner(path, os.environ)
+        if not path.exists() and not path.parent.is_file():  # a session in opencode's database has a path below it
+            raise ExpectedError(f"{path} does not exist. Name a transcript or a folder of transcripts.")
+        return [(client, path)]
+    clients = [table.named(args.agent)] if args.agent else list(table.CLIENTS.values())
+    usual = [(client, client.folder(os.environ)) for client in clients]
+    found = [(client, place) for client, place in usual if place.exists()]
+    if not found:
+        raise ExpectedError(f"{usual[0][1]} does not exist. Name a transcript or a folder of transcripts.")
+    return found
+
+
+def _listed(home: Home, sources: Sequence[Source]) -> list[Found]:
+    """Return the transcripts of all sources, the one that changed longest ago first."""
+    sides = home.settings.keep_sidechains
+    return client_files.ordered(found for client, path in sources for found in client.transcripts(path, sides=sides))
+
+
+def survey(home: Home, ledger: Ledger, sources: Sequence[Source], args: argparse.Namespace) -> Plan:
+    """Examine every transcript of the sources; writes nothing but the results of comparisons."""
     try:
         since = client_files.moment(args.since, home.zone, clock.now()) if args.since else 0.0
     except ValueError:
         raise UsageError(f"--since takes a day such as 2026-11-01, or 14d; not {args.since!r}.") from None
     plan, started = Plan(), time.perf_counter()
-    wanted = _wanted(home, source, args.project)
+    transcripts = _listed(home, sources)
+    wanted = _wanted(home, transcripts, args.project)
     receipt = Receipt(home, ledger, Spool(home.paths.spool))
-    for found in client_files.transcripts(source, sides=home.settings.keep_sidechains):
+    for found in transcripts:
         if found.changed < since:
             continue
         if args.limit and len(plan.items) >= args.limit:
             break
         try:
-            head = client_files.head(found.path)
+            head = table.of(found).head(found.path)
             owner = project.of(head.cwd, home.settings, home.paths)
             if wanted not in ("", owner.key):
                 continue
@@ -162,14 +191,14 @@ def survey(home: Home, ledger: Ledger, source: Path, args: argparse.Namespace) -
     return plan
 
 
-def _wanted(home: Home, source: Path, name: str) -> str:
+def _wanted(home: Home, transcripts: Sequence[Found], name: str) -> str:
     """Return the key of the project that is meant, ``""`` when none is; UsageError when no transcript is of it."""
     if not name:
         return ""
     keys = set()
-    for found in client_files.transcripts(source, sides=home.settings.keep_sidechains):
+    for found in transcripts:
         with suppress(OSError):
-            keys.add(project.of(client_files.head(found.path).cwd, home.settings, home.paths).key)
+            keys.add(project.of(table.of(found).head(found.path).cwd, home.settings, home.paths).key)
     return projects.meant(name, keys, home)
 
 
@@ -179,7 +208,8 @@ def _item(receipt: Receipt, found: Found, head: Head, owner: project.Project, pl
     if reason and reason != BY_PROGRAM:
         plan.passed[reason] += 1
     elif receipt.is_open(found):
-        plan.passed["in progress: its hooks capture it"] += 1
+        is_claude = found.agent == table.CLAUDE.name
+        plan.passed["in progress: its hooks capture it" if is_claude else "in progress, or ended just now"] += 1
     elif receipt.waits(head.session):
         plan.passed["already waiting in the spool"] += 1
     else:
@@ -193,7 +223,7 @@ def _counted(receipt: Receipt, found: Found, head: Head, owner: project.Project,
     if fates is not None and not account.open_turns:
         plan.passed["already recorded" if account.turns else "nothing was said"] += 1
         return None
-    counted = estimate.count(found.path)
+    counted = estimate.count(found.path, table.of(found))
     if fates is None:
         return Item(account, counted.turns, counted.chars)
     return Item(account, account.open_turns, counted.chars * account.open_turns // max(1, account.turns))
@@ -212,31 +242,35 @@ def _print_json(facts: dict[str, Any]) -> None:
     print(json.dumps(facts, indent=2, ensure_ascii=False))
 
 
-def _facts(plan: Plan, home: Home, source: Path) -> dict[str, Any]:
+def _facts(plan: Plan, home: Home, sources: Sequence[Source]) -> dict[str, Any]:
     """Return what there is to ingest, and what it would cost, as JSON-able data."""
     flush, rest = forecast(plan, home.settings.call_chars)
     name = home.settings.model.split(",")[0]
     price = prices.of_model(name)
     tokens = flush.input_tokens + rest.input_tokens, flush.output_tokens + rest.output_tokens
     return {
-        "source": str(source),
+        "sources": [{"agent": client.name, "path": str(path)} for client, path in sources],
         "bytes": plan.bytes,
         "sessions": len(plan.items),
         "turns": plan.turns,
+        "agents": [{"agent": client.name, "sessions": sessions, "turns": turns}
+                   for client, sessions, turns in _shares(plan)],
         "chars": plan.chars,
         "skipped": dict(plan.passed),
         "summaries": asdict(flush),
         "compiles": asdict(rest),
         "model": name,
         "cost_usd": round(price.of(*tokens), 4) if price else None,
-    }
+    }  # fmt: skip
 
 
-def _described(plan: Plan, home: Home, source: Path) -> Iterator[str]:
+def _described(plan: Plan, home: Home, sources: Sequence[Source]) -> Iterator[str]:
     speed = plan.bytes / 1e6 / plan.seconds if plan.seconds else 0.0
-    yield f"{source}: read {plan.bytes / 1e6:,.1f} MB in {plan.seconds:.1f} s ({speed:,.0f} MB/s)"
+    read = ", ".join(str(path) for _, path in sources)
+    yield f"{read}: read {plan.bytes / 1e6:,.1f} MB in {plan.seconds:.1f} s ({speed:,.0f} MB/s)"
     turns, characters = printable.counted(plan.turns, "turn"), printable.counted(plan.chars, "character")
     yield f"to ingest    {printable.counted(len(plan.items), 'session')}, about {turns}, {characters}"
+    yield from _by_agent(plan)
     yield from (f"skipped      {count:,} {reason}" for reason, count in sorted(plan.passed.items()))
     if not plan.items:
         yield "There is nothing to ingest."
@@ -250,6 +284,25 @@ def _described(plan: Plan, home: Home, source: Path) -> Iterator[str]:
     )
     yield f"cost         {_costs(tokens)} (prices as of {prices.READ_ON}; a subscription counts usage instead)"
     yield from _waits(home, tokens)
+
+
+def _by_agent(plan: Plan) -> Iterator[str]:
+    """Yield the share of each agent when not all is Claude Code's."""
+    shares = _shares(plan)
+    if [client for client, _, _ in shares] != [table.CLAUDE]:
+        for client, sessions, turns in shares:
+            counted = printable.counted(sessions, "session"), printable.counted(turns, "turn")
+            yield f"             {client.title}: {counted[0]}, about {counted[1]}"
+
+
+def _shares(plan: Plan) -> list[tuple[Client, int, int]]:
+    """Return each agent that has sessions to ingest, their number, and about how many turns they have."""
+    shares = []
+    for client in table.CLIENTS.values():
+        items = [item for item in plan.items if item.account.found.agent == client.name]
+        if items:
+            shares.append((client, len(items), sum(item.turns for item in items)))
+    return shares
 
 
 def _costs(tokens: tuple[int, int]) -> str:
@@ -341,8 +394,7 @@ class _Run:
                 bar.update(item.chars)
         after = Receipt(self.home, self.ledger, self.spool)
         for item in finished:
-            fates = after.account(item.account.found).fates
-            self.done += all(fate == CAPTURED or fate.startswith(SKIPPED) for fate in fates)
+            self.done += after.account(item.account.found).is_settled
 
     def _work(self, waiting: dict[str, Item]) -> Iterator[str]:
         """Run a worker and yield each job when it is done; set ``stopped`` when the worker leaves jobs waiting."""
@@ -359,7 +411,8 @@ class _Run:
                     break
                 time.sleep(LOOK_S)
         except BaseException:
-            child.send_signal(signal.SIGINT)
+            if not system.WINDOWS:  # there the worker is of the same console, and was told as this process was
+                child.send_signal(signal.SIGINT)
             child.wait(timeout=30)
             raise
         left = [self.ledger.tries(name)[2] for name in there.intersection(waiting)]

@@ -13,9 +13,10 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from memoria.audit import codex_settings
 from memoria.audit.client_settings import ClientSettings, client_python, plugin_hooks, settings_file
 from memoria.base import invocation, paths
-from memoria.ground.errors import ExpectedError
+from memoria.ground.errors import ExpectedError, UsageError
 from memoria.ground.exchange import Exchange
 from memoria.ground.home import Home
 
@@ -27,12 +28,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--project", nargs="?", const=".", metavar="FOLDER", help="only for this project (default: the current folder)"
     )
+    parser.add_argument(
+        "--agent", choices=("claude", "codex"), default="claude", help="whose settings (default: claude)"
+    )
     parser.add_argument("--beside-plugin", action="store_true", help="also when the memoria plugin is switched on")
     parser.add_argument("--dry-run", action="store_true", help="show the change and make none")
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
     """Write the hooks and say what was done and what to do next."""
+    if args.agent == "codex":
+        return _into_codex(args, home)
     settings = ClientSettings.read(settings_file(args.project, os.environ))
     hooks = plugin_hooks(Path(paths.ROOT), interpreter(os.environ))
     data = settings.merged(hooks)
@@ -63,6 +69,26 @@ def command(args: argparse.Namespace, home: Home) -> int:
         )
     if settings.value.get("disableAllHooks"):
         sys.stdout.write('Note: "disableAllHooks" stands in this file: no hook will run until it is taken out.\n')
+    return 0
+
+
+def _into_codex(args: argparse.Namespace, home: Home) -> int:
+    if args.project is not None:
+        raise UsageError("--project is for Claude Code; Codex's hooks are installed for the user.")
+    if not codex_settings.folder(os.environ).is_dir():
+        raise ExpectedError(f"there is no {codex_settings.folder(os.environ)}: Codex has not run here.")
+    settings = ClientSettings.read(codex_settings.hooks_file(os.environ))
+    hooks = codex_settings.codex_hooks(Path(paths.ROOT), interpreter(os.environ))
+    data = settings.merged(hooks)
+    if args.dry_run:
+        sys.stdout.write(settings.difference(data) or f"nothing to change in {settings.path}\n")
+        return 0
+    before = sum(map(len, settings.ours.values()))
+    copy = settings.write(data, Exchange.of(home.paths))
+    sys.stdout.write(report(settings, len(hooks), before, copy))
+    sys.stdout.write(f"{codex_settings.TRUST}\nWhat is remembered goes to {home.paths.home}.\n")
+    if codex_settings.switched_off(os.environ):
+        sys.stdout.write("Note: config.toml switches Codex's hooks off: no hook will run until that is changed.\n")
     return 0
 
 

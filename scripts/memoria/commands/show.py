@@ -17,9 +17,10 @@ from memoria.ground.clock import Zone
 from memoria.ground.errors import TurnsGoneError, UnknownEntryError
 from memoria.ground.home import Home
 from memoria.transcripts.archive import Archive
+from memoria.transcripts.clients import table
 from memoria.transcripts.turn import Turn
 
-_WHO = {"user": "You", "assistant": "Claude", "error": "Error", "note": "Note"}
+_WHO = {"user": "You", "error": "Error", "note": "Note"}
 _ID = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -101,9 +102,10 @@ def _facts(entry_id: str, entry: Entry | None, turns: list[Turn]) -> dict[str, A
 
 def _lines(entry_id: str, entry: Entry | None, turns: list[Turn], zone: Zone) -> list[str]:
     rows = [f"{entry.title} · {entry.project} · {entry.day}" if entry else f"entry {entry_id} (in no daily log)"]
+    speaker = table.speaker(entry.agent if entry else "")
     for turn in turns:
         when = f" · {zone.local(turn.time):%Y-%m-%d %H:%M}" if turn.time else ""
-        rows += ["", f"── {_WHO[turn.role]}{when}"]
+        rows += ["", f"── {_WHO.get(turn.role, speaker)}{when}"]
         rows += [printable.lines(turn.text)] if turn.text else []
         rows += [f"  · {printable.line(line)}" for line in turn.tools]
     return rows

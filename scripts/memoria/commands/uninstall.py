@@ -10,6 +10,7 @@ import argparse
 import os
 import sys
 
+from memoria.audit import codex_settings
 from memoria.audit.client_settings import ClientSettings, settings_file
 from memoria.ground.exchange import Exchange
 from memoria.ground.home import Home
@@ -20,12 +21,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--project", nargs="?", const=".", metavar="FOLDER", help="from this project (default: the current folder)"
     )
+    parser.add_argument(
+        "--agent", choices=("claude", "codex"), default="claude", help="whose settings (default: claude)"
+    )
     parser.add_argument("--dry-run", action="store_true", help="show the change and make none")
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
     """Take the hooks out and say what was done and what stays."""
-    settings = ClientSettings.read(settings_file(args.project, os.environ))
+    is_codex = args.agent == "codex"
+    file = codex_settings.hooks_file(os.environ) if is_codex else settings_file(args.project, os.environ)
+    settings = ClientSettings.read(file)
     if not settings.ours:
         sys.stdout.write(f"there are no hooks of memoria in {settings.path}; nothing was changed.\n")
         return 0
@@ -34,9 +40,10 @@ def command(args: argparse.Namespace, home: Home) -> int:
         sys.stdout.write(settings.difference(data))
         return 0
     copy = settings.write(data, Exchange.of(home.paths))
+    client = "Codex" if is_codex else "Claude Code"
     kept = f" The file as it was: {copy.name}" if copy else ""
     sys.stdout.write(
         f"took memoria's {len(settings.ours)} hooks out of {settings.path}.{kept}\n"
-        f"Restart running Claude Code sessions. What memoria remembers stays in {home.paths.home}.\n"
+        f"Restart running {client} sessions. What memoria remembers stays in {home.paths.home}.\n"
     )
     return 0

@@ -1,4 +1,4 @@
-"""Verify: account for every turn in the transcripts that Claude Code still has.
+"""Verify: account for every turn in the transcripts that Claude Code and other agents still have.
 
 Reads only, unless asked: ``--repair`` spools what is missing like any other conversation, ``--restore`` writes deleted
 daily logs again as far as they are known.
@@ -24,6 +24,7 @@ from memoria.audit.receipt import (
     OPEN,
     REPEATED,
     SKIPPED,
+    UNHOOKED,
     WAITING,
     Account,
     Receipt,
@@ -41,6 +42,7 @@ from memoria.ground import clock, locks, printable, projects
 from memoria.ground.errors import UsageError
 from memoria.ground.home import Home
 from memoria.transcripts import client_files
+from memoria.transcripts.clients import table
 from memoria.wiki import restore
 
 WORDS = {
@@ -49,6 +51,7 @@ WORDS = {
     ASIDE: "in spool/failed ({} flush --retry-failed)",
     OPEN: "in sessions in progress",
     BEFORE: "from before memoria was installed ({} ingest records them)",
+    UNHOOKED: "of other agents, captured by no hook ({} ingest records them)",
 }
 CANNOT_RESTORE = (
     "Restored entries hold their title, turns, prompts and the wiki's claims about them. The rest of the summaries, "
@@ -83,6 +86,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--repair", action="store_true", help="capture what is missing and start the worker")
     parser.add_argument("--restore", action="store_true", help="bring deleted daily logs back from the archive")
     parser.add_argument("--all", action="store_true", help="also read transcripts that were compared before")
+    parser.add_argument("--agent", choices=list(table.CLIENTS), help="only the sessions of this agent (default: all)")
     parser.add_argument("--project", metavar="NAME", default="", help="only this project (its name or key)")
     parser.add_argument("--since", metavar="DAY", default="", help="only sessions since 2026-11-01, or 14d")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -98,13 +102,14 @@ def command(args: argparse.Namespace, home: Home) -> int:
         lost_days = restore.lost_days(home, ledger)
         restored = _restored(home, ledger, lost_days) if args.restore and lost_days else []
         receipt = Receipt(home, ledger, Spool(home.paths.spool))
-        findings = compare(receipt, since, args.project, forced=args.all)
+        agents = [args.agent] if args.agent else list(table.CLIENTS)
+        findings = compare(receipt, since, args.project, agents, forced=args.all)
         removed = ledger.gone_entries(entry.id for day in daily.days() for entry in daily.entries(day))
         lost = [text for _, _, _, text in ledger.notes("missing", 1000)]
         repaired = [receipt.capture(account, "Verify") for account in findings.missing] if args.repair else []
     finally:
         ledger.close()
-    facts = _facts(home, receipt, findings, removed, lost) | {"repaired": repaired}
+    facts = _facts(home, receipt, findings, removed, lost) | {"agents": _agents(findings), "repaired": repaired}
     there = {entry.id for entry in restored}
     facts["deleted_days"] = [
         {"day": lost.day.isoformat(), "entries": len(lost.entries),
@@ -134,11 +139,13 @@ def _since(text: str, home: Home) -> float:
         raise UsageError(f"--since takes a day such as 2026-11-01, or 14d; not {text!r}.") from None
 
 
-def compare(receipt: Receipt, since: float, name: str, *, forced: bool = False) -> Findings:
-    """Account for every transcript of the client that has changed ``since`` (seconds since the epoch)."""
+def compare(
+    receipt: Receipt, since: float, name: str, agents: Sequence[str] = tuple(table.CLIENTS), *, forced: bool = False
+) -> Findings:
+    """Account for every session of these agents that has changed ``since`` (seconds since the epoch)."""
     findings = Findings()
     accounts: list[Account] = []
-    for found in client_files.transcripts(client_files.folder(os.environ), sides=receipt.home.settings.keep_sidechains):
+    for found in table.sessions(agents, sides=receipt.home.settings.keep_sidechains):
         if found.changed < since:
             continue
         try:
@@ -169,7 +176,7 @@ def _facts(
         "not_understood": [
             one._asdict() for one in not_understood((str(each.found.path), each.fates) for each in findings.accounts)
         ],
-        **{fate.replace(" ", "_"): fates[fate] for fate in (CAPTURED, WAITING, ASIDE, OPEN, BEFORE, MISSING)},
+        **{fate.replace(" ", "_"): fates[fate] for fate in (*WORDS, MISSING)},
         "skipped": skipped,
         "missing_in": [
             {"session": one.session, "project": one.project, "missing": one.missing, "turns": one.turns,
@@ -183,10 +190,28 @@ def _facts(
     }  # fmt: skip
 
 
+def _agents(findings: Findings) -> list[dict[str, Any]]:
+    """Return what was found of each agent that has sessions."""
+    found = []
+    for client in table.CLIENTS.values():
+        accounts = [account for account in findings.accounts if account.found.agent == client.name]
+        if accounts:
+            sessions = len({account.session for account in accounts})
+            turns = sum(account.turns for account in accounts)
+            found.append({"agent": client.name, "title": client.title, "sessions": sessions, "turns": turns})
+    return found
+
+
 def _lines(facts: dict[str, Any]) -> list[str]:
-    rows = [f"Receipt for {facts['transcripts']} against {facts['home']}", ""]
+    agents = facts["agents"]
+    others = [one for one in agents if one["agent"] != table.CLAUDE.name]
+    folders = [str(table.named(one["agent"]).folder(os.environ)) for one in agents] or [facts["transcripts"]]
+    rows = [f"Receipt for {', '.join(folders)} against {facts['home']}", ""]
     rows.append(f"{'sessions':<15}{facts['sessions']:>8,}")
     rows.append(f"{'turns':<15}{facts['turns']:>8,}")
+    for one in agents if others else ():
+        sessions = printable.counted(one["sessions"], "session")
+        rows.append(f"{'':<15}{one['turns']:>8,}  {one['title']}, in {sessions}")
     for fate, words in WORDS.items():
         count = facts[fate.replace(" ", "_")]
         if count or fate == CAPTURED:

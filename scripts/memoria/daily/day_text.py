@@ -208,7 +208,7 @@ class DayText:
         rows = self.rows[start:end]
         heading = rows[0] if rows and rows[0].startswith(_PART) else ""
         session = SESSION.fullmatch(heading)
-        title, project = (session[3], session[2]) if session else (heading.lstrip("# ").strip(), "")
+        title, project = (session["title"], session["project"]) if session else (heading.lstrip("# ").strip(), "")
         anchor = next((match[1] for row in rows if (match := BLOCK_ID.fullmatch(row))), "")
         if entry:
             title, project, anchor = entry.title or title, entry.project_key, f"e-{entry.id}"
@@ -356,7 +356,7 @@ class DayText:
             if row.startswith(COMMENT) or not held(row):
                 continue
             session = SESSION.fullmatch(row)
-            left = [f"### Session ({session[1]}) · {session[2]} · {FORGOTTEN}"] if session else []
+            left = [f"{row[: session.start('title')]}{FORGOTTEN}"] if session else []
             self._put(number, number + 1, left)
 
     def _put(self, first: int, end: int, rows: Sequence[str]) -> None:

@@ -33,7 +33,8 @@ class Entry:
 
     ``day`` and ``time`` (``HH:MM``) say when the conversation began, in the user's time zone. ``turns`` holds the keys
     of the turns that it covers. ``project`` is the name for people, ``project_key`` the identity;
-    ``written_key`` is the key in the entry's marker where the project has another one by now.
+    ``written_key`` is the key in the entry's marker where the project has another one by now. ``agent`` is the word for
+    the coding agent, empty for Claude Code.
     """
 
     id: str
@@ -52,6 +53,7 @@ class Entry:
     turns: tuple[str, ...] = ()
     model: str = ""
     written_key: str = ""
+    agent: str = ""
 
     @property
     def source(self) -> str:

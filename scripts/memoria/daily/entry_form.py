@@ -16,6 +16,8 @@ An entry extends from its heading to its marker::
 
     <!-- memoria entry=01k9x2 session=… turns=… project=… model=haiku -->
 
+The heading of another agent's session names the agent: ``### Session (14:05, codex) · …``.
+
 A fact that was learned during a session stands under ``### Learned (10:30) · shop`` until the session's entry is
 written. A forgotten entry leaves a tombstone. A part that a person wrote becomes an entry when a block id and a marker
 with ``model=hand`` are added below it. This is the only module that knows these forms, of a fact only its lines.
@@ -46,7 +48,7 @@ EVERYWHERE = "*"  # stands for the project there, because a day's file belongs t
 FORGOTTEN = "(forgotten)"  # the title of an entry that held a forgotten text
 _TITLE_CHARS = 80  # of an entry that a person wrote without a heading
 
-SESSION = Pattern(r"### Session \((\d\d:\d\d)\) · (.*?) · (.*)")
+SESSION = Pattern(r"### Session \((\d\d:\d\d)(?:, (?P<agent>[a-z]+))?\) · (?P<project>.*?) · (?P<title>.*)")
 HEADING = Pattern(r"(#{1,6}) ")
 LEARNED_HEADING = "### Learned ("
 COMMENT = "<!-- memoria "
@@ -66,7 +68,8 @@ PARTICULARS = Pattern(r"[ \t]+<!-- learned (\{.*\}) -->[ \t]*")
 
 def render(entry: Entry, line: Callable[[str], str] = markdown.line) -> str:
     """Return the entry's markdown, which ends with its marker line; ``line`` makes its texts safe to write."""
-    rows = [f"### Session ({entry.time}) · {_word(entry.project)} · {line(entry.title)}", ""]
+    when = f"{entry.time}, {_word(entry.agent)}" if entry.agent else entry.time
+    rows = [f"### Session ({when}) · {_word(entry.project)} · {line(entry.title)}", ""]
     if entry.context:
         rows += [f"**Context:** {line(entry.context)}", ""]
     for label, field in LISTS:
@@ -126,14 +129,14 @@ def read(
     body = "\n".join(rows[bool(named) :])
     sections = _sections(body)
     context = "\n\n".join(filter(None, (sections.get("Context", ""), _besides(body, sections))))
-    title = heading[3] if heading else rows[0].lstrip("# ").strip() if named else ""
+    title = heading["title"] if heading else rows[0].lstrip("# ").strip() if named else ""
     key = written_key(marker)
     return Entry(
         id=marker[1],
         day=day,
         time=heading[1] if heading else "00:00",
         session=marker[2],
-        project=heading[2] if heading else "by hand" if marker[5] == HAND else key,
+        project=heading["project"] if heading else "by hand" if marker[5] == HAND else key,
         project_key="" if key == EVERYWHERE else aliases.get(key, key),
         written_key=key if key in aliases else "",
         title=title or (context.split("\n")[0][:_TITLE_CHARS] if marker[5] == HAND else ""),
@@ -141,6 +144,7 @@ def read(
         learned=tuple(_listed_facts(sections.get("Learned", ""))),
         turns=keys(marker[3]),
         model=marker[5],
+        agent=(heading["agent"] or "") if heading else "",
         **{field: tuple(_items(sections.get(label, ""))) for label, field in LISTS},
     )
 

@@ -125,6 +125,7 @@ def _entry(completion: Completion, stretch: Stretch, session: Session, found: Fi
         learned=tuple(map(lines.learned, (*found.known, *found.fresh))),
         turns=stretch.keys,
         model=completion.model,
+        agent=session.agent,
     )
 
 

@@ -7,6 +7,7 @@ is removed here: ``commands/forget.py`` does that.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -28,6 +29,8 @@ from memoria.ground.errors import ArchiveError, ExpectedError
 from memoria.ground.home import Home
 from memoria.language.folding import folded, holds
 from memoria.transcripts.archive import Archive
+from memoria.transcripts.clients import table
+from memoria.transcripts.clients.protocol import Client
 from memoria.transcripts.intake import regular
 from memoria.transcripts.tombstones import MIN_TEXT
 from memoria.transcripts.turn import Turn
@@ -291,10 +294,12 @@ class _Planner:
         keys = [key for found in plan.jobs.values() for key in found]
         names = self._sessions(plan)
         for path in sorted(Path(self.home.paths.cursors).glob("*")) if names or plan.needle else ():
-            reader = Reader(keep_sidechains=True)
+            transcript = _transcript_of(path)
+            client = table.owner(Path(transcript), os.environ)
+            reader = Reader(keep_sidechains=True, decode=client.decoder())
             found = [
                 turn.key
-                for line in _transcript(path)
+                for line in _lines(transcript)
                 for turn in reader.read([line])
                 if path.name in names or holds(words(turn), plan.needle)
             ]
@@ -385,13 +390,29 @@ def _list_without(text: str, plan: Plan) -> str:
     return "\n".join(remaining)
 
 
-def _transcript(cursor: Path) -> Iterator[bytes]:
-    """Yield the lines of the transcript that a cursor names; nothing when it is gone."""
+def _transcript_of(cursor: Path) -> str:
+    """Return the transcript that a cursor names, ``""`` when it cannot be read."""
     try:
-        with regular(str(json.loads(cursor.read_text("utf-8"))["transcript"])) as file:
-            yield from file
+        return str(json.loads(cursor.read_text("utf-8"))["transcript"])
     except (OSError, ValueError, KeyError, TypeError):
+        return ""
+
+
+def _lines(transcript: str) -> Iterator[bytes]:
+    """Yield the lines of a transcript; nothing when it is gone."""
+    try:
+        with regular(transcript) as file:
+            yield from file
+    except OSError:
         return
+
+
+def _client(header: bytes) -> Client:
+    """Return the agent whose lines follow a job's header."""
+    try:
+        return table.named(json.loads(header).get("agent"))
+    except (ValueError, AttributeError):
+        return table.CLAUDE
 
 
 def job_turns(path: Path) -> list[tuple[str, str]]:
@@ -401,8 +422,7 @@ def job_turns(path: Path) -> list[tuple[str, str]]:
 
 def job_lines(path: Path) -> Iterator[tuple[bytes, list[tuple[str, str]]]]:
     """Yield each line of a job after its header, with the keys and texts of the turns in it."""
-    reader = Reader(keep_sidechains=True)
     with path.open("rb") as file:
-        file.readline()
+        reader = Reader(keep_sidechains=True, decode=_client(file.readline()).decoder())
         for line in file:
             yield line, [(turn.key, words(turn)) for turn in reader.read([line])]

@@ -13,7 +13,7 @@ import re
 import sqlite3
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from memoria.base import sqlite
 from memoria.ground.home import Home
 from memoria.indexing.client_memory import ClientMemory
 from memoria.language.folding import folded
-from memoria.transcripts import client_files
+from memoria.transcripts.clients import table
 from memoria.working.factory import open_store
 
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
@@ -69,7 +69,7 @@ async def search(home: Home, texts: Sequence[str]) -> Proof:
             proof.unread.append(f"{path} ({error})")
     if wanted:
         await _search_working(home, wanted, proof)
-        proof.client = [str(path) for path in _client_files(home) if _client_holds(path, wanted)]
+        proof.client = [name for name, data in _client_files(home) if _client_holds(data, wanted)]
     return proof
 
 
@@ -142,17 +142,19 @@ async def _search_working(home: Home, wanted: Sequence[str], proof: Proof) -> No
         await store.close()
 
 
-def _client_files(home: Home) -> Iterator[Path]:
-    yield from (found.path for found in client_files.transcripts(client_files.folder(os.environ), sides=True))
-    yield from (Path(memory.path) for memory in ClientMemory.of(home.paths).listed())
+def _client_files(home: Home) -> Iterator[tuple[str, bytes]]:
+    """Yield the names and contents of what coding agents have written; what cannot be read is passed over."""
+    for found in table.sessions(tuple(table.CLIENTS), sides=True):
+        with suppress(OSError):
+            yield str(found.path), b"".join(table.of(found).lines(found.path))
+    for memory in ClientMemory.of(home.paths).listed():
+        with suppress(OSError):
+            yield str(memory.path), Path(memory.path).read_bytes()
 
 
-def _client_holds(path: Path, wanted: Sequence[str]) -> bool:
-    """Return whether a file of Claude Code's holds one of the texts; its longest plain word is looked for first."""
-    try:
-        data = path.read_bytes().lower()
-    except OSError:
-        return False
+def _client_holds(data: bytes, wanted: Sequence[str]) -> bool:
+    """Return whether a file of a coding agent's holds one of the texts; its longest plain word is looked for first."""
+    data = data.lower()
     likely = []
     for plain in wanted:
         words = _TOKEN.findall(plain.encode("utf-8", "replace"))

@@ -10,24 +10,27 @@ from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.facts.fact import Stamp
 from memoria.ground import clock
+from memoria.transcripts.clients import table
 from memoria.transcripts.intake import Intake
 from memoria.transcripts.turn import Exchange
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A session's id, its project's key and name, and its working folder."""
+    """A session's id, its project's key and name, its working folder, and its agent (empty for Claude Code)."""
 
     id: str
     project: str
     name: str
     cwd: str = ""
+    agent: str = ""
 
     @classmethod
     def of(cls, intake: Intake, settings: Settings, paths: Paths) -> Session:
         """Return the session of these jobs."""
         owner = project.of(intake.cwd, settings, paths)
-        return cls(intake.session, owner.key, owner.name, intake.cwd)
+        agent = "" if intake.client is table.CLAUDE else intake.client.name
+        return cls(intake.session, owner.key, owner.name, intake.cwd, agent)
 
     def stamp(self, exchanges: Sequence[Exchange]) -> Stamp:
         """Return where and when these exchanges happened; the time is that of the last exchange."""

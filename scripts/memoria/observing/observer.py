@@ -7,6 +7,7 @@ docs/decisions/0033-where-you-were.md.
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 from collections.abc import Mapping
@@ -21,6 +22,7 @@ from memoria.ground import files
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.redaction.redact import Redactor
+from memoria.transcripts.clients import table
 from memoria.transcripts.screen import Screen
 from memoria.working import Limits, WorkingMemory
 from memoria.working.store import Store
@@ -89,6 +91,9 @@ class Observer:
             return dict(before)
         lines = _spoken(piece.data.splitlines(keepends=True), piece.copied_from, quiet)
         lines, is_out = Screen.of(self.home).passing(lines, is_out=bool(before.get(EXCLUDED)))
+        client = table.owner(Path(place.transcript), os.environ)
+        if client is not table.CLAUDE:
+            lines = [json.dumps(value).encode() for value in client.decoder()(lines, lambda: None)]
         state = _clean(observe(lines, before), self.redactor)
         read = {"transcript": place.transcript, "end": piece.end, "mark": piece.mark.hex()}
         return {**state, READ: read, EXCLUDED: is_out}

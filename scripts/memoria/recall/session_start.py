@@ -50,7 +50,8 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
     if not refusal and event.session and not once.is_first(paths.where, safe_name(event.session), f"start-{source}"):
         hook.log(paths, f"{event.name} {event.session} left to the other installation of memoria")
         return _tell_doubled(paths)
-    block = _position_block(event, own, paths) if settings.where_you_were and event.session else ""
+    is_told = settings.where_you_were and event.agent == hook.CLAUDE  # others do not say when a session has ended
+    block = _position_block(event, own, paths) if is_told and event.session else ""
     page = context(own, block, settings, paths)
     message = _with("doctor", CANNOT_KEEP, paths.state, refusal) if refusal else _take_notice(paths.notice)
     if settings.saved_notice and not message and source in ("startup", "clear"):

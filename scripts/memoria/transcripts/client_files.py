@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
@@ -29,12 +29,17 @@ DAY_S = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One transcript file: ``size`` in bytes, ``changed_ns`` since the epoch, ``side``: what a sub-agent said."""
+    """One transcript file: ``size`` in bytes, ``changed_ns`` since the epoch, ``side``: what a sub-agent said.
+
+    ``agent`` names the client that wrote it, ``session`` the session that its name or place says.
+    """
 
     path: Path
     size: int
     changed_ns: int
     side: bool
+    agent: str = "claude"
+    session: str = ""
 
     @property
     def changed(self) -> float:
@@ -81,8 +86,13 @@ def transcripts(root: Path, *, sides: bool = False) -> list[Found]:
 
     What is no regular file or vanishes meanwhile is passed over.
     """
-    found = [item for path in _files(root) for item in _seen(path)]
-    return sorted((item for item in found if sides or not item.side), key=lambda item: (item.changed_ns, item.path))
+    found_here = (item for path in _files(root) for item in _seen(path))
+    return ordered(item for item in found_here if sides or not item.side)
+
+
+def ordered(items: Iterable[Found]) -> list[Found]:
+    """Return the transcripts, the one that changed longest ago first."""
+    return sorted(items, key=lambda item: (item.changed_ns, item.path))
 
 
 def transcripts_in(folder: Path) -> list[Found]:
@@ -104,12 +114,17 @@ def _files(root: Path) -> Iterator[Path]:
 
 
 def _seen(path: Path) -> Iterator[Found]:
+    return found(path, session=path.stem, side=_is_side(path))
+
+
+def found(path: Path, *, session: str, side: bool, agent: str = "claude") -> Iterator[Found]:
+    """Yield a transcript; nothing when the path is no regular file, or has vanished."""
     try:
         status = path.stat()
     except OSError:
         return
     if stat.S_ISREG(status.st_mode):
-        yield Found(path, status.st_size, status.st_mtime_ns, _is_side(path))
+        yield Found(path, status.st_size, status.st_mtime_ns, side, agent, session)
 
 
 def _is_side(path: Path) -> bool:
@@ -136,11 +151,10 @@ def head(path: Path) -> Head:
     return Head(session or path.stem, cwd, entrypoint)
 
 
-def cwds(path: Path) -> Iterator[str]:
-    """Yield the working folders that a transcript's lines name; OSError when it cannot be read."""
-    with opened(path) as file:
-        for line in file:
-            yield from transcript.folders(line)
+def cwds(lines: Iterable[bytes]) -> Iterator[str]:
+    """Yield the working folders that a transcript's lines name."""
+    for line in lines:
+        yield from transcript.folders(line)
 
 
 def opened(path: Path) -> BinaryIO:

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, BinaryIO
 
 from memoria.base.exclude import OWN
@@ -23,6 +24,8 @@ from memoria.capture.spool import Job, Spool
 from memoria.ground import clock, printable
 from memoria.ground.home import Home
 from memoria.transcripts.answers import Use
+from memoria.transcripts.clients import table
+from memoria.transcripts.clients.protocol import Client
 from memoria.transcripts.screen import Screen
 from memoria.transcripts.turn import Exchange, Turn, exchanges, split
 from memoria.transcripts.turn_reader import Reader, tool_use
@@ -72,6 +75,11 @@ class Intake:
     def session(self) -> str:
         """The session id as the client gave it."""
         return str(self.headers[0].get("session", ""))
+
+    @property
+    def client(self) -> Client:
+        """The coding agent whose session it is."""
+        return table.named(self.headers[0].get("agent"))
 
     @property
     def cwd(self) -> str:
@@ -128,7 +136,11 @@ class Intake:
         ``settle``: nothing more will come, so prompts that are still queued count as typed. Otherwise the jobs whose
         queued prompts are undecided are named in ``unresolved`` afterwards, to be read again with what follows.
         """
-        reader = Reader(keep_sidechains=self.keep_sidechains, tasks=self.tasks, find_use=self._earlier_use)
+        client = self.client
+        find_use = self._earlier_use if client is table.CLAUDE else None
+        reader = Reader(
+            keep_sidechains=self.keep_sidechains, tasks=self.tasks, find_use=find_use, decode=client.decoder()
+        )
         seen: set[str] = set()
         pending_since: dict[str, str] = {}
         unreadable = 0
@@ -182,11 +194,16 @@ class Intake:
         if copied_from > start:
             yield from self._range(transcript, start, copied_from)
         yield from self.spool.lines(job)
+        if not self.client.has_byte_ranges:
+            return
         if job.event in FINAL or (start == end and job.event != "PostCompact"):
             yield from self._range(transcript, max(end, copied_from), None)
 
     def _range(self, transcript: str, start: int, end: int | None) -> Iterator[bytes]:
         """The transcript's lines from ``start``; ``end`` None means what was written after the hook looked."""
+        if not self.client.has_byte_ranges:
+            yield from self._whole(transcript)
+            return
         position = start
         try:
             with regular(transcript) as file:
@@ -210,6 +227,13 @@ class Intake:
         else:
             if end is not None and position < end:
                 self.missing.append(f"bytes {position} to {end} of {transcript}: the file is shorter now")
+
+    def _whole(self, transcript: str) -> Iterator[bytes]:
+        """Yield all lines of a session that is not one growing file."""
+        try:
+            yield from self.client.lines(Path(transcript))
+        except OSError as error:
+            self.missing.append(f"{transcript}: {error.strerror or error}")
 
 
 def regular(path: str) -> BinaryIO:

@@ -16,10 +16,13 @@ from typing import Any, TypeGuard
 from memoria.ground import clock
 from memoria.transcripts import answers, prompt
 from memoria.transcripts.answers import Answer, Use
-from memoria.transcripts.json_lines import objects
+from memoria.transcripts.json_lines import Json, objects
 from memoria.transcripts.prompt_queue import Queue, Queued
 from memoria.transcripts.tool_lines import describe
 from memoria.transcripts.turn import Role, Turn
+
+# Lines as a client writes them -> lines in Claude Code's form; the second argument is called for each unreadable line.
+Decode = Callable[[Iterable[bytes], Callable[[], None]], Iterator[Json]]
 
 _BASE32 = "abcdefghijklmnopqrstuvwxyz234567"
 _PAIRS = [first + second for first in _BASE32 for second in _BASE32]
@@ -50,6 +53,7 @@ class Reader:
         tasks: Mapping[str, str] | None = None,
         describing: bool = True,
         find_use: Callable[[str], Use | None] | None = None,
+        decode: Decode | None = None,
     ) -> None:
         """``keep_sidechains``: also give out sub-agents' lines. ``carry``: a former reader's, '' for a fresh start.
 
@@ -57,7 +61,9 @@ class Reader:
         ``tasks``: the subjects of the session's tasks, by their ids; ``self.tasks`` gains those that are created.
         ``describing``: whether ``tools`` says what each use was; without, it holds the names, and reading is faster.
         ``find_use``: return the tool use of an id that stands before the lines read, None when there is none.
+        ``decode``: translates the lines of another agent, see ``transcripts.clients``.
         """
+        self._decode = decode
         self._keep_sidechains = keep_sidechains
         self._describing = describing
         self._find_use = find_use
@@ -71,7 +77,7 @@ class Reader:
         """The turns of these lines, each key once."""
         from memoria.transcripts.decoder import kept  # noqa: PLC0415 (25 ms that only a transcript is worth)
 
-        for value in kept(lines, self._count_unreadable):
+        for value in (self._decode or kept)(lines, self._count_unreadable):
             if value.get("isSidechain") is not True or self._keep_sidechains:
                 turns = self._turns(value)
                 if turns:

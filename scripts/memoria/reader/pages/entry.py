@@ -12,10 +12,11 @@ from memoria.reader.markdown import Html
 from memoria.reader.pages import article
 from memoria.reader.site import Site
 from memoria.reader.view import Asked, View, missing
+from memoria.transcripts.clients import table
 
 PAGE_TURNS = 60  # of a conversation on one page
 CARD_CHARS = 420  # of the user's words on a card
-_WHO = {"user": "You", "assistant": "Claude", "error": "Error", "note": "Note"}
+_WHO = {"user": "You", "error": "Error", "note": "Note"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ def show(site: Site, asked: Asked) -> View:
         "claim": claim,
         "slug": asked.query.get("of", ""),
         "digest": asked.query.get("claim", ""),
-        "turns": [_spoken(site, origin, marked) for origin in shown],
+        "turns": [_spoken(site, entry, origin, marked) for origin in shown],
         "absent": len(trace.origins) - len(present),
         "start": start,
         "earlier": max(start - PAGE_TURNS, 0) if start else -1,
@@ -101,15 +102,16 @@ def _about(site: Site, entry: Entry) -> dict[str, Any]:
     return {"entry": entry, "label": site.catalog.label(entry.project_key)}
 
 
-def _spoken(site: Site, origin: Origin, marked: set[str]) -> Spoken:
+def _spoken(site: Site, entry: Entry, origin: Origin, marked: set[str]) -> Spoken:
     turn = origin.turn
     assert turn is not None  # noqa: S101 (for the type checker: absent ones are left out before)
     time = f"{site.local(turn.time):%Y-%m-%d %H:%M}" if turn.time else ""
     is_answer = turn.role == "assistant"
+    who = _WHO.get(turn.role) or table.speaker(entry.agent)
     html = site.markdown.blocks(printable.lines(turn.text).split("\n")) if is_answer else Html()
     tools = tuple(map(printable.line, turn.tools))
     return Spoken(
-        _WHO[turn.role], turn.role, time, html, "" if is_answer else printable.lines(turn.text), tools,
+        who, turn.role, time, html, "" if is_answer else printable.lines(turn.text), tools,
         origin.key in marked,
     )  # fmt: skip
 

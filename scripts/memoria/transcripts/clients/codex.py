@@ -1,0 +1,259 @@
+"""Codex CLI: rollouts, one JSONL file a session, to which lines are only appended.
+
+``$CODEX_HOME`` (``~/.codex``) holds ``sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl`` and ``archived_sessions/``. A
+line is ``{"timestamp", "type", "payload"}``; its types are ``session_meta``, ``turn_context``, ``response_item``,
+``event_msg``, ``compacted`` and ``inter_agent_communication``. Read from the source of openai/codex (``RolloutItem`` in
+``codex-rs/protocol/src/protocol.rs``, ``ResponseItem`` in ``models.rs``, ``codex-rs/rollout/src/policy.rs``; versions
+0.31 to 0.150). Before 0.31 the items stood on the lines themselves, without a time.
+
+Turns come from ``response_item`` lines: they hold what was said and done in all versions, and the events repeat it.
+Rollouts that Codex has compressed (``.jsonl.zst``) are not read: the standard library has no decoder before 3.14.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from memoria.transcripts import client_files
+from memoria.transcripts.client_files import Found, Head
+from memoria.transcripts.clients import lines as form
+from memoria.transcripts.clients.lines import Lines, record, records, text
+from memoria.transcripts.json_lines import Json, objects
+from memoria.transcripts.turn_reader import Decode
+
+INTERRUPTED = "(the user interrupted Codex here)"
+_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+_LINES = ("session_meta", "turn_context", "response_item", "event_msg", "compacted")
+_ITEMS = ("message", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output",
+          "local_shell_call", "web_search_call")  # fmt: skip
+# What Codex itself puts into messages of the user: ``contextual_user_message.rs``.
+_CONTEXT = re.compile(
+    r"\s*(?:# AGENTS\.md instructions|<(\w+_\w+|instructions|plugins|subagents|skill|permissions)\b)", re.IGNORECASE
+)
+_SHELL = re.compile(r"\s*<user_shell_command>.*?<command>\s*(.*?)\s*</command>", re.DOTALL)
+_REQUEST = "## My request for Codex:"  # after what an editor's extension says of the open files
+_EXIT = re.compile(r"(?:^|\n)(?:Exit code: |Process exited with code )(-?\d+)")
+_OUTPUT = re.compile(r"(?:^|\n)Output:\n")
+
+
+class Codex:
+    """Codex CLI's rollouts."""
+
+    name = "codex"
+    title = "Codex"
+    has_byte_ranges = True
+
+    def folder(self, environ: Mapping[str, str]) -> Path:
+        """Return ``$CODEX_HOME``, by default ``~/.codex``."""
+        named = environ.get("CODEX_HOME")
+        return Path(named).expanduser() if named else Path.home() / ".codex"
+
+    def transcripts(self, root: Path, *, sides: bool = False) -> list[Found]:
+        """Return the rollouts at or under ``root``; of Codex's own folder, only those in its folders of sessions."""
+        places = [root / "sessions", root / "archived_sessions"]
+        roots = places if any(place.is_dir() for place in places) else [root]
+        found = (item for place in roots for path in _rollouts(place) for item in _found(path, looks=not sides))
+        return client_files.ordered(item for item in found if sides or not item.side)
+
+    def head(self, path: Path) -> Head:
+        """Return what the first line says; a rollout is called as its file is."""
+        with path.open("rb") as file:
+            line = file.readline(client_files.HEAD_BYTES)
+        value = next(iter(objects(line)), {})
+        meta = _meta(value)
+        return Head(_session(path) or text(meta, "id"), text(meta, "cwd"), text(meta, "originator"))
+
+    def lines(self, path: Path) -> Iterator[bytes]:
+        """Yield the file's lines."""
+        with client_files.opened(path) as file:
+            yield from file
+
+    def decoder(self) -> Decode:
+        """Return a decoder that knows the folder of each line from the lines before."""
+        return _Decoder()
+
+    def kept_days(self, environ: Mapping[str, str]) -> float:
+        """Return infinity: Codex keeps its rollouts."""
+        del environ
+        return math.inf
+
+
+def _rollouts(root: Path) -> Iterator[Path]:
+    if root.is_file():
+        yield root
+    for place, folders, names in os.walk(root):
+        folders.sort()
+        yield from (Path(place, name) for name in names if name.startswith("rollout-") and name.endswith(".jsonl"))
+
+
+def _found(path: Path, *, looks: bool) -> Iterator[Found]:
+    """Yield a rollout; ``looks``: whether to look into it for whose it is, which a list of all does not need."""
+    return client_files.found(path, agent="codex", session=_session(path), side=looks and _is_side(path))
+
+
+def _session(path: Path) -> str:
+    match = _ID.search(path.stem)
+    return match[0] if match else path.stem
+
+
+def _is_side(path: Path) -> bool:
+    """Return whether a sub-agent's thread was recorded, by the beginning of the first line."""
+    try:
+        with path.open("rb") as file:
+            return b'"subagent"' in file.readline(2_000)
+    except OSError:
+        return False
+
+
+def _meta(value: Json) -> Json:
+    """Return the payload of a first line, which was the line itself in old rollouts."""
+    return record(value, "payload") if value.get("type") == "session_meta" else value
+
+
+class _Decoder:
+    """Reads the lines of one rollout, or a part of them, in their order."""
+
+    def __init__(self) -> None:
+        self._make = Lines()
+        self._number = 0
+        self._began = ""
+
+    def __call__(self, lines: Iterable[bytes], unreadable: Callable[[], None]) -> Iterator[Json]:
+        for line in lines:
+            self._number += 1
+            try:
+                values = [json.loads(line)]
+            except (ValueError, RecursionError):
+                values = list(_glued(line))
+                if not values and line.endswith(b"\n") and line.strip(b" \t\r\n\0"):
+                    unreadable()
+            for value in values:
+                if isinstance(value, dict):
+                    yield from self._value(value, hashlib.sha256(line).hexdigest())
+
+    def _value(self, value: Json, digest: str) -> Iterator[Json]:
+        kind, time = text(value, "type"), text(value, "timestamp")
+        payload = record(value, "payload")
+        if kind == "session_meta" or (not kind and "timestamp" in value and "id" in value):
+            self._begin(_meta(value))
+        elif kind == "turn_context":
+            self._make.cwd = text(payload, "cwd") or self._make.cwd
+        elif kind == "response_item":
+            yield from self._item(payload, time, text(payload, "id") or digest)
+        elif kind == "event_msg" and text(payload, "type") == "turn_aborted":
+            if text(payload, "reason") in ("", "interrupted"):
+                yield self._make.note(digest, time, INTERRUPTED)
+        elif kind in _ITEMS and not payload:  # before 0.31; two lines may be the same there, and have no time
+            yield from self._item(value, self._began, f"{self._make.session}:{self._number}")
+
+    def _begin(self, meta: Json) -> None:
+        """Take in what a session's first line says; in a fork the line of the session it came from follows."""
+        if not self._make.session:
+            self._make.session = text(meta, "id")
+            self._began = text(meta, "timestamp")
+            self._make.is_side = "subagent" in json.dumps(meta.get("source", "")) + text(meta, "thread_source")
+        self._make.cwd = text(meta, "cwd") or self._make.cwd
+        self._make.branch = text(record(meta, "git"), "branch") or self._make.branch
+
+    def _item(self, item: Json, time: str, ident: str) -> Iterator[Json]:
+        kind = text(item, "type")
+        if kind == "message":
+            yield from self._message(item, time, ident)
+        elif kind in ("function_call_output", "custom_tool_call_output"):
+            call = text(item, "call_id")
+            yield self._make.result(f"{call or ident}#output", time, call, _failure(item.get("output")))
+        elif kind in _ITEMS:
+            call = text(item, "call_id") or ident
+            uses = {f"{call}.{number}" if number else call: use for number, use in enumerate(_uses(kind, item))}
+            yield self._make.use(call, time, uses)
+
+    def _message(self, item: Json, time: str, ident: str) -> Iterator[Json]:
+        role = text(item, "role")
+        parts = records(item, "content")
+        if role == "assistant":
+            yield self._make.answer(ident, time, "\n\n".join(text(part, "text") for part in parts))
+        elif role == "user":
+            blocks = [block for part in parts if (block := _typed(part))]
+            if blocks:
+                yield self._make.prompt(ident, time, blocks)
+            shell = "\n".join(match[1] for part in parts if (match := _SHELL.match(text(part, "text"))))
+            if shell:
+                yield self._make.note(f"{ident}#shell", time, f"(the user ran in the shell: {shell})")
+
+
+def _glued(line: bytes) -> Iterator[Json]:
+    """Yield the whole objects of a line on which several stand, or which has a torn beginning."""
+    yield from (value for value in objects(line) if value.get("type") in _LINES)
+
+
+def _typed(part: Json) -> Json | None:
+    """Return what a person typed or pasted of a message's content, None when Codex wrote it."""
+    if text(part, "type") == "input_image":
+        return {"type": "image"}
+    said = text(part, "text")
+    if not said.strip() or _CONTEXT.match(said):
+        return None
+    return {"type": "text", "text": said.rpartition(_REQUEST)[2].strip()}
+
+
+def _uses(kind: str, item: Json) -> list[tuple[str, Json]]:
+    """Return the tools that an item calls, as Claude Code's tools where they are the same."""
+    action = record(item, "action")
+    if kind == "local_shell_call":
+        return [("Bash", {"command": form.command(action.get("command"))})]
+    if kind == "web_search_call":
+        return [("WebSearch", {"query": text(action, "query"), "url": text(action, "url")})]
+    name = text(item, "name") or "tool"
+    given = _arguments(item.get("input" if kind == "custom_tool_call" else "arguments"))
+    if name == "apply_patch":
+        return list(form.edits(text(given, "input"))) or [(name, {})]
+    return [_tool(name, given)]
+
+
+def _tool(name: str, given: Json) -> tuple[str, Json]:
+    run = given.get("command", given.get("cmd"))
+    if name in ("shell", "container.exec", "shell_command", "exec_command") and run:
+        return "Bash", {"command": form.command(run)}
+    if name == "update_plan":
+        steps = [{"status": step.get("status"), "content": step.get("step")} for step in records(given, "plan")]
+        return "TodoWrite", {"todos": steps}
+    if name == "view_image":
+        return "Read", {"file_path": text(given, "path")}
+    return name, given
+
+
+def _arguments(given: object) -> Json:
+    """Return a tool's arguments, which are JSON in a text; other text stands under ``input``."""
+    if not isinstance(given, str):
+        return given if isinstance(given, dict) else {}
+    try:
+        value = json.loads(given)
+    except (ValueError, RecursionError):
+        value = None
+    return value if isinstance(value, dict) else {"input": given}
+
+
+def _failure(output: Any) -> str:
+    """Return what a tool's output says when it failed, ``""`` when it did not."""
+    is_failed = isinstance(output, dict) and output.get("success") is False
+    said = output.get("content") if isinstance(output, dict) else output
+    if isinstance(said, list):
+        said = "\n".join(text(part, "text") for part in said)
+    if not isinstance(said, str):
+        return ""
+    inner = _arguments(said) if said.startswith("{") else {}
+    code = record(inner, "metadata").get("exit_code")
+    if code is not None:  # to about 0.50: the output is JSON
+        return f"Exit code: {code}\n{text(inner, 'output')}" if code else ""
+    match = _EXIT.search(said[:400])
+    if match and match[1] != "0":
+        start = _OUTPUT.search(said)
+        return f"Exit code: {match[1]}\n{said[start.end() :] if start else said[match.end() :]}"
+    return said if is_failed or said.startswith(("apply_patch verification failed", "err: ", "failed to ")) else ""

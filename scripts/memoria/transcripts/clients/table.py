@@ -1,0 +1,58 @@
+"""Table: the coding agents whose sessions memoria reads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from memoria.transcripts.client_files import Found
+from memoria.transcripts.clients.claude import Claude
+from memoria.transcripts.clients.codex import Codex
+from memoria.transcripts.clients.gemini import Gemini
+from memoria.transcripts.clients.opencode import OpenCode
+from memoria.transcripts.clients.protocol import Client
+
+CLIENTS: Mapping[str, Client] = {client.name: client for client in (Claude(), Codex(), Gemini(), OpenCode())}
+CLAUDE = CLIENTS["claude"]
+
+
+def named(name: object) -> Client:
+    """Return the agent of this name; a job of an older version names none, and is Claude Code's."""
+    return CLIENTS.get(str(name), CLAUDE)
+
+
+def speaker(agent: str) -> str:
+    """Return the name that stands before the answers in a session of this agent, as an entry names the agent."""
+    return named(agent).title if agent not in ("", CLAUDE.name) else "Claude"
+
+
+def of(found: Found) -> Client:
+    """Return the agent whose session was found."""
+    return CLIENTS[found.agent]
+
+
+def owner(path: Path, environ: Mapping[str, str]) -> Client:
+    """Return the agent whose file or folder this is: by its place, else by its name, else Claude Code."""
+    absolute = path.absolute()
+    for client in CLIENTS.values():
+        if absolute.is_relative_to(client.folder(environ).absolute()):
+            return client
+    if path.name.startswith("rollout-"):
+        return CLIENTS["codex"]
+    if path.name.startswith("session-") and path.suffix in (".json", ".jsonl"):
+        return CLIENTS["gemini"]
+    return CLIENTS["opencode"] if path.suffix == ".db" or path.name.startswith("ses_") else CLAUDE
+
+
+def sessions(agents: Sequence[str], environ: Mapping[str, str] | None = None, *, sides: bool = False) -> list[Found]:
+    """Return the sessions of these agents at their usual places, the one that changed longest ago first."""
+    places = os.environ if environ is None else environ
+    found = [item for name in agents for item in CLIENTS[name].transcripts(CLIENTS[name].folder(places), sides=sides)]
+    return sorted(found, key=lambda item: (item.changed_ns, item.path))
+
+
+def is_at_home(found: Found, environ: Mapping[str, str] | None = None) -> bool:
+    """Return whether the agent itself writes (and deletes) the file, which is no copy that lies elsewhere."""
+    places = os.environ if environ is None else environ
+    return found.path.absolute().is_relative_to(of(found).folder(places).absolute())

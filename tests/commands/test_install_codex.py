@@ -1,0 +1,253 @@
+"""Codex's hooks: installed beside the user's own, harmless when memoria is gone, and as durable as Claude Code's."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import agents
+from memoria.audit import codex_settings
+from memoria.base import failpoints
+from memoria.capture.spool import Spool
+from memoria.commands import flush, install, uninstall, verify
+from memoria.ground.errors import ClientSettingsError, ExpectedError, UsageError
+from memoria.ground.home import Home
+from places import ROOT
+from shelves import Shelf, client, entries, since
+
+__all__ = ["client"]
+
+SESSION = "0198a4c2-7b1e-7a30-9c55-1f2e3d4c5b6a"
+
+
+@pytest.fixture
+def codex() -> Path:
+    """Codex's folder, with settings of the user's own."""
+    folder = Path(os.environ["HOME"], ".codex")
+    folder.mkdir()
+    (folder / "config.toml").write_text('notify = ["notify-send", "Codex"]\nmodel = "gpt-5.5"\n', "utf-8")
+    return folder
+
+
+def run(verb: Any, *words: str) -> int:
+    parser = argparse.ArgumentParser()
+    verb.arguments(parser)
+    status: int = verb.command(parser.parse_args(words), Home.open())
+    return status
+
+
+def fire(folder: Path, event: str, **fields: object) -> subprocess.CompletedProcess[bytes]:
+    """Run what hooks.json declares for the event as Codex does: a line for the user's shell, the event on stdin."""
+    (group,) = json.loads((folder / "hooks.json").read_text("utf-8"))["hooks"][event]
+    (handler,) = group["hooks"]
+    said = {
+        "session_id": SESSION,
+        "hook_event_name": event,
+        "cwd": "/home/mira/weir",
+        "model": "gpt-5.5-codex",
+    } | fields
+    shell = shutil.which("sh") or "/bin/sh"
+    environment = {**os.environ, "PYTHONPATH": ""}
+    return subprocess.run([shell, "-c", handler["command"]], input=json.dumps(said).encode(), env=environment,
+                          capture_output=True, timeout=60, check=False)  # fmt: skip
+
+
+def rollout(folder: Path) -> Path:
+    """The fixture's rollout in the user's folder, with nothing in it yet."""
+    path = folder / "sessions" / "2026" / "08" / "14" / f"rollout-2026-08-14T09-12-00-{SESSION}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    return path
+
+
+def stop(folder: Path, path: Path) -> subprocess.CompletedProcess[bytes]:
+    return fire(folder, "Stop", transcript_path=str(path), turn_id="turn-1", stop_hook_active=False,
+                last_assistant_message=None, permission_mode="default")  # fmt: skip
+
+
+LINES = next(agents.FIXTURES.glob(f"codex/sessions/**/*{SESSION}.jsonl")).read_bytes().splitlines(keepends=True)
+
+
+def test_the_users_own_hooks_and_notify_program_stay_as_they_are(codex: Path) -> None:
+    theirs = {"hooks": [{"type": "command", "command": "say done", "timeout": 5}]}
+    before = json.dumps({"hooks": {"Stop": [theirs], "PreToolUse": []}}, indent=4)
+    (codex / "hooks.json").write_text(before, "utf-8")
+    config = (codex / "config.toml").read_bytes()
+    assert run(install, "--agent", "codex") == 0
+    hooks = json.loads((codex / "hooks.json").read_text("utf-8"))["hooks"]
+    assert hooks["Stop"][0] == theirs
+    assert sorted(hooks) == ["PreToolUse", "SessionStart", "Stop"]
+    assert (codex / "config.toml").read_bytes() == config
+    assert run(uninstall, "--agent", "codex") == 0
+    assert (codex / "hooks.json").read_text("utf-8") == before
+
+
+def test_a_second_run_changes_no_byte(codex: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(install, "--agent", "codex")
+    once = (codex / "hooks.json").read_bytes()
+    capsys.readouterr()
+    run(install, "--agent", "codex")
+    assert (codex / "hooks.json").read_bytes() == once
+    assert "nothing was changed" in capsys.readouterr().out
+    run(uninstall, "--agent", "codex")
+    assert not (codex / "hooks.json").exists()
+
+
+def test_the_user_is_told_to_trust_the_hooks_and_when_they_are_switched_off(
+    codex: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(install, "--agent", "codex")
+    said = capsys.readouterr().out
+    assert "/hooks" in said
+    assert "switches Codex's hooks off" not in said
+    (codex / "config.toml").write_text("[features]\nhooks = false\n", "utf-8")
+    run(install, "--agent", "codex")
+    assert "switches Codex's hooks off" in capsys.readouterr().out
+
+
+def test_nothing_is_written_where_codex_has_not_run_or_its_file_cannot_be_understood(codex: Path) -> None:
+    (codex / "hooks.json").write_text('{"hooks": [', "utf-8")
+    with pytest.raises(ClientSettingsError, match="correct it and try again"):
+        run(install, "--agent", "codex")
+    with pytest.raises(UsageError, match="--project"):
+        run(install, "--agent", "codex", "--project")
+    shutil.rmtree(codex)
+    with pytest.raises(ExpectedError, match="Codex has not run here"):
+        run(install, "--agent", "codex")
+    assert not codex.exists()
+
+
+def test_claude_codes_settings_are_not_touched(codex: Path) -> None:
+    run(install, "--agent", "codex")
+    assert not Path(os.environ["CLAUDE_CONFIG_DIR"], "settings.json").exists()
+
+
+def test_each_end_of_a_turn_spools_the_new_lines_of_the_rollout(client: Shelf, codex: Path) -> None:
+    run(install, "--agent", "codex")
+    path = rollout(codex)
+    spool = Spool(Home.open().paths.spool)
+    for begin, end in ((0, 24), (24, len(LINES))):
+        with path.open("ab") as file:
+            file.write(b"".join(LINES[begin:end]))
+        done = stop(codex, path)
+        assert (done.returncode, done.stdout) == (0, b"")
+    jobs = spool.jobs()
+    assert [b"".join(spool.lines(job)) for job in jobs] == [b"".join(LINES[:24]), b"".join(LINES[24:])]
+    assert {str(spool.header(job)["agent"]) for job in jobs} == {"codex"}
+    stop(codex, path)
+    assert len(spool.jobs()) == 2
+
+
+@pytest.mark.slow
+def test_what_the_hooks_captured_becomes_an_entry_of_codex_and_the_receipt_is_whole(
+    client: Shelf, codex: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(install, "--agent", "codex")
+    home = Home.open()
+    since(home, 0)
+    path = rollout(codex)
+    path.write_bytes(b"".join(LINES))
+    stop(codex, path)
+    moment = path.stat().st_mtime - agents.AGE_S
+    os.utime(path, (moment, moment))
+    capsys.readouterr()
+    run(verify, "--json")
+    assert json.loads(capsys.readouterr().out)["waiting"] == 16
+    assert run(flush, "--now") == 0
+    capsys.readouterr()
+    run(verify, "--json")
+    receipt = json.loads(capsys.readouterr().out)
+    assert (receipt["turns"], receipt["captured"], receipt["missing"]) == (16, 16, 0)
+    assert [(entry.agent, entry.session) for entry in entries(home)] == [("codex", SESSION)]
+
+
+@pytest.mark.slow
+def test_a_turn_that_no_hook_captured_is_missing_and_a_repair_takes_it_up(
+    client: Shelf, codex: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(install, "--agent", "codex")
+    since(Home.open(), 0)
+    path = rollout(codex)
+    path.write_bytes(b"".join(LINES[:24]))
+    stop(codex, path)
+    with path.open("ab") as file:
+        file.write(b"".join(LINES[24:]))  # Codex was killed before its next Stop
+    moment = path.stat().st_mtime - agents.AGE_S
+    os.utime(path, (moment, moment))
+    run(flush, "--now")
+    capsys.readouterr()
+    run(verify, "--json")
+    receipt = json.loads(capsys.readouterr().out)
+    assert receipt["missing"] + receipt["captured"] + receipt["waiting"] == 16
+    run(verify, "--repair")
+    run(flush, "--now")
+    capsys.readouterr()
+    assert run(verify, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["captured"] == 16
+
+
+def test_a_session_of_an_excluded_folder_is_left_alone(
+    client: Shelf, codex: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMORIA_EXCLUDE", "/home/mira/weir")
+    run(install, "--agent", "codex")
+    path = rollout(codex)
+    path.write_bytes(b"".join(LINES))
+    assert stop(codex, path).returncode == 0
+    assert Spool(Home.open().paths.spool).jobs() == []
+
+
+def test_a_session_that_starts_gets_the_prepared_page(client: Shelf, codex: Path) -> None:
+    run(install, "--agent", "codex")
+    home = Home.open()
+    page = Path(home.paths.page_of("global", short=False))
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text("The gauge waits 250 ms.", "utf-8")
+    done = fire(codex, "SessionStart", transcript_path=None, source="startup", permission_mode="default")
+    answer = json.loads(done.stdout)
+    assert answer["hookSpecificOutput"] == {
+        "hookEventName": "SessionStart", "additionalContext": "The gauge waits 250 ms.",
+    }  # fmt: skip
+    assert set(answer) <= {"hookSpecificOutput", "systemMessage"}
+    assert list(Path(home.paths.where).glob("*.live")) == []
+
+
+def test_codex_goes_on_as_before_when_memoria_is_gone(codex: Path, tmp_path: Path) -> None:
+    hooks = codex_settings.codex_hooks(tmp_path / "moved away", sys.executable)
+    (codex / "hooks.json").write_text(json.dumps({"hooks": hooks}), "utf-8")
+    done = stop(codex, rollout(codex))
+    assert (done.returncode, done.stdout) == (0, b"")
+
+
+def test_a_memoria_in_a_folder_with_spaces_and_quotes_is_found(codex: Path, tmp_path: Path, client: Shelf) -> None:
+    root = tmp_path / "it's my memoria"
+    root.symlink_to(ROOT)
+    hooks = codex_settings.codex_hooks(root, sys.executable)
+    (codex / "hooks.json").write_text(json.dumps({"hooks": hooks}), "utf-8")
+    path = rollout(codex)
+    path.write_bytes(b"".join(LINES))
+    assert stop(codex, path).returncode == 0
+    assert len(Spool(Home.open().paths.spool).jobs()) == 1
+
+
+@pytest.mark.parametrize("point", failpoints.HOOK[:6])
+def test_a_hook_that_is_killed_anywhere_loses_nothing(
+    client: Shelf, codex: Path, monkeypatch: pytest.MonkeyPatch, point: str
+) -> None:
+    run(install, "--agent", "codex")
+    path = rollout(codex)
+    path.write_bytes(b"".join(LINES))
+    monkeypatch.setenv("MEMORIA_KILL_AT", point)
+    stop(codex, path)
+    monkeypatch.delenv("MEMORIA_KILL_AT")
+    stop(codex, path)
+    spool = Spool(Home.open().paths.spool)
+    assert b"".join(LINES) in {b"".join(spool.lines(job)) for job in spool.jobs()}

@@ -1,0 +1,182 @@
+"""Other agents' lines become the same turns as Claude Code's, whatever a line holds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import agents
+from memoria.transcripts.clients import table
+from memoria.transcripts.clients.protocol import Client
+from memoria.transcripts.turn import Turn
+from memoria.transcripts.turn_reader import Reader
+
+OTHERS = ("codex", "gemini", "opencode")
+ROLLOUT = "0198a4c2-7b1e-7a30-9c55-1f2e3d4c5b6a"
+
+
+def session(agent: str, part: str) -> tuple[Client, Path]:
+    """The session of an agent whose path holds these words."""
+    client = table.CLIENTS[agent]
+    found = client.transcripts(agents.install(agent))
+    return client, next(item.path for item in found if part in str(item.path))
+
+
+def turns(client: Client, lines: Iterator[bytes] | list[bytes]) -> list[Turn]:
+    return list(Reader(decode=client.decoder()).read(lines))
+
+
+def test_a_rollout_becomes_prompts_answers_tool_lines_and_failures() -> None:
+    client, path = session("codex", ROLLOUT)
+    read = turns(client, client.lines(path))
+    assert [turn.text for turn in read if turn.role == "user"] == [
+        "The gauge reader gives up after the first timeout. "
+        "Let it try three times, and always wait 250 ms between tries.",
+        "No, leave the fixture out and mock the clock instead. See the picture.\n[image]",
+        "Go on.",
+    ]
+    assert [line for turn in read for line in turn.tools] == [
+        "Bash rg -n read_gauge src",
+        "TodoWrite [in_progress] Retry in read_gauge; [pending] Test the wait",
+        "Edit src/gauge.py: port.read_frame wait_ms port.read_frame()",
+        "Write tests/test_gauge_retry.py: test_waits_between_tries()",
+        "Bash make check",
+        "WebSearch pytest freeze clock monotonic",
+        "mcp__calendar__lookup day=2026-08-14",
+        "Bash pytest -q tests/test_gauge_retry.py",
+    ]
+    assert [turn.text.splitlines()[0] for turn in read if turn.role == "error"] == [
+        "exit 2: tests/test_gauge_retry.py:2: NameError: name 'waits' is not defined"
+    ]
+    assert [turn.text for turn in read if turn.role == "note"] == [
+        "(the user interrupted Codex here)",
+        "(the user ran in the shell: git stash)",
+    ]
+    assert (read[0].cwd, read[-1].cwd) == ("/home/mira/weir", "/home/mira/weir/tests")
+    assert {turn.branch for turn in read} == {"gauge-retry"}
+    assert read[0].time == datetime(2026, 8, 14, 9, 12, 6, 222_000, tzinfo=UTC)
+
+
+def test_a_rollout_of_the_first_versions_keeps_its_day_and_both_of_two_equal_lines() -> None:
+    client, path = session("codex", "5973b6c0")
+    read = turns(client, client.lines(path))
+    assert [turn.text for turn in read].count("continue") == 2
+    assert {turn.time for turn in read} == {datetime(2025, 7, 3, 8, tzinfo=UTC)}
+
+
+def test_slices_that_overlap_give_the_same_turns_once() -> None:
+    client, path = session("codex", ROLLOUT)
+    lines = list(client.lines(path))
+    whole = {turn.key for turn in turns(client, lines)}
+    for cut in range(1, len(lines)):
+        parts = [*turns(client, lines[: cut + 3]), *turns(client, lines[max(0, cut - 3) :])]
+        assert {turn.key for turn in parts} == whole
+
+
+def test_a_message_that_was_written_again_counts_once_with_all_its_tools() -> None:
+    client, path = session("gemini", "6a1f0c2e")
+    read = turns(client, client.lines(path))
+    assert [turn.text for turn in read].count("I build it once.") == 1
+    assert [line for turn in read for line in turn.tools] == [
+        "Bash npm run build",
+        "Edit /home/mira/basin/src/basin.ts: Basin",
+        "TodoWrite [in_progress] name the exports",
+    ]
+    assert [turn.text for turn in read if turn.role == "user"] == [
+        "Why does the build fail? @src/basin.ts",
+        "Always export types by name here, never as default.",
+    ]
+
+
+def test_a_chat_is_of_the_folder_whose_hash_names_it() -> None:
+    client, path = session("gemini", "11112222")
+    assert client.head(path).cwd == "/home/mira/lock"
+
+
+def test_a_chat_that_was_moved_to_the_newer_form_is_one_session() -> None:
+    client, path = session("gemini", "11112222")
+    newer = path.with_suffix(".jsonl")
+    whole = json.loads(path.read_text("utf-8"))
+    newer.write_text("".join(json.dumps(value) + "\n" for value in ({"sessionId": "x"}, *whole["messages"])), "utf-8")
+    found = [item.path for item in client.transcripts(client.folder({"GEMINI_CLI_HOME": str(Path.home())}))]
+    assert newer in found
+    assert path not in found
+
+
+def test_a_session_that_moved_into_the_database_is_taken_from_there_only() -> None:
+    client, path = session("opencode", "opencode.db")
+    copy = path.parent.parent / "storage" / "session" / "4b0ea68d" / f"{path.name}.json"
+    copy.write_text(json.dumps({"id": path.name, "directory": "/home/mira/ferry"}), "utf-8")
+    found = [item.session for item in client.transcripts(path.parent.parent)]
+    assert sorted(found) == sorted(set(found))
+
+
+def test_a_database_of_another_form_holds_no_session(tmp_path: Path) -> None:
+    path = tmp_path / "opencode.db"
+    path.write_bytes(b"SQLite format 3\0 and nothing of the kind")
+    assert table.CLIENTS["opencode"].transcripts(path) == []
+    with pytest.raises(OSError, match="cannot be read"):
+        list(table.CLIENTS["opencode"].lines(path / "ses_1"))
+
+
+def test_a_path_is_known_by_its_place_or_its_name(tmp_path: Path) -> None:
+    environ = {"CODEX_HOME": str(tmp_path / "c"), "CLAUDE_CONFIG_DIR": str(tmp_path / "d")}
+    names = {
+        "c/sessions/x.jsonl": "codex", "d/projects/-a/x.jsonl": "claude", "b/rollout-2026.jsonl": "codex",
+        "b/session-1.json": "gemini", "b/opencode.db": "opencode", "b/abc.jsonl": "claude",
+    }  # fmt: skip
+    assert {name: table.owner(tmp_path / name, environ).name for name in names} == names
+
+
+@pytest.fixture(scope="module")
+def samples() -> dict[str, list[bytes]]:
+    """Some lines of each agent."""
+    rollout = next(agents.FIXTURES.glob(f"codex/sessions/**/*{ROLLOUT}.jsonl")).read_bytes().splitlines(keepends=True)
+    chat = next(agents.FIXTURES.glob("gemini/tmp/basin/chats/*.jsonl")).read_text("utf-8").splitlines()
+    message = {"role": "assistant", "time": {"created": 1}, "id": "m"}
+    parts = [
+        json.loads(path.read_text("utf-8")) for path in agents.FIXTURES.glob("opencode/storage/part/msg_a2/*[a-g].json")
+    ]
+    return {
+        "codex": rollout,
+        "gemini": [f'{{"session": "s", "message": {line}}}\n'.encode() for line in chat],
+        "opencode": [json.dumps({"message": message, "part": part}).encode() + b"\n" for part in parts],
+    }
+
+
+ODD: st.SearchStrategy[Any] = st.sampled_from(
+    [None, True, 0, -1, 1e300, "", "x", [], [None], [[]], {}, {"type": []}, {"text": {}}]
+)
+
+
+def _bent(value: Any, draw: Any) -> Any:
+    """The value with one thing in it replaced by something odd."""
+    if isinstance(value, dict) and value and draw(st.integers(0, 3)):
+        key = draw(st.sampled_from(sorted(value)))
+        return value | {key: _bent(value[key], draw)}
+    if isinstance(value, list) and value and draw(st.integers(0, 3)):
+        return [_bent(value[0], draw), *value[1:]]
+    return draw(ODD)
+
+
+@given(data=st.data(), agent=st.sampled_from(OTHERS))
+def test_whatever_a_line_holds_only_that_line_is_lost(
+    data: st.DataObject, agent: str, samples: dict[str, list[bytes]]
+) -> None:
+    client, lines = table.CLIENTS[agent], samples[agent]
+    number = data.draw(st.integers(0, len(lines) - 1))
+    try:
+        bent = _bent(json.loads(lines[number]), data.draw)
+    except ValueError:
+        bent = data.draw(ODD)
+    whole = {turn.key for turn in turns(client, lines)}
+    own = {turn.key for turn in turns(client, [lines[0], lines[number]])}
+    read = turns(client, [*lines[:number], json.dumps(bent).encode() + b"\n", *lines[number + 1 :]])
+    assert whole - own <= {turn.key for turn in read}
