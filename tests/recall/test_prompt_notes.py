@@ -108,7 +108,7 @@ def test_phrases_lead_to_no_other_projects_fact(world: Paths) -> None:
 
 
 def test_a_prompt_of_several_parts_needs_more_of_a_phrase(world: Paths) -> None:
-    remember(world, *asked_fact("We bill in whole cents.", "compute a discount"))
+    remember(world, *asked_fact("We bill in whole cents.", "a discount"))
     assert ask(world, "Add the discount to the orders table")
     assert ask(world, "Add the discount to the orders table. Draw the new logo of our company.", session="s2") == ""
 
@@ -257,7 +257,7 @@ def test_the_notes_own_project_comes_first(world: Paths) -> None:
 
 def test_what_is_said_stays_within_its_size_and_its_notes_are_whole(world: Paths) -> None:
     long = "The flush race took the worker lock. " * 30
-    remember(world, *(note(f"n{n}", f"{long} {n}", title=f"{n} " + "t" * 500) for n in range(9)))
+    remember(world, *(note(f"n{n}", f"{long} {n}", title=f"{n} " + "t" * 500) for n in range(5)))
     said = ask(world)
     assert 600 < len(said) <= prompt_notes.MAX_CHARS
     assert all(row.endswith(".md)") for row in rows(said))
@@ -413,6 +413,10 @@ def test_what_was_shown_is_not_shown_again_but_what_else_the_session_said_is(wor
 PASTES = {
     "a log": "2026-11-20 09:14:02 flush race worker lock",
     "a command's output": "\u276f flush race worker lock",
+    "a shell's line": "ada@harbour shop % flush race worker lock",
+    "a row of a table": "4    flush race    worker lock",
+    "a task's line": "[flush] $ flush race worker lock",
+    "an author": "<flush@race> <worker@lock.example>",
     "code": "```\nflush race worker lock\n```",
     "indented code": "    flush race worker lock",
     "a traceback": '  File "flush_race.py", line 3, in worker_lock',
@@ -462,7 +466,15 @@ def test_what_the_user_was_about_to_do_is_still_a_note(world: Paths) -> None:
 
 
 @pytest.mark.parametrize(
-    "said", ["Did the flush race lose the worker lock?", "Can you mend the flush race, the worker lock"]
+    "said",
+    [
+        "Did the flush race lose the worker lock?",
+        "Can you mend the flush race, the worker lock",
+        "I'd like the flush race to leave the worker lock of the harbour alone.",
+        "It would be nice if the flush race left the worker lock of the harbour alone.",
+        "Ich möchte, dass flush race und worker lock einzeln laufen.",
+        "Replace the flush race and the worker lock with one queue of the harbour.",
+    ],
 )
 def test_what_was_only_asked_or_ordered_in_another_session_answers_nothing(world: Paths, said: str) -> None:
     asked = Passage(said, label="user", own=True)
@@ -474,3 +486,49 @@ def test_one_shared_identifier_is_one_word_of_an_earlier_turn(world: Paths) -> N
     told = Passage("Renamed `worker_lock_file_path` in the tests.", label="assistant")
     remember(world, replace(note("turn", kind="turn"), passages=(told,)))
     assert ask(world, "who reads worker_lock_file_path today?") == ""
+
+
+def test_a_word_that_many_notes_hold_names_none_of_them(world: Paths) -> None:
+    notes = [note(f"n{number}", f"The flush race took the worker lock on pier {number}.") for number in range(12)]
+    remember(world, *notes[:5])
+    assert ask(world)
+    remember(world, *notes)
+    assert ask(world, session="s2") == ""
+
+
+def test_a_file_is_what_is_asked_about_only_where_nothing_else_is_named(world: Paths) -> None:
+    remember(world, note("other-file", "Worked on invoices/late_fees.py and on its imports."))
+    assert "imports" in ask(world, "what is invoices/late_fees.py for?")
+    assert ask(world, "does the harbour gauge still write to invoices/late_fees.py?", session="s2") == ""
+
+
+def test_an_earlier_turn_that_adds_nothing_to_the_prompt_is_no_note(world: Paths) -> None:
+    remember(world, conversation("e1", ("user", "The flush race and the worker lock fail."), session="then"))
+    assert ask(world, "the flush race and the worker lock fail again") == ""
+    remember(world, conversation("e2", ("user", "The flush race and the worker lock fail on pier nine.")))
+    assert "pier nine" in ask(world, "the flush race and the worker lock fail again")
+
+
+def test_what_was_typed_answers_no_part_of_a_prompt_about_many_things(world: Paths) -> None:
+    said = "The flush race is over: the worker lock is a file beside the queue of pier nine."
+    remember(world, conversation("e1", ("user", said), session="then"))
+    asked = "Who holds the worker lock of the flush queue?"
+    assert "pier nine" in ask(world, asked)
+    many = f"Draw a gull above the harbour gate. Paint the northern tower white. {asked} Sweep the long stairs."
+    assert ask(world, many, session="s2") == ""
+
+
+def test_what_a_program_logged_is_no_statement(world: Paths) -> None:
+    logged = "INFO flush race ended, worker lock released workers=2 races=1 seconds=40"
+    remember(world, conversation("e1", ("assistant", logged), session="then"))
+    assert ask(world) == ""
+    remember(world, conversation("e2", ("assistant", logged.partition("=")[0]), session="then"))
+    assert "released" in ask(world)
+
+
+def test_what_claude_said_of_an_identifier_of_the_prompt_needs_less_to_be_shown(world: Paths) -> None:
+    told = "Since then `reap_stale_locks` empties the flush queue of every harbour worker at night."
+    talk = (("user", "What else runs at night?"), ("assistant", told))
+    remember(world, conversation("e1", *talk, session="then"))
+    assert "empties the flush queue" in ask(world, "when does reap_stale_locks run its flush?")
+    assert ask(world, "when does the worker run its flush?", session="s2") == ""

@@ -13,16 +13,18 @@ STEP_WORDS = 4  # a longer sentence is split into windows of twice as many words
 DOCUMENT_CHARS = 600  # a longer prompt with headings holds a document, such as a plan, from its first heading on
 SHORT_NUMBER = 2  # digits of a number that stands in so many texts that it says little
 NEAREST = 2  # parts of a path that say which file is meant
+COLUMNS = "    "  # between columns of a table that a program printed, and before code
 LETTERS = 0.65  # least share of letters and blanks in a line of prose
 _FENCES = ("```", "~~~")
 _PASTED = (  # beginnings of lines that a program wrote
     "$ ", "> ", "\u276f", "+++", "---", "@@", "|", "at ", 'File "', "Traceback", "===", "\u2502", "\u251c", "\u2514",
-    "\u256d", "\u2570", "\u23fa", "\u23bf", "\u25cf",
+    "\u256d", "\u2570", "\u23fa", "\u23bf", "\u25cf", "If you need specific details from before exiting plan mode",
 )  # fmt: skip
 _AROUND = "\"'()[]{}<>*_`,.;:!?\u00bf\u00a1"
 _ROOTS = ("/", "~/", "./", "../", "@", "`/", "`~/", "'/", '"/', "(/")
 _BULLETS = ("- ", "* ", "+ ")
 _ENDS = ".?!;:"
+_SHELL_MARKS = frozenset("%$#")
 _FULL_STOPS = "\u3002\uff01\uff1f\uff1b"  # of scripts that put no blank after them
 
 
@@ -79,8 +81,15 @@ def typed(prompt: str) -> str:
         if mark.startswith("#") and len(prompt) > DOCUMENT_CHARS and row.lstrip("#").startswith(" "):
             break
         if row and not _is_pasted(line[: 2 * READ_CHARS], row[: 2 * READ_CHARS]):
-            lines.append(" ".join(_nearest(word) for word in line.split() if "://" not in word))
+            lines.append(" ".join(_nearest(word) for word in line.split() if not _is_address(word)))
     return "\n".join(lines)
+
+
+def _is_address(word: str) -> bool:
+    """Return whether a word is an address, of a page or of a person."""
+    before, _, after = word.strip(_AROUND).partition("@")
+    is_persons = "." in after and after.rpartition(".")[2].isalpha()
+    return "://" in word or (before != "" and (is_persons or (after != "" and word.startswith("<"))))
 
 
 def _nearest(word: str) -> str:
@@ -92,12 +101,19 @@ def _nearest(word: str) -> str:
 
 def _is_pasted(line: str, row: str) -> bool:
     """Return whether a line looks like code or like what a program printed."""
-    if row.startswith(_PASTED):
+    if row.startswith(_PASTED) or _is_shell_line(row):
         return True
-    if line.startswith(("    ", "\t")) and not row.startswith(_BULLETS):
+    is_code = line.startswith((COLUMNS, "\t")) and not row.startswith(_BULLETS)
+    if is_code or COLUMNS in row:
         return True
     letters = sum(character.isalpha() or character == " " for character in row)
     return letters < LETTERS * len(row)
+
+
+def _is_shell_line(row: str) -> bool:
+    """Return whether a line begins with a shell's prompt (``ana@host shop %``, ``[lint] $``)."""
+    first, *rest = row.split(None, 4)[:4]
+    return ("@" in first[1:] or first[0] == "[") and not _SHELL_MARKS.isdisjoint(rest)
 
 
 def _pieces(text: str) -> list[str]:

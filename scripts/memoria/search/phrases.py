@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-NEEDED = 0.68  # least fit of a question; a word that stands nowhere else, and makes up half of a phrase, has 0.71
+NEEDED = 0.75  # least fit of a question; above that of one word that stands nowhere else and makes up half of a phrase
 NEEDED_OF_SEVERAL = 1.43  # and of a question in several parts, of which any may match by chance
 
 

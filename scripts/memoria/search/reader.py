@@ -37,10 +37,17 @@ _PASSAGES = 3  # of a document that are shown
 _NEAR_BEST = 0.5  # least share of the best statement's evidence
 _WORK = ("entry", "turn")  # kinds that record work
 _OF_WORK = 2.4  # times the least evidence that an entry, what Claude said and what was pasted need: most is of that day
+_NAMED = 2.0  # and what Claude said of an identifier in the question
 _TYPED = 1.4  # and what a person typed
+_OF_MANY = 3.2  # and an entry or what a person typed, when the question has many topics: any may match by chance
+_MANY = 3  # topics
 _PASTED_CHARS = 1_000  # a longer passage of a prompt was pasted
 _MARKUP = ("```", "**", "\n#", "# ", "| ")  # so was one with markup, such as a plan or a review
 _WORDS = 2  # least number of words shared with the question, without those that count less
+_ADDED = 1  # least number of words that a record of work adds: the same may only have been asked before
+_FEW = 5  # documents that one conversation leaves of a statement: fact, phrases, entry, turns, claim
+_NAMING = 0.4  # power of the number of documents; a word that more of them hold, and more than _FEW, names nothing
+_ENDING = 5  # most letters of a file name's ending
 _MINOR = 0.35  # weight of a word that says what to do and not with what
 _BM25 = "bm25(terms, 3.0, 2.0, 1.0, 0.0)"  # title, names, body, scope: chooses the candidates
 _SUCCESSIONS = 8  # greatest length of a chain of superseded facts that is followed
@@ -86,10 +93,20 @@ def _is_pasted(passage: str) -> bool:
     return len(passage) > _PASTED_CHARS or any(mark in passage for mark in _MARKUP)
 
 
-class _Asked:
-    """A question in topics: its words, their weights, and what a statement must have to answer it."""
+def _is_file(chunk: str) -> bool:
+    """Return whether a word of the question is a path or the name of a file, in which many things are done."""
+    name, _, ending = chunk.rstrip(".,:;!?)`'\"").rpartition(".")
+    return "/" in chunk or (name != "" and ending.isalnum() and ending.islower() and len(ending) <= _ENDING)
 
-    __slots__ = ("least", "minor", "names", "rated", "room", "topics", "weights")
+
+class _Asked:
+    """A question in topics: its words, their weights, and what a statement must have to answer it.
+
+    ``naming`` are the terms that say what the question is about: few documents hold them. In a question that names
+    anything else, the name of a file is none of them, since many things are done in one file.
+    """
+
+    __slots__ = ("files", "identifiers", "least", "minor", "names", "naming", "rated", "room", "topics", "weights")
 
     def __init__(
         self,
@@ -97,18 +114,27 @@ class _Asked:
         topics: Sequence[list[str]],
         rated: Mapping[str, ranking.Word],
         weights: Mapping[str, float],
-        minor: Collection[str],
         least: float,
         room: int,
     ) -> None:
         chunks = [chunk for part in parts for chunk in part.split() if chunk.isascii()]
-        self.names = {term: chunk for chunk in reversed(chunks) for term in tokens.of(chunk)}
+        terms = {chunk: tokens.of(chunk) for chunk in reversed(chunks)}
+        self.names = {term: chunk for chunk, held in terms.items() for term in held}
+        self.identifiers = {max(held, key=len) for held in terms.values() if len(held) > 1}
+        self.files = {term for term, chunk in self.names.items() if _is_file(chunk)}
         self.topics = topics
-        self.minor = minor
         self.rated = rated
         self.weights = weights
         self.least = least
         self.room = room
+        self.minor: Collection[str] = ()
+        self.naming = set(rated)
+
+    def leave_out(self, minor: Collection[str], common: Collection[str]) -> None:
+        """Take the terms that say what to do and not with what, and those that too many documents hold."""
+        self.minor = minor
+        naming = self.naming.difference(minor, common)
+        self.naming = naming - self.files or naming
 
     def weight(self, terms: Collection[str]) -> float:
         """Return the weight of shared terms."""
@@ -125,11 +151,28 @@ class _Asked:
     def is_answered(self, statement: Statement) -> bool:
         """Return whether a statement has enough evidence; what records work needs more than a fact or an article."""
         own_words = statement.words.difference(self.minor)
-        if statement.hit.kind not in _WORK:
-            return statement.evidence >= self.least and len(own_words) >= _WORDS
+        names = {self.names.get(term, term) for term in own_words}
+        naming = self.naming.intersection(own_words)
+        if statement.hit.kind in _WORK:
+            needed = self.least * self._of_work(statement, naming)
+            is_named = len(names) >= _WORDS and not naming <= self.files
+            return is_named and statement.evidence >= needed and self._adds(statement)
+        words = own_words if len(self.topics) < _MANY else names
+        return bool(naming) and statement.evidence >= self.least and len(words) >= _WORDS
+
+    def _of_work(self, statement: Statement, naming: Collection[str]) -> float:
+        """Return how many times the least evidence a record of work needs."""
+        if statement.hit.kind == "turn" and statement.speaker != "user":
+            return _OF_WORK if self.identifiers.isdisjoint(naming) else _NAMED
+        if len(self.topics) >= _MANY:
+            return _OF_MANY
         is_typed = statement.speaker == "user" and not _is_pasted(statement.hit.passages[0])
-        words = {self.names.get(term, term) for term in own_words}
-        return statement.evidence >= self.least * (_TYPED if is_typed else _OF_WORK) and len(words) >= _WORDS
+        return _TYPED if is_typed else _OF_WORK
+
+    def _adds(self, statement: Statement) -> bool:
+        """Return whether the sentence that answers says something that the question does not say itself."""
+        asked = {term for topic in self.topics for term in topic}
+        return len(set(tokens.of(statement.core)) - asked) >= _ADDED
 
     def promising(self, ranked: Iterable[_Candidate]) -> list[tuple[float, _Candidate, dict[int, float]]]:
         """Return the documents that may have enough evidence, with its bound and those of passages, highest first."""
@@ -142,7 +185,8 @@ class _Asked:
         found = {}
         for passage, held in candidate.held(self.rated).items():
             weight = max(sum(self.weights[term] for term in topic if term in held) for topic in self.topics)
-            if passage >= len(ranking.HEAD) and weight * candidate.score >= self.least:
+            is_named = passage >= len(ranking.HEAD) and not self.naming.isdisjoint(held)
+            if is_named and weight * candidate.score >= self.least:
                 found[passage] = weight
         return found
 
@@ -251,9 +295,13 @@ class Finder:
                 for candidate in ranked:
                     for topic in topics:
                         candidate.look([rated[word] for word in topic if word in rated])
-            unit = log2(max(2, self._words("")))
+            documents, total = self._size("")
+            unit = log2(max(2, total))
             weights = {term: word.bits / unit * (_MINOR if term in minor else 1.0) for term, word in rated.items()}
-            asked = _Asked(parts, topics, rated, weights, minor, least[0], room)
+            few = max(_FEW, documents**_NAMING)
+            common = {term for term, holding in matching.items() if holding > few}
+            asked = _Asked(parts, topics, rated, weights, least[0], room)
+            asked.leave_out(minor, common)
             found = list(self._asked_for(asked, least[1], matching, view, kinds or KINDS))
             found = [statement for statement in found if not session or session not in statement.sessions]
             for bound, candidate, bounds in asked.promising(ranked):
@@ -306,6 +354,8 @@ class Finder:
         candidates = self._candidates(matching, _scope_terms("", view, (ASKED,)), self._most)
         for candidate in self._promising(list(asked.rated.values()), candidates, len(candidates), view):
             held = candidate.held(asked.rated)
+            if asked.naming.isdisjoint(set().union(*held.values())):
+                continue
             found = phrases.fit(asked.topics, held, candidate.text.lengths, asked.weights)
             row = self._current(candidate.document) if found >= least else None
             screen = self._screen(row, view) if row and row[3] in kinds else None
@@ -335,19 +385,19 @@ class Finder:
             hit = Hit(row[1:9], candidate.score, [text])
             is_of_work, is_told = hit.kind in _WORK, hit.kind == "turn" and not own
             weigh = asked.weight_of_work if is_of_work else asked.weight
-            shown, weight, words = statements.best(
+            shown, core, weight, words = statements.best(
                 text, asked.topics, weigh, asked.room, is_of_work=is_of_work, is_told=is_told
             )
             evidence = candidate.score * (max(bounds.values()) if is_successor else weight)
             statement = Statement(hit, shown, "user" if own else label if hit.kind == "turn" else "")
-            statement.evidence, statement.words = evidence, words
+            statement.core, statement.evidence, statement.words = core, evidence, words
             if is_successor or asked.is_answered(statement):  # what was superseded has passed ``bounds``
                 statement.sessions = self._sessions(hit)
                 yield statement
 
     def _rated(self, words: list[str], project: str) -> tuple[dict[str, ranking.Word], dict[str, int]]:
         """Return the words with their information, and the number of documents of those that any holds."""
-        total = self._words(project)
+        _, total = self._size(project)
         known = {word: self._holding(word, project) for word in words}
         rated = {word: ranking.Word(tokens.code(word), passages, total) for word, (_, passages) in known.items()}
         return rated, {word: documents for word, (documents, _) in known.items() if documents}
@@ -387,11 +437,11 @@ class Finder:
             for _, document, places, lengths, factor in read[:most]
         ]
 
-    def _words(self, project: str) -> int:
-        """Return the number of words in everything that is searched."""
+    def _size(self, project: str) -> tuple[int, int]:
+        """Return the number of documents and of words in everything that is searched."""
         where, values = ("WHERE project = ?", (project,)) if project else ("", ())
-        row = self._db.execute(f"SELECT sum(words) FROM totals {where}", values).fetchone()  # noqa: S608 (a constant)
-        return row[0] or 0
+        row = self._db.execute(f"SELECT sum(documents), sum(words) FROM totals {where}", values).fetchone()  # noqa: S608 (a constant)
+        return row[0] or 0, row[1] or 0
 
     def _holding(self, word: str, project: str) -> tuple[int, int]:
         """Return the number of documents and of passages that hold the word."""

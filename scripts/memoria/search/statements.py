@@ -25,26 +25,35 @@ _LEADING = (  # what an announcement or a request begins with
 _ANNOUNCING = (
     "let me ", "let's ", "i'll ", "i will ", "i'm going to ", "i am going to ", "i need to ", "i can see ", "i see ",
 )  # fmt: skip
-_REQUESTING = (
-    "let's ", "can you ", "could you ", "can we ", "could we ", "i'd like you to ", "i want you to ", "take a look ",
-    "have a look ", "implement ", "add ", "fix ", "create ", "review ", "check ", "look at ", "the user asked: ",
+_REQUESTING = (  # and wishes
+    "let's ", "can you ", "could you ", "can we ", "could we ", "i'd like ", "i would like ", "i want to ",
+    "i want you to ", "i need you to ", "would be nice ", "it would be nice ", "it'd be nice ",
+    "i would have expected ",
+    "i'm working on ", "take a look ", "have a look ", "implement ", "add ", "fix ", "create ", "review ", "check ",
+    "look at ", "log a ", "log an ", "replace ", "remove ", "rename ", "update ", "write a ", "write the ",
+    "investigate ", "explain ", "consider ", "the user asked: ",
+    "kannst du ", "könntest du ", "ich möchte ", "ich hätte gern ", "peux-tu ", "pourrais-tu ", "je voudrais ",
+    "j'aimerais ", "puedes ", "podrías ", "quisiera ", "me gustaría ", "можешь ", "мне хотелось бы ",
 )  # fmt: skip
+_FIELDS = 3  # values (``files=3``) in a line that a program logged
 _ASKS = "?\uff1f"
 
 
 class Statement:
     """A sentence that may answer a question, with those around it.
 
-    ``hit`` is its document, with the passage; ``text`` the sentences to show; ``speaker`` who said them, ``user``,
-    ``assistant`` or ``""``; ``label`` that of the passage, such as a fact's kind. ``evidence`` is at least 0; ``words``
-    are the terms of the question that it holds; ``sessions`` those in which it was said, as far as they are known.
+    ``hit`` is its document, with the passage; ``text`` the sentences to show; ``core`` the one that answers;
+    ``speaker`` who said them, ``user``, ``assistant`` or ``""``; ``label`` that of the passage, such as a fact's kind.
+    ``evidence`` is at least 0; ``words`` are the terms of the question that it holds; ``sessions`` those in which it
+    was said, as far as they are known.
     """
 
-    __slots__ = ("evidence", "hit", "label", "sessions", "speaker", "text", "words")
+    __slots__ = ("core", "evidence", "hit", "label", "sessions", "speaker", "text", "words")
 
     def __init__(self, hit: Hit, text: str, speaker: str) -> None:
         self.hit = hit
         self.text = text
+        self.core = text
         self.speaker = speaker
         self.label = ""
         self.evidence = 0.0
@@ -60,10 +69,11 @@ def best(
     *,
     is_of_work: bool = False,
     is_told: bool = False,
-) -> tuple[str, float, frozenset[str]]:
+) -> tuple[str, str, float, frozenset[str]]:
     """Return the sentence that shares the most with one topic, the weight of what it shares, and these terms.
 
-    The sentences after it, then those before it, are added while all stay within ``room`` characters. What records work
+    What comes first is that sentence with the sentences after it, then those before it, while all stay within ``room``
+    characters. What records work
     (``is_of_work``) also holds questions, requests and what a model was about to do; such a sentence answers nothing.
     """
     spans = _sentences(passage)
@@ -78,18 +88,28 @@ def best(
             if weight > found[0]:
                 found = (weight, number, frozenset(shared))
     weight, number, words = found
-    return _around(passage, spans, number, room) if spans else "", weight, words
+    if not spans:
+        return "", "", 0.0, frozenset()
+    return _around(passage, spans, number, room), _core(passage, spans, number), weight, words
 
 
 def states(sentence: str, *, is_told: bool) -> bool:
-    """Return whether a sentence is more than a question, a request or what a model (``is_told``) is about to do."""
+    """Return whether a sentence is no question, request or log, and not what a model (``is_told``) is about to do."""
     words = sentence.lower().replace("\u2019", "'").split()
-    if not words or words[-1].rstrip(_CLOSING)[-1:] in _ASKS:
+    if not words or words[-1].rstrip(_CLOSING)[-1:] in _ASKS or sentence.count("=") >= _FIELDS:
         return False
     while words and words[0].strip(",.!:-*>") in _LEADING:
         del words[0]
-    beginning = " ".join(words[:5]).lstrip("-*> ") + " "
+    beginning = " ".join(words[:5]).lstrip("-*> ").replace(",", "") + " "
     return not beginning.startswith(_ANNOUNCING if is_told else _REQUESTING)
+
+
+def _core(passage: str, spans: list[tuple[int, int]], number: int) -> str:
+    """Return a sentence, with the next one if it only announces it."""
+    start, end = spans[number]
+    if passage[end - 1] == ":" and number + 1 < len(spans):
+        end = spans[number + 1][1]
+    return passage[start:end]
 
 
 def _around(passage: str, spans: list[tuple[int, int]], number: int, room: int) -> str:
