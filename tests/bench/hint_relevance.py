@@ -1,12 +1,14 @@
 """What are people given beside their prompts? Writes real prompts and their notes to a file, for a person to judge.
 
-    uv run python tests/bench/hint_relevance.py TRANSCRIPTS [CORPUS ...] --out FILE [--sample N] [--seed N]
+    uv run python tests/bench/hint_relevance.py TRANSCRIPTS [CORPUS ...] --out FILE [--sample N] [--seed N] [--half 0|1]
 
 TRANSCRIPTS and CORPUS are those of hint_threshold.py. Each repository is one project. Its sessions are ingested with
 the offline model and then asked again in the order of time, as ``memoria eval`` does: every typed prompt is given what
 the memory held when its session began. A CORPUS has no times; its sessions count as a day apart, in the order of the
-file. N of all notes that were shown are drawn with the seed and written as JSON lines: prompt, repository, note and
-the rest of what the prompt was given. The rule by which a note is judged is in docs/experiments/threshold.md.
+file, or with ``--backwards`` in the opposite order, in which every prompt sees the sessions that it did not see before.
+``--half`` asks the prompts of every second session, by a digest: rules are found with half 0. N of all notes that were
+shown are drawn with the seed and written as JSON lines: prompt, repository, note and the rest of what the prompt was
+given. The rule by which a note is judged is in docs/experiments/threshold.md.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from hashlib import md5
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +48,8 @@ def main() -> int:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--sample", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--half", type=int, choices=(0, 1))
+    parser.add_argument("--backwards", action="store_true", help="play a CORPUS from its end")
     parser.add_argument("--base", type=Path, help=argparse.SUPPRESS)  # the scratch folder: this is the second process
     args = parser.parse_args()
     if args.base is None:
@@ -58,8 +63,8 @@ def main() -> int:
     for path in sorted(args.transcripts.glob("*__*__*__*.jsonl")):
         _place(path, args.base, source)
     for corpus in args.corpora:
-        _unfold(corpus, args.base, source)
-    _write_sample(list(_shown(source)), args)
+        _unfold(corpus, args.base, source, is_backwards=args.backwards)
+    _write_sample(list(_shown(source, args.half)), args)
     return 0
 
 
@@ -77,16 +82,17 @@ def _place(path: Path, base: Path, source: Path) -> None:
             copy.write(json.dumps(value).encode() + b"\n")
 
 
-def _unfold(corpus: Path, base: Path, source: Path) -> None:
+def _unfold(corpus: Path, base: Path, source: Path, *, is_backwards: bool) -> None:
     """Write each session of a corpus as a transcript."""
-    with corpus.open(encoding="utf-8") as sessions:
-        for day, session in enumerate(map(json.loads, sessions)):
-            ident = session["session"].rpartition("|")[2]
-            if any(source.glob(f"*{ident}*")):  # among the transcripts too
-                continue
-            folder = _folder(base, session["collection"])
-            lines = _lines(session["turns"], ident, folder, FIRST + timedelta(days=day))
-            (source / f"{ident}.jsonl").write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    with corpus.open(encoding="utf-8") as lines:
+        sessions = [json.loads(line) for line in lines]
+    for day, session in enumerate(reversed(sessions) if is_backwards else sessions):
+        ident = session["session"].rpartition("|")[2]
+        if any(source.glob(f"*{ident}*")):  # among the transcripts too
+            continue
+        folder = _folder(base, session["collection"])
+        turns = _lines(session["turns"], ident, folder, FIRST + timedelta(days=day))
+        (source / f"{ident}.jsonl").write_text("\n".join(map(json.dumps, turns)), "utf-8")
 
 
 def _lines(turns: list[dict[str, str]], ident: str, folder: str, began: datetime) -> Iterator[dict[str, Any]]:
@@ -110,7 +116,11 @@ def _folder(base: Path, repository: str) -> str:
     return str(folder)
 
 
-def _shown(source: Path) -> Iterator[tuple[str, str, str]]:
+def _half(session: str) -> int:
+    return md5(session.encode(), usedforsecurity=False).digest()[-1] % 2
+
+
+def _shown(source: Path, half: int | None) -> Iterator[tuple[str, str, str]]:
     """Yield project, prompt and notes of every prompt that was typed, the oldest session first."""
     words = [sys.executable, "-m", "memoria", "ingest", str(source), "--yes"]
     subprocess.run(words, check=False, stdout=subprocess.DEVNULL)  # exit status 1: some hold nothing
@@ -119,7 +129,7 @@ def _shown(source: Path) -> Iterator[tuple[str, str, str]]:
         history = History(home, ledger, source)
         for candidate in history.candidates():
             session = history.read(candidate)
-            if session is None:
+            if session is None or half not in (None, _half(session.ident)):
                 continue
             past.move(session.began, session.project)
             for exchange in session.exchanges:
