@@ -31,7 +31,7 @@ from memoria.daily.daily_log import DailyLog
 from memoria.facts.memory_server import Server
 from memoria.facts.sync import Sync
 from memoria.models.protocol import SYSTEM
-from memoria.search import reader
+from memoria.search import layout
 from memory_server import KEY, running
 from messages_api import MessagesApi, Request
 from places import ROOT
@@ -307,7 +307,7 @@ class Talk:
             self.results.setdefault(name, []).append(text)
 
 
-KINDS = reader.KINDS
+KINDS = layout.KINDS
 CLIENT = {"client"} if "memory" in KINDS else set()  # where the client's own memory is found beside ours
 
 

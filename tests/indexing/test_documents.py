@@ -10,7 +10,7 @@ from memoria.facts import lines
 from memoria.facts.fact import Fact
 from memoria.indexing import documents
 from memoria.indexing.documents import Document
-from memoria.search import reader
+from memoria.search import layout
 from memoria.wiki.article import Article
 
 SOURCE = "[[daily/2026-11-20#^e-01aa]]"
@@ -102,7 +102,7 @@ def of_day(*facts: Fact) -> list[Document]:
 def test_the_phrases_a_fact_is_asked_as_are_a_document_that_leads_to_it() -> None:
     fact = a_fact("Use pnpm, not npm.", asked_as=("add a package", "update the front end"))
     told, asked = (document for document in of_day(fact) if document.kind != "entry")
-    assert (asked.kind, asked.superseded_by, asked.project) == (reader.ASKED, f"^{fact.id}", fact.project)
+    assert (asked.kind, asked.superseded_by, asked.project) == (layout.ASKED, f"^{fact.id}", fact.project)
     assert [passage.text for passage in asked.passages] == ["add a package", "update the front end"]
     assert "package" not in str(told)
 
@@ -115,6 +115,6 @@ def test_a_fact_that_ended_without_a_successor_is_asked_for_by_no_phrase() -> No
 def test_the_phrases_an_article_is_asked_as_lead_to_it() -> None:
     text = "---\ntitle: Prices\nproject: shop · shop-1a2b3c\nasked_as:\n  - add a discount\n---\n\n# Prices\n\nCents.\n"
     page, asked = documents.of_file("knowledge/concepts/prices.md", text)
-    assert (asked.kind, asked.superseded_by, asked.project) == (reader.ASKED, page.key, page.project)
+    assert (asked.kind, asked.superseded_by, asked.project) == (layout.ASKED, page.key, page.project)
     assert [passage.text for passage in asked.passages] == ["add a discount"]
     assert "discount" not in str(page)

@@ -20,7 +20,7 @@ from memoria.ground import database
 from memoria.indexing.documents import Document, Passage
 from memoria.indexing.index import Index
 from memoria.indexing.scan import scanned
-from memoria.search import reader, tokens
+from memoria.search import layout, matching, tokens
 from memoria.search.reader import Finder, UnreadableError
 
 ARTICLE = """---
@@ -257,7 +257,7 @@ def test_a_file_that_breaks_in_the_middle_is_set_aside_when_it_is_next_used(home
         assert keys(index, "okapi zebra")
 
 
-@pytest.mark.parametrize("version", [0, 1, reader.VERSION + 1])
+@pytest.mark.parametrize("version", [0, 1, layout.VERSION + 1])
 def test_an_index_of_another_version_is_made_anew(home: Path, path: Path, version: int) -> None:
     with Index(path) as index:
         index.sync(home)
@@ -478,7 +478,7 @@ def test_a_line_of_a_megabyte_and_a_file_that_is_not_text_are_taken_in(home: Pat
 
 
 def test_common_words_alone_still_find_the_newest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "_ROWS", 10)
+    monkeypatch.setattr(matching, "_ROWS", 10)
     with Index(":memory:") as index:
         index.add(note(f"n{number}", "commit the change") for number in range(30))
         index.add([note("both", "commit the walrus")])

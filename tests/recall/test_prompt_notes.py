@@ -21,7 +21,7 @@ from memoria.indexing.documents import Document, Passage
 from memoria.indexing.index import Index
 from memoria.recall import note_rows, prompt_notes, question, shown_notes
 from memoria.recall.session_start import session_start
-from memoria.search import reader
+from memoria.search import layout
 from places import PAYLOADS, ROOT
 
 PAYLOAD: dict[str, Any] = json.loads((PAYLOADS / "UserPromptSubmit.json").read_text("utf-8"))
@@ -397,7 +397,7 @@ def test_the_answer_of_a_long_turn_is_shown_and_not_its_beginning(world: Paths) 
 
 
 def test_what_tools_were_asked_to_do_is_no_answer(world: Paths) -> None:
-    run = Document(path="archive/e1", kind="turn", passages=(Passage("Bash bill --whole cents --all", reader.TOOLS),))
+    run = Document(path="archive/e1", kind="turn", passages=(Passage("Bash bill --whole cents --all", layout.TOOLS),))
     remember(world, run)
     assert ask(world, "do we bill in whole cents?") == ""
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from memoria.indexing.index import Index
-from memoria.search import reader
+from memoria.search import layout
 from memoria.wiki import index_page
 from memoria.wiki.article import Article
 from memoria.wiki.article_cache import ArticleCache, Row
@@ -142,7 +142,7 @@ def test_the_article_cache_survives_a_rebuilt_and_an_emptied_index(
     read.clear()
     cache.index.rebuild(cache.wiki.folder.parent)
     assert cache.rows() == before
-    monkeypatch.setattr(reader, "VERSION", reader.VERSION + 1)
+    monkeypatch.setattr(layout, "VERSION", layout.VERSION + 1)
     with Index(cache.index.path) as newer:
         assert newer.was_empty
         assert ArticleCache(cache.wiki, newer).rows() == before

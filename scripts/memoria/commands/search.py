@@ -26,7 +26,7 @@ from memoria.indexing import lookup, sources
 from memoria.indexing.highlight import highlighted, is_bold
 from memoria.indexing.index import Index
 from memoria.indexing.scan import scanned
-from memoria.search import reader, tokens
+from memoria.search import layout, reader, tokens
 from memoria.search.hit import Hit
 from memoria.search.reader import Finder
 
@@ -39,7 +39,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--project", nargs="?", const=".", default="", metavar="NAME",
         help="only this project (its name, key or folder; default: the folder you are in)",
     )  # fmt: skip
-    parser.add_argument("--kind", choices=reader.KINDS, action="append", help="only this kind; may be repeated")
+    parser.add_argument("--kind", choices=layout.KINDS, action="append", help="only this kind; may be repeated")
     parser.add_argument("--history", action="store_true", help="also what no longer holds, from articles' histories")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--rebuild", action="store_true", help="rebuild the index from the files first")
@@ -68,8 +68,8 @@ def command(args: argparse.Namespace, home: Home) -> int:
 
 def _kinds(args: argparse.Namespace) -> tuple[str, ...]:
     """Return the kinds of documents to look for."""
-    kinds = tuple(args.kind or reader.KINDS)
-    return (*kinds, reader.HISTORY) if args.history else kinds
+    kinds = tuple(args.kind or layout.KINDS)
+    return (*kinds, layout.HISTORY) if args.history else kinds
 
 
 def _key(given: str, home: Home, index: Index) -> str:

@@ -11,9 +11,9 @@ from functools import lru_cache
 from itertools import accumulate, chain
 
 from memoria.indexing.documents import Document, Passage
-from memoria.search import ranking, reader, tokens
+from memoria.search import layout, ranking, tokens
 
-MAX_PASSAGES = (1 << reader.SHIFT) - 1  # of one document, including its title and names
+MAX_PASSAGES = (1 << layout.SHIFT) - 1  # of one document, including its title and names
 
 
 class DocumentRows:
@@ -40,7 +40,7 @@ class DocumentRows:
             "INSERT INTO documents VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (*place, *about, document.superseded_by, digest),
         ).lastrowid
-        first = (number << reader.SHIFT) + len(ranking.HEAD)
+        first = (number << layout.SHIFT) + len(ranking.HEAD)
         parts = document.passages[: MAX_PASSAGES - len(ranking.HEAD)]
         self._db.executemany(
             "INSERT INTO passages VALUES (?, ?, ?, ?)",
@@ -59,7 +59,7 @@ class DocumentRows:
         if row is None:
             return False
         number, title, names, date, project, kind = row
-        span = (number << reader.SHIFT, (number << reader.SHIFT) + MAX_PASSAGES)
+        span = (number << layout.SHIFT, (number << layout.SHIFT) + MAX_PASSAGES)
         stored = self._db.execute("SELECT text, label, own FROM passages WHERE id BETWEEN ? AND ? ORDER BY id", span)
         parts = [Passage(text, label, bool(own)) for text, label, own in stored]
         self._enter(number, project, kind, _Cut(title, names, date, parts), -1)
@@ -70,7 +70,7 @@ class DocumentRows:
 
     def _enter(self, number: int, project: str, kind: str, cut: _Cut, sign: int) -> None:
         """Add a document's terms (``sign`` 1) or remove them (-1); a contentless table needs the old terms for that."""
-        scope = " ".join(reader.scope_terms(project, kind))
+        scope = " ".join(layout.scope_terms(project, kind))
         row = (number, *cut.columns, scope)
         if sign > 0:
             self._db.execute("INSERT INTO terms (rowid, title, names, body, scope) VALUES (?, ?, ?, ?, ?)", row)

@@ -29,7 +29,7 @@ from memoria.indexing.document_rows import DocumentRows
 from memoria.indexing.documents import Document
 from memoria.indexing.ended import NOTHING, Ended
 from memoria.indexing.markdown_files import Stamp
-from memoria.search import reader
+from memoria.search import layout, reader
 from memoria.search.hit import Hit
 
 log = logging.getLogger(__name__)
@@ -199,11 +199,11 @@ class Index:
             "SELECT path, text FROM documents"
             " JOIN passages ON passages.id BETWEEN documents.id << ? AND ((documents.id + 1) << ?) - 1"
             " WHERE kind = 'article' AND text LIKE '%#^e-%'",
-            (reader.SHIFT, reader.SHIFT),
+            (layout.SHIFT, layout.SHIFT),
         )
         found: defaultdict[str, set[str]] = defaultdict(set)
         for path, text in rows:
-            found[path] |= {projects.get(ident.removeprefix("e-"), "?") for ident in reader.entry_ids(text)}
+            found[path] |= {projects.get(ident.removeprefix("e-"), "?") for ident in layout.entry_ids(text)}
         return dict(found)
 
     def history_stamp(self) -> dict[str, Stamp]:
@@ -220,7 +220,7 @@ class Index:
             "SELECT path, kind, label, text FROM documents"
             " JOIN passages ON passages.id BETWEEN documents.id << ? AND ((documents.id + 1) << ?) - 1"
             " WHERE path IN (SELECT path FROM documents WHERE kind = ?) ORDER BY passages.id",
-            (reader.SHIFT, reader.SHIFT, documents.HISTORY),
+            (layout.SHIFT, layout.SHIFT, documents.HISTORY),
         )
         for path, kind, label, text in rows:
             former, present = found.setdefault(path, ([], []))
@@ -349,7 +349,7 @@ class Index:
 
     def _identity(self) -> tuple[int, str]:
         version = database.version(self._db)
-        if version != reader.VERSION:
+        if version != layout.VERSION:
             return version, ""
         row = self._db.execute("SELECT value FROM facts WHERE name = 'unicode'").fetchone()
         return version, row[0] if row else ""
@@ -362,7 +362,7 @@ class Index:
             self._db.execute(statement)
         self._db.execute("INSERT INTO facts VALUES ('unicode', ?)", (unicodedata.unidata_version,))
         self._db.execute("INSERT INTO facts VALUES ('aliases', ?)", (digest_of(self.aliases),))
-        self._db.execute(f"PRAGMA user_version = {reader.VERSION}")
+        self._db.execute(f"PRAGMA user_version = {layout.VERSION}")
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -388,4 +388,4 @@ def _ended_stamp(name: str, stamp: Stamp, ended: Ended) -> Stamp:
 
 
 def _wanted_identity() -> tuple[int, str]:
-    return reader.VERSION, unicodedata.unidata_version
+    return layout.VERSION, unicodedata.unidata_version

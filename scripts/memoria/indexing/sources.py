@@ -29,7 +29,7 @@ from memoria.indexing.ended import Ended, history_stamps, of
 from memoria.indexing.index import About, Index, Stamped
 from memoria.indexing.markdown_files import Stamp
 from memoria.language import cues
-from memoria.search import reader
+from memoria.search import layout
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn import Turn
 
@@ -134,4 +134,4 @@ def _current(turn: Turn, past: Collection[Past]) -> Turn:
 def _passages(turn: Turn) -> Iterator[documents.Passage]:
     """Yield what was said, and then what the tools were asked to do, as pieces of one passage."""
     yield from documents.cut(turn.text, turn.role, own=turn.role == "user")
-    yield from documents.cut("\n".join(turn.tools), reader.TOOLS, is_piece=bool(turn.text.strip()))
+    yield from documents.cut("\n".join(turn.tools), layout.TOOLS, is_piece=bool(turn.text.strip()))

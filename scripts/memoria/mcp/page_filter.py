@@ -15,7 +15,7 @@ from memoria.daily.ledger import Ledger
 from memoria.facts import lines
 from memoria.ground import markdown
 from memoria.ground.errors import PageNotFoundError
-from memoria.search.reader import entry_ids
+from memoria.search.layout import entry_ids
 from memoria.wiki.folder import INDEX, LOG
 
 _DAY = re.compile(r"(\d{4}-\d\d-\d\d)\.md")

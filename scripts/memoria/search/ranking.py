@@ -118,6 +118,34 @@ class Text:
         return counted
 
 
+class Candidate:
+    """A document that is scored by the whole query and by its parts; the best score counts."""
+
+    __slots__ = ("boost", "document", "passages", "score", "text")
+
+    def __init__(self, document: int, text: Text, boost: float) -> None:
+        self.document = document
+        self.text = text
+        self.boost = boost
+        self.score = 0.0
+        self.passages: dict[int, float] = {}
+
+    def look(self, words: Sequence[Word]) -> None:
+        """Score the document by these words of the query."""
+        found, passages = score(words, self.text)
+        found = found / attainable(words) * self.boost
+        if found > self.score:
+            self.score, self.passages = found, passages
+
+    def held(self, words: Mapping[str, Word]) -> dict[int, set[str]]:
+        """Return which of the words each passage holds."""
+        found: dict[int, set[str]] = {}
+        for term, word in words.items():
+            for passage in self.text.held(word).counted:
+                found.setdefault(passage, set()).add(term)
+        return found
+
+
 def fit(count: float, length: float, bits: float) -> float:
     """Return the score in bits of ``count`` occurrences of a word among ``length`` words; at least 0.
 

@@ -14,7 +14,7 @@ from memoria.reader import address
 from memoria.reader.catalog import INSIDE, Catalog
 from memoria.reader.site import Site
 from memoria.reader.view import Asked, View
-from memoria.search import reader, tokens
+from memoria.search import layout, tokens
 from memoria.search.hit import Hit
 from memoria.wiki.article_cache import Row
 
@@ -50,7 +50,7 @@ def show(site: Site, asked: Asked) -> View:
     """Return the results of ``?q=`` (with ``kind`` and ``project``), without the page around them for ``part``."""
     query = asked.query.get("q", "").strip()[:MAX_QUERY]
     kind = asked.query.get("kind", "")
-    kind = kind if kind in reader.KINDS else ""
+    kind = kind if kind in layout.KINDS else ""
     key, is_part = asked.query.get("project", ""), bool(asked.query.get("part"))
     found = _found(site, query, kind, key, TYPED_LIMIT if is_part else LIMIT) if query else []
     values = {
@@ -71,7 +71,7 @@ def _found(site: Site, query: str, kind: str, key: str, limit: int) -> list[Resu
     view = Visibility(site.home.settings, site.home.paths)
     with Index(site.home.paths.index) as index:
         hits = lookup.search(
-            index, query, limit=limit, project=key, view=view, kinds=(kind,) if kind else reader.KINDS,
+            index, query, limit=limit, project=key, view=view, kinds=(kind,) if kind else layout.KINDS,
             today=site.home.zone.day(clock.now()),
         )  # fmt: skip
     slugs = {row.slug for row in titled}

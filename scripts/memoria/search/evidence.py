@@ -1,0 +1,138 @@
+"""Evidence: what a statement must share with a question, and add to it, to be taken for its answer.
+
+The rules and their figures: docs/recall.md, "The threshold", and docs/experiments/threshold.md. Pure functions without
+a database.
+"""
+
+from __future__ import annotations
+
+from math import log2
+
+from memoria.search import ranking, tokens
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from memoria.search.statements import Statement
+
+WORK = ("entry", "turn")  # kinds that record work
+_OF_WORK = 2.4  # times the least evidence that an entry, what Claude said and what was pasted need: most is of that day
+_NAMED = 2.0  # and what Claude said of an identifier in the question
+_TYPED = 1.4  # and what a person typed
+_OF_MANY = 3.2  # and an entry or what a person typed, when the question has many topics: any may match by chance
+_MANY = 3  # topics
+_PASTED_CHARS = 1_000  # a longer passage of a prompt was pasted
+_MARKUP = ("```", "**", "\n#", "# ", "| ")  # so was one with markup, such as a plan or a review
+_WORDS = 2  # least number of words shared with the question, without those that count less
+_ADDED = 1  # least number of words that a record of work adds: the same may only have been asked before
+_FEW = 5  # documents that one conversation leaves of a statement: fact, phrases, entry, turns, claim
+_NAMING = 0.4  # power of the number of documents; a word that more of them hold, and more than _FEW, names nothing
+_ENDING = 5  # most letters of a file name's ending
+_MINOR = 0.35  # weight of a word that says what to do and not with what
+
+
+class Asked:
+    """A question in topics: its words, their weights, and what a statement must have to answer it.
+
+    ``naming`` are the terms that say what the question is about: few documents hold them. In a question that names
+    anything else, the name of a file is none of them, since many things are done in one file.
+    """
+
+    __slots__ = ("files", "identifiers", "least", "minor", "names", "naming", "rated", "room", "topics", "weights")
+
+    def __init__(
+        self,
+        parts: Sequence[str],
+        topics: Sequence[list[str]],
+        rated: Mapping[str, ranking.Word],
+        least: float,
+        room: int,
+    ) -> None:
+        chunks = [chunk for part in parts for chunk in part.split() if chunk.isascii()]
+        terms = {chunk: tokens.of(chunk) for chunk in reversed(chunks)}
+        self.names = {term: chunk for chunk, held in terms.items() for term in held}
+        self.identifiers = {max(held, key=len) for held in terms.values() if len(held) > 1}
+        self.files = {term for term, chunk in self.names.items() if _is_file(chunk)}
+        self.topics = topics
+        self.rated = rated
+        self.least = least
+        self.room = room
+        self.weights: dict[str, float] = {}
+        self.minor: Collection[str] = ()
+        self.naming = set(rated)
+
+    def weigh(self, minor: Collection[str], known: Mapping[str, int], documents: int, words: int) -> None:
+        """Tell which terms say what to do and not with what, in how many documents each stands, and of how many."""
+        unit = log2(max(2, words))
+        self.weights = {
+            term: word.bits / unit * (_MINOR if term in minor else 1.0) for term, word in self.rated.items()
+        }
+        self.minor = minor
+        few = max(_FEW, documents**_NAMING)
+        naming = {term for term in self.rated if term not in minor and known.get(term, 0) <= few}
+        self.naming = naming - self.files or naming
+
+    def weight(self, terms: Collection[str]) -> float:
+        """Return the weight of shared terms."""
+        return sum(self.weights.get(term, 0.0) for term in terms)
+
+    def weight_of_work(self, terms: Collection[str]) -> float:
+        """Return the weight of shared terms, of which those of one identifier or path count as its heaviest one."""
+        heaviest: dict[str, float] = {}
+        for term in terms:
+            name = self.names.get(term, term)
+            heaviest[name] = max(heaviest.get(name, 0.0), self.weights.get(term, 0.0))
+        return sum(heaviest.values())
+
+    def is_answered(self, statement: Statement) -> bool:
+        """Return whether a statement has enough evidence; what records work needs more than a fact or an article."""
+        own_words = statement.words.difference(self.minor)
+        names = {self.names.get(term, term) for term in own_words}
+        naming = self.naming.intersection(own_words)
+        if statement.hit.kind in WORK:
+            needed = self.least * self._of_work(statement, naming)
+            is_named = len(names) >= _WORDS and not naming <= self.files
+            return is_named and statement.evidence >= needed and self._adds(statement)
+        words = own_words if len(self.topics) < _MANY else names
+        return bool(naming) and statement.evidence >= self.least and len(words) >= _WORDS
+
+    def _of_work(self, statement: Statement, naming: Collection[str]) -> float:
+        """Return how many times the least evidence a record of work needs."""
+        if statement.hit.kind == "turn" and statement.speaker != "user":
+            return _OF_WORK if self.identifiers.isdisjoint(naming) else _NAMED
+        if len(self.topics) >= _MANY:
+            return _OF_MANY
+        is_typed = statement.speaker == "user" and not _is_pasted(statement.hit.passages[0])
+        return _TYPED if is_typed else _OF_WORK
+
+    def _adds(self, statement: Statement) -> bool:
+        """Return whether the sentence that answers says something that the question does not say itself."""
+        asked = {term for topic in self.topics for term in topic}
+        return len(set(tokens.of(statement.core)) - asked) >= _ADDED
+
+    def promising(self, ranked: Iterable[ranking.Candidate]) -> list[tuple[float, ranking.Candidate, dict[int, float]]]:
+        """Return the documents that may have enough evidence, with its bound and those of passages, highest first."""
+        found = [(candidate, self._bounds(candidate)) for candidate in ranked]
+        rows = [(candidate.score * max(bounds.values()), candidate, bounds) for candidate, bounds in found if bounds]
+        return sorted(rows, key=lambda row: -row[0])
+
+    def _bounds(self, candidate: ranking.Candidate) -> dict[int, float]:
+        """Return the greatest weight that a statement of each passage can have, of those with enough evidence."""
+        found = {}
+        for passage, held in candidate.held(self.rated).items():
+            weight = max(sum(self.weights[term] for term in topic if term in held) for topic in self.topics)
+            is_named = passage >= len(ranking.HEAD) and not self.naming.isdisjoint(held)
+            if is_named and weight * candidate.score >= self.least:
+                found[passage] = weight
+        return found
+
+
+def _is_pasted(passage: str) -> bool:
+    return len(passage) > _PASTED_CHARS or any(mark in passage for mark in _MARKUP)
+
+
+def _is_file(chunk: str) -> bool:
+    """Return whether a word of the question is a path or the name of a file, in which many things are done."""
+    name, _, ending = chunk.rstrip(".,:;!?)`'\"").rpartition(".")
+    return "/" in chunk or (name != "" and ending.isalnum() and ending.islower() and len(ending) <= _ENDING)

@@ -1,0 +1,26 @@
+"""Layout: what the side that writes the index and the side that reads it agree on."""
+
+from __future__ import annotations
+
+from memoria.search import tokens
+
+VERSION = 10  # of the tables and of how files become documents and terms; an index of another version is rebuilt
+SHIFT = 12  # a passage's row is (document << SHIFT) + its ordinal; ordinals 0 and 1 are the title and the names
+KINDS = ("article", "entry", "fact", "turn", "memory")
+HISTORY = "history"  # what no longer holds: found only by those who ask for it
+ASKED = "asked"  # the phrases by which a document is asked for; they lead to it and are not shown
+TOOLS = "tools"  # the label of a turn's tool lines, which are no statements
+
+
+def scope_terms(project: str, kind: str) -> tuple[str, str]:
+    """Return the terms of the index's ``scope`` column, by which a match is limited to a project and a kind."""
+    return f"p{tokens.code(project):08x}", "k" + kind
+
+
+def entry_ids(text: str) -> set[str]:
+    """Return the block ids (``e-01k9x2``) of the entries that a text cites."""
+    found = set()
+    for part in text.split("#^e-")[1:]:
+        length = next((place for place, letter in enumerate(part) if not letter.isalnum()), len(part))
+        found.add("e-" + part[:length])
+    return found

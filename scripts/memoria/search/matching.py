@@ -1,0 +1,170 @@
+"""Matching: the documents that hold a query's words, and the best of them by score.
+
+Full-text search chooses the candidates, which are then scored from the positions of the words (``ranking``).
+"""
+
+from __future__ import annotations
+
+from memoria.search import layout, ranking, tokens
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Collection, Mapping, Sequence
+    from typing import Any
+
+    from memoria.base.visibility import Visibility
+
+_ROWS = 5_000  # documents that the rare words of a query may match, to bound its cost
+_BM25 = "bm25(terms, 3.0, 2.0, 1.0, 0.0)"  # title, names, body, scope: chooses the candidates
+_PREFERRED = 1.15  # factor for documents of the project that asks
+_FRESH = 0.05  # added to the factor of a document of the newest day; halves every _FRESH_DAYS
+_FRESH_DAYS = 30.0
+_READ = (
+    "SELECT id, codes, ends, places, lengths, project, importance, date"
+    " FROM documents JOIN contents USING (id) WHERE id IN"
+)
+
+
+class Matching:
+    """The search for documents by their words in an open index."""
+
+    __slots__ = ("_db", "_most")
+
+    def __init__(self, connection: sqlite3.Connection, candidates: int) -> None:
+        """``candidates`` is the number of documents that are scored as a whole, the better half also by passage."""
+        self._db = connection
+        self._most = candidates
+
+    def rated(self, words: list[str], project: str) -> tuple[dict[str, ranking.Word], dict[str, int]]:
+        """Return the words with their information, and the number of documents of those that any holds."""
+        _, total = self.size(project)
+        known = {word: self.holding(word, project) for word in words}
+        rated = {word: ranking.Word(tokens.code(word), passages, total) for word, (_, passages) in known.items()}
+        return rated, {word: documents for word, (documents, _) in known.items() if documents}
+
+    def ranked(
+        self,
+        rated: Mapping[str, ranking.Word],
+        matching: dict[str, int],
+        limit: int,
+        scope: str,
+        view: Visibility | None,
+    ) -> list[ranking.Candidate]:
+        """Return the documents that fit the words, best first."""
+        words = list(rated.values())
+        candidates = self.candidates(matching, scope, max(self._most, 2 * limit))
+        ranked = self.promising(words, candidates, max(self._most // 2, limit), view)
+        for candidate in ranked:
+            candidate.look(words)
+        ranked.sort(key=_by_score)
+        return ranked
+
+    def promising(
+        self, words: list[ranking.Word], candidates: list[int], most: int, view: Visibility | None
+    ) -> list[ranking.Candidate]:
+        """Return the best of the candidates by a first estimate."""
+        newest, own = self._newest(), view.own if view else ""
+        asked = ", ".join("?" * len(candidates))
+        read = []
+        for document, codes, ends, positions, packed, *about in self._db.execute(f"{_READ} ({asked})", candidates):
+            small = "H" if len(ends) < len(codes) else "I"
+            places = ranking.Places(_numbers(codes, "I"), _numbers(ends, small), _numbers(positions, small))
+            lengths, factor = _numbers(packed, "H"), _boost(about, own, newest)
+            read.append((ranking.outline(words, places, lengths) * factor, document, places, lengths, factor))
+        read.sort(key=lambda item: (-item[0], item[1]))
+        return [
+            ranking.Candidate(document, ranking.Text(places, lengths), factor)
+            for _, document, places, lengths, factor in read[:most]
+        ]
+
+    def size(self, project: str) -> tuple[int, int]:
+        """Return the number of documents and of words in everything that is searched."""
+        where, values = ("WHERE project = ?", (project,)) if project else ("", ())
+        row = self._db.execute(f"SELECT sum(documents), sum(words) FROM totals {where}", values).fetchone()  # noqa: S608 (a constant)
+        return row[0] or 0, row[1] or 0
+
+    def holding(self, word: str, project: str) -> tuple[int, int]:
+        """Return the number of documents and of passages that hold the word."""
+        where, values = (" AND project = ?", (word, project)) if project else ("", (word,))
+        row = self._db.execute(
+            f"SELECT sum(documents), sum(passages) FROM vocabulary WHERE term = ?{where}",  # noqa: S608 (a constant)
+            values,
+        ).fetchone()
+        return row[0] or 0, row[1] or 0
+
+    def candidates(self, matching: dict[str, int], scope: str, most: int = 0) -> list[int]:
+        """Return the documents to score: the best matches of rare words, then the newest matches of common ones."""
+        most = most or self._most
+        rare: list[str] = []
+        rows = 0
+        by_rarity = sorted(matching, key=lambda word: (matching[word], word))
+        for word in by_rarity:
+            rows += matching[word]
+            if rows > _ROWS:
+                break
+            rare.append(word)
+        found: list[int] = []
+        if rare:
+            found = self.match(" OR ".join(map(phrase, rare)), scope, f"ORDER BY {_BM25} LIMIT {most}")
+        common = [word for word in by_rarity if word not in rare]
+        if common and len(found) < most:
+            together = " AND ".join(map(phrase, common[:3]))
+            for expression in (together, phrase(common[0])):
+                more = self.match(expression, scope, f"ORDER BY rowid DESC LIMIT {most}")
+                found = list(dict.fromkeys(found + more))[:most]
+        return found
+
+    def match(self, words: str, scope: str, order: str) -> list[int]:
+        """Return the documents that match an expression of the full-text search."""
+        expression = "{title names body} : (" + words + ")" + scope
+        rows = self._db.execute(f"SELECT rowid FROM terms WHERE terms MATCH ? {order}", (expression,))  # noqa: S608
+        return [row[0] for row in rows]
+
+    def _newest(self) -> float:
+        return _days(self._db.execute("SELECT max(date) FROM documents").fetchone()[0] or "")
+
+
+def _numbers(packed: bytes, kind: str) -> memoryview[int]:
+    """Return the numbers of an array that was stored as bytes; ``array`` would import ``collections``."""
+    return memoryview(packed).cast(kind)  # type: ignore[call-overload,no-any-return]
+
+
+def _by_score(candidate: ranking.Candidate) -> tuple[float, int]:
+    return -candidate.score, candidate.document
+
+
+def _boost(about: Sequence[Any], own: str, newest: float) -> float:
+    """Return the factor of a document's score for its project, importance and age."""
+    project, importance, date = about
+    boost = _PREFERRED if own and project == own else 1.0
+    boost *= 0.95 + 0.1 * float(importance)
+    if date:
+        boost *= 1 + _FRESH * 2 ** (-max(newest - _days(date), 0.0) / _FRESH_DAYS)
+    return boost
+
+
+def _days(date: str) -> float:
+    """Return about how many days lie between year 0 and an ISO date; 0 for anything else."""
+    try:
+        return int(date[:4]) * 365.25 + int(date[5:7]) * 30.4 + int(date[8:10])
+    except ValueError:
+        return 0.0
+
+
+def scope(project: str, view: Visibility | None, kinds: Collection[str]) -> str:
+    """Return what a match must also hold to be of a project, of those kinds, and of what the view shows."""
+    expression = ""
+    if view and view.is_apart:
+        expression += f" AND scope : ({layout.scope_terms(view.own, '')[0]} OR {layout.scope_terms('', '')[0]})"
+    if project:
+        expression += f" AND scope : {layout.scope_terms(project, '')[0]}"
+    if kinds:
+        wanted = " OR ".join(phrase(layout.scope_terms("", kind)[1]) for kind in sorted(kinds))
+        expression += f" AND scope : ({wanted})"
+    return expression
+
+
+def phrase(word: str) -> str:
+    """Return a word as the full-text search reads it."""
+    return '"' + word.replace('"', '""') + '"'

@@ -1,0 +1,99 @@
+"""Stored: the documents and passages of an open index, as far as they may be shown."""
+
+from __future__ import annotations
+
+from memoria.search import layout, ranking
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from memoria.base.visibility import Visibility
+    from memoria.search.hit import Hit
+
+PASSAGES = 3  # of a document that are shown
+_SUCCESSIONS = 8  # greatest length of a chain of superseded facts that is followed
+SHOW = "SELECT id, key, path, kind, anchor, session, project, title, date, superseded_by FROM documents"
+
+
+class Stored:
+    """What an index holds."""
+
+    __slots__ = ("_db",)
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._db = connection
+
+    def current(self, document: int) -> tuple[Any, ...] | None:
+        """Return the row of a document, or of its successor; None when that was forgotten, so that neither is found."""
+        row: tuple[Any, ...] | None = self._db.execute(SHOW + " WHERE id = ?", (document,)).fetchone()
+        for _ in range(_SUCCESSIONS):
+            if row is None or not row[9]:
+                break
+            column, name = ("anchor", row[9][1:]) if row[9].startswith("^") else ("key", row[9])
+            row = self._db.execute(f"{SHOW} WHERE {column} = ?", (name,)).fetchone()
+        return row
+
+    def screen(self, row: tuple[Any, ...], view: Visibility | None) -> Callable[[str], bool] | None:
+        """Return which passages of a document may be shown; None when the document may not be.
+
+        Of an article that also rests on entries of hidden projects, only the passages are shown that cite no such
+        entries but others.
+        """
+        if view is None:
+            return shows_all
+        if view.hides(row[6]):
+            return None
+        if row[3] not in ("article", layout.HISTORY):
+            return shows_all
+        first = row[0] << layout.SHIFT
+        texts = self._db.execute(
+            "SELECT text FROM passages WHERE id BETWEEN ? AND ?", (first, first + (1 << layout.SHIFT) - 1)
+        ).fetchall()
+        cited = {ident for (text,) in texts for ident in layout.entry_ids(text)}
+        seen = {ident for ident in cited if not view.hides(self._of_entry(ident, "project"))}
+        if seen == cited:
+            return shows_all
+        return lambda text: bool(own := layout.entry_ids(text)) and own <= seen
+
+    def _of_entry(self, ident: str, column: str) -> str:
+        """Return the project or the session of an entry, ``""`` for an entry that is unknown."""
+        row = self._db.execute(f"SELECT {column} FROM documents WHERE anchor = ?", (ident,)).fetchone()  # noqa: S608
+        return str(row[0]) if row else ""
+
+    def sessions(self, hit: Hit) -> frozenset[str]:
+        """Return the sessions in which the best passage of a hit was said, as far as they are known."""
+        if hit.kind != "article":
+            return frozenset((hit.session,) if hit.session else ())
+        said = {self._of_entry(ident, "session") for ident in layout.entry_ids(hit.passages[0])}
+        return frozenset(said) if "" not in said else frozenset()
+
+    def texts(
+        self, document: int, scored: Mapping[int, float], screen: Callable[[str], bool] | None = None
+    ) -> list[str]:
+        """Return the texts of the best passages, or of the first one when the document itself was not scored."""
+        heads = len(ranking.HEAD)
+        best = sorted(
+            (ordinal for ordinal in scored if ordinal >= heads), key=lambda ordinal: (-scored[ordinal], ordinal)
+        )
+        texts: list[str] = []
+        for ordinal in best or [heads]:
+            text = self.passage(document, ordinal)[0]
+            if text and (screen is None or screen(text)):
+                texts.append(text)
+            if len(texts) == PASSAGES:
+                break
+        return texts
+
+    def passage(self, document: int, ordinal: int) -> tuple[str, str, bool]:
+        """Return the text and the label of a passage and whether it is the user's own; empty when there is none."""
+        asked = ((document << layout.SHIFT) + ordinal,)
+        row = self._db.execute("SELECT text, label, own FROM passages WHERE id = ?", asked).fetchone()
+        return (row[0], row[1], bool(row[2])) if row else ("", "", False)
+
+
+def shows_all(text: str) -> bool:  # noqa: ARG001 (a screen looks at the text)
+    """Show every passage."""
+    return True
