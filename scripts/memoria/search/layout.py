@@ -9,6 +9,7 @@ SHIFT = 12  # a passage's row is (document << SHIFT) + its ordinal; ordinals 0 a
 KINDS = ("article", "entry", "fact", "turn", "memory")
 HISTORY = "history"  # what no longer holds: found only by those who ask for it
 ASKED = "asked"  # the phrases by which a document is asked for; they lead to it and are not shown
+HIDDEN = (HISTORY, ASKED)  # with KINDS, all kinds that there are
 TOOLS = "tools"  # the label of a turn's tool lines, which are no statements
 
 

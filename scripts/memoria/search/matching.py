@@ -29,12 +29,13 @@ _READ = (
 class Matching:
     """The search for documents by their words in an open index."""
 
-    __slots__ = ("_db", "_most")
+    __slots__ = ("_db", "_most", "_sizes")
 
     def __init__(self, connection: sqlite3.Connection, candidates: int) -> None:
         """``candidates`` is the number of documents that are scored as a whole, the better half also by passage."""
         self._db = connection
         self._most = candidates
+        self._sizes: dict[str, tuple[int, int]] = {}
 
     def rated(self, words: list[str], project: str) -> tuple[dict[str, ranking.Word], dict[str, int]]:
         """Return the words with their information, and the number of documents of those that any holds."""
@@ -80,9 +81,12 @@ class Matching:
 
     def size(self, project: str) -> tuple[int, int]:
         """Return the number of documents and of words in everything that is searched."""
-        where, values = ("WHERE project = ?", (project,)) if project else ("", ())
-        row = self._db.execute(f"SELECT sum(documents), sum(words) FROM totals {where}", values).fetchone()  # noqa: S608 (a constant)
-        return row[0] or 0, row[1] or 0
+        if project not in self._sizes:
+            where, values = ("WHERE project = ?", (project,)) if project else ("", ())
+            asked = f"SELECT sum(documents), sum(words) FROM totals {where}"  # noqa: S608 (a constant)
+            documents, words = self._db.execute(asked, values).fetchone()
+            self._sizes[project] = documents or 0, words or 0
+        return self._sizes[project]
 
     def holding(self, word: str, project: str) -> tuple[int, int]:
         """Return the number of documents and of passages that hold the word."""
@@ -159,6 +163,9 @@ def scope(project: str, view: Visibility | None, kinds: Collection[str]) -> str:
         expression += f" AND scope : ({layout.scope_terms(view.own, '')[0]} OR {layout.scope_terms('', '')[0]})"
     if project:
         expression += f" AND scope : {layout.scope_terms(project, '')[0]}"
+    if set(layout.KINDS).issubset(kinds):  # bm25 looks at each document of a kind that the expression names
+        others = " OR ".join(layout.scope_terms("", kind)[1] for kind in layout.HIDDEN if kind not in kinds)
+        return f"{expression} NOT scope : ({others})" if others else expression
     if kinds:
         wanted = " OR ".join(phrase(layout.scope_terms("", kind)[1]) for kind in sorted(kinds))
         expression += f" AND scope : ({wanted})"
