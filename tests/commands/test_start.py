@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from places import ROOT
+
 # Each costs 2 ms of processor time or more, most of them far more.
 SLOW = {
     "asyncio", "claude_agent_sdk", "ctypes", "difflib", "gzip", "hashlib", "jsonschema", "logging.handlers", "mcp",
@@ -20,6 +22,25 @@ OURS = {
 }  # fmt: skip
 
 
+def isolated(base: Path) -> dict[str, str]:
+    return {
+        "HOME": str(base), "CLAUDE_CONFIG_DIR": str(base / "claude"), "MEMORIA_HOME": str(base / "home"),
+        "XDG_CONFIG_HOME": str(base / "config"),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("scripts", ["scripts", "plugin/scripts"], ids=["clone", "through the plugin's link"])
+def test_started_by_its_path_it_finds_the_packages_whose_names_its_own_folders_have(
+    scripts: str, tmp_path: Path
+) -> None:
+    program = ROOT / scripts / "memoria" / "__main__.py"
+    run = subprocess.run(
+        [sys.executable, program, "mcp"], env=isolated(tmp_path), stdin=subprocess.DEVNULL, capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
+    assert (run.returncode, run.stderr) == (0, "")
+
+
 @pytest.mark.parametrize("verb", ["observe", "flush", "status", "--help"])
 def test_a_verb_with_nothing_to_do_imports_nothing_slow(verb: str, tmp_path: Path) -> None:
     program = (
@@ -29,10 +50,7 @@ def test_a_verb_with_nothing_to_do_imports_nothing_slow(verb: str, tmp_path: Pat
         "except SystemExit as error:\n    assert not error.code\n"
         "print('\\n'.join(['loaded:', *sys.modules]))"
     )
-    env = {
-        "HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": str(tmp_path / "claude"), "MEMORIA_HOME": str(tmp_path / "home"),
-        "XDG_CONFIG_HOME": str(tmp_path / "config"),
-    }  # fmt: skip
+    env = isolated(tmp_path)
     for _ in range(2):  # the first makes the home and its databases
         run = subprocess.run([sys.executable, "-c", program, verb], env=env, capture_output=True, text=True, check=True)
     loaded = set(run.stdout.partition("loaded:\n")[2].split())
