@@ -15,22 +15,10 @@ from typing import Any
 import pytest
 
 from client_session import wait_until
-from installed import clone, environment_of, packages
+from installed import clone, environment_of, fake_uv, packages, uv_calls
 
 pytestmark = pytest.mark.slow
 
-FAKE_UV = """#!{python}
-import json, os, shutil, sys, time
-folder = {folder!r}
-with open(os.path.join(folder, "calls"), "a") as out:
-    out.write(json.dumps([sys.argv[1:], os.getcwd(), dict(os.environ)]) + chr(10))
-if os.path.exists(os.path.join(folder, "fail")):
-    sys.exit("no route to the index")
-if sys.argv[1] == "venv":
-    shutil.copytree({made!r}, sys.argv[-1], symlinks=True)
-    while os.path.exists(os.path.join(folder, "wait")):
-        time.sleep(0.01)
-"""
 HOSTILE = {
     "UV_PROJECT_ENVIRONMENT": ".venv",
     "UV_FROZEN": "1",
@@ -58,8 +46,7 @@ class Machine:
         packages(made)
         self.bin = base / "bin"
         self.bin.mkdir()
-        (self.bin / "uv").write_text(FAKE_UV.format(python=sys.executable, folder=str(self.bin), made=str(made)))
-        (self.bin / "uv").chmod(0o755)
+        fake_uv(self.bin, made)
         (self.bin / "python3.13").write_text(
             '#!/bin/sh\n[ "$3" = venv ] && echo "no module venv" >&2 && exit 1\nexit 0\n'
         )
@@ -81,9 +68,7 @@ class Machine:
         return process.returncode, said.decode()
 
     def calls(self, word: str = "") -> list[Any]:
-        log = self.bin / "calls"
-        rows = [json.loads(row) for row in log.read_text().splitlines()] if log.exists() else []
-        return [row for row in rows if word in row[0]]
+        return uv_calls(self.bin, word)
 
     def left(self) -> list[str]:
         return sorted(path.name for path in self.data.iterdir() if path.is_dir())

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from client_session import Session, wait_until
-from installed import fingerprint
+from installed import fake_uv, fingerprint, packages, uv_calls
 from messages_api import MessagesApi
 from plugin_person import HOSTILE, WAYS, Person, no_way_to_build, said
 from real_client import run_claude
@@ -195,6 +195,41 @@ def test_while_its_packages_are_installed_the_server_says_so_and_then_has_its_to
         person.has_packages()
         assert "Nothing found" in call(session, person, "search")
         session.end()
+    assert fingerprint(person.project) == person.before
+
+
+RULE = "Never use tabs in YAML files of this project."
+NOTE_STARTS = "import sys; open({!r}, 'a').write(' '.join(sys.orig_argv[-2:]) + chr(10))\n"
+
+
+def test_a_first_session_waits_for_no_build_and_server_and_worker_share_the_one_that_is_made(person: Person) -> None:
+    """The build takes as long as the test wants: longer than all that a client waits for."""
+    folder, made, starts = person.base / "bin", person.base / "made", person.base / "starts"
+    folder.mkdir()
+    packages(made)
+    (site,) = made.glob("lib/python*/site-packages")
+    (site / "starts.pth").write_text(NOTE_STARTS.format(str(starts)))
+    fake_uv(folder, made)
+    (folder / "wait").touch()
+    person.from_git()
+    person.env["PATH"] = str(folder) + os.pathsep + person.env["PATH"]
+    with Session(person.env, person.project, "--allowedTools", f"{PREFIX}status,{PREFIX}search") as session:
+        assert "set up" in call(session, person, "status")
+        session.ask(RULE)
+        assert servers(session)[SERVER] == "connected"
+        session.settle()
+        assert not person.environment.exists()
+        (folder / "wait").unlink()
+        assert "set up" not in call(session, person, "search")
+        session.settle()
+        session.end()
+    assert session.failed_hooks == []
+    daily = person.home / "memoria" / "daily"
+    wait_until(lambda: any(RULE in path.read_text("utf-8") for path in daily.glob("*.md")), "the rule is kept", 60)
+    assert [len(uv_calls(folder, word)) for word in ("venv", "install")] == [1, 1]
+    started = {line.split()[-1] for line in starts.read_text().splitlines() if "__main__.py" in line}
+    assert started >= {"mcp", "flush"}
+    assert [path.parent for path in person.home.rglob("pyvenv.cfg")] == [person.environment]
     assert fingerprint(person.project) == person.before
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import binascii
 import hashlib
+import json
 import shutil
 import subprocess
 import sys
 import sysconfig
 from pathlib import Path
+from typing import Any
 
 from places import ROOT
 
@@ -16,6 +18,18 @@ TREE = (
     ".claude-plugin", "bin", "plugin", "hooks", "scripts",
     "pyproject.toml", "requirements.lock", "README.md", "LICENSE",
 )  # fmt: skip
+FAKE_UV = """#!{python}
+import json, os, shutil, sys, time
+folder = {folder!r}
+with open(os.path.join(folder, "calls"), "a") as out:
+    out.write(json.dumps([sys.argv[1:], os.getcwd(), dict(os.environ)]) + chr(10))
+if os.path.exists(os.path.join(folder, "fail")):
+    sys.exit("no route to the index")
+if sys.argv[1] == "venv":
+    shutil.copytree({made!r}, sys.argv[-1], symlinks=True)
+    while os.path.exists(os.path.join(folder, "wait")):
+        time.sleep(0.01)
+"""
 IDENTITY = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
 
 
@@ -47,6 +61,19 @@ def packages(folder: Path) -> Path:
     site = subprocess.run([python, "-c", where], capture_output=True, text=True, check=True).stdout.strip()
     Path(site, "those.pth").write_text(sysconfig.get_path("purelib") + "\n")
     return python
+
+
+def fake_uv(folder: Path, made: Path) -> None:
+    """Put a uv into ``folder`` that needs no network: it copies ``made``, and waits while there is a file ``wait``."""
+    (folder / "uv").write_text(FAKE_UV.format(python=sys.executable, folder=str(folder), made=str(made)))
+    (folder / "uv").chmod(0o755)
+
+
+def uv_calls(folder: Path, word: str = "") -> list[Any]:
+    """What that uv was called with, if ``word`` is in it: arguments, folder and environment of each call."""
+    log = folder / "calls"
+    rows = [json.loads(row) for row in log.read_text().splitlines()] if log.exists() else []
+    return [row for row in rows if word in row[0]]
 
 
 def environment_of(home: Path, clone: Path) -> Path:
