@@ -14,6 +14,7 @@ environment stands, ``recalled`` the time from the first command until the model
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import shutil
 import socket
@@ -69,9 +70,10 @@ class _Tunnel(StreamRequestHandler):
         with socket.create_connection((host, int(port))) as far:
             self.connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
             threading.Thread(target=_pass_on, args=(self.connection, far), daemon=True).start()
-            for block in _blocks(far):
-                self.server.fetched += len(block)
-                self.connection.sendall(block)
+            with contextlib.suppress(OSError):  # the client has closed
+                for block in _blocks(far):
+                    self.server.fetched += len(block)
+                    self.connection.sendall(block)
 
 
 def _blocks(source: socket.socket) -> Iterator[bytes]:
@@ -80,12 +82,10 @@ def _blocks(source: socket.socket) -> Iterator[bytes]:
 
 
 def _pass_on(near: socket.socket, far: socket.socket) -> None:
-    try:
+    with contextlib.suppress(OSError):  # one side has closed
         for block in _blocks(near):
             far.sendall(block)
         far.shutdown(socket.SHUT_WR)
-    except OSError:  # one side has closed
-        pass
 
 
 class User:
@@ -190,7 +190,7 @@ def measure(way: str, base: Path, source: Path, path: str) -> Result:
         memory, environment = WAYS[way](user, source)
         installed = time.monotonic()
         user.session(RULE)
-        wait_until(lambda: any(environment.rglob("bin/python")), "the environment stands", PATIENCE_S)
+        wait_until(lambda: stands(environment), "the environment stands", PATIENCE_S)
         built = time.monotonic()
         kept = lambda: any(RULE in file.read_text("utf-8") for file in memory.glob("daily/*.md"))  # noqa: E731
         wait_until(kept, "the rule is in the daily log", PATIENCE_S)
@@ -202,6 +202,11 @@ def measure(way: str, base: Path, source: Path, path: str) -> Result:
     proxy.server_close()
     times = installed - began, max(0.0, built - installed), recalled - began
     return Result(user.commands, *times, proxy.fetched, disk(user.home), disk(environment))
+
+
+def stands(folder: Path) -> bool:
+    """Return whether ``folder`` is an environment, or holds one whose build is done."""
+    return any(path.parents[1].suffix != ".tmp" for path in folder.rglob("bin/python"))
 
 
 def disk(folder: Path) -> int:
