@@ -206,7 +206,8 @@ def measure(way: str, base: Path, source: Path, path: str) -> Result:
 
 def stands(folder: Path) -> bool:
     """Return whether ``folder`` is an environment, or holds one whose build is done."""
-    return any(path.parents[1].suffix != ".tmp" for path in folder.rglob("bin/python"))
+    found = [*folder.glob("bin/python"), *folder.glob("*/bin/python")]
+    return any(path.parents[1].suffix != ".tmp" for path in found)
 
 
 def disk(folder: Path) -> int:
