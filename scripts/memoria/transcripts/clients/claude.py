@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memoria.transcripts import client_files
 from memoria.transcripts.client_files import Found, Head
-from memoria.transcripts.turn_reader import Decode
+
+if TYPE_CHECKING:
+    from memoria.transcripts.turn_reader import Decode
 
 
 class Claude:

@@ -12,21 +12,23 @@ Rollouts that Codex has compressed (``.jsonl.zst``) are not read: the standard l
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from memoria.ground.digest import sha256
 from memoria.transcripts import client_files
 from memoria.transcripts.client_files import Found, Head
 from memoria.transcripts.clients import lines as form
 from memoria.transcripts.clients.lines import Lines, record, records, text
 from memoria.transcripts.json_lines import Json, objects
-from memoria.transcripts.turn_reader import Decode
+
+if TYPE_CHECKING:
+    from memoria.transcripts.turn_reader import Decode
 
 INTERRUPTED = "(the user interrupted Codex here)"
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
@@ -136,7 +138,7 @@ class _Decoder:
                     unreadable()
             for value in values:
                 if isinstance(value, dict):
-                    yield from self._value(value, hashlib.sha256(line).hexdigest())
+                    yield from self._value(value, sha256(line))
 
     def _value(self, value: Json, digest: str) -> Iterator[Json]:
         kind, time = text(value, "type"), text(value, "timestamp")

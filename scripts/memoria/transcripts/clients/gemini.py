@@ -12,20 +12,22 @@ A file does not say its folder. ``<project>`` is the SHA-256 of the folder or, l
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from memoria.ground.digest import sha256
 from memoria.transcripts import client_files
 from memoria.transcripts.client_files import Found, Head
 from memoria.transcripts.clients.lines import Lines, record, records, text
 from memoria.transcripts.json_lines import Json
-from memoria.transcripts.turn_reader import Decode
+
+if TYPE_CHECKING:
+    from memoria.transcripts.turn_reader import Decode
 
 _PROJECTS, _NAMES, _ROOT = "tmp", "projects.json", ".project_root"
 _RENAMED = {"absolute_path": "file_path", "dir_path": "path"}
@@ -136,7 +138,7 @@ def _root(place: Path) -> str:
     except (OSError, ValueError):
         return ""
     for folder, name in record(known, "projects").items():
-        if place.name in (name, hashlib.sha256(folder.encode("utf-8", "replace")).hexdigest()):
+        if place.name in (name, sha256(folder)):
             return str(folder)
     return ""
 

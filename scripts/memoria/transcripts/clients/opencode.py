@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memoria.base import sqlite
 from memoria.transcripts import client_files
@@ -25,7 +25,9 @@ from memoria.transcripts.client_files import Found, Head
 from memoria.transcripts.clients import lines as form
 from memoria.transcripts.clients.lines import Lines, record, records, text
 from memoria.transcripts.json_lines import Json
-from memoria.transcripts.turn_reader import Decode
+
+if TYPE_CHECKING:
+    from memoria.transcripts.turn_reader import Decode
 
 _RENAMED = {"filePath": "file_path", "oldString": "old_string", "newString": "new_string"}
 _TOOLS = {

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from memoria.transcripts.client_files import Found, Head
-from memoria.transcripts.turn_reader import Decode
+
+if TYPE_CHECKING:
+    from memoria.transcripts.turn_reader import Decode
 
 
 class Client(Protocol):
