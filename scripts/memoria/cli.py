@@ -27,8 +27,8 @@ from memoria.ground.home import Home
 # ``refused(args, error)`` also runs when the home cannot be opened.
 VERBS = {
     "status": "show whether memoria works: what waits, what failed, what it cost",
-    "verify": "account for every turn in the transcripts of Claude Code and other agents: what became of it",
-    "ingest": "import the history that Claude Code, Codex, Gemini CLI and opencode have, or any transcripts",
+    "verify": "account for every turn in the transcripts: what became of it",
+    "ingest": "import what Claude Code, Codex, Gemini CLI and opencode remember",
     "doctor": "check everything that memoria depends on; each finding comes with its remedy",
     "demo": "run the main job on a bundled transcript, without an account or network",
     "install": "add the hooks to Claude Code's settings (for a clone or a tool), or to Codex's",

@@ -25,4 +25,4 @@ def test_the_usage_counts_of_version_0_1_0_go(tmp_path: Path) -> None:
     for name in ("recall.db", "recall.db-wal", "recall.db-shm", "ledger.db"):
         Path(paths.state, name).write_bytes(b"SQLite")
     housekeeping.clean(paths)
-    assert sorted(path.name for path in Path(paths.state).iterdir()) == ["README", "ledger.db"]
+    assert sorted(path.name for path in Path(paths.state).iterdir()) == ["README", "ledger.db", "written-by"]

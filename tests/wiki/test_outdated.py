@@ -150,7 +150,7 @@ def test_an_mcp_clients_change_of_a_fact_reaches_the_articles_and_says_so(home: 
     with Keeper.at(home.home) as keeper:
         fact = the_fact(keeper)
         keeper.write(replace(fact, origin="assistant"))  # over MCP, only those can be reworded
-    tools = SessionFacts(home.home, Project(SHOP, "shop"), "s-9")
+    tools = SessionFacts(home.home, Project("shop", SHOP), "s-9")
     said = asyncio.run(tools.update(fact.id, NEW) if action == "update" else tools.forget(fact.id))
     assert "Taken out of 1 article: concepts/building." in said
     assert "The next compile reads daily/2026-11-16#^e-a1 again." in said
