@@ -49,7 +49,7 @@ def test_prompts_are_given_what_they_need_and_no_others_anything(model: str, tmp
     shared = [each for each in seen if each.asked.sort == "shared"]
     apart = [each for each in seen if each.asked.sort == "apart"]
     idle = [each for each in seen if each.asked.sort == "nothing"]
-    least = {"offline": (0.8, 0.0), "scripted": (0.9, 0.7)}[model]
+    least = {"offline": (0.8, 0.0), "scripted": (0.9, 0.65)}[model]  # 0097: precision first
     assert sum(each.in_notes for each in shared) >= least[0] * len(shared)
     assert sum(each.in_notes for each in apart) >= least[1] * len(apart)
     assert sum(bool(each.notes) for each in idle) <= 0.03 * len(idle)
