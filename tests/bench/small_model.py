@@ -67,7 +67,7 @@ title: FORGED
 
 _HEADING = re.compile(r"### (Session \(\d\d:\d\d\) · \S+ · .*|Learned \(\d\d:\d\d\) · \S+)")
 _MARKER = re.compile(
-    r"<!-- memoria entry=([0-9a-z]+) session=(\S+) turns=(\S*) project=\S+ model=(claude:haiku|offline) -->"
+    r"<!-- memoria entry=([0-9a-z]+) session=(\S+) turns=(\S*) project=\S+ model=(claude:haiku|offline|own-words) -->"
 )
 _ANCHOR = re.compile(r"\^e-([0-9a-z]+)")
 _LABELS = {
