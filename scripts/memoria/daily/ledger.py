@@ -111,6 +111,10 @@ class Ledger:
         rows = self.db.execute("SELECT key FROM turns WHERE entry = ? ORDER BY key", (entry,))
         return tuple(key for (key,) in rows)
 
+    def turn_counts(self) -> dict[str, int]:
+        """Return the number of turns of each entry that has any."""
+        return dict(self.db.execute("SELECT entry, count(*) FROM turns WHERE entry <> '' GROUP BY entry"))
+
     def reason_of(self, key: str) -> str | None:
         """Return why a turn has no entry, ``""`` when it has one, None when the turn is not recorded."""
         row = self.db.execute("SELECT entry, reason FROM turns WHERE key = ?", (key,)).fetchone()

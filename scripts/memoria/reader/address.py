@@ -20,3 +20,14 @@ def search(words: str, **filters: str) -> str:
     """Return the path of a search with these filters."""
     given = {name: value for name, value in filters.items() if value}
     return f"/search?{urlencode({'q': words, **given})}"
+
+
+def session(ident: str) -> str:
+    """Return the path of a session's page."""
+    return f"/session/{quote(ident, safe='')}"
+
+
+def asked(path: str, **query: object) -> str:
+    """Return a path with the values of a query that are not empty."""
+    given = {name: value for name, value in query.items() if value not in ("", 0, None)}
+    return f"{path}?{urlencode(given)}" if given else path

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from memoria.reader.pages import article, attention, entry, home, search
+from memoria.reader.pages import article, attention, entry, home, receipt, search, sessions
 from memoria.reader.site import Site
 from memoria.reader.view import Asked, Done, View
 
@@ -36,8 +36,12 @@ PAGES = (
     Page("/article/{slug:path}", article.show),
     Page("/entry/{ident}", entry.show),
     Page("/source/{ident}", entry.source),
+    Page("/sessions", sessions.show, "Sessions"),
+    Page("/session/{ident}", sessions.show_one),
+    Page("/receipt", receipt.show, "Receipt"),
 )
 ACTIONS = (
     Action("/retry/flush", attention.retry_flush),
     Action("/retry/compile", attention.retry_compile),
+    Action("/receipt/compare", receipt.compare),
 )

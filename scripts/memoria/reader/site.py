@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import date, datetime
+from typing import Any, TypeVar
 
 from memoria.ground import clock, markdown
 from memoria.ground.home import Home
@@ -11,6 +13,8 @@ from memoria.reader.catalog import Catalog
 from memoria.reader.markdown import Renderer, Target
 from memoria.reader.templating import Templates
 from memoria.reader.watch import Watch
+
+Made = TypeVar("Made")
 
 
 class Site:
@@ -21,6 +25,7 @@ class Site:
         self.templates = Templates()
         self.watch = Watch(home)
         self.markdown = Renderer(self.target)
+        self._kept: dict[str, tuple[object, Any]] = {}
 
     @property
     def catalog(self) -> Catalog:
@@ -39,6 +44,16 @@ class Site:
     def look_again(self) -> None:
         """Read what an action has changed."""
         self.watch.look()
+
+    def kept(self, name: str, make: Callable[[], Made], stamp: object = None) -> Made:
+        """Return what ``make`` returns, made again only for a new catalog or another ``stamp``."""
+        _ = self.catalog  # which looks whether there is a new one
+        current = self.watch.number, stamp
+        known = self._kept.get(name)
+        if known is None or known[0] != current:
+            known = self._kept[name] = (current, make())
+        made: Made = known[1]
+        return made
 
     def target(self, link: markdown.Link) -> Target | None:
         """Return where a wikilink leads, None when there is no such page."""

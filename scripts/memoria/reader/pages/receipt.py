@@ -1,0 +1,137 @@
+"""Receipt: the numbers of ``memoria verify``, and what model calls cost by day, project and model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from memoria.audit.changes import MISSING, Changes
+from memoria.audit.receipt import (
+    ASIDE,
+    BEFORE,
+    CAPTURED,
+    NOT_UNDERSTOOD,
+    OPEN,
+    REPEATED,
+    SKIPPED,
+    WAITING,
+    check_some,
+    not_understood,
+)
+from memoria.base.visibility import Visibility
+from memoria.capture import detach
+from memoria.capture.spool import Spool
+from memoria.daily.ledger import Ledger
+from memoria.ground import clock
+from memoria.ground.printable import counted
+from memoria.models import budget
+from memoria.reader import plot
+from memoria.reader.site import Site
+from memoria.reader.view import Asked, Done, View
+
+PERIODS = (31, 92, 366)  # days
+ROWS = 12  # rows of a table of costs
+FORMS = 8
+_WORDS = {
+    CAPTURED: "in the daily logs",
+    WAITING: "waiting in the spool for the worker",
+    ASIDE: "set aside because they could not be summarised",
+    OPEN: "in sessions in progress",
+    BEFORE: "from before memoria was installed",
+    MISSING: "missing",
+}
+SEVERAL, HIDDEN = "several projects", "excluded projects"
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A row of costs: dollars, tokens, and its percentage of the largest row."""
+
+    name: str
+    usd: float
+    tokens: int
+    percent: float
+
+
+def show(site: Site, asked: Asked) -> View:
+    """Return the receipt, with the costs of the last ``?days=``."""
+    with closing(Ledger.of(site.home.paths)) as ledger:
+        values = _turns(site, ledger) | _costs(site, ledger, asked.query.get("days", ""))
+    return View("receipt.html", "Receipt", values)
+
+
+def _turns(site: Site, ledger: Ledger) -> dict[str, Any]:
+    """Return the numbers of the last comparison, and how many transcripts have changed since."""
+    checked = ledger.checked()
+    fates: Counter[str] = Counter()
+    for _, counts in checked.values():
+        fates.update(counts)
+    own = {fate: count for fate, count in fates.items() if not fate.startswith((REPEATED, NOT_UNDERSTOOD))}
+    changes = Changes(site.home, ledger, Spool(site.home.paths.spool))
+    forms = not_understood((path, counts) for path, (_, counts) in checked.items())
+    return {
+        "total": sum(own.values()),
+        "transcripts": sum(bool(counts) for _, counts in checked.values()),
+        "fates": [
+            (fate, words, own.get(fate, 0)) for fate, words in _WORDS.items() if own.get(fate) or fate == CAPTURED
+        ],
+        "skipped": sorted((fate.removeprefix(SKIPPED), n) for fate, n in own.items() if fate.startswith(SKIPPED)),
+        "repeated": fates[REPEATED],
+        "missing": own.get(MISSING, 0),
+        "due": sum(map(changes.is_due, changes.transcripts())),
+        "forms": forms[:FORMS],
+        "more_forms": max(0, len(forms) - FORMS),
+    }
+
+
+def _costs(site: Site, ledger: Ledger, asked: str) -> dict[str, Any]:
+    period = next((days for days in PERIODS if str(days) == asked), PERIODS[0])
+    today = site.today
+    days = [(today - timedelta(days=ago)).isoformat() for ago in range(period - 1, -1, -1)]
+    visible = Visibility(site.home.settings, site.home.paths)
+    by_day: dict[tuple[str, str], float] = {}
+    by_project: dict[str, tuple[float, int]] = {}
+    by_model: dict[str, tuple[float, int]] = {}
+    calls = ledger.calls_since(clock.now() - timedelta(days=period))
+    for (day, key, model), used in budget.totals(calls, site.home.zone).items():
+        name = (site.catalog.label(key) if visible.shows(key) else HIDDEN) if key else SEVERAL
+        by_day[day.isoformat(), name] = by_day.get((day.isoformat(), name), 0.0) + used.cost_usd
+        for sums, group in ((by_project, name), (by_model, model)):
+            usd, tokens = sums.get(group, (0.0, 0))
+            sums[group] = usd + used.cost_usd, tokens + used.input_tokens + used.output_tokens
+    limit = site.home.settings.daily_budget_usd
+    return {
+        "period": period,
+        "periods": PERIODS,
+        "calls": len(calls),
+        "spent": sum(usd for usd, _ in by_project.values()),
+        "spent_today": sum(usd for (day, _), usd in by_day.items() if day == today.isoformat()),
+        "limit": limit,
+        "plot": plot.stacked(days, by_day, limit),
+        "days": days,
+        "by_project": _shares(by_project),
+        "by_model": _shares(by_model),
+    }
+
+
+def _shares(sums: dict[str, tuple[float, int]]) -> list[Share]:
+    ranked = sorted(sums.items(), key=lambda each: (-each[1][0], -each[1][1], each[0]))
+    most = max((usd for usd, _ in sums.values()), default=0.0) or 1.0
+    return [Share(name, usd, tokens, round(100 * usd / most, 1)) for name, (usd, tokens) in ranked[:ROWS]]
+
+
+def compare(site: Site, _: Asked) -> Done:
+    """Compare the transcripts that have changed, as many as a worker does at its start, and capture what is missing."""
+    with closing(Ledger.of(site.home.paths)) as ledger:
+        spool = Spool(site.home.paths.spool)
+        spooled = check_some(site.home, ledger, spool)
+        changes = Changes(site.home, ledger, spool)
+        left = sum(map(changes.is_due, changes.transcripts()))
+    said = [f"{counted(left, 'transcript')} left to compare." if left else "All transcripts are compared."]
+    if spooled:
+        detach.start_worker(site.home.settings, site.home.paths)
+        said.append(f"Turns that were missing in {counted(len(spooled), 'session')} are being captured.")
+    return Done("/receipt", " ".join(said))

@@ -1,0 +1,97 @@
+"""Sessions: all of them with what became of their turns, and one of them turn by turn."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from memoria.daily.ledger import Ledger
+from memoria.ground import printable
+from memoria.reader import address, paging, sessions
+from memoria.reader.sessions import Session
+from memoria.reader.site import Site
+from memoria.reader.view import Asked, View, missing
+from memoria.transcripts import client_files
+from memoria.transcripts.turn import Reader, Turn
+
+PAGE = 40  # sessions on one page
+PAGE_TURNS = 100
+EXCERPT = 220  # characters of a turn
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """A turn and what became of it: the ``path`` and title of its entry, or the reason why it has none."""
+
+    who: str
+    time: str
+    text: str
+    path: str
+    said: str
+
+
+def show(site: Site, asked: Asked) -> View:
+    """Return the sessions, filtered by ``project``, ``q`` (words of titles) and ``only`` (``open``, ``none``)."""
+    key, words, only = (asked.query.get(name, "") for name in ("project", "q", "only"))
+    known = sessions.all_of(site)
+    found = [one for one in known if _fits(one, key, words.casefold().split(), only)]
+    values = {
+        "shown": paging.paged(found, PAGE, "/sessions", asked.query),
+        "project": key,
+        "query": words,
+        "only": only,
+        "projects": sorted({(site.catalog.label(one.project), one.project) for one in known if one.project}),
+        "label": site.catalog.label,
+    }
+    return View("sessions.html", "Sessions", values)
+
+
+def _fits(one: Session, key: str, words: list[str], only: str) -> bool:
+    if key and one.project != key:
+        return False
+    if (only == "none" and one.entries) or (only == "open" and not one.others):
+        return False
+    titles = " ".join(entry.title for entry in one.entries).casefold()
+    return all(word in titles or word in one.ident for word in words)
+
+
+def show_one(site: Site, asked: Asked) -> View:
+    """Return a session: its entries, what became of its turns in numbers, and for ``?turns=1`` each of them."""
+    ident = asked.path["ident"]
+    one = next((one for one in sessions.all_of(site) if one.ident == ident), None)
+    if one is None:
+        return missing("There is no such session, or nothing of it is known any more.")
+    with closing(Ledger.of(site.home.paths)) as ledger:
+        turns = _fates(site, one, ledger) if asked.query.get("turns") and one.transcript else []
+        counts = {entry.id: len(ledger.turns_of(entry.id)) for entry in one.entries}
+    values = {
+        "session": one,
+        "label": site.catalog.label(one.project),
+        "counts": counts,
+        "has_transcript": bool(one.transcript) and Path(one.transcript).is_file(),
+        "turns": paging.paged(turns, PAGE_TURNS, address.session(ident), asked.query) if turns else None,
+    }
+    return View("session.html", one.entries[-1].title if one.entries else "A session without entries", values)
+
+
+def _fates(site: Site, one: Session, ledger: Ledger) -> list[Fate]:
+    reader = Reader(keep_sidechains=site.home.settings.keep_sidechains, describing=False)
+    try:
+        with client_files.opened(Path(one.transcript)) as file:
+            turns = [*reader.read(file), *reader.settle()]
+    except OSError:
+        return []
+    return [_fate(site, turn, ledger) for turn in turns]
+
+
+def _fate(site: Site, turn: Turn, ledger: Ledger) -> Fate:
+    ident = ledger.entry_of(turn.key)
+    entry = site.catalog.entries.get(ident or "")
+    path, said = "", ledger.reason_of(turn.key) or "not recorded yet"
+    if ident:
+        path, said = (address.entry(entry.id), entry.title) if entry else ("", "in an entry that was taken out")
+    text = printable.line(turn.text)
+    short = text if len(text) <= EXCERPT else text[:EXCERPT].rsplit(" ", 1)[0] + " …"
+    who = {"user": "You", "assistant": "Claude", "error": "Error", "note": "Note"}[turn.role]
+    return Fate(who, f"{site.local(turn.time):%Y-%m-%d %H:%M}" if turn.time else "", short, path, said)

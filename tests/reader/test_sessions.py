@@ -1,0 +1,94 @@
+"""The pages of sessions and of the receipt."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from memoria.base import project
+from memoria.daily.ledger import Call, Ledger
+from memoria.ground import clock
+from memoria.ground.home import Home
+from memoria.transcripts import client_files
+from reader_home import Browser, fill
+
+
+@pytest.fixture
+def home() -> Home:
+    home = Home.open()
+    fill(home)
+    return home
+
+
+def _transcript(home: Home, session: str, cwd: Path, texts: list[str], fates: dict[str, int]) -> Path:
+    """Write a transcript, and record what became of its turns."""
+    path = client_files.folder({"CLAUDE_CONFIG_DIR": str(Path.home() / ".claude")}) / "p" / f"{session}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = [
+        {"type": "user", "uuid": f"{session}-{number}", "sessionId": session, "cwd": str(cwd),
+         "timestamp": "2026-11-20T10:00:00Z", "message": {"role": "user", "content": text}}
+        for number, text in enumerate(texts)
+    ]  # fmt: skip
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with closing(Ledger.of(home.paths)) as ledger:
+        ledger.check(str(path), "1-2-0", fates)
+    return path
+
+
+def test_every_session_shows_what_became_of_its_turns(home: Home, tmp_path: Path) -> None:
+    _transcript(home, "s-c1", tmp_path, ["Hello."], {"captured": 4, "skipped: nothing worth an entry": 2})
+    _transcript(home, "s-quiet", tmp_path, ["Only thanks."], {"skipped: nothing worth an entry": 1})
+    browser = Browser(home).enter()
+    page = browser.get("/sessions").text
+    assert "6 turns: 4 in 1 entry · 2 nothing worth an entry" in page
+    assert '<a href="/session/s-quiet">Nothing was noted</a>' in page
+    assert "s-c1" not in browser.get("/sessions?only=none").text
+    assert "Umlaute" not in browser.get("/sessions?q=checkout").text
+    assert 'href="/entry/c1"' in browser.get("/session/s-c1").text
+
+
+def test_a_session_can_be_read_turn_by_turn_with_the_reason_of_each(home: Home, tmp_path: Path) -> None:
+    _transcript(home, "s-quiet", tmp_path, ["Thanks a lot."], {"skipped: nothing worth an entry": 1})
+    page = Browser(home).enter().get("/session/s-quiet?turns=1").text
+    assert "Thanks a lot." in page
+    assert "not recorded yet" in page
+
+
+def test_a_session_of_an_excluded_folder_is_not_shown(home: Home, tmp_path: Path) -> None:
+    hidden = tmp_path / "hidden"
+    hidden.mkdir()
+    _transcript(home, "s-hidden", hidden, ["A secret."], {"skipped: nothing worth an entry": 1})
+    key = project.of(str(hidden), home.settings, home.paths).key
+    Path(home.paths.folders).write_text(json.dumps({key: [str(hidden)]}))
+    assert "s-hidden" in Browser(home).enter().get("/sessions").text
+    home.settings.exclude = (str(hidden),)
+    browser = Browser(home).enter()
+    assert "s-hidden" not in browser.get("/sessions").text
+    assert browser.get("/session/s-hidden").status == 404
+
+
+def test_the_receipt_names_what_is_missing_and_offers_to_compare(home: Home, tmp_path: Path) -> None:
+    _transcript(home, "s-c1", tmp_path, ["Hello."], {"captured": 4, "missing": 1})
+    browser = Browser(home).enter()
+    page = browser.get("/receipt").text
+    assert '<div class="missing"><dt>missing</dt><dd>1</dd></div>' in page
+    assert 'action="/receipt/compare"' in page
+    assert "Nothing is missing" not in page
+
+
+def test_costs_are_drawn_by_day_and_project_with_the_budget_as_a_line(home: Home) -> None:
+    with closing(Ledger.of(home.paths)) as ledger:
+        for ago, usd in ((0, 0.25), (1, 1.5), (40, 9.0)):
+            when = clock.now() - timedelta(days=ago)
+            ledger.book(Call("flush", "haiku", "shop-1a2b3c", "ok", 10, 5, usd), when)
+    home.settings.daily_budget_usd = 1.0
+    browser = Browser(home).enter()
+    page = browser.get("/receipt").text
+    assert page.count('<rect class="c0" x=') == 2
+    assert 'class="limit" x1="0" x2="100" y1="33.333"' in page
+    assert "<dd>$1.75</dd>" in page
+    assert "<dd>$10.75</dd>" in browser.get("/receipt?days=92").text
