@@ -9,17 +9,19 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
 from memoria.base import invocation
-from memoria.briefing.refresh import consequences, renew
+from memoria.briefing import correcting
+from memoria.briefing.correcting import Corrected
+from memoria.briefing.refresh import renew
 from memoria.daily import reference
 from memoria.daily.ledger import Ledger
-from memoria.facts.fact import GLOBAL, KINDS, MAX_CONTENT, Fact
+from memoria.facts.fact import GLOBAL, KINDS, Fact
 from memoria.facts.keeper import Keeper
 from memoria.facts.memory_server import Server
 from memoria.facts.store import corrected, leading, made_again
@@ -27,7 +29,6 @@ from memoria.facts.sync import Sync, state_of
 from memoria.ground import clock, printable, projects
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
-from memoria.redaction.redact import Redactor
 
 TOP: Final = 20  # facts shown by ``top``; a page has room for about as many
 
@@ -95,19 +96,11 @@ def _top(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
 
 
 def _edit(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
-    text = Redactor(home.settings.redact_extra).redact(" ".join(args.text))
-    if len(text) > MAX_CONTENT:
-        raise ExpectedError(f"A fact has one to three sentences and at most {MAX_CONTENT} characters, not {len(text)}.")
-    changed = keeper.edit(args.id, text)
-    _publish(home, keeper, [changed], keeper.sources(changed))
-    return _print(args, home, [changed])
+    return _print(args, home, _told(correcting.edit(home, keeper, args.id, " ".join(args.text)), keeper))
 
 
 def _delete(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
-    known = [keeper.known(ident) for ident in args.id]  # all must exist before any is deleted
-    entries = dict.fromkeys(entry for fact in known for entry in keeper.sources(fact))
-    gone = [keeper.delete(fact.id) for fact in dict.fromkeys(known)]
-    _publish(home, keeper, gone, entries)
+    gone = _told(correcting.delete(home, keeper, args.id), keeper)
     if args.json:
         return _print(args, home, gone)
     _write(f"{printable.counted(len(gone), 'fact')} forgotten: " + ", ".join(fact.id for fact in gone))
@@ -116,10 +109,7 @@ def _delete(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
 
 def _promote(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
     if args.id:
-        known = [keeper.known(ident) for ident in args.id]  # all must exist before any is changed
-        changed = [keeper.promote(fact.id) for fact in dict.fromkeys(known)]
-        _publish(home, keeper, changed)
-        return _print(args, home, changed)
+        return _print(args, home, _told(correcting.promote(home, keeper, args.id), keeper))
     offered = keeper.offered()
     if not args.json and not offered:
         _write("No fact to promote: none has returned in a second project.")
@@ -187,18 +177,15 @@ _ACTIONS: Final[dict[str, Callable[[argparse.Namespace, Home, Keeper], int]]] = 
 }
 
 
-def _publish(home: Home, keeper: Keeper, changed: Iterable[Fact], entries: Collection[str] = ()) -> None:
-    """Update wiki and pages after a person's change of facts in these entries.
-
-    Say what it means for the articles, and when the memory server will receive it.
-    """
-    slugs = renew(home, keeper, {place for fact in changed for place in fact.projects})
-    if told := consequences(home, entries, slugs):
-        sys.stderr.write(f"{told}\n")
+def _told(done: Corrected, keeper: Keeper) -> list[Fact]:
+    """Say what a change means for the articles, and when the memory server will receive it; return the facts."""
+    if done.told:
+        sys.stderr.write(f"{done.told}\n")
     if keeper.to_server.waiting():
         sys.stderr.write(
             f"The next worker will update the memory server; {invocation.shown('learned sync')} does it now.\n"
         )
+    return list(done.facts)
 
 
 def _project_key(given: str, home: Home, keeper: Keeper) -> str:

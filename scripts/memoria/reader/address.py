@@ -31,3 +31,13 @@ def asked(path: str, **query: object) -> str:
     """Return a path with the values of a query that are not empty."""
     given = {name: value for name, value in query.items() if value not in ("", 0, None)}
     return f"{path}?{urlencode(given)}" if given else path
+
+
+def fact(ident: str) -> str:
+    """Return the path of a fact's page."""
+    return f"/fact/{quote(ident)}"
+
+
+def day(value: str) -> str:
+    """Return the path of a day's page."""
+    return f"/day/{quote(value)}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from memoria.reader.pages import article, attention, entry, home, receipt, search, sessions
+from memoria.reader.pages import article, attention, entry, facts, home, receipt, search, sessions
 from memoria.reader.site import Site
 from memoria.reader.view import Asked, Done, View
 
@@ -36,6 +36,8 @@ PAGES = (
     Page("/article/{slug:path}", article.show),
     Page("/entry/{ident}", entry.show),
     Page("/source/{ident}", entry.source),
+    Page("/facts", facts.show, "Facts"),
+    Page("/fact/{ident}", facts.show_one),
     Page("/sessions", sessions.show, "Sessions"),
     Page("/session/{ident}", sessions.show_one),
     Page("/receipt", receipt.show, "Receipt"),
@@ -43,5 +45,8 @@ PAGES = (
 ACTIONS = (
     Action("/retry/flush", attention.retry_flush),
     Action("/retry/compile", attention.retry_compile),
+    Action("/fact/{ident}/edit", facts.edit),
+    Action("/fact/{ident}/promote", facts.promote),
+    Action("/fact/{ident}/delete", facts.delete),
     Action("/receipt/compare", receipt.compare),
 )

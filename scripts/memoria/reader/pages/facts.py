@@ -1,0 +1,104 @@
+"""Facts: the table of all learned facts, and one fact with its history and what can be done with it."""
+
+from __future__ import annotations
+
+from memoria.base.visibility import Visibility
+from memoria.briefing import correcting
+from memoria.facts.fact import GLOBAL, KINDS, MAX_CONTENT, Fact
+from memoria.facts.keeper import Keeper
+from memoria.facts.store import corrected
+from memoria.ground.printable import counted
+from memoria.reader import address, facts, paging
+from memoria.reader.site import Site
+from memoria.reader.view import Asked, Done, View, missing
+
+PAGE = 50  # facts on one page
+STATES = {"": "that hold", "ended": "that no longer hold", "offered": "that returned in a second project", "all": "all"}
+
+
+def show(site: Site, asked: Asked) -> View:
+    """Return the facts, filtered by ``q``, ``kind``, ``project`` and ``state``."""
+    words, kind, key, state = (asked.query.get(name, "") for name in ("q", "kind", "project", "state"))
+    known = facts.all_of(site).known.values()
+    wanted = words.casefold().split()
+    found = [fact for fact in known if _fits(fact, wanted, kind, key) and _is_in(fact, state)]
+    places = {place for fact in known for place in fact.projects}
+    values = {
+        "shown": paging.paged(found, PAGE, "/facts", asked.query),
+        "query": words,
+        "kind": kind,
+        "kinds": KINDS,
+        "state": state,
+        "states": STATES,
+        "project": key,
+        "projects": sorted((site.catalog.label(place), place) for place in places),
+        "label": site.catalog.label,
+        "day": lambda fact: site.home.zone.day(fact.last or fact.time),
+        "corrected": corrected,
+        "line": site.markdown.line,
+    }
+    return View("facts.html", "Facts", values)
+
+
+def _fits(fact: Fact, wanted: list[str], kind: str, key: str) -> bool:
+    if (kind and fact.kind != kind) or (key and key not in fact.projects):
+        return False
+    text = f"{fact.content} {' '.join(fact.tags)} {fact.id}".casefold() if wanted else ""
+    return all(word in text for word in wanted)
+
+
+def _is_in(fact: Fact, state: str) -> bool:
+    if state == "offered":
+        return fact.ended is None and bool(fact.also) and fact.project != GLOBAL
+    return state == "all" or (fact.ended is not None) == (state == "ended")
+
+
+def show_one(site: Site, asked: Asked) -> View:
+    """Return a fact: what proves it, its earlier wordings, what it superseded, and the forms that change it."""
+    known = facts.all_of(site)
+    fact = known.known.get(asked.path["ident"])
+    if fact is None:
+        return missing("There is no such fact. It may have been deleted or forgotten.")
+    with Keeper(site.home.paths, site.home.zone) as keeper:  # the facts above are up to date already
+        sources = [source.rpartition("#^e-")[2] for source in keeper.sources(fact)]
+    visible = Visibility(site.home.settings, site.home.paths)
+    successor = known.known.get(fact.successor)
+    values = {
+        "fact": fact,
+        "places": [site.catalog.label(key) for key in fact.projects if visible.shows(key)],
+        "day": site.home.zone.day(fact.time),
+        "last": site.home.zone.day(fact.last) if fact.last else None,
+        "ended": site.home.zone.day(fact.ended) if fact.ended else None,
+        "entries": [site.catalog.entries[ident] for ident in sources if ident in site.catalog.entries],
+        "earlier": [(row[:10], row.partition(" ")[2]) for row in reversed(fact.history)],
+        "replaced": known.replaced.get(fact.id, ()),
+        "successor": successor,
+        "corrected": corrected(fact),
+        "is_global": fact.project == GLOBAL,
+        "most": MAX_CONTENT,
+        "line": site.markdown.line,
+    }
+    return View("fact.html", fact.content[:60], values)
+
+
+def edit(site: Site, asked: Asked) -> Done:
+    """Change the wording of a fact."""
+    ident = asked.path["ident"]
+    with Keeper.at(site.home) as keeper:
+        done = correcting.edit(site.home, keeper, ident, asked.form.get("text", ""))
+    return Done(address.fact(ident), f"The fact was changed. {done.told}".strip())
+
+
+def promote(site: Site, asked: Asked) -> Done:
+    """Make a fact hold in every project."""
+    ident = asked.path["ident"]
+    with Keeper.at(site.home) as keeper:
+        correcting.promote(site.home, keeper, [ident])
+    return Done(address.fact(ident), "The fact holds in every project now.")
+
+
+def delete(site: Site, asked: Asked) -> Done:
+    """Delete a fact."""
+    with Keeper.at(site.home) as keeper:
+        done = correcting.delete(site.home, keeper, [asked.path["ident"]])
+    return Done("/facts", f"{counted(len(done.facts), 'fact')} forgotten. {done.told}".strip())

@@ -1,0 +1,85 @@
+"""The pages of the learned facts, and what can be done with a fact there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from memoria.facts.fact import GLOBAL
+from memoria.facts.keeper import Keeper
+from memoria.ground import clock
+from memoria.ground.home import Home
+from memoria.wiki.folder import Wiki
+from reader_home import Browser, fill
+
+PNPM = "/fact/l-c1002"
+
+
+@pytest.fixture
+def browser() -> Browser:
+    home = Home.open()
+    fill(home)
+    return Browser(home).enter()
+
+
+def test_the_table_of_facts_can_be_narrowed_by_words_kind_and_project(browser: Browser) -> None:
+    assert "Use pnpm in the shop, never npm." in browser.get("/facts").text
+    assert "pnpm" not in browser.get("/facts?kind=decision").text
+    assert "pnpm" in browser.get("/facts?project=shop-1a2b3c&q=PNPM+never").text
+    assert "pnpm" not in browser.get("/facts?project=gr%C3%BC%C3%9Fe-blog-4d5e6f").text
+    assert "No fact fits." in browser.get("/facts?q=zebra").text
+
+
+def test_an_edited_fact_keeps_its_earlier_wording_and_changes_its_daily_log(browser: Browser) -> None:
+    done = browser.post(f"{PNPM}/edit", form={"text": "Use bun in the shop, never npm or pnpm."})
+    assert done.status == 303
+    page = browser.get(PNPM).text
+    assert "Use bun in the shop, never npm or pnpm." in page
+    assert "Use pnpm in the shop, never npm." in page.partition("Earlier wordings")[2]
+    with Keeper.at(browser.home) as keeper:
+        assert keeper.known("l-c1002").content.startswith("Use bun")
+
+
+def test_a_wording_without_words_or_too_long_is_refused_in_a_sentence(browser: Browser) -> None:
+    assert browser.post(f"{PNPM}/edit", form={"text": " "}).status == 409
+    assert "at most 600 characters" in browser.post(f"{PNPM}/edit", form={"text": "long " * 200}).text
+    assert "Use pnpm in the shop" in browser.get(PNPM).text
+
+
+def test_a_promoted_fact_holds_everywhere_and_a_deleted_one_is_gone(browser: Browser) -> None:
+    browser.post(f"{PNPM}/promote")
+    with Keeper.at(browser.home) as keeper:
+        assert keeper.known("l-c1002").project == GLOBAL
+    assert "It holds in every project" not in browser.get(PNPM).text
+    done = browser.post(f"{PNPM}/delete")
+    assert done.headers["location"].startswith("/facts?said=1+fact+forgotten")
+    assert browser.get(PNPM).status == 404
+    assert "pnpm" not in browser.get("/facts?state=all").text
+
+
+def test_a_fact_is_not_changed_without_the_token_of_the_form(browser: Browser) -> None:
+    assert browser.post(f"{PNPM}/delete", token="wrong").status == 403
+    assert browser.get(PNPM).status == 200
+
+
+def test_deleting_a_fact_takes_its_claim_out_of_the_article(browser: Browser) -> None:
+    wiki = Wiki.of(browser.home.paths)
+    assert b"idempotency key" in (wiki.read("concepts/checkout") or b"")
+    browser.post("/fact/l-c1001/delete")
+    article = wiki.get("concepts/checkout")
+    assert article
+    assert not any("idempotency key made from the order" in claim.text for claim in article.claims)
+
+
+def test_a_fact_names_what_it_superseded_and_what_superseded_it(browser: Browser) -> None:
+    with Keeper.at(browser.home) as keeper:
+        old = keeper.known("l-c1003")
+        keeper.write(replace(old, ended=clock.now(), successor="l-c1001"))
+    browser.site.look_again()
+    assert old.content[:40] in browser.get("/fact/l-c1001").text.partition("Superseded")[2]
+    page = browser.get(f"/fact/{old.id}").text
+    assert "No longer holds since" in page
+    assert 'href="/fact/l-c1001"' in page
+    assert old.content[:40] not in browser.get("/facts").text
+    assert old.content[:40] in browser.get("/facts?state=ended").text
