@@ -8,6 +8,7 @@ from memoria.base.visibility import Visibility
 from memoria.ground.errors import PageNotFoundError
 from memoria.mcp.page_filter import Filter
 from memoria.reader.markdown import Html
+from memoria.reader.pages import graph
 from memoria.reader.site import Site
 from memoria.reader.view import Asked, View, missing
 from memoria.wiki.article import HISTORY, RELATED, Article, Claim, Section
@@ -56,6 +57,7 @@ def show(site: Site, asked: Asked) -> View:
         "claims": len(article.claims),
         "backlinks": links[:MAX_BACKLINKS],
         "more": max(len(links) - MAX_BACKLINKS, 0),
+        "around": graph.around(site, slug),
         "created": article.front.text("created"),
     }
     return View("article.html", row.title, values)

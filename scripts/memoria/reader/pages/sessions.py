@@ -13,7 +13,8 @@ from memoria.reader.sessions import Session
 from memoria.reader.site import Site
 from memoria.reader.view import Asked, View, missing
 from memoria.transcripts import client_files
-from memoria.transcripts.turn import Reader, Turn
+from memoria.transcripts.turn import Turn
+from memoria.transcripts.turn_reader import Reader
 
 PAGE = 40  # sessions on one page
 PAGE_TURNS = 100

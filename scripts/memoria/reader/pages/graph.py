@@ -1,0 +1,131 @@
+"""Graph: the whole wiki as a picture that can be searched, moved and enlarged, and the neighbourhood of one article."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from memoria.reader import address, graph
+from memoria.reader.graph import Window
+from memoria.reader.site import Site
+from memoria.reader.view import Asked, View
+from memoria.wiki.article_cache import Row
+
+STEP = 1.7  # by which a link enlarges
+MAX_FOUND = 200
+NEIGHBOURS = 12
+ROW_HEIGHT, FIRST = 26, 16
+NAME_CHARS = 30
+
+
+def show(site: Site, asked: Asked) -> View:
+    """Return the picture around ``x`` and ``y`` at zoom ``z``, of a ``project``, or of what ``q`` finds."""
+    query, key = asked.query.get("q", "").strip(), asked.query.get("project", "")
+    picture = graph.whole(site)
+    found = _found(site, query, key)
+    x, y, zoom = graph.fitted(picture, key, found)
+    if "z" in asked.query:
+        x, y = _decimal(asked.query.get("x", ""), x), _decimal(asked.query.get("y", ""), y)
+        zoom = min(max(_decimal(asked.query["z"], zoom), 0.5), graph.MAX_ZOOM)
+    _, _, width, height = picture.box
+    unit = 1 / (min(graph.WIDTH / width, graph.HEIGHT / height) * 0.94 * zoom)  # of the wiki, for one of the picture
+
+    def link(across: float = 0, down: float = 0, closer: float = 1) -> str:
+        moved = f"{x + across * unit:.1f}", f"{y + down * unit:.1f}", f"{zoom * closer:.3g}"
+        return address.asked("/graph", q=query, project=key, x=moved[0], y=moved[1], z=moved[2])
+
+    def draw() -> Window:
+        return graph.window(site, picture, x, y, zoom, found)
+
+    values = {
+        "window": site.kept("graph window", draw) if not asked.query.keys() - {"part", "said"} else draw(),
+        "width": graph.WIDTH,
+        "height": graph.HEIGHT,
+        "x": round(x, 1),
+        "y": round(y, 1),
+        "zoom": f"{zoom:.3g}",
+        "unit": f"{unit:.6g}",
+        "moves": [
+            ("Left", "←", link(-350)), ("Up", "↑", link(0, -220)), ("Down", "↓", link(0, 220)),
+            ("Right", "→", link(350)), ("Smaller", "-", link(closer=1 / STEP)), ("Larger", "+", link(closer=STEP)),
+        ],
+        "query": query,
+        "project": key,
+        "found": len(found),
+        "total": len(picture.nodes),
+        "edges": len(picture.edges),
+        "projects": [(each.key, site.catalog.label(each.key), each.count) for each in picture.clusters],
+    }  # fmt: skip
+    return View("parts/graph.html" if asked.query.get("part") else "graph.html", "Graph", values)
+
+
+def _found(site: Site, query: str, key: str) -> set[str]:
+    words = query.casefold().split()
+    if not words:
+        return set()
+    rows = (row for row in site.catalog.rows.values() if not key or row.project == key)
+    found = [row.slug for row in rows if _is_called(row, words)]
+    return set(found[:MAX_FOUND])
+
+
+def _is_called(row: Row, words: list[str]) -> bool:
+    names = " ".join((row.title, *row.aliases)).casefold()
+    return all(word in names for word in words)
+
+
+def _decimal(text: str, otherwise: float) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        return otherwise
+    return value if math.isfinite(value) and abs(value) < 1e7 else otherwise
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """An article beside another: its row in the picture, and which of the two links to the other."""
+
+    slug: str
+    title: str
+    name: str
+    y: int
+    way: str
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """The neighbours of an article, the middle of the picture and its height."""
+
+    neighbours: tuple[Neighbour, ...]
+    middle: float
+    height: int
+    more: int
+
+
+def around(site: Site, slug: str) -> Neighbourhood | None:
+    """Return the articles that are linked with one, those that link both ways first; None when there are none."""
+    catalog = site.catalog
+    to = set(catalog.backlinks.get(slug, ()))
+    linked = site.kept("links", lambda: _turned(site)).get(slug, set())
+    ways = {other: "both" if other in to and other in linked else "to" if other in to else "from"
+            for other in to | linked}  # fmt: skip
+    if not ways:
+        return None
+    ranks = {"both": 0, "from": 1, "to": 2}
+    order = sorted(ways, key=lambda other: (ranks[ways[other]], -len(catalog.backlinks.get(other, ())), other))
+    neighbours = []
+    for number, other in enumerate(order[:NEIGHBOURS]):
+        title = catalog.rows[other].title
+        name = title if len(title) <= NAME_CHARS else f"{title[: NAME_CHARS - 1].rstrip()}…"
+        neighbours.append(Neighbour(other, title, name, FIRST + number * ROW_HEIGHT, ways[other]))
+    height = 2 * FIRST + (len(neighbours) - 1) * ROW_HEIGHT
+    return Neighbourhood(tuple(neighbours), height / 2, height, max(0, len(order) - NEIGHBOURS))
+
+
+def _turned(site: Site) -> dict[str, set[str]]:
+    """Return the articles that each article links to."""
+    found: dict[str, set[str]] = {}
+    for slug, others in site.catalog.backlinks.items():
+        for other in others:
+            found.setdefault(other, set()).add(slug)
+    return found

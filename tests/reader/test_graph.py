@@ -1,0 +1,90 @@
+"""The graph: where articles stand, what a window shows of them, and that names do not cover each other."""
+
+from __future__ import annotations
+
+import re
+import time
+from itertools import combinations
+from math import hypot
+
+import pytest
+
+from memoria.ground.home import Home
+from memoria.reader import layout
+from reader_home import Browser, fill
+
+
+@pytest.fixture
+def browser() -> Browser:
+    home = Home.open()
+    fill(home)
+    return Browser(home).enter()
+
+
+def _wiki(count: int, projects: int) -> layout.Layout:
+    slugs = {f"concepts/a{number}": f"p{number % projects}" for number in range(count)}
+    pairs = [(f"concepts/a{n}", f"concepts/a{(n * 7 + projects) % count}") for n in range(0, count, 2)]
+    return layout.of(slugs, [pair for pair in pairs if pair[0] != pair[1]])
+
+
+@pytest.mark.parametrize("count", [1, 2, 50, 500])
+def test_articles_stand_in_the_circle_of_their_project_and_not_on_each_other(count: int) -> None:
+    picture = _wiki(count, 5)
+    assert len(picture.nodes) == count
+    for one, other in combinations(picture.nodes, 2):
+        assert hypot(one.x - other.x, one.y - other.y) > layout.SPACE / 2
+    for first, second in combinations(picture.clusters, 2):
+        assert hypot(first.x - second.x, first.y - second.y) >= first.radius + second.radius
+    circles = {cluster.key: cluster for cluster in picture.clusters}
+    for node in picture.nodes:
+        circle = circles[f"p{int(node.slug[10:]) % 5}"]
+        assert hypot(node.x - circle.x, node.y - circle.y) <= circle.radius
+
+
+def test_the_same_wiki_gives_the_same_picture() -> None:
+    assert _wiki(200, 3) == _wiki(200, 3)
+
+
+def test_five_thousand_articles_are_laid_out_in_two_seconds() -> None:
+    began = time.process_time()
+    _wiki(5000, 20)
+    assert time.process_time() - began < 2.0
+
+
+def test_the_graph_shows_every_article_as_a_link_and_what_is_found_stands_out(browser: Browser) -> None:
+    page = browser.get("/graph").text
+    assert 'href="/article/concepts/checkout"' in page
+    assert page.count('class="cluster"') == 3
+    assert 'class="spot found"' not in page
+    found = browser.get("/graph?q=umlaute").text
+    assert "1 article found" in found
+    assert 'class="spot found"' in found
+
+
+def test_names_in_the_graph_do_not_cover_each_other(browser: Browser) -> None:
+    page = browser.get("/graph").text
+    names = re.findall(r'<text class="name[^"]*" x="([\d.]+)" y="([\d.]+)"[^>]*>([^<]+)<', page)
+    assert len(names) >= 3
+    for (x, y, one), (a, b, other) in combinations(names, 2):
+        apart = abs(float(x) - float(a)) * 2 >= 7 * (len(one) + len(other)) or abs(float(y) - float(b)) >= 13
+        assert apart, (one, other)
+
+
+def test_moving_and_enlarging_are_links_and_nonsense_in_them_does_no_harm(browser: Browser) -> None:
+    page = browser.get("/graph?x=1&y=2&z=3").text
+    assert re.search(r'href="/graph\?x=[\d.-]+&amp;y=[\d.-]+&amp;z=5.1" aria-label="Larger"', page)
+    for nonsense in ("z=nan&x=inf", "z=1e999", "x=&y=&z=", "z=-5&x=abc"):
+        assert browser.get(f"/graph?{nonsense}").status == 200
+    assert browser.get("/graph?part=1").text.startswith("<svg")
+
+
+def test_an_article_shows_its_neighbours(browser: Browser) -> None:
+    page = browser.get("/article/concepts/checkout").text
+    picture = page.partition('class="around"')[2].partition("</svg>")[0]
+    assert 'class="edge both"' in picture
+    assert 'href="/article/concepts/payment-provider"' in picture
+    assert 'class="around"' not in browser.get("/article/concepts/umlaute").text
+
+
+def test_an_empty_wiki_has_an_empty_graph() -> None:
+    assert "There are no articles yet." in Browser(Home.open()).enter().get("/graph").text
