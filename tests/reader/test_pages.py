@@ -31,7 +31,8 @@ def test_every_link_of_the_pages_leads_to_a_page(browser: Browser) -> None:
     seen, ahead = set(), ["/"]
     while ahead:
         path = urlsplit(ahead.pop().replace("&amp;", "&"))._replace(fragment="").geturl()
-        if path.startswith("/") and path not in seen:
+        is_move = path.startswith("/graph") and "z=" in path  # one can move on without end
+        if path.startswith("/") and path not in seen and not is_move:
             seen.add(path)
             answer = browser.get(path)
             assert answer.status == 200, path
