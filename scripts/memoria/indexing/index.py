@@ -206,6 +206,20 @@ class Index:
             found[path] |= {projects.get(ident.removeprefix("e-"), "?") for ident in layout.entry_ids(text)}
         return dict(found)
 
+    def citations(self) -> dict[str, set[str]]:
+        """Return the paths of the articles that cite each entry, by the entry's id."""
+        rows = self._db.execute(
+            "SELECT path, text FROM documents"
+            " JOIN passages ON passages.id BETWEEN documents.id << ? AND ((documents.id + 1) << ?) - 1"
+            " WHERE path LIKE 'knowledge/%' AND text LIKE '%#^e-%'",
+            (reader.SHIFT, reader.SHIFT),
+        )
+        found: defaultdict[str, set[str]] = defaultdict(set)
+        for path, text in rows:
+            for ident in reader.entry_ids(text):
+                found[ident.removeprefix("e-")].add(path)
+        return dict(found)
+
     def history_stamp(self) -> dict[str, Stamp]:
         """Return under the name ``history`` a stamp that changes with what stands under the articles' History."""
         rows = self._db.execute(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from memoria.reader.pages import article, attention, entry, facts, graph, home, receipt, search, sessions
+from memoria.reader.pages import article, attention, entry, facts, graph, home, receipt, search, sessions, timeline
 from memoria.reader.site import Site
 from memoria.reader.view import Asked, Done, View
 
@@ -36,6 +36,9 @@ PAGES = (
     Page("/article/{slug:path}", article.show),
     Page("/entry/{ident}", entry.show),
     Page("/source/{ident}", entry.source),
+    Page("/timeline", timeline.show, "Timeline"),
+    Page("/day/{day}", timeline.show_day),
+    Page("/as-of", timeline.as_of),
     Page("/graph", graph.show, "Graph"),
     Page("/facts", facts.show, "Facts"),
     Page("/fact/{ident}", facts.show_one),

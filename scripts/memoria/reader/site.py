@@ -61,5 +61,7 @@ class Site:
         if link.anchor.startswith("#^e-") and link.target.startswith("daily/"):
             entry = catalog.entries.get(link.anchor[4:])
             return Target(address.entry(entry.id), f"{entry.title} ({entry.day})", is_source=True) if entry else None
+        if link.target.startswith("daily/") and clock.is_day(link.target[6:16]):
+            return Target(address.day(link.target[6:16]), link.target[6:16])
         slug = catalog.slug(link.target)
         return Target(address.article(slug), catalog.rows[slug].title) if slug else None

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date
 
 from memoria.base.visibility import Visibility
 from memoria.ground.errors import PageNotFoundError
 from memoria.mcp.page_filter import Filter
+from memoria.reader import past
 from memoria.reader.markdown import Html
 from memoria.reader.pages import graph
 from memoria.reader.site import Site
@@ -33,18 +35,19 @@ def show(site: Site, asked: Asked) -> View:
     slug = slug if slug in catalog.rows else catalog.slug(slug)
     if not slug:
         return missing("There is no such article. It may have been renamed or forgotten.")
+    day, is_exact = past.asked_day(site, asked.query.get("at", "")), False
     try:
-        article = read(site, slug)
+        article, is_exact = read_at(site, slug, day) if day else (read(site, slug), False)
     except ValueError as error:
         return View("message.html", catalog.rows[slug].title, {"said": f"The page cannot be read: {error}"})
     if article is None:
-        return missing("There is no such article any more.")
+        return missing(f"There was no such article on {day}." if day else "There is no such article any more.")
     row = catalog.rows[slug]
     sections: dict[str, list[Part]] = {RELATED: [], HISTORY: [], "": []}
     for section in article.sections:
         name = next((name for name in (RELATED, HISTORY) if section.named(name)), "")
         sections[name].append(_part(site, slug, section))
-    links = [catalog.rows[other] for other in catalog.backlinks.get(slug, ())]
+    links = [] if day else [catalog.rows[other] for other in catalog.backlinks.get(slug, ())]  # those of now
     values = {
         "row": row,
         "label": catalog.label(row.project),
@@ -57,7 +60,9 @@ def show(site: Site, asked: Asked) -> View:
         "claims": len(article.claims),
         "backlinks": links[:MAX_BACKLINKS],
         "more": max(len(links) - MAX_BACKLINKS, 0),
-        "around": graph.around(site, slug),
+        "at": day.isoformat() if day else "",
+        "is_exact": is_exact,
+        "around": None if day else graph.around(site, slug),
         "created": article.front.text("created"),
     }
     return View("article.html", row.title, values)
@@ -71,11 +76,21 @@ def read(site: Site, slug: str) -> Article | None:
     visible = Visibility(site.home.settings, site.home.paths)
     if not visible.hidden():
         return Wiki.parse(slug, data)
+    return _filtered(site, slug, data.decode("utf-8", "replace"))
+
+
+def read_at(site: Site, slug: str, day: date) -> tuple[Article | None, bool]:
+    """Return an article as it was at the end of a day, None for none then, and whether that is known exactly."""
+    text, is_exact = past.text_at(site, slug, day)
+    return _filtered(site, slug, text) if text else None, is_exact
+
+
+def _filtered(site: Site, slug: str, text: str) -> Article | None:
+    visible = Visibility(site.home.settings, site.home.paths)
     try:
-        text = Filter(site.home.paths, visible).page(f"knowledge/{slug}.md", data.decode("utf-8", "replace"))
+        return Article(slug, Filter(site.home.paths, visible).page(f"knowledge/{slug}.md", text))
     except PageNotFoundError:
         return None
-    return Article(slug, text)
 
 
 def _lead(site: Site, article: Article) -> Html:

@@ -1,0 +1,112 @@
+"""Timeline: days with their sessions, what each taught and changed; one day; and everything as of a day."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date, timedelta
+
+from memoria.daily.daily_log import DailyLog
+from memoria.facts.fact import KINDS
+from memoria.ground import clock
+from memoria.reader import days, paging, past
+from memoria.reader.days import Day, Event
+from memoria.reader.site import Site
+from memoria.reader.view import Asked, View, missing
+
+PAGE = 14  # days on one page
+EVENTS, FACTS, ARTICLES = 12, 4, 6  # that a day of the timeline shows
+PAGE_FACTS, PAGE_ARTICLES = 30, 120  # as of a day
+
+
+def show(site: Site, asked: Asked) -> View:
+    """Return the days, filtered by ``project``, ``kind`` of what was learned, and ``q``."""
+    key, kind, words = (asked.query.get(name, "") for name in ("project", "kind", "q"))
+    found: tuple[Day, ...] = days.all_of(site)
+    if key or kind or words:
+        fits = _fits(key, kind, words.casefold().split())
+        narrowed = (replace(day, events=tuple(filter(fits, day.events)), ended=()) for day in found)
+        found = tuple(day for day in narrowed if day.events)
+    values = {
+        "shown": paging.paged(found, PAGE, "/timeline", asked.query),
+        "query": words,
+        "kind": kind,
+        "kinds": KINDS,
+        "project": key,
+        "projects": _projects(site),
+        "label": site.catalog.label,
+        "events": EVENTS,
+        "facts": FACTS,
+        "articles": ARTICLES,
+        "yesterday": (site.today - timedelta(days=1)).isoformat(),
+    }
+    return View("timeline.html", "Timeline", values)
+
+
+def _projects(site: Site) -> list[tuple[str, str]]:
+    return sorted({(shown.label, shown.key) for shown in site.catalog.projects if shown.key})
+
+
+def _fits(key: str, kind: str, words: list[str]) -> Callable[[Event], bool]:
+    def fits(event: Event) -> bool:
+        if key and event.entry.project != key:
+            return False
+        if kind and all(fact.kind != kind for fact in event.facts):
+            return False
+        texts = (event.entry.title, *(fact.content for fact in event.facts), *(row.title for row in event.articles))
+        said = "\n".join(texts).casefold() if words else ""
+        return all(word in said for word in words)
+
+    return fits
+
+
+def show_day(site: Site, asked: Asked) -> View:
+    """Return one day: its entries, what they taught, and the articles that rest on them."""
+    name = asked.path["day"]
+    known = days.all_of(site)
+    place = next((number for number, day in enumerate(known) if day.day == name), None)
+    if place is None:
+        return missing("Nothing is noted for this day." if clock.is_day(name) else "There is no such day.")
+    day = known[place]
+    entries = {entry.id: entry for entry in DailyLog.of(site.home.paths).entries(date.fromisoformat(name))}
+    values = {
+        "day_of": day,
+        "entries": entries,
+        "label": site.catalog.label,
+        "line": site.markdown.line,
+        "earlier": known[place + 1].day if place + 1 < len(known) else "",
+        "later": known[place - 1].day if place else "",
+        "is_past": past.asked_day(site, name) is not None,
+    }
+    return View("day.html", name, values)
+
+
+def as_of(site: Site, asked: Asked) -> View:
+    """Return facts and articles as they were at the end of ``?day=``, and what a session of ``project`` began with."""
+    day = past.asked_day(site, asked.query.get("day", ""))
+    key = asked.query.get("project", "")
+    if day is None:
+        day = site.today - timedelta(days=1)
+    there, unknown = past.rows_at(site, day)
+    facts = past.facts_at(site, day)
+    if key:
+        there, unknown = ([row for row in rows if row.project in (key, "")] for rows in (there, unknown))
+        facts = [fact for fact in facts if key in fact.projects or "*" in fact.projects]
+    is_shown = bool(key) and key in {shown.key for shown in site.catalog.projects}
+    values = {
+        "day": day.isoformat(),
+        "project": key,
+        "projects": _projects(site),
+        "label": site.catalog.label,
+        "facts": facts[:PAGE_FACTS],
+        "more_facts": max(0, len(facts) - PAGE_FACTS),
+        "fact_count": len(facts),
+        "articles": there[:PAGE_ARTICLES],
+        "article_count": len(there),
+        "more_articles": max(0, len(there) - PAGE_ARTICLES),
+        "unknown": len(unknown),
+        "page": past.page_at(site, day, key) if is_shown else "",
+        "is_shown": is_shown,
+        "latest": (site.today - timedelta(days=1)).isoformat(),
+    }
+    return View("as_of.html", f"As of {day.isoformat()}", values)
