@@ -8,7 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from memoria.reader.pages import article, attention, entry, facts, graph, home, receipt, search, sessions, timeline
+from memoria.reader.pages import (
+    article,
+    attention,
+    entry,
+    facts,
+    graph,
+    home,
+    receipt,
+    search,
+    seen,
+    sessions,
+    timeline,
+)
 from memoria.reader.site import Site
 from memoria.reader.view import Asked, Done, View
 
@@ -44,6 +56,7 @@ PAGES = (
     Page("/fact/{ident}", facts.show_one),
     Page("/sessions", sessions.show, "Sessions"),
     Page("/session/{ident}", sessions.show_one),
+    Page("/session/{ident}/seen", seen.show),
     Page("/receipt", receipt.show, "Receipt"),
 )
 ACTIONS = (

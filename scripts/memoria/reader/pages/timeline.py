@@ -14,8 +14,8 @@ from memoria.reader.days import Day, Event
 from memoria.reader.site import Site
 from memoria.reader.view import Asked, View, missing
 
-PAGE = 14  # days on one page
-EVENTS, FACTS, ARTICLES = 12, 4, 6  # that a day of the timeline shows
+PAGE = 10  # days on one page
+EVENTS, FACTS, ARTICLES = 6, 3, 4  # that a day of the timeline shows
 PAGE_FACTS, PAGE_ARTICLES = 30, 120  # as of a day
 
 

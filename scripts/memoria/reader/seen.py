@@ -1,0 +1,138 @@
+"""Seen: what memoria gave a session, as its transcript says, and what became of it.
+
+Claude Code writes into the transcript what hooks add to the context, with the time and the event (from version 2.1.92
+on), so that nothing is recorded twice. Of a session without such lines, the keys of its notes are known for a month.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from memoria.base.visibility import Visibility
+from memoria.evaluating import answers
+from memoria.ground import clock
+from memoria.ground.home import Home
+from memoria.recall import prompt_notes, question
+from memoria.recall.shown_notes import ShownNotes
+from memoria.search import tokens
+from memoria.search.reader import Finder, UnreadableError
+from memoria.search.statements import Statement
+from memoria.transcripts import client_files
+from memoria.transcripts.json_lines import Json, objects
+from memoria.transcripts.turn import Turn
+from memoria.transcripts.turn_reader import Reader
+
+FENCE = "<memoria-notes"
+START, PROMPT = "SessionStart", "UserPromptSubmit"
+MAX_WORDS = 12  # of a prompt and a note that are named
+_AROUND = ".,;:!?()[]{}<>\"'`*"
+_ROW = re.compile(r"^- \[(?P<about>[^\]]*)\] (?P<said>.*?)(?: \((?P<source>[^()]*)\))?$")
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A note: ``used`` are its names that Claude said or did something with, ``may_be_told``: whether it has any.
+
+    ``shared`` are the words that it shares with the prompt; ``evidence`` is what a search for the prompt finds for it
+    today, None when it finds the note no more.
+    """
+
+    about: str
+    said: str
+    source: str
+    used: tuple[str, ...] = ()
+    may_be_told: bool = False
+    shared: tuple[str, ...] = ()
+    evidence: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What one event gave: a page as ``text``, or ``notes``; ``prompt`` is what was asked before it."""
+
+    event: str
+    time: datetime | None
+    text: str
+    notes: tuple[Note, ...]
+    prompt: str
+
+
+@dataclass(slots=True)
+class _Seen:
+    event: str
+    time: datetime | None
+    text: str
+    before: int  # number of turns that were said before
+
+
+def of_transcript(home: Home, session: str, path: str) -> list[Given]:
+    """Return what a session was given, in order; raise OSError when its transcript cannot be read."""
+    reader = Reader(keep_sidechains=False)
+    turns: list[Turn] = []
+    found: list[_Seen] = []
+    with client_files.opened(Path(path)) as file:
+        for line in file:
+            if FENCE.encode() in line:
+                found += (_Seen(*each, len(turns)) for value in objects(line) for each in _context(value))
+            turns += reader.read((line,))
+    turns += reader.settle()
+    return [_given(home, session, each, turns) for each in found]
+
+
+def _context(value: Json) -> Iterator[tuple[str, datetime | None, str]]:
+    """Yield event, time and text of what a hook of memoria added to the context."""
+    attachment = value.get("attachment")
+    if not isinstance(attachment, dict) or attachment.get("type") != "hook_additional_context":
+        return
+    content = attachment.get("content")
+    for text in content if isinstance(content, list) else [content]:
+        if isinstance(text, str) and FENCE in text:
+            yield str(attachment.get("hookEvent", "")), clock.parse(value.get("timestamp")), text
+
+
+def _given(home: Home, session: str, seen: _Seen, turns: Sequence[Turn]) -> Given:
+    if seen.event == START:
+        return Given(seen.event, seen.time, seen.text, (), "")
+    asked = next((turn.text for turn in reversed(turns[: seen.before]) if turn.role == "user"), "")
+    after = []
+    for turn in turns[seen.before :]:
+        if turn.role == "user":
+            break
+        after.append(turn)
+    said = answers.text_of([turn for turn in after if turn.role == "assistant"])
+    found = _search(home, session, asked) if seen.event == PROMPT else []
+    notes = tuple(_note(match, asked, said, found) for row in seen.text.split("\n") if (match := _ROW.match(row)))
+    return Given(seen.event, seen.time, "" if notes else seen.text, notes, asked)
+
+
+def _search(home: Home, session: str, prompt: str) -> list[Statement]:
+    """Return what the search behind the notes finds today."""
+    parts = question.parts_of(prompt)
+    if not parts:
+        return []
+    try:
+        with Finder(home.paths.index, candidates=prompt_notes.CANDIDATES) as finder:
+            view = Visibility(home.settings, home.paths)
+            return prompt_notes.searched(finder, parts, view, session, home.settings.hint_threshold)
+    except UnreadableError:
+        return []
+
+
+def _note(match: re.Match[str], prompt: str, said: str, found: Sequence[Statement]) -> Note:
+    text, source = match["said"], match["source"] or ""
+    names = [name for name in dict.fromkeys(answers.names(text)) if not answers.stands(name, prompt)]
+    held = set(tokens.of(text)).intersection(tokens.of_query(prompt))
+    typed = dict.fromkeys(word.strip(_AROUND) for word in prompt.split())
+    shared = [word for word in typed if held.intersection(tokens.of(word))][:MAX_WORDS]
+    evidence = next((each.evidence for each in found if each.hit.key == source), None)
+    used = tuple(name for name in names if answers.stands(name, said))
+    return Note(match["about"], text, source, used, bool(names), tuple(shared), evidence)
+
+
+def keys_of(home: Home, session: str) -> list[str]:
+    """Return the keys of the notes that a session was given, as the hook recorded them; they are kept for a month."""
+    return sorted(ShownNotes(home.paths.hints, session).keys())

@@ -1,0 +1,79 @@
+"""What Claude saw: the page and the notes that a session was given, and what became of them."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from memoria.daily.ledger import Ledger
+from memoria.ground.home import Home
+from memoria.recall.shown_notes import ShownNotes
+from reader_home import Browser, fill
+
+PAGE = "Notes\n<memoria-notes-1a2b3c>\n## What matters most\n- Use pnpm.\n</memoria-notes-1a2b3c>\n"
+NOTES = (
+    "Notes that may fit:\n<memoria-notes-1a2b3c>\n"
+    "- [fact, 2026-11-20, the user] Charges carry the `order_key` of the order. (daily/2026-11-20#^l-c1001)\n"
+    "- [article, 2026-11-20] The queue is called `slow_lane` now. (knowledge/concepts/order-queue.md)\n"
+    "- [fact, 2026-11-20] Somebody likes tea with milk. (daily/2026-11-20#^l-c1002)\n</memoria-notes-1a2b3c>\n"
+)
+
+
+@pytest.fixture
+def home() -> Home:
+    home = Home.open()
+    fill(home)
+    return home
+
+
+def _transcript(home: Home, rows: list[dict[str, object]]) -> None:
+    path = Path.home() / ".claude" / "projects" / "p" / "s-c1.jsonl"
+    path.parent.mkdir(parents=True)
+    about = {"sessionId": "s-c1", "cwd": "/shop", "timestamp": "2026-11-20T10:05:00Z"}
+    path.write_text("".join(json.dumps({**about, "uuid": f"u{n}", **row}) + "\n" for n, row in enumerate(rows)))
+    with closing(Ledger.of(home.paths)) as ledger:
+        ledger.check(str(path), "1-2-0", {"captured": 4})
+
+
+def _added(event: str, text: str) -> dict[str, object]:
+    content = {"type": "hook_additional_context", "content": [text], "hookEvent": event, "hookName": event}
+    return {"type": "attachment", "attachment": content}
+
+
+def test_a_session_shows_its_page_and_each_note_and_whether_it_was_used(home: Home) -> None:
+    answer = [{"type": "text", "text": "I pass the order_key to charge()."}]
+    _transcript(
+        home,
+        [
+            _added("SessionStart", PAGE),
+            {"type": "user", "message": {"role": "user", "content": "How are charges of an order identified?"}},
+            _added("UserPromptSubmit", NOTES),
+            _added("UserPromptSubmit", "Another hook's words."),
+            {"type": "assistant", "message": {"role": "assistant", "id": "m1", "content": answer}},
+        ],
+    )
+    page = Browser(home).enter().get("/session/s-c1/seen").text
+    assert "The session started with" in page
+    assert "- Use pnpm." in page
+    assert "Another hook" not in page
+    used, unused, untold = page.partition('<ul class="notes">')[2].split("<li>")[1:4]
+    assert "afterwards Claude named order_key" in used
+    assert 'href="/fact/l-c1001"' in used
+    assert "words shared with the prompt: charges, order<" in used
+    assert "Nothing that only it names was named afterwards" in unused
+    assert 'href="/article/concepts/order-queue"' in unused
+    assert "cannot be told" in untold
+
+
+def test_where_the_transcript_is_gone_the_page_says_so_and_names_the_recorded_notes(home: Home) -> None:
+    ShownNotes(home.paths.hints, "s-c1").add(["daily/2026-11-20#^l-c1001"])
+    page = Browser(home).enter().get("/session/s-c1/seen").text
+    assert "Not known: the transcript is gone" in page
+    assert 'href="/fact/l-c1001"' in page
+
+
+def test_a_session_that_nothing_is_known_of_has_no_such_page(home: Home) -> None:
+    assert Browser(home).enter().get("/session/nobody/seen").status == 404
