@@ -212,11 +212,11 @@ class Index:
             "SELECT path, text FROM documents"
             " JOIN passages ON passages.id BETWEEN documents.id << ? AND ((documents.id + 1) << ?) - 1"
             " WHERE path LIKE 'knowledge/%' AND text LIKE '%#^e-%'",
-            (reader.SHIFT, reader.SHIFT),
+            (layout.SHIFT, layout.SHIFT),
         )
         found: defaultdict[str, set[str]] = defaultdict(set)
         for path, text in rows:
-            for ident in reader.entry_ids(text):
+            for ident in layout.entry_ids(text):
                 found[ident.removeprefix("e-")].add(path)
         return dict(found)
 
