@@ -13,7 +13,8 @@ from memoria.reader.site import Site
 WIDTH, HEIGHT = 1000, 640
 MAX_LINKS = 150  # articles that can be followed; the others are dots until one comes nearer
 MAX_EDGES = 900
-FINE = 1500  # dots up to which they are placed more exactly than to one unit
+STEPS = ((1500, 0.1), (4000, 1), (7000, 2))  # up to so many dots, how exactly they are placed
+COARSEST = 4  # for more; dots that fall together are one
 BAND = 24  # width of the bands in which dots are listed, so that the way from one to the next is short
 MAX_LABELS, MAX_LARGE = 60, 14  # names in a wide window, and those that a narrow one shows, twice as large
 LETTER, LINE = 7.4, 17.0  # width of a letter and height of a name
@@ -120,12 +121,12 @@ def window(site: Site, picture: Layout, x: float, y: float, zoom: float, found: 
 
 def _dots(places: list[tuple[float, float]]) -> str:
     """Return the data of a path that draws dots, each given by its distance from the one before."""
-    digits = 10 if len(places) <= FINE else 1
+    step = next((step for most, step in STEPS if len(places) <= most), COARSEST)
+    grid = {(round(x / step), round(y / step)) for x, y in places}
     data, at = [], (0, 0)
-    for x, y in sorted(places, key=lambda place: (place[0] // BAND, place[1])):
-        now = round(x * digits), round(y * digits)
-        across, down = (now[0] - at[0]) / digits, (now[1] - at[1]) / digits
-        data.append(f"m{across:g}{'' if down < 0 else ' '}{down:g}h0")
+    for now in sorted(grid, key=lambda place: (place[0] * step // BAND, place[1])):
+        across, down = (now[0] - at[0]) * step, (now[1] - at[1]) * step
+        data.append(f"m{across:.4g}{'' if down < 0 else ' '}{down:.4g}h0")
         at = now
     return "".join(data)
 

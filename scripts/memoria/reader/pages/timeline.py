@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, timedelta
+from functools import partial
 
 from memoria.daily.daily_log import DailyLog
 from memoria.facts.fact import KINDS
@@ -87,8 +88,8 @@ def as_of(site: Site, asked: Asked) -> View:
     key = asked.query.get("project", "")
     if day is None:
         day = site.today - timedelta(days=1)
-    there, unknown = past.rows_at(site, day)
-    facts = past.facts_at(site, day)
+    there, unknown = site.kept("articles then", partial(past.rows_at, site, day), day)
+    facts = site.kept("facts then", partial(past.facts_at, site, day), day)
     if key:
         there, unknown = ([row for row in rows if row.project in (key, "")] for rows in (there, unknown))
         facts = [fact for fact in facts if key in fact.projects or "*" in fact.projects]
