@@ -11,8 +11,8 @@ from memoria.reader.layout import Layout, Node
 from memoria.reader.site import Site
 
 WIDTH, HEIGHT = 1000, 640
-MAX_LINKS = 150  # articles that can be followed; the others are dots until one comes nearer
-MAX_EDGES = 900
+MAX_LINKS = 110  # articles that can be followed; the others are dots until one comes nearer
+MAX_EDGES = 800
 STEPS = ((1500, 0.1), (4000, 1), (7000, 2))  # up to so many dots, how exactly they are placed
 COARSEST = 4  # for more; dots that fall together are one
 BAND = 24  # width of the bands in which dots are listed, so that the way from one to the next is short
@@ -52,11 +52,15 @@ class Circle:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What is shown: ``dots`` and ``edges`` are the data of paths, ``shown`` the number of articles in the window."""
+    """What is shown: ``dots`` (in units of ``dot_scale``) and ``edges`` are the data of paths.
+
+    ``shown`` is the number of articles in the window.
+    """
 
     spots: tuple[Spot, ...]
     circles: tuple[Circle, ...]
     dots: str
+    dot_scale: float
     edges: str
     shown: int
 
@@ -112,23 +116,23 @@ def window(site: Site, picture: Layout, x: float, y: float, zoom: float, found: 
     circles = tuple(each for each in circles if _meets(each))
     size = max(0.4, min(1.0, layout.SPACE * scale / 11))
     spots = _spots(site, [(picture.nodes[n], *places[n]) for n in inside[:MAX_LINKS]], circles, found, size)
-    dots = _dots([places[n] for n in inside[MAX_LINKS:]])
+    dots, step = _dots([places[n] for n in inside[MAX_LINKS:]])
     present = set(inside)
     near = [edge for edge in picture.edges if edge[0] in present or edge[1] in present][:MAX_EDGES]
     lines = "".join(f"M{places[a][0]:.0f} {places[a][1]:.0f}L{places[b][0]:.0f} {places[b][1]:.0f}" for a, b in near)
-    return Window(spots, circles, dots, lines, len(inside))
+    return Window(spots, circles, dots, step, lines, len(inside))
 
 
-def _dots(places: list[tuple[float, float]]) -> str:
-    """Return the data of a path that draws dots, each given by its distance from the one before."""
+def _dots(places: list[tuple[float, float]]) -> tuple[str, float]:
+    """Return the data of a path that draws dots, each given by its distance from the one before, and its scale."""
     step = next((step for most, step in STEPS if len(places) <= most), COARSEST)
     grid = {(round(x / step), round(y / step)) for x, y in places}
     data, at = [], (0, 0)
     for now in sorted(grid, key=lambda place: (place[0] * step // BAND, place[1])):
-        across, down = (now[0] - at[0]) * step, (now[1] - at[1]) * step
-        data.append(f"m{across:.4g}{'' if down < 0 else ' '}{down:.4g}h0")
+        across, down = now[0] - at[0], now[1] - at[1]
+        data.append(f"m{across}{'' if down < 0 else ' '}{down}h0")
         at = now
-    return "".join(data)
+    return "".join(data), step
 
 
 def _meets(circle: Circle) -> bool:
