@@ -32,6 +32,7 @@ FOLDERS = (
     "evaluating",
     "compiling",
     "consolidating",
+    "correcting",
     "flushing",
     "forgetting",
     "observing",

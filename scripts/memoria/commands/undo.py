@@ -8,20 +8,16 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 from memoria.base import invocation
-from memoria.briefing import housekeeping
-from memoria.briefing.refresh import renew
-from memoria.daily import gate
-from memoria.daily.ledger import Ledger
-from memoria.facts.keeper import Keeper
-from memoria.ground import clock, locks, printable
+from memoria.correcting.undo import Undone, undo
+from memoria.ground import locks, printable
 from memoria.ground.argument_types import positive
 from memoria.ground.errors import ExpectedError, NothingToUndoError
 from memoria.ground.home import Home
-from memoria.wiki import index_page
-from memoria.wiki.folder import INDEX, LOG
+from memoria.wiki.folder import INDEX
 from memoria.wiki.transaction import Transactions
 
 
@@ -48,18 +44,15 @@ def command(args: argparse.Namespace, home: Home) -> int:
             raise NothingToUndoError(
                 f"Only {stored} can be undone; {invocation.shown('undo --list')} lists what there is."
             )
-        before = _taken(home)
-        undone = []
-        for _ in range(args.steps):
-            facts = [end["id"] for end in transactions.steps()[0].facts]
-            label, restored, left_alone = transactions.undo()
-            undone.append({"label": label, "restored": restored, "left_alone": left_alone, "facts": facts})
-            if not args.json:
-                _say(label, restored, left_alone, len(facts))
-        waiting = _settle(home, before, _taken(home))
+        undone, waiting = undo(home, args.steps)
     if args.json:
-        print(json.dumps({"undone": undone, "waiting": waiting}, indent=2, ensure_ascii=False))
-    elif waiting:
+        print(
+            json.dumps({"undone": [asdict(each) for each in undone], "waiting": waiting}, indent=2, ensure_ascii=False)
+        )
+        return 0
+    for each in undone:
+        _say(each)
+    if waiting:
         entries = printable.counted(waiting, "entry")
         print(f"{entries} waiting again for the next compile ({invocation.shown('status')} shows how many).")
     return 0
@@ -78,35 +71,10 @@ def _list(transactions: Transactions, *, as_json: bool) -> None:
         print(f"{number:>3}  {step['label']}: {', '.join(changed)}")
 
 
-def _say(label: str, restored: list[str], left_alone: list[str], facts: int) -> None:
-    more = f", {printable.counted(facts, 'fact')} current again" if facts else ""
-    print(f"Undone: {label}; {printable.counted(len(restored), 'file')} restored{more}")
-    for path in left_alone:
+def _say(undone: Undone) -> None:
+    more = f", {printable.counted(len(undone.facts), 'fact')} current again" if undone.facts else ""
+    print(f"Undone: {undone.label}; {printable.counted(len(undone.restored), 'file')} restored{more}")
+    for path in undone.left_alone:
         if path == INDEX or path.startswith("lists/"):
             continue  # memoria writes them, also after a person's edit of an article
         print(f"  left alone, changed by hand since then: {path}")
-
-
-def _taken(home: Home) -> dict[str, str]:
-    try:
-        text = Path(home.paths.knowledge, LOG).read_text(encoding="utf-8", errors="replace")
-    except FileNotFoundError:
-        return {}
-    return index_page.fingerprints(text)
-
-
-def _settle(home: Home, before: dict[str, str], after: dict[str, str]) -> int:
-    """Mark the entries as waiting, for one interval at least, and bring index and pages up to date; return how many."""
-    waiting = {ident for ident, took in before.items() if after.get(ident) != took}
-    ledger = Ledger.of(home.paths)
-    try:
-        ledger.mark_waiting(waiting - after.keys())
-        ledger.mark_compiled({ident: after[ident] for ident in waiting & after.keys()})
-        ledger.put(gate.COMPILED, clock.now().isoformat())
-        ledger.put(gate.FAILED, value=True)  # so that even the first entries wait for one interval
-    finally:
-        ledger.close()
-    with Keeper.at(home) as keeper:
-        housekeeping.bring_in(keeper)
-        renew(home, keeper)
-    return len(waiting)

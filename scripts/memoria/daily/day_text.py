@@ -349,6 +349,13 @@ class DayText:
             if span.marker[1] in ids:
                 self._put(span.first, span.last + 1, [tombstone(span.marker[1], keys(span.marker[3]))])
 
+    def withdraw(self, ids: Collection[str]) -> None:
+        """Remove each of these entries, from heading to marker, with the blank line before it."""
+        for span in reversed(self._spans()):
+            if span.marker[1] in ids:
+                first = span.first - (span.first > 1 and not self.rows[span.first - 1].strip())
+                self._put(first, span.last + 1, [])
+
     def strike(self, held: Callable[[str], bool]) -> None:
         """Remove each line for which ``held`` is true; a session's heading loses only its title, a marker stays."""
         for number in range(len(self.rows) - 1, -1, -1):

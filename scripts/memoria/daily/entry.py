@@ -11,6 +11,7 @@ from datetime import date
 from memoria.daily.ledger import Booked
 
 OWN_WORDS = "own-words"  # the ``model`` of an entry that holds a short conversation as it was
+PUT_RIGHT = "put-right"  # the ``model`` of an entry in which the user says that a claim of an article is wrong
 
 
 @dataclass(frozen=True, slots=True)

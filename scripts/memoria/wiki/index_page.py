@@ -26,6 +26,7 @@ WHOLE = 200  # up to this many articles the index lists every one, and a list al
 LATEST, MIN_LATEST = 30, 3  # articles that a larger index shows: of all projects, and of each
 PROJECTS = 10  # those that changed last, of which a larger index shows articles
 SUMMARY_CHARS = 240
+CORRECTION = "correction"  # in the log: the heading of a block about the user's word against a claim
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _ENTRY = re.compile(r"\[\[daily/\d{4}-\d{2}-\d{2}#\^e-([0-9a-z]+)")
@@ -233,6 +234,24 @@ def consolidated_block(when: datetime, slugs: Sequence[str]) -> str:
     """Return the lines of ``log.md`` for pages whose claims ended because others hold; ``when`` is local time."""
     outdated = f"- Outdated: {', '.join(f'[[{slug}]]' for slug in slugs)}\n" if slugs else ""
     return f"\n## {when:%Y-%m-%d %H:%M} consolidate\n{outdated}"
+
+
+def corrected_block(when: datetime, said: Sequence[Entry], slugs: Sequence[str]) -> str:
+    """Return the lines of ``log.md`` for pages of which the user put a claim right; ``when`` is local time.
+
+    ``said``: the entry that holds the user's word, if there is one.
+    """
+    rows = [f"\n## {when:%Y-%m-%d %H:%M} {CORRECTION}\n", "- Corrected: " + ", ".join(f"[[{slug}]]" for slug in slugs)]
+    if said:
+        rows.insert(1, "- Took in: " + ", ".join(f"[[{entry.source}]]" for entry in said))
+        rows.append(f"\n<!-- memoria took={' '.join(f'{entry.id}:{fingerprint(entry)}' for entry in said)} -->")
+    return "\n".join(rows) + "\n"
+
+
+def said(block: str) -> set[str]:
+    """Return the ids of the entries that hold the user's word for a block of the log."""
+    heading = next((row for row in block.split("\n") if row.startswith("## ")), "")
+    return compiled_entries(block) if heading.endswith(f" {CORRECTION}") else set()
 
 
 def filed_block(when: datetime, slug: str) -> str:

@@ -1,7 +1,7 @@
 """User words: when the user said what a claim says, so that the latest word of the user wins.
 
 The user's words are the facts of an entry that the user stated, whatever their kind, and all that a person wrote into a
-daily log by hand.
+daily log by hand or said against a claim.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from memoria.daily.day_text import LearnedLine
-from memoria.daily.entry import Entry, Learned
+from memoria.daily.entry import PUT_RIGHT, Entry, Learned
 from memoria.daily.entry_form import HAND
 from memoria.ground import clock
 from memoria.language import statements
@@ -89,7 +89,7 @@ def _spoken(entry: Entry) -> Iterator[tuple[str, Moment]]:
         if origin == "user" and not learned.ended:
             time = clock.parse(stated.get("last") or stated.get("time"))
             yield learned.text, Moment(_began(entry), time)
-    if entry.model == HAND:
+    if entry.model in (HAND, PUT_RIGHT):
         parts = (entry.title, *entry.context.splitlines(), *entry.key_exchanges, *entry.decisions, *entry.lessons)
         for text in parts:
             yield text, Moment(_began(entry))
