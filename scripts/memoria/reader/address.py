@@ -1,4 +1,4 @@
-"""Address: where the reader shows an article, an entry and a search."""
+"""Address: where the reader shows an article, an entry, a search and a wrong claim."""
 
 from __future__ import annotations
 
@@ -41,3 +41,8 @@ def fact(ident: str) -> str:
 def day(value: str) -> str:
     """Return the path of a day's page."""
     return f"/day/{quote(value)}"
+
+
+def wrong(slug: str, claim: str) -> str:
+    """Return the path of the page on which a claim can be put right; ``claim`` is its digest."""
+    return f"/wrong/{quote(slug)}?{urlencode({'claim': claim})}"

@@ -20,6 +20,7 @@ from markupsafe import Markup as Html
 from markupsafe import escape
 
 from memoria.ground import markdown
+from memoria.reader import address
 
 _WIKILINK = re.compile(r"!?\[\[([^\[\]|#\n]*)(#[^\[\]|\n]*)?(?:\|([^\[\]\n]*))?\]\]")
 _WEB = re.compile(r"(?i)(?:https?://|mailto:)")
@@ -59,17 +60,21 @@ class Renderer:
         self._parser.add_render_rule("wikilink", _page_link)
         self._parser.add_render_rule("link_open", _link_open)
         self._parser.add_render_rule("image", _image)
+        self._parser.add_render_rule("wrong", _wrong)
 
-    def blocks(self, rows: Sequence[str], slug: str = "", claim_of: Marked | None = None) -> Html:
+    def blocks(
+        self, rows: Sequence[str], slug: str = "", claim_of: Marked | None = None, *, is_current: bool = False
+    ) -> Html:
         """Return rows of Markdown as HTML.
 
-        List items that are claims of the article ``slug`` get the digests that ``claim_of`` returns.
+        List items that are claims of the article ``slug`` get the digests that ``claim_of`` returns, and with
+        ``is_current`` a link to the page on which they can be put right.
         """
         plain = [row if in_code else markdown.BLOCK_ID.sub("", row) for row, in_code in markdown.code_rows(rows)]
         env: dict[str, Any] = {"resolve": self.resolve}
         tokens = self._parser.parse("\n".join(plain), env)
         if claim_of:
-            _mark_claims(tokens, plain, slug, claim_of)
+            _mark_claims(tokens, plain, slug, claim_of, is_current=is_current)
         return Html(self._parser.renderer.render(tokens, self._parser.options, env))  # noqa: S704 (escaped by it)
 
     def line(self, text: str) -> Html:
@@ -112,20 +117,31 @@ def _link_open(_: RendererHTML, tokens: Sequence[Token], number: int, __: Option
     return f'<a href="{escape(target.path)}" class="page">' if target else "<a>"
 
 
+def _wrong(_: RendererHTML, tokens: Sequence[Token], number: int, __: OptionsDict, ___: EnvType) -> str:
+    path = escape(tokens[number].meta["path"])
+    return f' <a href="{path}" class="wrong" aria-label="This claim is wrong">Wrong?</a>'
+
+
 def _image(renderer: RendererHTML, tokens: Sequence[Token], number: int, options: OptionsDict, env: EnvType) -> str:
     shown = renderer.renderInlineAsText(tokens[number].children, options, env)
     return f'<span class="image">{escape(shown) or "image"}</span>'
 
 
-def _mark_claims(tokens: Sequence[Token], rows: Sequence[str], slug: str, claim_of: Marked) -> None:
+def _mark_claims(
+    tokens: Sequence[Token], rows: Sequence[str], slug: str, claim_of: Marked, *, is_current: bool
+) -> None:
     """Give each top-level list item that is a claim its digest, and the links in it as well."""
-    claim = ""
+    claim, is_first = "", False
     for token in tokens:
         if token.type == "list_item_open" and token.level == 1 and token.map:
             claim = claim_of(rows[token.map[0]])
+            is_first = bool(claim)
             if claim:
                 token.attrSet("id", f"c-{claim}")
                 token.attrSet("class", "claim")
+        if is_first and token.type == "inline" and token.children is not None and is_current:
+            token.children.append(Token("wrong", "", 0, meta={"path": address.wrong(slug, claim)}))
+            is_first = False
         for child in token.children or ():
             if claim and child.type == "wikilink":
                 child.meta["query"] = f"?{urlencode({'of': slug, 'claim': claim})}"

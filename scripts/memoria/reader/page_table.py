@@ -20,6 +20,7 @@ from memoria.reader.pages import (
     seen,
     sessions,
     timeline,
+    wrong,
 )
 from memoria.reader.site import Site
 from memoria.reader.view import Asked, Done, View
@@ -58,6 +59,7 @@ PAGES = (
     Page("/session/{ident}", sessions.show_one),
     Page("/session/{ident}/seen", seen.show),
     Page("/receipt", receipt.show, "Receipt"),
+    Page("/wrong/{slug:path}", wrong.show),
 )
 ACTIONS = (
     Action("/retry/flush", attention.retry_flush),
@@ -66,4 +68,8 @@ ACTIONS = (
     Action("/fact/{ident}/promote", facts.promote),
     Action("/fact/{ident}/delete", facts.delete),
     Action("/receipt/compare", receipt.compare),
+    Action("/wrong/correct", wrong.correct),
+    Action("/wrong/retire", wrong.retire),
+    Action("/wrong/remove", wrong.remove),
+    Action("/undo", wrong.take_back),
 )

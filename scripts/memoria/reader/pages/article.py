@@ -15,6 +15,7 @@ from memoria.reader.site import Site
 from memoria.reader.view import Asked, View, missing
 from memoria.wiki.article import HISTORY, RELATED, Article, Claim, Section
 from memoria.wiki.folder import Wiki
+from memoria.wiki.transaction import Step, Transactions
 
 MAX_BACKLINKS = 40
 
@@ -63,6 +64,7 @@ def show(site: Site, asked: Asked) -> View:
         "at": day.isoformat() if day else "",
         "is_exact": is_exact,
         "around": None if day else graph.around(site, slug),
+        "step": _newest_step(site, slug),
         "created": article.front.text("created"),
     }
     return View("article.html", row.title, values)
@@ -93,6 +95,12 @@ def _filtered(site: Site, slug: str, text: str) -> Article | None:
         return None
 
 
+def _newest_step(site: Site, slug: str) -> Step | None:
+    """Return the newest step of the wiki if it changed this article, so that it can be taken back here."""
+    step = next(iter(Transactions.of(site.home.paths).steps()), None)
+    return step if step and any(row["path"] == f"{slug}.md" for row in step.files) else None
+
+
 def _lead(site: Site, article: Article) -> Html:
     """Return what stands below title and summary, before the first section."""
     rows = [row for row in article.lead if not row.startswith("# ")]
@@ -103,7 +111,8 @@ def _lead(site: Site, article: Article) -> Html:
 
 def _part(site: Site, slug: str, section: Section) -> Part:
     anchor = "".join(letter if letter.isalnum() else "-" for letter in section.heading.casefold())
-    html = site.markdown.blocks(section.rows, slug, _digest)
+    is_current = not (section.named(HISTORY) or section.named(RELATED))
+    html = site.markdown.blocks(section.rows, slug, _digest, is_current=is_current)
     return Part(section.heading, f"s-{anchor}", html, len(list(section.claims())))
 
 
