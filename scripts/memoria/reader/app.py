@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from functools import partial
 from urllib.parse import parse_qsl, urlencode
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from memoria.ground.errors import ExpectedError
 from memoria.reader import security, templating
 from memoria.reader.page_table import ACTIONS, PAGES, Action, Page
+from memoria.reader.pages import attention
 from memoria.reader.site import Site
 from memoria.reader.view import Asked, View
 
@@ -25,13 +28,16 @@ THEMES = ("light", "dark")
 THEME_COOKIE = "memoria_theme"
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 MAX_SAID = 300  # characters of the sentence about what was done
+NEWS = "/news"
+NEWS_SECONDS, BEAT_SECONDS = 0.5, 15.0  # between two looks for news, and two signs of life
 
 
 def application(site: Site) -> Starlette:
     """Return the application that shows a site."""
+    site.watch.signs = partial(attention.needs, site.home)
     routes = [Route(page.path, _shown(site, page)) for page in PAGES]
     routes += [Route(action.path, _acted(site, action), methods=["POST"]) for action in ACTIONS]
-    routes.append(Route("/static/{name}", _static))
+    routes += [Route("/static/{name}", _static), Route(NEWS, _news(site))]
     return Starlette(routes=routes, exception_handlers={HTTPException: _absent(site)})
 
 
@@ -72,6 +78,29 @@ def _acted(site: Site, action: Action) -> Callable[[Request], object]:
         return RedirectResponse(done.location + said, 303)
 
     return act
+
+
+def _news(site: Site) -> Callable[[Request], Response]:
+    """Return the stream that says when something has changed that a page may show."""
+
+    async def told() -> AsyncIterator[str]:
+        number, waited = site.watch.number, 0.0
+        yield "retry: 3000\n\n"
+        while not site.watch.is_closed:
+            await asyncio.sleep(NEWS_SECONDS)
+            site.watch.stay_awake()
+            waited += NEWS_SECONDS
+            if site.watch.number != number:
+                number, waited = site.watch.number, 0.0
+                yield f"data: {number}\n\n"
+            elif waited > BEAT_SECONDS:
+                waited = 0.0
+                yield ":\n\n"  # a comment, by which the server notices that the page is gone
+
+    def stream(_: Request) -> Response:
+        return StreamingResponse(told(), media_type="text/event-stream")
+
+    return stream
 
 
 def _absent(site: Site) -> Callable[[Request, Exception], Response]:

@@ -10,6 +10,7 @@ import json
 import os
 import socket
 import sys
+import threading
 import time
 import webbrowser
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ from memoria.reader.site import Site
 
 IDLE_SECONDS = 3600.0
 CLOSING_SECONDS = 1  # for which open connections are waited for at the end
+SLOW_SECONDS = 1.0  # after which reading the memory is mentioned
 PRIVATE = 0o600
 _STARTING_SECONDS = 5.0  # for which a second call waits until the first says where it is
 
@@ -68,7 +70,12 @@ def _serve(
 ) -> None:
     site = Site(home)
     site.templates.warm()
-    site.watch.look()
+    slow = threading.Timer(SLOW_SECONDS, _say_slow)
+    slow.start()
+    try:
+        site.watch.look()
+    finally:
+        slow.cancel()
     site.watch.start()
     idle = _Idle(idle_seconds)
     guard = security.Guard(application(site), running.key, running.port, idle.touched)
@@ -82,6 +89,10 @@ def _serve(
         _Server(config, idle).run(sockets=[listener])
     finally:
         site.watch.close()
+
+
+def _say_slow() -> None:
+    sys.stderr.write("Reading the memory; the first time takes longest …\n")
 
 
 class _Idle:

@@ -1,7 +1,7 @@
 """Watch: notice that a file of the home has changed, and read a new catalog then.
 
-A thread looks every two seconds while pages are being read, and sleeps otherwise; the first request after that looks
-itself. Whoever waits for news is told by a number that grows with each new catalog.
+A thread looks every two seconds while pages are being read, and seldom otherwise. No page waits for it: what changed
+since the last look is in the page after. Whoever waits for news compares a number that grows with each new catalog.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import os
 import sqlite3
 import threading
 import time
+from collections.abc import Callable
 
 from memoria.daily.daily_log import DailyLog
 from memoria.ground.errors import ExpectedError
@@ -21,6 +22,7 @@ from memoria.wiki.folder import Wiki
 log = logging.getLogger(__name__)
 
 EVERY_SECONDS = 2.0  # between two looks
+SELDOM_SECONDS = 30.0  # between two looks while nobody reads
 AWAKE_SECONDS = 120.0  # after the last request
 
 Stamps = tuple[frozenset[tuple[str, object]], frozenset[tuple[str, str]]]
@@ -31,29 +33,42 @@ class Watch:
 
     def __init__(self, home: Home) -> None:
         self.home = home
-        self.number = 0  # of catalogs read
-        self._changed = threading.Condition()
+        self.number = 0  # grows with each change that a page may show
+        self.signs: Callable[[], object] = lambda: None  # what pages show besides, compared at each look
         self._looking = threading.Lock()
         self._catalog: Catalog | None = None
         self._stamps: Stamps | None = None
-        self._looked = 0.0
+        self._seen: object = None
         self._asked = 0.0
+        self._wake = threading.Event()
         self._closed = threading.Event()
+        self._thread: threading.Thread | None = None
 
     def start(self) -> None:
         """Start the thread."""
-        threading.Thread(target=self._run, name="watch", daemon=True).start()
+        self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
+        self._thread.start()
 
     def close(self) -> None:
-        """Stop the thread, and wake whoever waits for news."""
+        """Stop the thread."""
         self._closed.set()
-        with self._changed:
-            self._changed.notify_all()
+        self._wake.set()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the server is ending."""
+        return self._closed.is_set()
+
+    def stay_awake(self) -> None:
+        """Look often from now on, because somebody reads; at once if nobody has read for a while."""
+        was_awake, self._asked = self._is_awake(), time.monotonic()
+        if not was_awake:
+            self._wake.set()
 
     def catalog(self) -> Catalog:
-        """Return the catalog; look first when nobody has looked for a while."""
-        self._asked = time.monotonic()
-        if self._catalog is None or self._asked - self._looked > 2 * EVERY_SECONDS:
+        """Return the catalog of the last look; without the thread, look first."""
+        self.stay_awake()
+        if self._catalog is None or self._thread is None:
             self.look()
         assert self._catalog is not None  # noqa: S101 (for the type checker: ``look`` has set it)
         return self._catalog
@@ -61,29 +76,30 @@ class Watch:
     def look(self) -> None:
         """Read a new catalog if a file has changed."""
         with self._looking:
-            stamps = self._present()
+            stamps, signs = self._present(), self.signs()
             if stamps != self._stamps or self._catalog is None:
-                catalog = Catalog.read(self.home)
-                with self._changed:
-                    self._catalog, self._stamps = catalog, stamps
-                    self.number += 1
-                    self._changed.notify_all()
-            self._looked = time.monotonic()
+                self._catalog, self._stamps = Catalog.read(self.home), stamps
+            elif signs == self._seen:
+                return
+            self._seen = signs
+            self.number += 1
 
-    def wait(self, number: int, seconds: float) -> int:
-        """Wait until there is a later catalog than this number, at most so many seconds; return the latest number."""
-        self._asked = time.monotonic()
-        with self._changed:
-            self._changed.wait_for(lambda: self.number != number or self._closed.is_set(), seconds)
-            return self.number
+    def _is_awake(self) -> bool:
+        return time.monotonic() - self._asked < AWAKE_SECONDS
 
     def _run(self) -> None:
-        while not self._closed.wait(EVERY_SECONDS):
-            if time.monotonic() - self._asked < AWAKE_SECONDS:
-                try:
-                    self.look()
-                except (OSError, sqlite3.Error, ExpectedError) as error:
-                    log.warning("the reader shows what it knew: %s", error)
+        while True:
+            self._wake.wait(EVERY_SECONDS if self._is_awake() else SELDOM_SECONDS)
+            self._wake.clear()
+            if self._closed.is_set():
+                return
+            self._try()
+
+    def _try(self) -> None:
+        try:
+            self.look()
+        except (OSError, sqlite3.Error, ExpectedError) as error:
+            log.warning("the reader shows what it knew: %s", error)
 
     def _present(self) -> Stamps:
         daily = DailyLog.of(self.home.paths)

@@ -157,3 +157,44 @@ const move = (step, event) => {
   next.focus();
   next.scrollIntoView({ block: "nearest" });
 };
+
+// --- news --------------------------------------------------------------------------------------------------------
+// The server says that something has changed; the parts of the page that can change are fetched again.
+
+const live = $$("[data-live]");
+let news = null;
+
+const isInUse = (part) => part.contains(document.activeElement) || (!getSelection().isCollapsed && part.contains(getSelection().anchorNode));
+
+const renew = async () => {
+  const answer = await fetch(location.href).catch(() => null);
+  if (!answer?.ok) return;
+  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+  for (const part of $$("[data-live]")) {
+    const next = fresh.getElementById(part.id);
+    if (!next || next.innerHTML === part.dataset.was || isInUse(part)) continue;
+    const open = $$("details", part).map((each) => each.open);
+    part.innerHTML = next.innerHTML;
+    part.dataset.was = next.innerHTML;
+    $$("details", part).forEach((each, number) => { each.open = open[number] ?? each.open; });
+  }
+};
+
+const listen = () => {
+  if (document.hidden) {
+    news?.close();
+    news = null;
+  } else if (!news) {
+    news = new EventSource("/news");
+    news.onmessage = renew;
+  }
+};
+
+if (live.length) {
+  for (const part of live) part.dataset.was = part.innerHTML;
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden) renew();
+    listen();
+  });
+  listen();
+}

@@ -1,0 +1,207 @@
+"""The reader in a real Chromium: what runs and loads, the keys, the cards, news, and accessibility."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from test_security import HOSTILE
+
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.entry import Entry, Learned
+from memoria.ground.home import Home
+from reader_home import DAY, SHOP, fill, write
+from real_browser import NEEDS_BROWSER, Served, chromium, served, until
+
+pytestmark = [pytest.mark.slow, NEEDS_BROWSER, pytest.mark.filterwarnings("default")]
+
+ARTICLE = "/article/concepts/checkout"
+
+
+@pytest.fixture
+def home() -> Home:
+    made = Home.open()
+    fill(made)
+    write(made, "concepts/hostile", HOSTILE)
+    return made
+
+
+@pytest.fixture
+def server(home: Home) -> Iterator[Served]:
+    with served(home) as running:
+        yield running
+
+
+def entered(server: Served, context: Any, path: str = "/") -> Any:
+    """Return a page of a browser that came in by the address that ``memoria open`` prints."""
+    page = context.new_page()
+    page.goto(server.entrance())
+    page.wait_for_url(f"{server.origin}/")
+    if path != "/":
+        page.goto(server.origin + path)
+    return page
+
+
+def test_nothing_of_an_article_runs_or_loads(server: Served) -> None:
+    with chromium() as context:
+        asked: list[str] = []
+        context.on("request", lambda request: asked.append(request.url))
+        page = entered(server, context)
+        dialogs: list[str] = []
+        page.on("dialog", lambda dialog: dialogs.append(dialog.message))
+        for path in ("/", "/article/concepts/hostile", "/search?q=alert"):
+            page.goto(server.origin + path)
+            page.wait_for_load_state("networkidle" if path == "/search?q=alert" else "load")
+            for link in page.locator("main a:visible").all():
+                link.hover(force=True)
+        assert page.locator("main script, main iframe, main img, main style, main object, main embed").count() == 0
+        assert page.evaluate("getComputedStyle(document.body).display") != "none"
+        assert not dialogs
+        assert {urlsplit(url).netloc for url in asked} == {urlsplit(server.origin).netloc}
+
+
+def test_the_browser_keeps_the_cookie_from_scripts_and_other_sites(server: Served) -> None:
+    with chromium() as context:
+        page = entered(server, context)
+        cookie = next(each for each in context.cookies() if each["name"] == f"memoria_{server.port}")
+        assert cookie["httpOnly"]
+        assert cookie["sameSite"] == "Strict"
+        assert "memoria_" not in page.evaluate("document.cookie")
+        errors: list[str] = []
+        page.on("console", lambda message: errors.append(message.text))
+        page.evaluate("() => { const s = document.createElement('script'); s.textContent = 'window.ran = 1';"
+                      " document.body.append(s); }")  # fmt: skip
+        assert page.evaluate("window.ran") is None  # the policy allows no inline script
+        until(lambda: any("Content Security Policy" in each for each in errors), "the browser says why")
+
+
+def test_a_page_of_another_site_can_read_and_change_nothing(server: Served) -> None:
+    with chromium() as context:
+        entered(server, context)
+        other = context.new_page()
+        other.goto("about:blank")
+        other.set_content(f'<form method="post" action="{server.origin}/retry/compile"><button>x</button></form>')
+        with other.expect_response(lambda response: "/retry/compile" in response.url) as posted:
+            other.locator("button").click()
+        assert posted.value.status == 403
+
+
+def test_a_name_that_was_bound_anew_to_this_machine_reads_nothing(server: Served) -> None:
+    with chromium(arguments=["--host-resolver-rules=MAP evil.example 127.0.0.1"]) as context:
+        entered(server, context)
+        answer = context.new_page().goto(f"http://evil.example:{server.port}{ARTICLE}")
+        assert answer.status == 421
+        assert "idempotency" not in answer.text()
+
+
+def test_the_keys_alone_lead_from_search_to_the_words_behind_a_claim(server: Served) -> None:
+    with chromium() as context:
+        page = entered(server, context)
+        assert page.evaluate("document.activeElement.id") == "find"
+        page.keyboard.type("Pay")
+        page.wait_for_selector("#results a")
+        page.keyboard.press("ArrowDown")
+        assert "Payment provider" in page.evaluate("document.activeElement.textContent")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/article/concepts/payment-provider")
+        for _ in range(40):
+            page.keyboard.press("Tab")
+            if page.evaluate("document.activeElement.matches('a.source')"):
+                break
+        page.wait_for_selector("#card:not([hidden]) blockquote")
+        page.keyboard.press("Escape")
+        assert page.locator("#card").is_hidden()
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/entry/c1?**")
+        assert page.locator(".turn.match").count() >= 1
+        page.keyboard.press("/")
+        assert page.evaluate("document.activeElement.id") == "find"
+
+
+def test_a_tap_shows_the_card_of_a_source_inside_a_narrow_window(server: Served) -> None:
+    with chromium(viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True) as context:
+        page = entered(server, context, ARTICLE)
+        page.locator("li.claim a.source").first.tap()
+        card = page.wait_for_selector("#card:not([hidden])")
+        box = card.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390
+        assert "Make the key from the order" in card.inner_text()
+
+
+def test_no_page_is_wider_than_its_window(server: Served) -> None:
+    with chromium() as context:
+        page = entered(server, context, ARTICLE)
+        for width in (320, 390, 820, 1440):
+            page.set_viewport_size({"width": width, "height": 800})
+            for path in paths(page, server):
+                page.goto(server.origin + path)
+                assert page.evaluate("document.documentElement.scrollWidth") <= width, (path, width)
+
+
+def test_a_claim_is_put_right_and_taken_back_in_the_browser(server: Served) -> None:
+    with chromium() as context:
+        page = entered(server, context, ARTICLE)
+        page.locator("a.wrong").first.click(force=True)
+        page.locator("#text").fill("A charge carries a key made from the basket")
+        page.get_by_role("button", name="Put it right").click()
+        page.wait_for_url(f"**{ARTICLE}?**")
+        assert page.get_by_text("A charge carries a key made from the basket").first.is_visible()
+        page.get_by_role("button", name="Take it back").click()
+        page.wait_for_url(f"**{ARTICLE}?**Taken**")
+        assert page.get_by_text("A charge carries an idempotency key").first.is_visible()
+
+
+def test_what_happens_meanwhile_appears_without_reload(server: Served, home: Home) -> None:
+    with chromium() as context:
+        page = entered(server, context)
+        page.evaluate("window.mark = 1")
+        learned = (Learned("decision", "Orders are kept for seven years.", "l-zz00001"),)
+        told = Entry("new1", DAY, "18:00", "s-new", *SHOP, "A new session", learned=learned, turns=("tnew",), model="m")
+        DailyLog.of(home.paths).append(told)
+        page.get_by_text("Orders are kept for seven years.").wait_for(timeout=30_000)
+        page.get_by_text("A new session").first.wait_for(timeout=30_000)
+        assert page.evaluate("window.mark") == 1
+        article = entered(server, context, ARTICLE)
+        path = Path(home.paths.knowledge, "concepts", "checkout.md")
+        path.write_text(path.read_text().replace("Retries are counted per order", "Retries are counted per customer"))
+        article.get_by_text("Retries are counted per customer").wait_for(timeout=30_000)
+
+
+def test_reading_and_search_work_without_javascript(server: Served) -> None:
+    with chromium(java_script_enabled=False) as context:
+        page = entered(server, context)
+        page.locator("#find").fill("idempotency")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/search?**")
+        page.get_by_role("link", name="Checkout").first.click()
+        page.wait_for_url(f"**{ARTICLE}")
+        page.locator("li.claim a.source").first.click()
+        page.wait_for_url("**/entry/**")
+        assert page.get_by_text("a second worker must come to the same key").is_visible()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1440])
+def test_axe_finds_nothing(server: Served, theme: Any, width: int) -> None:
+    axe = importlib.import_module("axe_playwright_python.sync_playwright").Axe()  # is not installed everywhere
+    with chromium(color_scheme=theme, viewport={"width": width, "height": 900}, bypass_csp=True) as context:
+        page = entered(server, context, ARTICLE)
+        for path in paths(page, server):
+            page.goto(server.origin + path)
+            found = axe.run(page).response["violations"]
+            told = [(each["id"], [node["html"][:160] for node in each["nodes"]]) for each in found]
+            assert not told, (path, json.dumps(told, indent=1))
+
+
+def paths(page: Any, server: Served) -> list[str]:
+    """Return a path of each page."""
+    page.goto(server.origin + ARTICLE)
+    claim = page.locator("li.claim a.source").first.get_attribute("href")
+    wrong = page.locator("a.wrong").first.get_attribute("href")
+    return ["/", "/search", "/search?q=idempotency", ARTICLE, "/article/concepts/hostile", claim, wrong, "/nope"]
