@@ -47,6 +47,7 @@ VERBS = {
     "learned": "list, edit, delete and promote the facts learned from your turns",
     "search": "find articles, entries, facts and turns",
     "open": "show the memory in the browser",
+    "export": "write the memory as web pages that need no server, or as one JSON file",
     "query": "answer a question from the wiki and the daily logs, with checked links",
     "eval": "measure on your own history what the memory would have shown; --tune sets how much it shows",
     "lint": "report what is wrong with the wiki; --fix repairs what is safe to repair",
@@ -57,7 +58,7 @@ VERBS = {
 
 # Group -> the verbs that the short help explains, and those that it only names.
 GROUPS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "Read": (("open", "search", "query", "why", "learned"), ("show", "working", "diff")),
+    "Read": (("open", "search", "query", "why", "learned"), ("show", "working", "diff", "export")),
     "Put right": (("forget", "undo", "lint"), ()),
     "Run": (("status", "verify", "doctor"), ("flush", "compile", "consolidate", "eval", "observe", "mcp")),
     "Set up": (("demo", "install", "config", "ingest"), ("uninstall", "move", "completion")),

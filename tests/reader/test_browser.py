@@ -10,12 +10,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from test_security import HOSTILE
 
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry, Learned
 from memoria.ground.home import Home
-from reader_home import DAY, SHOP, fill, write
+from reader_home import DAY, HOSTILE, SHOP, fill, write
 from real_browser import NEEDS_BROWSER, Served, chromium, served, until
 
 pytestmark = [pytest.mark.slow, NEEDS_BROWSER, pytest.mark.filterwarnings("default")]

@@ -89,6 +89,26 @@ ARTICLES: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
+# an article that tries to run and to load things
+HOSTILE = """---
+title: "<script>alert(1)</script>"
+aliases: ["<img src=x onerror=alert(2)>"]
+---
+
+# <script>alert(1)</script>
+
+<script>alert(3)</script> <iframe src="https://example.com"></iframe> <style>body { display: none }</style>
+
+## Key Points
+
+- <svg onload=alert(4)><image href="https://example.com/x.png"></svg>
+- ![pixel](https://example.com/pixel.png) and ![local](file:///etc/passwd)
+- [run](javascript:alert(5)) [RUN](JaVaScRiPt:alert(6)) [file](file:///etc/passwd) [data](data:text/html,x)
+- [break](https://example.com/"onmouseover="alert(7)) [other](//example.com/x) [up](../../../../etc/passwd)
+- [[concepts/checkout|<b onclick=alert(8)>here</b>]] and [[concepts/"onclick="alert(9)]]
+"""
+
+
 def fill(home: Home) -> None:
     """Write entries with their archived turns, and articles about them."""
     days = {about["id"]: DAY - timedelta(days=about["ago"]) for about in ENTRIES}

@@ -20,11 +20,12 @@ Made = TypeVar("Made")
 class Site:
     """One home as pages."""
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home: Home, redact: Callable[[str], str] = str) -> None:
+        """``redact`` is applied to every text that a page shows."""
         self.home = home
-        self.templates = Templates()
+        self.templates = Templates(redact)
         self.watch = Watch(home)
-        self.markdown = Renderer(self.target)
+        self.markdown = Renderer(self.target, redact)
         self._kept: dict[str, tuple[object, Any]] = {}
 
     @property

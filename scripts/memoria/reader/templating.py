@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from functools import cache
 from pathlib import Path
@@ -13,6 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from memoria.ground.printable import counted
 from memoria.reader import address
+from memoria.reader.markdown import Html
 
 FOLDER = Path(__file__).parent
 STATIC = FOLDER / "static"
@@ -25,13 +26,19 @@ _MONTHS = (
 class Templates:
     """The templates, compiled when they are first needed or all at once."""
 
-    def __init__(self) -> None:
+    def __init__(self, redact: Callable[[str], str] = str) -> None:
+        """``redact`` is applied to every text; what is HTML already was redacted before."""
+
+        def finalize(value: object) -> object:
+            return redact(value) if isinstance(value, str) and not isinstance(value, Html) else value
+
         self._environment = Environment(
             loader=FileSystemLoader(FOLDER / "templates"),
             autoescape=True,
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
+            finalize=finalize if redact is not str else None,
         )
         self._environment.globals.update(address=address, static=static, counted=counted)
         self._environment.filters.update(day=day, clock_time=clock_time)
