@@ -48,6 +48,7 @@ VERBS = {
     "search": "find articles, entries, facts and turns",
     "open": "show the memory in the browser",
     "export": "write the memory as web pages that need no server, or as one JSON file",
+    "import": "add what `memoria export --json` wrote; nothing that is there is overwritten",
     "query": "answer a question from the wiki and the daily logs, with checked links",
     "eval": "measure on your own history what the memory would have shown; --tune sets how much it shows",
     "lint": "report what is wrong with the wiki; --fix repairs what is safe to repair",
@@ -61,7 +62,7 @@ GROUPS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "Read": (("open", "search", "query", "why", "learned"), ("show", "working", "diff", "export")),
     "Put right": (("forget", "undo", "lint"), ()),
     "Run": (("status", "verify", "doctor"), ("flush", "compile", "consolidate", "eval", "observe", "mcp")),
-    "Set up": (("demo", "install", "config", "ingest"), ("uninstall", "move", "completion")),
+    "Set up": (("demo", "install", "config", "ingest"), ("uninstall", "move", "import", "completion")),
 }
 LAST_STREAM = 2  # the descriptor of standard error
 

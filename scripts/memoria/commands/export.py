@@ -1,28 +1,39 @@
-"""Export: write the pages of the reader to a folder, for reading without memoria."""
+"""Export: write the pages of the reader to a folder, or all data as one JSON object, which ``import`` reads."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 
-from memoria.ground import printable
+from memoria.exporting.record import record
+from memoria.ground import files, printable
 from memoria.ground.home import Home
 from memoria.reader.static_site import StaticSite
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("--html", required=True, metavar="FOLDER", help="write the pages to this folder, new or empty")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    kinds = parser.add_mutually_exclusive_group(required=True)
+    kinds.add_argument("--html", metavar="FOLDER", help="write the pages to this folder, new or empty")
+    kinds.add_argument(
+        "--json", nargs="?", const="-", metavar="FILE", help="write all data to this file (default: to standard output)"
+    )
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
-    """Write the pages; return 0."""
-    folder = Path(args.html).expanduser().absolute()
-    count = StaticSite(home, folder).write()
-    if args.json:
-        print(json.dumps({"folder": str(folder), "pages": count}, indent=2))
-    else:
+    """Write the pages or the data; return 0."""
+    if args.html:
+        folder = Path(args.html).expanduser().absolute()
+        count = StaticSite(home, folder).write()
         print(f"{printable.counted(count, 'page')} written to {folder}; begin with index.html.")
+        return 0
+    data = json.dumps(record(home), indent=1) + "\n"
+    if args.json == "-":
+        sys.stdout.write(data)
+    else:
+        path = Path(args.json).expanduser().absolute()
+        files.replace(path, data, mode=0o600)
+        print(f"All data written to {path}; it holds everything that the memory does.")
     return 0

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from memoria.base import project
 from memoria.ground import files
@@ -87,6 +88,18 @@ class Projects:
         if (len(self.folders), len(self.aliases)) != before:
             self._write()
 
+    def merge(self, told: Mapping[str, Any]) -> None:
+        """Add the folders and aliases of another home's map that this one lacks."""
+        before = len(self.folders), len(self.aliases)
+        for root, about in _objects(told.get("folders")):
+            if isinstance(about, dict):
+                known = [str(about.get(name, "")) for name in ("key", "remote", "commit")]
+                self.folders.setdefault(root, Folder(*known))
+        for old, new in _objects(told.get("aliases")):
+            self.aliases.setdefault(old, str(new))
+        if (len(self.folders), len(self.aliases)) != before:
+            self._write()
+
     def _learn(self, place: project.Place) -> None:
         before = self.folders.get(place.root)
         commit = _root_commit(place.git, before.commit if before else "")
@@ -143,6 +156,10 @@ class Projects:
             "aliases": dict(sorted(self.aliases.items())),
         }
         files.replace(self.path, json.dumps(stored, ensure_ascii=False, indent=1), mode=0o600)
+
+
+def _objects(told: object) -> list[tuple[str, Any]]:
+    return [(str(name), value) for name, value in told.items()] if isinstance(told, dict) else []
 
 
 def _is_same(before: Folder, place: project.Place, commit: str) -> bool:

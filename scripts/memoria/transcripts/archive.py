@@ -79,7 +79,7 @@ class Archive:
         kept = {turn.key: turn for turn in self._readable(path)}
         for turn in turns:
             kept[turn.key] = self._redacted(turn)
-        lines = "".join(json.dumps(_row(turn), ensure_ascii=False) + "\n" for turn in kept.values())
+        lines = "".join(json.dumps(row(turn), ensure_ascii=False) + "\n" for turn in kept.values())
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         files.replace(path, gzip.compress(lines.encode("utf-8", "replace"), 6, mtime=0), mode=0o600)
         self.prune(spare=path)
@@ -182,7 +182,7 @@ class Archive:
         return replace(turn, text=redact(turn.text), tools=tuple(redact(line) for line in turn.tools))
 
 
-def _row(turn: Turn) -> dict[str, Any]:
+def row(turn: Turn) -> dict[str, Any]:
     """The turn as JSON has it: empty fields are left out, and the ids of tool uses, which tell a reader nothing."""
     row = asdict(turn) | {"time": turn.time.isoformat() if turn.time else "", "uses": ()}
     return {name: value for name, value in row.items() if value or name in ("key", "role")}
@@ -195,14 +195,14 @@ def _read(path: Path, *, backwards: bool = False) -> Iterator[Turn]:
         lines = gzip.decompress(path.read_bytes()).decode("utf-8").split("\n")
         # JSON leaves the other line separators of Unicode as they are
         for line in filter(None, reversed(lines) if backwards else lines):
-            yield _turn(json.loads(line))
+            yield turn_of(json.loads(line))
     except FileNotFoundError:
         raise
     except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ArchiveError(f"{path} cannot be read ({error or type(error).__name__}); it was left as it is.") from error
 
 
-def _turn(row: dict[str, Any]) -> Turn:
+def turn_of(row: dict[str, Any]) -> Turn:
     """The turn of a row; ValueError, KeyError or TypeError when it is none."""
     from memoria.transcripts.turn import Role, Turn  # noqa: PLC0415 (slow, and not needed to see what is there)
 
