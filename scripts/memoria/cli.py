@@ -59,10 +59,10 @@ VERBS = {
 
 # Group -> the verbs that the short help explains, and those that it only names.
 GROUPS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "Read": (("open", "search", "query", "why", "learned"), ("show", "working", "diff", "export")),
+    "Read": (("open", "search", "query", "why", "learned"), ("show", "working", "diff")),
     "Put right": (("forget", "undo", "lint"), ()),
     "Run": (("status", "verify", "doctor"), ("flush", "compile", "consolidate", "eval", "observe", "mcp")),
-    "Set up": (("demo", "install", "config", "ingest"), ("uninstall", "move", "import", "completion")),
+    "Set up": (("demo", "install", "config", "ingest"), ("uninstall", "move", "export", "import", "completion")),
 }
 LAST_STREAM = 2  # the descriptor of standard error
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
-from dataclasses import asdict
 from pathlib import Path
 
 from memoria.exporting.bring_in import bring_in, checked
@@ -16,7 +14,6 @@ from memoria.ground.home import Home
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("file", help="the file that `memoria export --json FILE` wrote")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
@@ -26,9 +23,6 @@ def command(args: argparse.Namespace, home: Home) -> int:
     except OSError as error:
         raise ExpectedError(f"{args.file} cannot be read ({error.strerror or error}).") from error
     brought = bring_in(home, checked(data))
-    if args.json:
-        print(json.dumps(asdict(brought), indent=2, ensure_ascii=False))
-        return 0
     counted = printable.counted
     print(
         f"Imported: {counted(len(brought.days), 'day')}, {counted(len(brought.files), 'file')} of the wiki, "

@@ -96,7 +96,7 @@ def retire(home: Home, slug: str, ident: str, why: str = "") -> None:
     """Move a claim that no longer holds to the history, with the user's reason."""
     reason = plain(Redactor(home.settings.redact_extra).redact(why))
     if len(reason) > MAX_CONTENT:
-        raise ExpectedError(f"A reason has at most {MAX_CONTENT} characters, not {len(reason)}.")
+        raise ExpectedError(f"A reason has at most {MAX_CONTENT} characters; this one has {len(reason)} of them.")
     article, old = _known(home, slug, ident)
     told = f"No longer true: {markdown.cut(old.text, TITLE_CHARS)}"
     entry = _entry(home, article, told, context=f"“{old.text}” no longer holds. {reason}".strip())

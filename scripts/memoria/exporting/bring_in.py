@@ -54,7 +54,7 @@ def checked(data: bytes) -> JsonObject:
     try:
         found = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise ExpectedError(f"This is not an export of memoria: {error}.") from error
+        raise ExpectedError(f"This is not an export of memoria ({error}).") from error
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise ExpectedError("This is not an export of memoria.")
     version = found.get("version")
@@ -202,7 +202,7 @@ def _archive(home: Home, told: Mapping[str, JsonObject], brought: Brought) -> No
                 turns = [turn for row in about["turns"] if not forgotten.holds((turn := archive.turn_of(row)).text)]
                 kept.keep(ident, date.fromisoformat(about["day"]), turns)
             except ValueError as error:
-                raise ExpectedError(f"The export is damaged: {error}.") from error
+                raise ExpectedError(f"The export is damaged ({error}).") from error
             brought.archived.append(ident)
 
 
