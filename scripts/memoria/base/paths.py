@@ -77,6 +77,7 @@ class Paths:
         self.hidden = state + "hidden"
         self.hints = state + "hints"
         self.saved = state + "saved"
+        self.days = state + "days"
         self.doubled = state + "doubled"
         self.notice = state + "notice"
         self.notices_given = state + "told.json"

@@ -283,6 +283,9 @@ class Settings:
     saved_notice = setting(
         True, "Tell you at a session's start how many conversations of the project were saved since the last one."
     )
+    day_notice = setting(
+        True, "Tell you once a day, at a session's start, what memoria recalled, learned and cost the day before."
+    )
     projects: Projects = setting(
         {}, "Variables for the model calls of single projects, by name or key, such as another endpoint."
     )

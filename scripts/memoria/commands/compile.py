@@ -10,6 +10,7 @@ from datetime import date
 from pathlib import Path
 
 from memoria.base import failpoints, invocation
+from memoria.briefing import day_report
 from memoria.briefing.page import Pages
 from memoria.briefing.refresh import settle_past
 from memoria.compiling.compiler import Compile, Report, take_all
@@ -151,6 +152,7 @@ def _run(
     pages = Pages.of(compile_.home.paths)
     with Keeper.at(compile_.home) as keeper:
         pages.prepare(compile_.home.settings, compile_.ledger, compile_.daily, compile_.index, keeper, touched)
+    day_report.prepare(compile_.home)
     log.info("%s", _counts(compile_, report, len(entries)))
     if args.json:
         print(json.dumps(_facts(compile_, report, len(entries)), indent=2, ensure_ascii=False))

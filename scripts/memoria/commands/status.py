@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections import defaultdict
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -30,18 +31,38 @@ ROWS = 10  # single calls shown
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--session", metavar="ID", help="print what a session recalled and learned instead")
     parser.add_argument("--costs", action="store_true", help="print costs by day, project and model instead")
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
     """Print the status; always return 0, because a person must judge it."""
-    facts = costs(home) if args.costs else gather(home)
+    facts: dict[str, Any]
+    lines: Callable[[dict[str, Any], clock.Zone], list[str]]
+    if args.session:
+        from memoria.briefing import figures  # noqa: PLC0415 (only for --session)
+
+        facts, lines = figures.of_session(home, args.session), _session_lines
+    elif args.costs:
+        facts, lines = costs(home), _cost_lines
+    else:
+        facts, lines = gather(home), _lines
     if args.json:
         print(json.dumps(facts, indent=2, ensure_ascii=False))
     else:
-        lines = _cost_lines if args.costs else _lines
         print("\n".join(lines(facts, home.zone)))
     return 0
+
+
+def _session_lines(facts: dict[str, Any], _: clock.Zone) -> list[str]:
+    learned = len(facts["learned"])
+    rows = [f"{printable.counted(len(facts['recalled']), 'note')} recalled, {learned:,} learned, "
+            f"${facts['today_usd']:.2f} today"]  # fmt: skip
+    rows += [
+        f"recalled  {note['title'] + ': ' if note['title'] else ''}{note['text']}  ({note['source']})"
+        for note in facts["recalled"]
+    ]
+    return rows + [f"learned   [{fact['kind']}] {fact['text']}  ({fact['id']})" for fact in facts["learned"]]
 
 
 def costs(home: Home) -> dict[str, Any]:

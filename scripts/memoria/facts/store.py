@@ -149,6 +149,10 @@ class Store:
         row = self.db.execute("SELECT day FROM facts WHERE id = ?", (ident,)).fetchone()
         return date.fromisoformat(row[0]) if row else None
 
+    def count_of(self, day: date) -> int:
+        """Return the number of facts whose lines a day's log contains."""
+        return int(self.db.execute("SELECT COUNT(*) FROM facts WHERE day = ?", (day.isoformat(),)).fetchone()[0])
+
     def facts(self, *, live: bool = True, project: str = "", kind: str = "") -> list[Fact]:
         """Return facts, oldest first; ``live``: only those that hold; ``project``: only its own and global ones."""
         query = "SELECT DISTINCT facts.n, body FROM facts JOIN holds USING (id) WHERE 1"

@@ -370,6 +370,10 @@ def _bring_up_to_date(worker: Worker, report: Report) -> None:
 
         refresh.renew(home, worker.keeper)
     housekeeping.tell_user(home, report.failures, report.deferred)
+    if report.seen:
+        from memoria.briefing import day_report  # noqa: PLC0415 (needed only when a session did something)
+
+        day_report.prepare(home)
 
 
 def _is_compile_due(worker: Worker) -> bool:

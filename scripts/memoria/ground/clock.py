@@ -32,6 +32,11 @@ def parse(text: object) -> datetime | None:
         return None
 
 
+def at(seconds: float) -> datetime:
+    """Return the time (UTC) so many seconds after the epoch."""
+    return datetime.fromtimestamp(seconds, UTC)
+
+
 def zone_called(name: str) -> tzinfo | None:
     """Return the time zone of an IANA name, None when there is none."""
     from zoneinfo import ZoneInfo, ZoneInfoNotFoundError  # noqa: PLC0415 (only for who has set a zone)

@@ -7,11 +7,13 @@ prompt cache valid. A session that lost its context also gets a block that says 
 from __future__ import annotations
 
 import os
+import time
 
 from memoria.base import exclude, project
 from memoria.capture import hook, once, saved_count
 from memoria.capture.open_sessions import OpenSessions
 from memoria.capture.spool import Spool, safe_name
+from memoria.recall import day_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,8 +56,8 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
     block = _position_block(event, own, paths) if is_told and event.session else ""
     page = context(own, block, settings, paths)
     message = _with("doctor", CANNOT_KEEP, paths.state, refusal) if refusal else _take_notice(paths.notice)
-    if settings.saved_notice and not message and source in ("startup", "clear"):
-        message = _saved(saved_count.take(paths.saved, own))
+    if not message and source in ("startup", "clear"):
+        message = _report(own, settings, paths)
     if not page and not message and not os.path.exists(paths.welcomed):
         os.close(os.open(paths.welcomed, os.O_WRONLY | os.O_CREAT, 0o600))
         message = _with("status", WELCOME)
@@ -90,10 +92,14 @@ def _with(verb: str, message: str, *words: str) -> str:
     return message.format(*words, invocation.shown(verb))
 
 
-def _saved(count: int) -> str:
-    if not count:
-        return ""
-    return f"memoria: {count} conversation{'s' if count > 1 else ''} of this project saved since your last session."
+def _report(own: str, settings: Settings, paths: Paths) -> str:
+    """Return one line: what memoria did the day before, once a day, and what was saved of the project."""
+    parts = [day_line.take(paths.days, time.time())] if settings.day_notice else []
+    if settings.saved_notice and (count := saved_count.take(paths.saved, own)):
+        conversations = f"{count} conversation{'s' if count > 1 else ''}"
+        parts.append(f"{conversations} of this project saved since your last session.")
+    line = " · ".join(filter(None, parts))
+    return line if not line or line.startswith("memoria: ") else f"memoria: {line}"
 
 
 def _position_block(event: hook.Event, own: str, paths: Paths) -> str:

@@ -7,6 +7,7 @@ a line when the client compacts. A lost file causes a repetition; an incomplete 
 from __future__ import annotations
 
 import os
+import time
 
 from memoria.base import quickjson
 from memoria.capture import hook, once
@@ -30,20 +31,7 @@ class ShownNotes:
 
     def lines(self) -> list[dict[str, object]]:
         """Return the recorded objects in order; ``[]`` when there is no file."""
-        try:
-            with open(self.path, "rb") as file:
-                rows = file.read(MAX_BYTES).decode("utf-8", "replace").split("\n")
-        except FileNotFoundError:
-            return []
-        found = []
-        for row in rows:
-            try:
-                value = quickjson.loads(row)
-            except ValueError:
-                continue
-            if isinstance(value, dict):
-                found.append(value)
-        return found
+        return read(self.path)
 
     def keys(self) -> set[str]:
         """Return the keys of the notes that are still in the model's context: those shown since the last compaction."""
@@ -61,7 +49,8 @@ class ShownNotes:
 
     def add(self, keys: list[str]) -> None:
         """Record the keys of notes that are about to be shown."""
-        self.append([{"key": key} for key in keys])
+        at = int(time.time())
+        self.append([{"key": key, "at": at} for key in keys])
 
     def compacted(self) -> None:
         """Record that a compaction has removed the notes from the context."""
@@ -76,6 +65,24 @@ class ShownNotes:
             os.write(descriptor, "".join(quickjson.dumps(line) + "\n" for line in lines).encode())
         finally:
             os.close(descriptor)
+
+
+def read(path: str) -> list[dict[str, object]]:
+    """Return the objects of a file of shown notes in order; ``[]`` when there is no file."""
+    try:
+        with open(path, "rb") as file:
+            rows = file.read(MAX_BYTES).decode("utf-8", "replace").split("\n")
+    except FileNotFoundError:
+        return []
+    found = []
+    for row in rows:
+        try:
+            value = quickjson.loads(row)
+        except ValueError:
+            continue
+        if isinstance(value, dict):
+            found.append(value)
+    return found
 
 
 def of_event(event: hook.Event, paths: Paths) -> ShownNotes:

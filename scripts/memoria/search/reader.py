@@ -279,6 +279,12 @@ class Finder:
         firsts = dict.fromkeys(range(heads, heads + 3), 1.0)
         return [Hit(row[1:9], 1.0, self._stored.texts(row[0], firsts)) for row in rows]
 
+    def at(self, key: str, view: Visibility | None = None) -> Hit | None:
+        """Return the document with this key, or its successor, with its first passage; None when none is shown."""
+        row = self._db.execute(SHOW + " WHERE key = ?", (key,)).fetchone()
+        hits = self.shown([(1.0, row[0], {})], 1, view) if row else []
+        return hits[0] if hits else None
+
 
 def _opened(path: str) -> sqlite3.Connection:
     connection: sqlite3.Connection | None = None
