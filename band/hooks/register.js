@@ -141,7 +141,7 @@ function pane($, e, state) {
     flexDirection: 'column',
     paddingX: 1,
     children: [
-      Text({ key: 'head', bold: true, children: head }),
+      Text({ bold: true, children: head }),
       ...lists.filter(([, notes]) => notes.length).map(([title, notes]) => list($, e, state, title, notes)),
     ],
   })
@@ -171,7 +171,7 @@ function rowOf($, e, state, row, key) {
   return Box({
     flexDirection: 'row',
     gap: 1,
-    children: [Box({ flexGrow: 1, flexShrink: 1, children: [Text({ key: `text-${key}`, children: row.text })] }), ...buttons],
+    children: [Box({ flexGrow: 1, flexShrink: 1, children: [Text({ children: row.text })] }), ...buttons],
   })
 }
 
