@@ -7,14 +7,22 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from facts import a_fact
+from memoria.base import state
 from memoria.capture.spool import Spool
 from memoria.cli import main
 from memoria.commands import status
 from memoria.daily.ledger import Booked, Call, Ledger
+from memoria.facts.keeper import Keeper
 from memoria.ground.home import Home
+from memoria.indexing import sources
+from memoria.indexing.index import Index
+from memoria.recall.shown_notes import ShownNotes
+from memoria.search.reader import Finder
 
 
 @pytest.fixture
@@ -130,3 +138,34 @@ def test_a_state_of_a_newer_memoria_is_refused_in_one_line(home: Home, capsys: p
     error = capsys.readouterr().err
     assert "newer memoria" in error
     assert error.count("\n") == 1
+
+
+def test_a_sessions_notes_and_facts_are_listed_until_they_are_forgotten(
+    home: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    state.open_state(home.paths)
+    earlier, own = a_fact("Releases are built with uv."), a_fact("Tests run without a network.", session="s-2")
+    with Keeper.at(home) as keeper, Index(home.paths.index) as index:
+        keeper.take([earlier, own])
+        sources.refresh(index, home.paths)
+    with Finder(home.paths.index) as finder:
+        (hit,) = finder.named(earlier.id)
+    for session in ("s-2", "s-2.agent-1"):  # a sub-agent was shown it too
+        ShownNotes(home.paths.hints, session).add([hit.key, f"{hit.path}#^e-000000 0badc0de"])
+    ShownNotes(home.paths.hints, "s-20").add([f"{hit.path}#^{own.id}"])  # another session's
+    facts = asked(capsys)
+    assert [(note["id"], note["text"]) for note in facts["recalled"]] == [(earlier.id, earlier.content)]
+    assert [(fact["id"], fact["is_global"]) for fact in facts["learned"]] == [(own.id, False)]
+    stamps = [Path(path).stat().st_mtime_ns if Path(path).exists() else 0 for path in facts["watch"]]
+    assert asked(capsys) == facts
+    assert stamps == [Path(path).stat().st_mtime_ns if Path(path).exists() else 0 for path in facts["watch"]]
+    assert main(["learned", "delete", earlier.id, "--json"]) == 0
+    capsys.readouterr()
+    assert asked(capsys)["recalled"] == []
+    assert main(["status", "--session", "s-2"]) == 0
+    assert capsys.readouterr().out.startswith("0 notes recalled, 1 learned, $0.00 today\n")
+
+
+def asked(capsys: pytest.CaptureFixture[str]) -> Any:
+    assert main(["status", "--session", "s-2", "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
