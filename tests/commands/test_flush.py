@@ -569,7 +569,7 @@ def test_a_job_that_cannot_be_opened_waits_alone_and_status_says_why(
     assert len(bench.entries()) == 1
     assert bench.waiting() == [odd]
     assert "Is a directory" in report.failures[0]
-    assert status.command(Namespace(json=False, costs=False), bench.home) == 0
+    assert status.command(Namespace(json=False, costs=False, session=None), bench.home) == 0
     assert "Is a directory" in capsys.readouterr().out
 
 
