@@ -49,6 +49,16 @@ def test_an_article_shows_its_claims_with_their_sources_and_folds_what_no_longer
     assert "Payment provider</a></li>" in page.partition("Linked from")[2]
 
 
+def test_only_a_claim_that_the_article_makes_now_can_be_called_wrong(browser: Browser) -> None:
+    page = browser.get("/article/concepts/checkout").text
+    assert 'class="wrong"' in page.partition('<details class="history">')[0]
+    assert 'class="wrong"' not in page.partition('<details class="history">')[2]
+    day = browser.site.catalog.entries["c1"].day
+    then = browser.get(f"/article/concepts/checkout?at={day}").text
+    assert "As it was" in then
+    assert 'class="wrong"' not in then
+
+
 def test_the_card_of_a_claim_holds_the_users_own_words(browser: Browser) -> None:
     page = browser.get("/article/concepts/checkout").text
     source = next(link for link in links(page) if link.startswith("/entry/c1?")).replace("&amp;", "&")

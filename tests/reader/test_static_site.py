@@ -53,6 +53,18 @@ def test_the_pages_run_nothing_and_have_no_forms(home: Home, tmp_path: Path) -> 
             assert tag not in text, (name, tag)
 
 
+def test_facts_sessions_costs_days_and_the_graph_are_exported_and_what_needs_a_server_is_not(
+    home: Home, tmp_path: Path
+) -> None:
+    StaticSite(home, tmp_path / "site").write()
+    pages = texts(tmp_path / "site")
+    overviews = ("facts", "sessions", "receipt", "receipt-92", "timeline", "graph")
+    assert {f"{name}.html" for name in overviews} < pages.keys()
+    assert {name.partition("/")[0] for name in pages if "/" in name} == {"article", "day", "entry", "fact", "session"}
+    assert "facts-ended.html" in pages  # a filter without a form
+    assert "Show each turn" not in "".join(pages.values())
+
+
 def test_a_secret_that_came_into_an_article_is_not_exported(home: Home, tmp_path: Path) -> None:
     write(home, "concepts/leak", f"---\ntitle: Key {SECRET}\n---\n\n# Leak\n\nIt is {SECRET}.\n\n- `{SECRET}`\n")
     StaticSite(home, tmp_path / "site").write()

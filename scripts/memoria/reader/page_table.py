@@ -28,11 +28,15 @@ from memoria.reader.view import Asked, Done, View
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page: its path with named parts (``{slug:path}``), its function, and its ``name`` in the navigation, if any."""
+    """A page: its path with named parts (``{slug:path}``), its function, and its ``name`` in the navigation, if any.
+
+    ``exported`` are the parts of its query that are pages of their own in the static site; None leaves the page out.
+    """
 
     path: str
     show: Callable[[Site, Asked], View]
     name: str = ""
+    exported: tuple[str, ...] | None = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,22 +48,22 @@ class Action:
 
 
 PAGES = (
-    Page("/", home.show, "Home"),
-    Page("/search", search.show, "Search"),
+    Page("/", home.show, "Home", ("project", "all")),
+    Page("/search", search.show, "Search", None),
     Page("/article/{slug:path}", article.show),
-    Page("/entry/{ident}", entry.show),
-    Page("/source/{ident}", entry.source),
-    Page("/timeline", timeline.show, "Timeline"),
+    Page("/entry/{ident}", entry.show, "", ("start",)),
+    Page("/source/{ident}", entry.source, "", None),
+    Page("/timeline", timeline.show, "Timeline", ("page",)),
     Page("/day/{day}", timeline.show_day),
-    Page("/as-of", timeline.as_of),
-    Page("/graph", graph.show, "Graph"),
-    Page("/facts", facts.show, "Facts"),
+    Page("/as-of", timeline.as_of, "", None),
+    Page("/graph", graph.show, "Graph", ("project",)),
+    Page("/facts", facts.show, "Facts", ("state", "page")),
     Page("/fact/{ident}", facts.show_one),
-    Page("/sessions", sessions.show, "Sessions"),
+    Page("/sessions", sessions.show, "Sessions", ("page",)),
     Page("/session/{ident}", sessions.show_one),
-    Page("/session/{ident}/seen", seen.show),
-    Page("/receipt", receipt.show, "Receipt"),
-    Page("/wrong/{slug:path}", wrong.show),
+    Page("/session/{ident}/seen", seen.show, "", None),
+    Page("/receipt", receipt.show, "Receipt", ("days",)),
+    Page("/wrong/{slug:path}", wrong.show, "", None),
 )
 ACTIONS = (
     Action("/retry/flush", attention.retry_flush),

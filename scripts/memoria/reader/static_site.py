@@ -1,8 +1,8 @@
 """Static site: the reader's pages as files that link to each other, for a reader without a server.
 
 The pages are found as a browser finds them, by their links, and written with relative ones. What needs a server is left
-out: search, forms, scripts, and all parts of an address's query but those in ``KEPT``. Secrets are looked for once more
-in every text that a page shows.
+out: forms, scripts, the pages without ``exported``, and all parts of an address's query that are not in it. Secrets are
+looked for once more in every text that a page shows.
 """
 
 from __future__ import annotations
@@ -24,8 +24,6 @@ from memoria.reader.site import Site
 from memoria.reader.view import Asked
 from memoria.redaction.redact import Redactor
 
-KEPT = {"/": ("project", "all"), "/entry": ("start",)}  # by the beginning of the path: parts of a query that count
-LEFT_OUT = ("/search", "/source", "/wrong", "/news", "/enter")
 _LINK = re.compile(r'(<(?:a|link)\b[^>]*?\bhref=")(/[^"]*)(")')
 _UNSAFE = re.compile(r"[^\w.@+-]+")
 _CACHED = 50_000  # texts that were looked through for secrets
@@ -39,7 +37,7 @@ class StaticSite:
         self.redact = lru_cache(_CACHED)(Redactor(home.settings.redact_extra).redact)
         self.site = Site(home, redact=self.redact)
         self.shared = {
-            "navigation": [(page.path, page.name) for page in PAGES if page.name and _is_kept(page.path)],
+            "navigation": [(page.path, page.name) for page in PAGES if page.name and page.exported is not None],
             "theme": "", "token": "", "said": "", "words": "", "is_static": True,
         }  # fmt: skip
         self._names: dict[str, str] = {}
@@ -79,7 +77,7 @@ class StaticSite:
             if path.startswith("/static/"):
                 return f"{match[1]}{up}{path[1:].partition('?')[0]}{match[3]}"
             other = _target(path)
-            if not _is_kept(other):
+            if not other:
                 return re.sub(r'\shref="$', ' data-left-out="', match[1]) + match[3]
             found.append(other)
             anchor = urlsplit(path).fragment
@@ -91,16 +89,11 @@ class StaticSite:
 
     def _page(self, target: str) -> str:
         parts = urlsplit(target)
-        page, values = self._route(unquote(parts.path))
+        page, values = _route(parts.path)
+        assert page is not None  # noqa: S101 (for the type checker: ``_target`` has returned it)
         view = page.show(self.site, Asked(values, dict(parse_qsl(parts.query))))
         shared = self.shared | {"title": view.title, "path": parts.path}
         return self.site.templates.render(view.template, shared | dict(view.values))
-
-    def _route(self, path: str) -> tuple[Page, Mapping[str, Any]]:
-        for page in PAGES:
-            if match := _pattern(page.path).fullmatch(path):
-                return page, match.groupdict()
-        return PAGES[0], {}
 
     def _name(self, target: str) -> str:
         """Return the file of a page; no two pages have the same."""
@@ -124,15 +117,21 @@ class StaticSite:
 
 
 def _target(path: str) -> str:
-    """Return an address without its anchor and without the parts of its query that need a server."""
+    """Return an address without its anchor and what needs a server, ``""`` when the whole page does."""
     parts = urlsplit(path)
-    first = "/" + parts.path.strip("/").partition("/")[0]
-    query = urlencode([(key, value) for key, value in parse_qsl(parts.query) if key in KEPT.get(first, ())])
+    page, _ = _route(parts.path)
+    if page is None or page.exported is None:
+        return ""
+    query = urlencode([(key, value) for key, value in parse_qsl(parts.query) if key in page.exported])
     return f"{parts.path}?{query}" if query else parts.path
 
 
-def _is_kept(target: str) -> bool:
-    return not target.startswith(LEFT_OUT)
+def _route(path: str) -> tuple[Page | None, Mapping[str, Any]]:
+    """Return the page of a path, None when there is none, and the named parts of the path."""
+    for page in PAGES:
+        if match := _pattern(page.path).fullmatch(unquote(path)):
+            return page, match.groupdict()
+    return None, {}
 
 
 @cache

@@ -47,7 +47,7 @@ def show(site: Site, asked: Asked) -> View:
     sections: dict[str, list[Part]] = {RELATED: [], HISTORY: [], "": []}
     for section in article.sections:
         name = next((name for name in (RELATED, HISTORY) if section.named(name)), "")
-        sections[name].append(_part(site, slug, section))
+        sections[name].append(_part(site, slug, section, is_current=not (name or day)))
     links = [] if day else [catalog.rows[other] for other in catalog.backlinks.get(slug, ())]  # those of now
     values = {
         "row": row,
@@ -109,13 +109,18 @@ def _lead(site: Site, article: Article) -> Html:
     return site.markdown.blocks(rows[end:])
 
 
-def _part(site: Site, slug: str, section: Section) -> Part:
+def _part(site: Site, slug: str, section: Section, *, is_current: bool) -> Part:
     anchor = "".join(letter if letter.isalnum() else "-" for letter in section.heading.casefold())
-    is_current = not (section.named(HISTORY) or section.named(RELATED))
-    html = site.markdown.blocks(section.rows, slug, _digest, is_current=is_current)
+    digest = _digest if is_current else _past_digest
+    html = site.markdown.blocks(section.rows, slug, digest, is_current=is_current)
     return Part(section.heading, f"s-{anchor}", html, len(list(section.claims())))
 
 
 def _digest(row: str) -> str:
+    claim = Claim.parse(row)
+    return claim.digest if claim and claim.sources else ""
+
+
+def _past_digest(row: str) -> str:
     claim = Claim.parse(row)
     return claim.without_end().digest if claim and claim.sources else ""
