@@ -11,6 +11,7 @@ import struct
 import subprocess
 import tomllib
 import zlib
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -107,9 +108,31 @@ def test_the_package_has_a_link_to_each_file_of_the_hooks_for_the_wheel() -> Non
     assert links == {path.name: path for path in (ROOT / "hooks").glob("*.*")}
 
 
+MANIFESTS = [folder / ".claude-plugin" / "plugin.json" for folder in (ROOT, ROOT / "plugin", ROOT / "band")]
+
+
 def test_one_version_everywhere() -> None:
-    plugin = json.loads((PLUGIN / "plugin.json").read_text("utf-8"))
-    assert {PROJECT["version"], memoria.__version__, plugin["version"]} == {memoria.__version__}
+    versions = {json.loads(path.read_text("utf-8"))["version"] for path in MANIFESTS}
+    assert versions | {PROJECT["version"]} == {memoria.__version__}
+
+
+def test_the_changelog_begins_with_what_is_unreleased_and_then_dates_each_version() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    first, *released = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    assert first == "[Unreleased]"
+    found = [re.fullmatch(r"\[(\d+\.\d+\.\d+)\] - (\d{4}-\d\d-\d\d)", heading) for heading in released]
+    numbers, days = zip(*(match.groups() for match in found if match), strict=True)
+    assert len(numbers) == len(released)
+    assert numbers[0] == memoria.__version__
+    assert list(days) == sorted(days, reverse=True)
+    assert [date.fromisoformat(day).isoformat() for day in days] == list(days)
+
+
+def test_the_changelog_has_only_the_usual_headings_each_once_a_version_and_in_their_order() -> None:
+    usual = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"]
+    for part in (ROOT / "CHANGELOG.md").read_text("utf-8").split("\n## ")[1:]:
+        headings = re.findall(r"^### (.*)$", part, re.MULTILINE)
+        assert headings == [name for name in usual if name in headings], part.splitlines()[0]
 
 
 def handlers() -> list[tuple[str, dict[str, Any]]]:

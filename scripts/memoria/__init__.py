@@ -30,4 +30,4 @@ The folders from roof to ground; each imports only from those below it. ``cli`` 
 answer. This file is part of it and contains no code. ARCHITECTURE.md has the data flow and a glossary.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
