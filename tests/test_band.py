@@ -59,6 +59,7 @@ def test_the_store_finds_nothing_to_report_about_the_band(tmp_path: Path, api: M
     report = json.loads(done.stdout)
     manifest, directory = report["manifest"], report["directory"]
     assert (manifest["errors"], manifest["warnings"], directory["findings"], directory["undecided"]) == ([], [], [], [])
+    assert [part for part in report["contents"] if part["errors"] or part["warnings"]] == []
     assert (report["success"], done.returncode) == (True, 0)
 
 
