@@ -169,6 +169,24 @@ def test_what_belongs_to_another_project_says_so(home: Home, monkeypatch: pytest
     assert "(in blog)" not in page(home, BLOG)
 
 
+def test_another_project_of_the_same_name_is_told_apart(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMORIA_SHARE_PROJECTS", "1")
+    home = Home.open()
+    other = "shop-777777"
+    page_ = article(home, "concepts/quoting", "Quoting", ("Paths are quoted.", "bb22"))
+    page_.give_to(other)
+    Path(home.paths.knowledge, "concepts", "quoting.md").write_text(page_.render(), "utf-8")
+    entry(home, "bb22", "Elsewhere", project_key=other, action_items=("Quote every path.",))
+    learn(home, a_fact("Write short functions."), a_fact("Quote every glob.", project=other))
+    text = page(home)
+    assert section(text, "Open action items") == ["- Quote every path. (2026-11-20, in shop-777777)"]
+    assert section(text, "Articles (knowledge/)") == ["- [[concepts/quoting|Quoting]] (in shop-777777)"]
+    assert section(text, "Where the last sessions stopped") == ["- 2026-11-20 14:05, shop-777777: Elsewhere."]
+    assert {row.rpartition(", ")[2] for row in leads(home, "global")} == {"in shop-777777)", f"in {SHOP})"}
+    own = section(page(home, other), "Where the last sessions stopped")
+    assert own == ["- 2026-11-20 14:05, shop: Elsewhere."]
+
+
 def test_what_was_replaced_is_absent_and_its_successor_stands_there(home: Home) -> None:
     learn(home, a_fact("Use tabs for indentation, not spaces."))
     assert "tabs for indentation, not spaces" in page(home)

@@ -20,7 +20,8 @@ from editors import EDITORS, Save
 from memoria.audit.client_settings import ClientSettings, plugin_hooks
 from memoria.base import failpoints
 from memoria.commands import install, uninstall
-from memoria.ground.errors import ClientSettingsError, ExpectedError, SavedMeanwhileError
+from memoria.ground import project_folders
+from memoria.ground.errors import ClientSettingsError, ExpectedError, SavedMeanwhileError, UsageError
 from memoria.ground.exchange import Exchange
 from memoria.ground.home import Home
 from messages_api import MessagesApi
@@ -271,12 +272,42 @@ def test_the_files_mode_is_kept_also_by_the_copy(file: Path) -> None:
 
 
 def test_a_project_is_written_to_the_file_that_is_not_shared(file: Path, tmp_path: Path) -> None:
+    (tmp_path / "some prôject").mkdir()
     run(install, "--project", str(tmp_path / "some prôject"))
     local = tmp_path / "some prôject" / ".claude" / "settings.local.json"
     assert scripts(local)
     assert not file.exists()
     run(uninstall, "--project", str(tmp_path / "some prôject"))
     assert not local.exists()
+
+
+def test_a_project_can_be_named_and_an_unknown_name_makes_no_folder(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = Home.open().paths
+    folder, second = tmp_path / "work" / "shop", tmp_path / "laptop" / "shop"
+    for each in (folder, second):
+        each.mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    project_folders.see(paths, "shop-1a2b3c", str(folder))
+    local = folder / ".claude" / "settings.local.json"
+    assert run(install, "--project", "shop") == 0
+    assert scripts(local)
+    with pytest.raises(
+        UsageError, match=r"no folder .*shpo, and no project is called 'shpo'. Did you mean shop-1a2b3c"
+    ):
+        run(install, "--project", "shpo")
+    assert not Path("shpo").exists()
+    project_folders.see(paths, "shop-1a2b3c", str(second))
+    with pytest.raises(UsageError, match="lies in 2 folders") as error:
+        run(uninstall, "--project", "shop")
+    assert str(second) in str(error.value)
+    second.rmdir()
+    assert run(uninstall, "--project", "SHOP") == 0
+    assert not local.exists()
+    shutil.rmtree(folder)
+    with pytest.raises(UsageError, match="no folder of shop-1a2b3c is there any more"):
+        run(install, "--project", "shop")
 
 
 def test_a_dry_run_shows_the_change_and_makes_none(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

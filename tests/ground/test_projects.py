@@ -63,11 +63,31 @@ def test_a_renamed_folder_without_a_remote_keeps_its_key(tmp_path: Path, paths: 
     before = key(paths, folder)
     assert stored(paths, by_path) == before, "what was written before git was asked is the same project's"
     moved = folder.rename(tmp_path / "service")
-    new_path = key(paths, moved)
+    assert key(paths, moved) == before, "its first session has its page, before a worker looks"
     learn(paths, moved)
     assert key(paths, moved) == before
-    assert stored(paths, new_path) == before
+    assert stored(paths, project.key_of_path(str(moved))) == before, "what was written before this was noticed"
     assert not learn(paths, moved), "nothing is new the second time"
+
+
+def test_a_new_repository_is_not_taken_for_one_that_was_deleted(tmp_path: Path, paths: Paths) -> None:
+    """File systems give the number of a deleted folder to the next one."""
+    folders = [repository(tmp_path / name) for name in ("api", "shop", "blog")]
+    learn(paths, *folders)
+    for number, folder in enumerate(folders):
+        shutil.rmtree(folder)
+        new = repository(tmp_path / f"new{number}")
+        assert key(paths, new) == project.key_of_path(str(new))
+
+
+def test_a_folder_that_an_archive_brings_along_passes_for_no_known_repository(tmp_path: Path, paths: Paths) -> None:
+    folder = repository(tmp_path / "api")
+    learn(paths, folder)
+    packed = shutil.make_archive(str(tmp_path / "api"), "tar", folder)
+    (other := tmp_path / "unpacked").mkdir()
+    shutil.unpack_archive(packed, other, filter="tar")
+    assert (other / ".git" / "description").stat().st_mtime == (folder / ".git" / "description").stat().st_mtime
+    assert key(paths, other) == project.key_of_path(str(other))
 
 
 def test_what_two_clones_wrote_by_their_paths_becomes_one_project(tmp_path: Path, paths: Paths) -> None:

@@ -255,6 +255,21 @@ def test_the_notes_own_project_comes_first(world: Paths) -> None:
     assert "concepts/all.md" in second
 
 
+def test_a_note_of_another_project_says_which_also_where_both_have_one_name(world: Paths) -> None:
+    own = project.key_of_path("/nowhere/shop")
+    texts = (
+        "The flush race took the worker lock.",
+        "A flush race freed the worker lock.",
+        "In a flush race the lock waits.",
+    )
+    owners = {"ours": own, "theirs": "Shop-000000", "blogs": "blog-4d5e6f"}
+    remember(world, *(note(name, text, project=key) for text, (name, key) in zip(texts, owners.items(), strict=True)))
+    said = {row.rpartition("/")[2]: row for row in rows(ask(world, MEMORIA_SHARE_PROJECTS="1"))}
+    assert said["ours.md)"].startswith("- [article, 2026-11-20] ")
+    assert said["theirs.md)"].startswith("- [article, 2026-11-20, Shop-000000] ")
+    assert said["blogs.md)"].startswith("- [article, 2026-11-20, blog] ")
+
+
 def test_what_is_said_stays_within_its_size_and_its_notes_are_whole(world: Paths) -> None:
     long = "The flush race took the worker lock. " * 30
     remember(world, *(note(f"n{n}", f"{long} {n}", title=f"{n} " + "t" * 500) for n in range(5)))

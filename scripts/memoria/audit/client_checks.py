@@ -40,7 +40,7 @@ def check_hooks(home: Home) -> Findings:
     """Check whether the client starts the hooks: once, all of them, and from files that exist."""
     del home
     try:
-        files = [ClientSettings.read(settings_file(project, os.environ)) for project in (None, ".")]
+        files = [ClientSettings.read(settings_file(project, os.environ)) for project in (None, Path())]
     except ClientSettingsError as error:
         yield Finding("hooks", BROKEN, str(error), "correct the client's settings file")
         return

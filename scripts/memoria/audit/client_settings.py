@@ -28,13 +28,13 @@ Hooks = dict[str, list[Object]]  # event -> groups, each {"hooks": [handler, ...
 FLOOR_FLAGS = ["-S", "-I"]  # how every handler of ours starts its interpreter
 
 
-def settings_file(project: str | None, environ: Mapping[str, str]) -> Path:
+def settings_file(project: Path | None, environ: Mapping[str, str]) -> Path:
     """The user's ``$CLAUDE_CONFIG_DIR/settings.json``, or the project's ``.claude/settings.local.json``.
 
     Not the project's settings.json: that one is shared through git, and our hooks name a path of this machine.
     """
     if project is not None:
-        return Path(project).absolute() / ".claude" / "settings.local.json"
+        return project.absolute() / ".claude" / "settings.local.json"
     folder = environ.get("CLAUDE_CONFIG_DIR")
     return (Path(folder).absolute() if folder else Path.home() / ".claude") / "settings.json"
 

@@ -72,6 +72,13 @@ class Known:
         self.folders = folders
         self.aliases = aliases
 
+    def key_at(self, place: Place) -> str:
+        """Return the stored key of a repository without a remote, also after its folder was renamed or moved."""
+        here = self.folders.get(place.root)
+        mark = "" if here or not self.folders else mark_of(place.git)
+        found = here or next((about for about in self.folders.values() if mark and about.get("mark") == mark), {})
+        return found.get("key", "")
+
     def current(self, key: str) -> str:
         """Return the present key of the project that ``key`` was written for."""
         for _ in range(MAX_ALIASES):
@@ -85,7 +92,7 @@ def of(cwd: str, settings: Settings, paths: Paths) -> Project:
     """Return the project of a working folder, which need not exist any more."""
     found = place(cwd, settings.split_worktrees)
     map_ = known(paths.projects)
-    key = key_of_remote(found.remote) if found.remote else map_.folders.get(found.root, {}).get("key", "")
+    key = key_of_remote(found.remote) if found.remote else map_.key_at(found)
     return Project(found.root, map_.current(key or key_of_path(found.root)))
 
 
@@ -151,9 +158,28 @@ def key_of_commit(root: str, commit: str) -> str:
     return _key(_name(root)[:MAX_NAME], "commit " + commit)
 
 
+def mark_of(git: str) -> str:
+    """Return what stays the same when a git folder is moved on its disk, and is another's nowhere; ``""`` if unknown.
+
+    That is device, number and time of a file that git writes once. No archive that is unpacked can choose the number.
+    """
+    try:
+        status = os.lstat(os.path.join(git, "description")) if git else None
+    except (OSError, ValueError):
+        return ""
+    if status is None or not status.st_ino or not stat.S_ISREG(status.st_mode) or not _is_mine(status):
+        return ""
+    return f"{status.st_dev:x}-{status.st_ino:x}-{status.st_mtime_ns:x}"
+
+
 def name_of(key: str) -> str:
     """Return the name in a project's key."""
     return key.rpartition("-")[0] or key
+
+
+def name_beside(key: str, own: str) -> str:
+    """Return what a session of the project ``own`` calls another: its name, its key where the names are the same."""
+    return key if name_of(key).lower() == name_of(own).lower() else name_of(key)
 
 
 def key_in(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memoria.base import fence
@@ -33,11 +33,12 @@ class Content:
     """What is known for one page, each list with the best or latest where its section shows it first.
 
     ``project``: the key of the page's project, or ``GLOBAL``. ``built``: commands that build and test. ``last`` and
-    ``items``: entries and open items, oldest first.
+    ``items``: entries and open items, oldest first. ``labels``: what to call each project, no two alike.
     """
 
     project: str
     zone: Zone
+    labels: Mapping[str, str] = field(default_factory=dict)
     facts: Sequence[Fact] = ()
     built: Sequence[str] = ()
     last: Sequence[Entry] = ()
@@ -49,7 +50,7 @@ class Content:
         sections = [
             Section("## What matters most", [self._fact(fact) for fact in self.facts], SHARES["facts"]),
             Section("## How it is built and tested", [_command(name) for name in self.built], SHARES["built"]),
-            Section("## Where the last sessions stopped", list(_last(self.last)), SHARES["last"]),
+            Section("## Where the last sessions stopped", list(self._last()), SHARES["last"]),
             Section("## Open action items", [self._item(item) for item in reversed(self.items)], SHARES["open"]),
             Section("## Articles (knowledge/)", [self._article(row) for row in self.articles], SHARES["articles"]),
         ]
@@ -63,7 +64,7 @@ class Content:
         day = self.zone.day(fact.last or fact.time).isoformat()
         notes = [f"said {fact.seen} times, last {day}" if fact.seen > 1 else day]
         if self.project == GLOBAL and fact.project != GLOBAL:
-            notes.append("in " + name_of(fact.project))
+            notes.append(self._elsewhere(fact.project))
         elif self.project != GLOBAL and fact.project == GLOBAL:
             notes.append("everywhere")
         mark = corrected(fact)
@@ -79,14 +80,15 @@ class Content:
 
     def _elsewhere(self, project: str) -> str:
         """Return where something belongs that belongs to another project than the page."""
-        return "" if project in ("", GLOBAL, self.project) else f"in {name_of(project)}"
+        return "" if project in ("", GLOBAL, self.project) else f"in {self.labels.get(project) or name_of(project)}"
+
+    def _last(self) -> Iterator[str]:
+        for entry in reversed(self.last[-LAST:]):
+            said = " ".join([*([printable.sentence(entry.title)] if entry.title else []), *entry.context.split()])
+            label = self.labels.get(entry.project_key, entry.project)
+            name = entry.project if entry.project_key == self.project else label
+            yield f"- {entry.day.isoformat()} {entry.time}, {name}: {prose.shorten(said, MAX_LAST)}"
 
 
 def _command(name: str) -> str:
     return f"- `{name}`"
-
-
-def _last(recent: Sequence[Entry]) -> Iterator[str]:
-    for entry in reversed(recent[-LAST:]):
-        said = " ".join([*([printable.sentence(entry.title)] if entry.title else []), *entry.context.split()])
-        yield f"- {entry.day.isoformat()} {entry.time}, {entry.project}: {prose.shorten(said, MAX_LAST)}"

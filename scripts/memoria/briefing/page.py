@@ -17,6 +17,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from memoria.base import project
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.base.visibility import Visibility
@@ -26,11 +27,12 @@ from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
 from memoria.daily.ledger import Ledger
 from memoria.daily.open_items import HAND, OpenItems
-from memoria.facts.fact import GLOBAL
+from memoria.facts.fact import GLOBAL, Fact
 from memoria.facts.keeper import Keeper
 from memoria.facts.store import leading
 from memoria.ground import files
 from memoria.ground.errors import ArchiveError
+from memoria.ground.projects import labels
 from memoria.indexing import sources
 from memoria.indexing.ended import Ended
 from memoria.indexing.index import Index
@@ -96,11 +98,12 @@ class Pages:
         open_items = OpenItems(daily, ledger)
         open_items.refresh()
         open_anywhere = open_items.everywhere(list(filter(view.shows, [*projects, HAND]))) if shared else []
+        names = labels(projects, project.known(self.paths.projects))
         for key in projects:
             concerned = touched is None or {key, GLOBAL}.intersection(touched)
             if not concerned and Path(self.paths.page_of(key)).exists():
                 continue
-            content = Content(key, keeper.zone)
+            content = Content(key, keeper.zone, names)
             if not view.hides(key):
                 recent = daily.find([entry for entry in booked if entry.project == key][-RECENT_ENTRIES:])
                 turns = list(self._turns(recent, archived))
@@ -116,12 +119,8 @@ class Pages:
                 near = [hit.path for hit in _nearest(index, words, apart, "article")]
                 content.articles = _ordered(_own_first(mine, key), near)
             self._write_both(key, content, limit)
-        content = Content(GLOBAL, keeper.zone, last=everywhere, items=open_anywhere)
-        content.facts = [
-            fact
-            for fact in leading(keeper.store, GLOBAL)
-            if fact.project == GLOBAL or (shared and not view.hides(fact.project))
-        ]
+        content = Content(GLOBAL, keeper.zone, names, last=everywhere, items=open_anywhere)
+        content.facts = _for_all(leading(keeper.store, GLOBAL), view if shared else None)
         content.articles = [row for row in articles if shared or not row.project]
         self._write_both("global", content, limit)
         self._clear({*projects, "global"})
@@ -168,6 +167,11 @@ def _current(recent: Sequence[Entry], told: Ended) -> list[Entry]:
         if now.title or now.context.strip():
             found.append(now)
     return found
+
+
+def _for_all(facts: Sequence[Fact], shared: Visibility | None) -> list[Fact]:
+    """Return the facts that hold everywhere, and with ``shared`` also those of the projects that it does not hide."""
+    return [fact for fact in facts if fact.project == GLOBAL or (shared and not shared.hides(fact.project))]
 
 
 def _visible(articles: list[Row], cited: Mapping[str, Collection[str]], view: Visibility) -> list[Row]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from memoria.audit import codex_settings
 from memoria.audit.client_settings import ClientSettings, client_python, plugin_hooks, settings_file
 from memoria.base import invocation, paths
+from memoria.ground import projects
 from memoria.ground.errors import ExpectedError, UsageError
 from memoria.ground.exchange import Exchange
 from memoria.ground.home import Home
@@ -26,7 +27,11 @@ FITS = "import sys; sys.exit(sys.version_info < (3, 9))"
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What ``memoria install`` understands."""
     parser.add_argument(
-        "--project", nargs="?", const=".", metavar="FOLDER", help="only for this project (default: the current folder)"
+        "--project",
+        nargs="?",
+        const=".",
+        metavar="NAME",
+        help="only for this project (its folder, name or key; default: the folder you are in)",
     )
     parser.add_argument(
         "--agent", choices=("claude", "codex"), default="claude", help="whose settings (default: claude)"
@@ -39,13 +44,14 @@ def command(args: argparse.Namespace, home: Home) -> int:
     """Write the hooks and say what was done and what to do next."""
     if args.agent == "codex":
         return _into_codex(args, home)
-    settings = ClientSettings.read(settings_file(args.project, os.environ))
+    project = None if args.project is None else projects.folder_meant(args.project, home)
+    settings = ClientSettings.read(settings_file(project, os.environ))
     hooks = plugin_hooks(Path(paths.ROOT), interpreter(os.environ))
     data = settings.merged(hooks)
     if args.dry_run:
         sys.stdout.write(settings.difference(data) or f"nothing to change in {settings.path}\n")
         return 0
-    plugin = next((name for name in _plugins(args.project) if name.startswith("memoria@")), "")
+    plugin = next((name for name in _plugins(project) if name.startswith("memoria@")), "")
     if plugin and not args.beside_plugin:
         raise ExpectedError(
             f"the plugin {plugin} is switched on and brings the same hooks; nothing was changed. Remove it first "
@@ -92,9 +98,9 @@ def _into_codex(args: argparse.Namespace, home: Home) -> int:
     return 0
 
 
-def _plugins(project: str | None) -> list[str]:
+def _plugins(project: Path | None) -> list[str]:
     """Return the plugins that are switched on in the user's settings and in those of the project."""
-    files = {settings_file(None, os.environ), settings_file(project or ".", os.environ)}
+    files = {settings_file(None, os.environ), settings_file(project or Path(), os.environ)}
     return [name for path in sorted(files) for name in ClientSettings.read(path).plugins]
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from memoria.base import invocation
+from memoria.base import invocation, project
 from memoria.briefing import correcting
 from memoria.briefing.correcting import Corrected
 from memoria.briefing.refresh import renew
@@ -77,7 +77,7 @@ def _list(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
         found = keeper.store.facts(live=not args.ended, project=key)
     found = [fact for fact in found if not args.kind or fact.kind == args.kind]
     since = _day(args.since, home) if args.since else None
-    return _print(args, home, [fact for fact in found if not since or (fact.last or fact.time) >= since])
+    return _print(args, home, keeper, [fact for fact in found if not since or (fact.last or fact.time) >= since])
 
 
 def _named(named: reference.Reference, keeper: Keeper) -> list[Fact]:
@@ -92,29 +92,29 @@ def _named(named: reference.Reference, keeper: Keeper) -> list[Fact]:
 
 
 def _top(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
-    return _print(args, home, leading(keeper.store, _project_key(args.project, home, keeper) or GLOBAL)[:TOP])
+    return _print(args, home, keeper, leading(keeper.store, _project_key(args.project, home, keeper) or GLOBAL)[:TOP])
 
 
 def _edit(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
-    return _print(args, home, _told(correcting.edit(home, keeper, args.id, " ".join(args.text)), keeper))
+    return _print(args, home, keeper, _told(correcting.edit(home, keeper, args.id, " ".join(args.text)), keeper))
 
 
 def _delete(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
     gone = _told(correcting.delete(home, keeper, args.id), keeper)
     if args.json:
-        return _print(args, home, gone)
+        return _print(args, home, keeper, gone)
     _write(f"{printable.counted(len(gone), 'fact')} forgotten: " + ", ".join(fact.id for fact in gone))
     return 0
 
 
 def _promote(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
     if args.id:
-        return _print(args, home, _told(correcting.promote(home, keeper, args.id), keeper))
+        return _print(args, home, keeper, _told(correcting.promote(home, keeper, args.id), keeper))
     offered = keeper.offered()
     if not args.json and not offered:
         _write("No fact to promote: none has returned in a second project.")
         return 0
-    _print(args, home, offered)
+    _print(args, home, keeper, offered)
     if not args.json:
         _write(
             f"\nRun {invocation.shown(f'learned promote {offered[-1].id}')} to make that fact hold in every project."
@@ -205,29 +205,27 @@ def _day(text: str, home: Home) -> datetime:
     return moment.replace(tzinfo=home.zone.local(clock.now()).tzinfo)
 
 
-def _print(args: argparse.Namespace, home: Home, facts: list[Fact]) -> int:
+def _print(args: argparse.Namespace, home: Home, keeper: Keeper, facts: list[Fact]) -> int:
     if args.json:
         _write(json.dumps([fact.to_dict() for fact in facts], ensure_ascii=False, indent=2))
         return 0
+    keys = {*keeper.store.projects(), *(key for fact in facts for key in fact.projects)} - {GLOBAL}
+    labels = projects.labels(keys, project.known(home.paths.projects))
     for fact in facts:
-        _write(_row(fact, home))
+        _write(_row(fact, home, labels))
     if not facts:
         _write("No fact matches.")
     return 0
 
 
-def _row(fact: Fact, home: Home) -> str:
-    place = _name(fact.project)
+def _row(fact: Fact, home: Home, labels: Mapping[str, str]) -> str:
+    place, *others = ["everywhere" if key == GLOBAL else labels.get(key, key) for key in fact.projects]
     notes = [f"{home.zone.day(fact.last or fact.time)}", place]
     times = printable.counted(fact.seen, "time")
     notes += [corrected(fact) or f"said {times}"] if fact.seen > 1 else []
-    notes += [f"also in {', '.join(map(_name, fact.also))}"] if fact.also else []
+    notes += [f"also in {', '.join(others)}"] if others else []
     notes += [f"replaced by {fact.successor or 'nothing'}"] if fact.ended else []
     return f"{fact.id}  [{fact.kind}] {fact.content}  ({', '.join(notes)})"
-
-
-def _name(project: str) -> str:
-    return "everywhere" if project == GLOBAL else project.rsplit("-", 1)[0]
 
 
 def _write(text: str) -> None:

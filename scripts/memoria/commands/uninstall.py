@@ -12,6 +12,7 @@ import sys
 
 from memoria.audit import codex_settings
 from memoria.audit.client_settings import ClientSettings, settings_file
+from memoria.ground import projects
 from memoria.ground.exchange import Exchange
 from memoria.ground.home import Home
 
@@ -19,7 +20,11 @@ from memoria.ground.home import Home
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What ``memoria uninstall`` understands."""
     parser.add_argument(
-        "--project", nargs="?", const=".", metavar="FOLDER", help="from this project (default: the current folder)"
+        "--project",
+        nargs="?",
+        const=".",
+        metavar="NAME",
+        help="from this project (its folder, name or key; default: the folder you are in)",
     )
     parser.add_argument(
         "--agent", choices=("claude", "codex"), default="claude", help="whose settings (default: claude)"
@@ -30,7 +35,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def command(args: argparse.Namespace, home: Home) -> int:
     """Take the hooks out and say what was done and what stays."""
     is_codex = args.agent == "codex"
-    file = codex_settings.hooks_file(os.environ) if is_codex else settings_file(args.project, os.environ)
+    project = None if args.project is None else projects.folder_meant(args.project, home)
+    file = codex_settings.hooks_file(os.environ) if is_codex else settings_file(project, os.environ)
     settings = ClientSettings.read(file)
     if not settings.ours:
         sys.stdout.write(f"there are no hooks of memoria in {settings.path}; nothing was changed.\n")

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memoria.base.project import name_of
+from memoria.base.project import Known
 from memoria.evaluating import harm, tool_events
 from memoria.evaluating.answers import KINDS
 from memoria.evaluating.asking import USED, VERDICTS, Asked, Met, Note
 from memoria.ground.clock import Zone
 from memoria.ground.printable import counted
+from memoria.ground.projects import labels
 
 SAMPLES = 1_000  # of the bootstrap
 PLACES = ("notes", "page", "either", "known")
@@ -252,7 +253,8 @@ class Report:
         yield "harm, of all rows and notes that were shown"
         yield from (f"  {kind:<24} {self.share(harmed(kind))}" for kind in harm.KINDS)
         yield from self._table("week", found["by_week"])
-        yield from self._table("project", {name_of(key): row for key, row in found["by_project"].items()})
+        names = labels(found["by_project"], Known({}, {}))
+        yield from self._table("project", {names[key]: row for key, row in found["by_project"].items()})
         yield from self._kinds(found["by_kind"])
 
     def _events(self) -> Iterator[str]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from memoria.base import project
+from memoria.base import project, visibility
 from memoria.ground import files
 from memoria.ground.errors import UsageError
 from memoria.ground.home import Home
@@ -37,11 +37,15 @@ _ENVIRONMENT = {
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """What is known of a repository's folder; ``key`` is its project's, ``remote`` and ``commit`` may be empty."""
+    """What is known of a repository's folder; all but the project's ``key`` may be empty.
+
+    ``mark`` is the repository's (``project.mark_of``), by which a hook knows it in another place.
+    """
 
     key: str
     remote: str = ""
     commit: str = ""
+    mark: str = ""
 
 
 @dataclass(slots=True)
@@ -57,7 +61,7 @@ class Projects:
         """Return the map in the file ``path``."""
         known = project.known(path)
         folders = {
-            root: Folder(about.get("key", ""), about.get("remote", ""), about.get("commit", ""))
+            root: Folder(*(about.get(name, "") for name in ("key", "remote", "commit", "mark")))
             for root, about in known.folders.items()
         }
         return cls(Path(path), folders, dict(known.aliases))
@@ -109,7 +113,8 @@ class Projects:
         key = self._current(self._key(place, commit, known))
         if known and known.key != key and self._is_renamed(place, known):
             self._alias(known.key, key)
-        self.folders[place.root] = Folder(key, place.remote, commit or (known.commit if known else ""))
+        commit_known = commit or (known.commit if known else "")
+        self.folders[place.root] = Folder(key, place.remote, commit_known, project.mark_of(place.git))
         path_key = project.key_of_path(place.root)
         if path_key != key:  # what another repository left under this path has its alias already
             self.aliases.setdefault(path_key, key)
@@ -150,7 +155,7 @@ class Projects:
     def _write(self) -> None:
         stored = {
             "folders": {
-                root: {"key": known.key, "remote": known.remote, "commit": known.commit}
+                root: {"key": known.key, "remote": known.remote, "commit": known.commit, "mark": known.mark}
                 for root, known in sorted(self.folders.items())
             },
             "aliases": dict(sorted(self.aliases.items())),
@@ -227,6 +232,31 @@ def meant(given: str, keys: Iterable[str], home: Home) -> str:
         if folder.is_dir():
             return project.of(str(folder), home.settings, home.paths).key
     return find(given, keys, project.known(home.paths.projects))
+
+
+def folder_meant(given: str, home: Home) -> Path:
+    """Return the folder that a person calls ``given``: a folder, or the only one that is there of a known project.
+
+    Raise UsageError when there is none, or when the project lies in several.
+    """
+    folder = Path(given).expanduser()
+    if folder.is_dir():
+        return folder.absolute()
+    known = project.known(home.paths.projects)
+    roots = {root: known.current(about.get("key", "")) for root, about in known.folders.items()}
+    for key, worked_in in visibility.folders(home.paths.folders).items():
+        roots |= {project.place(cwd, home.settings.split_worktrees).root: known.current(key) for cwd in worked_in}
+    try:
+        meant_key = find(given, roots.values(), known)
+    except UsageError as error:
+        raise UsageError(f"there is no folder {folder.absolute()}, and {error}") from None
+    there = sorted(root for root, key in roots.items() if key == meant_key and Path(root).is_dir())
+    if len(there) == 1:
+        return Path(there[0])
+    if not there:
+        raise UsageError(f"no folder of {meant_key} is there any more; give the one where it is now.")
+    rows = "".join(f"\n  {root}" for root in there)
+    raise UsageError(f"{given!r} lies in {len(there)} folders; give one of them:{rows}")
 
 
 def _names(keys: set[str], known: project.Known) -> dict[str, set[str]]:

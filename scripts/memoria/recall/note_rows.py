@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from memoria.base import fence
+from memoria.base.project import name_beside
+from memoria.base.visibility import EVERYWHERE
 from memoria.search import tokens
 
 TYPE_CHECKING = False
@@ -46,7 +48,7 @@ def row(statement: Statement, own: str) -> str:
     shown = line(text, NOTE_CHARS)
     if not shown:
         return ""
-    where = hit.project.rpartition("-")[0] if hit.project != own else ""
+    where = "" if hit.project in (*EVERYWHERE, own) else name_beside(hit.project, own)
     who = {"user": "the user", "assistant": "Claude"}.get(statement.speaker, "")
     about = ", ".join(part for part in (hit.kind, _day(hit), who, where) if part)
     is_said = set(tokens.of(hit.title)) <= set(tokens.of(text))
