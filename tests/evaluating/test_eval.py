@@ -17,11 +17,13 @@ from home_of import article, run
 from memoria.base.settings import config_path
 from memoria.commands import eval as evaluate
 from memoria.daily.ledger import Ledger
-from memoria.evaluating import replay
+from memoria.evaluating import replay, tuning
 from memoria.evaluating.asking import NOISE, USED, Answer, Asked, Asking, Note, judge
 from memoria.evaluating.harm import CONTRADICTORY, LOOK_ALIKE, SUPERSEDED
 from memoria.evaluating.history import History
+from memoria.evaluating.report import Report
 from memoria.facts.keeper import Keeper
+from memoria.ground.clock import Zone
 from memoria.ground.errors import ExpectedError, UsageError
 from memoria.ground.home import Home
 from memoria.transcripts import client_files
@@ -130,6 +132,25 @@ def test_a_correction_that_came_again_is_counted_and_whether_it_was_shown(past: 
     asked = ask(past)
     assert asked["s6"].corrections == {"made": 1, "again": 0, "shown": 0}
     assert asked[again].corrections == {"made": 1, "again": 1, "shown": 1}, "it leads the page"
+
+
+def test_a_preference_that_had_to_be_said_again_counts_as_a_correction_and_is_named(
+    past: Past, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rule = "From now on, write tables in Makefiles with tabs."
+    at = MONDAY + timedelta(days=6)
+    past.session(at, Said(rule, "Understood."))
+    past.session(at + timedelta(days=1), Said("From now on, name branches after the ticket.", "Understood."))
+    past.session(at + timedelta(days=2), Said(rule, "Understood, tabs."))
+    figures = printed(past, capsys)["corrections"]
+    assert (figures["made"], figures["made_again"]["part"]) == (1, 1), (
+        "what is said for the first time corrects nothing"
+    )
+    assert [(each["text"], each["day"], each["shown"]) for each in figures["repeated"]] == [
+        ("From now on, write tables in Makefiles with tabs.", "2026-11-10", False)
+    ]
+    assert run(evaluate, past.home) == 0
+    assert "    2026-11-10 From now on, write tables in Makefiles with tabs.\n" in capsys.readouterr().out
 
 
 def test_what_was_superseded_and_is_shown_all_the_same_counts_as_harm(past: Past) -> None:
@@ -329,14 +350,28 @@ def test_tuning_finds_the_threshold_shows_both_halves_and_writes_it_when_agreed(
     assert run(evaluate, noisy.home, "--tune", "--yes") == 0
     assert config(noisy.home) == {"page_chars": 8000, "hint_threshold": 1.7}, "the highest of the best"
     out = capsys.readouterr().out
-    assert "before  threshold 1.00: used minus noise -" in out
-    assert "after   threshold 1.70: used minus noise +" in out
+    rows = {line.split()[0]: line.split() for line in out.splitlines() if line.startswith(("  before", "  after"))}
+    assert (rows["before"][1], rows["before"][-1][0]) == ("1.00", "-")
+    assert (rows["after"][1], rows["after"][-1][0]) == ("1.70", "+")
 
 
 def test_tuning_writes_nothing_unless_somebody_agrees(noisy: Past, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(UsageError, match="--yes"):
         run(evaluate, noisy.home, "--tune")
     assert config(noisy.home) == {}
+
+
+def test_a_threshold_that_shows_nothing_yet_can_be_tuned_too(noisy: Past, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever is shown nothing at all has most to gain from a lower threshold."""
+    ask_one = Asking.ask
+
+    def shown_below_one(self: Asking, session: Any, thresholds: Sequence[float]) -> list[Asked]:
+        return ask_one(self, session, [1.7 if threshold < 1 else 9.0 for threshold in thresholds])
+
+    monkeypatch.setattr(tuning, "FEWEST_NOTES", 5)
+    monkeypatch.setattr(Asking, "ask", shown_below_one)
+    assert run(evaluate, noisy.home, "--tune", "--yes") == 0
+    assert config(noisy.home) == {"hint_threshold": 0.85}
 
 
 def test_tuning_with_too_few_notes_is_refused(past: Past) -> None:
@@ -370,6 +405,41 @@ def test_the_report_counts_what_was_asked_and_says_how_sure_it_is(
     assert list(figures["by_project"]) == [past.key]
     assert run(evaluate, past.home) == 0
     assert "6 sessions of 1 project, 6 prompts" in capsys.readouterr().out
+
+
+def test_what_never_happened_in_a_few_sessions_is_not_said_to_be_impossible() -> None:
+    asked = [Asked(f"s{number}", "shop", MONDAY, prompts=3) for number in range(5)]
+    given = Report(asked, 0, Zone("UTC")).figures()["prompts_with_notes"]
+    assert (given["part"], given["whole"], given["low"]) == (0, 15, 0)
+    assert given["high"] == pytest.approx(1 - 0.025 ** (1 / 5), abs=0.001), "the exact bound for none of 5 sessions"
+
+
+def test_what_always_happened_in_one_session_is_not_said_to_be_certain(
+    past: Past, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refunds(past)
+    always = next(row for row in printed(past, capsys)["by_kind"].values())["used"]
+    assert (always["share"], always["high"]) == (1, 1)
+    assert always["low"] < 0.05
+
+
+def test_projects_of_the_same_name_are_told_apart() -> None:
+    report = Report(
+        [Asked(f"s{key}", f"shop-{key}", MONDAY, prompts=2) for key in ("aaaaaa", "bbbbbb")], 0, Zone("UTC")
+    )
+    rows = [line.split() for line in report.text().splitlines() if line.startswith("  shop")]
+    assert rows == [["shop-aaaaaa", "1", "2", "0", "%", *"----"], ["shop-bbbbbb", "1", "2", "0", "%", *"----"]]
+
+
+def test_a_long_history_is_cut_for_a_person_and_whole_in_json() -> None:
+    asked = [Asked(f"s{week}", f"p{week}", MONDAY + timedelta(weeks=week), prompts=1) for week in range(20)]
+    report = Report(asked, 0, Zone("UTC"))
+    assert len(report.figures()["by_week"]) == len(report.figures()["by_project"]) == 20
+    text = report.text()
+    assert "  2027-W11 " in text, "the last weeks are shown"
+    assert "  2026-W45 " not in text
+    assert "and 8 weeks more: --json" in text
+    assert "and 10 projects more: --json" in text
 
 
 def test_the_same_seed_says_the_same(past: Past, capsys: pytest.CaptureFixture[str]) -> None:

@@ -76,7 +76,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
         figures = report.figures() | {"complete": is_complete} | ({"tuning": tuned.as_dict()} if tuned else {})
         print(json.dumps(figures, indent=2, ensure_ascii=False))
     else:
-        print(report.text())
+        print(report.text(), flush=True)  # before what stderr says of it
     if refusal:
         raise refusal
     if not is_complete:
@@ -144,10 +144,11 @@ def _settle(tuned: Tuned, home: Home, args: argparse.Namespace) -> int:
     """Show what was found, and write the setting when the other half confirms it and the person agrees."""
     told = sys.stderr if args.json else sys.stdout
     told.write("tuned on one half of the sessions (most used notes, less those that are noise)\n")
-    told.writelines(f"  {outcome}\n" for outcome in tuned.tried)
+    told.write(f"          {tuning.HEAD}\n")
+    told.writelines(f"          {outcome}\n" for outcome in tuned.tried)
     told.write(f"on the other half\n  before  {tuned.before}\n  after   {tuned.after}\n")
     if not tuned.is_better:
-        told.write(f"hint_threshold stays {tuned.before.threshold:g}.\n")
+        told.write(f"{tuned.settled()}\n")
         return 0
     if not args.yes and not _agreed(tuned.after.threshold):
         told.write("Nothing was changed.\n")

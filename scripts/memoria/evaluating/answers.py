@@ -1,6 +1,7 @@
 """Answers: what a session itself came to, as items that can be looked for in what the memory shows.
 
-An item is a file that was touched, a command that was run, an identifier that was used, or a correction that was made.
+An item is a file that was touched, a command that was run, or an identifier that was used. The corrections and
+preferences that the person stated are apart from them.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from memoria.transcripts.turn import Exchange, Turn
 
 FILE, COMMAND, IDENTIFIER = "file", "command", "identifier"
 KINDS = (FILE, COMMAND, IDENTIFIER)
+RULES = ("correction", "preference")  # kinds of facts that say how the person wants things done
 MAX_ITEMS = 80  # of one exchange; a longer one would outweigh the others
 
 _TOUCHED = re.compile(r"(?:Read|Edit|MultiEdit|Write|NotebookEdit) (?P<path>\S.*?)(?: from \d+ \(.*|: .*)?", re.DOTALL)
@@ -30,6 +32,14 @@ _COMMON_FILES = _set(
 )
 _MIN_NAME = 4  # characters of an identifier
 _EDGES = frozenset("_-")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What a person wants done from now on; a correction says that something was done otherwise."""
+
+    text: str
+    is_correction: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +83,11 @@ def names(text: str) -> list[str]:
     return [name for name in found if len(name) >= _MIN_NAME and not identifiers.FILE.search(name) and " " not in name]
 
 
-def corrections(exchange: Exchange) -> list[str]:
-    """Return the corrections that the person made in a prompt, as the patterns of the offline judge find them."""
-    return [
-        str(claim["content"]) for claim in local_judge.claims([exchange.material()]) if claim["kind"] == "correction"
-    ]
+def rules(exchange: Exchange) -> list[Rule]:
+    """Return the corrections and preferences that the person stated in a prompt, as the offline judge finds them."""
+    claims = local_judge.claims([exchange.material()])
+    found = ((claim["kind"] == "correction", str(claim["content"])) for claim in claims if claim["kind"] in RULES)
+    return [Rule(text, is_correction) for is_correction, text in found]
 
 
 def text_of(turns: Sequence[Turn]) -> str:

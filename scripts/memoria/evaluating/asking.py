@@ -10,6 +10,8 @@ The rules, which the report repeats:
 * What the hooks would have given before an edit or a command, after a command that failed, and to a sub-agent, is
   judged by the same rule: by what the session said and did after the turn of the event, and not before, until the
   next prompt. These notes are counted by event, apart from those beside prompts.
+* A correction was *made again* when an earlier session or a fact known by then says the same. A preference that was
+  known then counts as a correction too, because it had to be said again.
 * The same notes are also held against the answer to another prompt: what is used there is used by chance.
 """
 
@@ -24,7 +26,7 @@ from datetime import datetime
 from itertools import islice
 
 from memoria.evaluating import answers, tool_events
-from memoria.evaluating.answers import Item
+from memoria.evaluating.answers import Item, Rule
 from memoria.evaluating.harm import Harm, said_in
 from memoria.evaluating.history import Session, answers_of, prompt_of
 from memoria.evaluating.replay import Replay
@@ -83,7 +85,8 @@ class Asked:
     """What came of asking one session.
 
     ``items`` counts by kind and place: ``all``, ``notes``, ``page``, ``either``, and ``known`` for what the memory held
-    at all. ``corrections`` counts those ``made``, made ``again``, and again though they were ``shown``.
+    at all. ``corrections`` counts those ``made``, made ``again``, and again though they were ``shown``; ``repeated``
+    holds the words of those made again, with whether they were shown.
     """
 
     session: str
@@ -96,6 +99,7 @@ class Asked:
     notes: list[Note] = field(default_factory=list)
     items: Counter[tuple[str, str]] = field(default_factory=Counter)
     corrections: Counter[str] = field(default_factory=Counter)
+    repeated: list[tuple[str, bool]] = field(default_factory=list)
     harm: Counter[str] = field(default_factory=Counter)
     rows: int = 0  # of the page, and notes
     met: dict[str, Met] = field(default_factory=dict)  # by the name of the tool event
@@ -108,7 +112,7 @@ class Asking:
         self.replay = replay
         self.chance = random.Random(seed)  # noqa: S311 (a sample, no secret)
         self.held: dict[str, set[Item]] = {}  # by project, what the entries that the memory knows came to
-        self.corrected: dict[str, list[Words]] = {}  # by project, the corrections of the sessions asked so far
+        self.corrected: dict[str, list[Words]] = {}  # by project, the rules of the sessions asked so far
         self.answers: dict[str, list[Answer]] = {}  # by project
 
     def ask(self, session: Session, thresholds: Sequence[float]) -> list[Asked]:
@@ -133,7 +137,7 @@ class Asking:
 
     def _remember(self, session: Session) -> None:
         corrected = self.corrected.setdefault(session.project, [])
-        corrected += [statements.words(text) for each in session.exchanges for text in answers.corrections(each)]
+        corrected += [statements.words(rule.text) for each in session.exchanges for rule in answers.rules(each)]
         told = self.answers.setdefault(session.project, [])
         told += [Answer.of(answers.text_of(answers_of(each))) for each in session.exchanges[:MAX_PROMPTS]]
         del told[:-REMEMBERED]
@@ -163,7 +167,7 @@ class _One:
             asked.prompts += 1
             asked.with_notes += bool(notes)
             asked.note_chars += len(notes)
-            self._correct(asked, answers.corrections(exchange), shown)
+            self._correct(asked, answers.rules(exchange), shown)
             shown += notes
             before += prompt
             answer = answers.text_of(turns)
@@ -205,14 +209,16 @@ class _One:
                 given += notes
         return given
 
-    def _correct(self, asked: Asked, corrections: Iterable[str], shown: str) -> None:
-        for text in corrections:
-            own = statements.words(text)
+    def _correct(self, asked: Asked, rules: Iterable[Rule], shown: str) -> None:
+        for rule in rules:
+            own = statements.words(rule.text)
             is_again = any(statements.same(own, known) for known in self._corrected())
             told = (*rows_of(self.page), *rows_of(shown)) if is_again else ()
             rows = [statements.words(said_in(row)) for row in told]
             is_shown = any(statements.same(own, row) or statements.repeated_in(own, row, 0.8) for row in rows)
-            asked.corrections.update({"made": 1, "again": is_again, "shown": is_shown})
+            asked.corrections.update({"made": rule.is_correction or is_again, "again": is_again, "shown": is_shown})
+            if is_again:
+                asked.repeated.append((rule.text, is_shown))
 
     def _corrected(self) -> Iterator[Words]:
         yield from (statements.words(fact.content) for fact in self.facts)

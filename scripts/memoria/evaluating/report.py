@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +15,11 @@ from memoria.evaluating.asking import USED, VERDICTS, Asked, Met, Note
 from memoria.ground.clock import Zone
 from memoria.ground.printable import counted
 from memoria.ground.projects import labels
+from memoria.language import prose
 
 SAMPLES = 1_000  # of the bootstrap
+TAIL = 0.025  # on each side of a 95 % interval
+WEEKS, PROJECTS = 12, 10  # rows of the tables for a person; JSON has all
 PLACES = ("notes", "page", "either", "known")
 
 _EVENTS = {
@@ -24,6 +27,16 @@ _EVENTS = {
     tool_events.SUBAGENT: "sub-agents",
 }  # fmt: skip
 
+_LEGEND = """what the words mean
+  stood            named by what the session was given, before the prompts or the session named it
+  anywhere         named in an earlier session of the project that the memory had by then
+  used             the answer took up a name or two rare words of the note; noise: nothing; unclear: one word
+  used by chance   the same notes beside the answer to another prompt: what "used" would be worth if they were of no use
+  corrections      of how you want things done, as far as plain patterns find them; again: said before or learned
+  superseded       had ceased to hold; ended here: the session itself ended it; contradictory: to another row shown
+  look-alike       of another project, or of a file of the same name in another folder"""
+
+JsonRow = Mapping[str, Any]
 Part = Callable[[Asked], tuple[float, float]]  # what one session adds to a share: numerator and denominator
 
 
@@ -72,8 +85,14 @@ class Sample:
             return Share(0, 0, 0, 0)
         sums = ((sum(map(parts.__getitem__, draw)), sum(map(wholes.__getitem__, draw))) for draw in self.draws)
         values = sorted(each / whole for each, whole in sums if whole)
-        cut = len(values) // 40
-        return Share(sum(parts), sum(wholes), values[cut], values[-cut - 1])
+        cut = int(len(values) * TAIL)
+        low, high = values[cut], values[-cut - 1]
+        unseen = 1 - TAIL ** (1 / sum(whole > 0 for whole in wholes))  # drawing again knows only what was seen
+        if not sum(parts):
+            high = unseen
+        elif sum(parts) == sum(wholes):
+            low = 1 - unseen
+        return Share(sum(parts), sum(wholes), low, high)
 
 
 def noted(each: Asked) -> tuple[float, float]:
@@ -163,6 +182,7 @@ class Report:
                 "made": sum(each.corrections["made"] for each in self.asked),
                 "made_again": self.share(corrected("again")).as_dict(),
                 "made_again_though_shown": self.share(corrected("shown")).as_dict(),
+                "repeated": self._repeated(),
             },
             "harm": {kind: self.share(harmed(kind)).as_dict() for kind in harm.KINDS},
             "by_week": self._grouped(self._week),
@@ -190,6 +210,13 @@ class Report:
             | {"used_by_chance": self.share(by_chance(name)).as_dict()},
             "characters": round(sum(met.chars for met in found) / max(1, with_notes), 1),
         }
+
+    def _repeated(self) -> list[dict[str, Any]]:
+        return [
+            {"day": self.zone.day(each.began).isoformat(), "session": each.session, "text": text, "shown": is_shown}
+            for each in self.asked
+            for text, is_shown in each.repeated
+        ]
 
     def _week(self, each: Asked) -> str:
         year, week, _ = self.zone.day(each.began).isocalendar()
@@ -250,12 +277,14 @@ class Report:
         yield f"corrections  {found['corrections']['made']:,} made"
         yield f"  {'made again':<24} {self.share(corrected('again'))}"
         yield f"  {'... though shown':<24} {self.share(corrected('shown'))}"
+        for each in found["corrections"]["repeated"]:
+            yield f"    {each['day']} {prose.shorten(each['text'], 160)}{' (was shown)' if each['shown'] else ''}"
         yield "harm, of all rows and notes that were shown"
         yield from (f"  {kind:<24} {self.share(harmed(kind))}" for kind in harm.KINDS)
-        yield from self._table("week", found["by_week"])
-        names = labels(found["by_project"], Known({}, {}))
-        yield from self._table("project", {names[key]: row for key, row in found["by_project"].items()})
+        yield from self._table("week", list(found["by_week"].items())[-WEEKS:], len(found["by_week"]) - WEEKS)
+        yield from self._table("project", _largest(found["by_project"], PROJECTS), len(found["by_project"]) - PROJECTS)
         yield from self._kinds(found["by_kind"])
+        yield _LEGEND
 
     def _events(self) -> Iterator[str]:
         yield "tool events  with notes; of these notes used, unclear, noise, used by chance"
@@ -264,14 +293,16 @@ class Report:
             shares = ", ".join(map(_percent_of, (*outcomes, self.share(by_chance(name)))))
             yield f"  {said:<24} {self.share(noted_at(name))}" + (f": {shares}" if outcomes[0].whole else "")
 
-    def _table(self, label: str, rows: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    def _table(self, label: str, rows: Iterable[tuple[str, JsonRow]], left_out: int) -> Iterator[str]:
         yield f"{'by ' + label:<24} sessions prompts  with notes  stood  used  noise  corrected again"
-        for name, row in rows.items():
+        for name, row in rows:
             cells = [_percent(row[name_]) for name_ in ("with_notes", "stood", "used", "noise", "made_again")]
             yield (
                 f"  {name[:22]:<22} {row['sessions']:8,} {row['prompts']:7,} {cells[0]:>11} {cells[1]:>6} {cells[2]:>5}"
                 f" {cells[3]:>6} {cells[4]:>16}"
             )
+        if left_out > 0:
+            yield f"  and {counted(left_out, label)} more: --json"
 
     def _kinds(self, rows: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
         if rows:
@@ -279,6 +310,13 @@ class Report:
         for name, row in rows.items():
             used, unclear, noise = (_percent(row[verdict]) for verdict in VERDICTS)
             yield f"  {name:<22} {row[USED]['whole']:8,} {used:>6} {unclear:>8} {noise:>6}"
+
+
+def _largest(rows: Mapping[str, JsonRow], most: int) -> list[tuple[str, JsonRow]]:
+    """Return the rows of the projects that asked most, each with what to call the project, in their order."""
+    names = labels(rows, Known({}, {}))
+    chosen = sorted(rows, key=lambda key: -rows[key]["prompts"])[:most]
+    return [(names[key], rows[key]) for key in rows if key in chosen]
 
 
 def _percent_of(share: Share) -> str:

@@ -14,9 +14,11 @@ from typing import Any
 from memoria.evaluating.asking import NOISE, USED, Asked
 from memoria.evaluating.report import Sample, Share, judged, noted
 from memoria.ground.errors import ExpectedError
+from memoria.ground.printable import counted
 
 FACTORS = (0.7, 0.85, 1.0, 1.2, 1.4, 1.7, 2.0, 2.5)  # tried thresholds, as multiples of the built-in one
-FEWEST_NOTES = 20  # shown in the half that is tuned with
+FEWEST_NOTES = 20  # shown with some threshold in the half that is tuned with
+HEAD = "threshold  prompts with notes   notes   used  noise  used minus noise"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +39,10 @@ class Outcome:
         }  # fmt: skip
 
     def __str__(self) -> str:
-        """Return one line."""
-        return (
-            f"threshold {self.threshold:.2f}: used minus noise {self.worth:+d}; notes beside {self.noted} prompts; "
-            f"used {self.used}; noise {self.noise}"
-        )
+        """Return a row below ``HEAD``."""
+        used, noise = (f"{share.value:.0%}" if share.whole else "-" for share in (self.used, self.noise))
+        figures = f"{self.threshold:9.2f} {self.noted.value:19.1%} {self.used.whole:7,.0f}"
+        return f"{figures} {used:>6} {noise:>6} {self.worth:+17d}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,16 @@ class Tuned:
     def is_better(self) -> bool:
         """Whether the other half confirms the new threshold."""
         return self.after.threshold != self.before.threshold and self.after.worth >= self.before.worth
+
+    def settled(self) -> str:
+        """Return why the present threshold stays."""
+        present, found = f"{self.before.threshold:g}", f"{self.after.threshold:g}"
+        if found == present:
+            return f"hint_threshold stays {present}, which is the best of those tried."
+        return (
+            f"hint_threshold stays {present}: {found} is better on the one half and worse on the other, so the "
+            "difference may be chance."
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything for JSON."""
@@ -79,10 +90,11 @@ def tune(asked: Sequence[Sequence[Asked]], tried: Sequence[float], present: int,
     random.Random(seed).shuffle(drawn)  # noqa: S311 (a sample, no secret)
     first, last = drawn[::2], drawn[1::2]
     outcomes = [_outcome([each[place] for each in first], value, seed) for place, value in enumerate(tried)]
-    if outcomes[present].used.whole < FEWEST_NOTES:
+    most = max(outcome.used.whole for outcome in outcomes)
+    if most < FEWEST_NOTES:
         raise ExpectedError(
-            f"There is too little history to tune with: half of it was shown {outcomes[present].used.whole:.0f} notes, "
-            f"and {FEWEST_NOTES} are needed. Nothing was changed."
+            "There is too little history to tune with: with the lowest threshold, half of it is shown "
+            f"{counted(round(most), 'note')}, and {FEWEST_NOTES} are needed. Nothing was changed."
         )
     best = max(range(len(tried)), key=lambda place: (outcomes[place].worth, tried[place]))
     before, after = (_outcome([each[place] for each in last], tried[place], seed) for place in (present, best))
