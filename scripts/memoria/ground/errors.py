@@ -209,6 +209,10 @@ class UsageError(ExpectedError):
     """The value of an option cannot be understood."""
 
 
+class StillReadingError(ExpectedError):
+    """What a page shows is still being read, for the first time; asking again in a moment shows it."""
+
+
 class DropRefusedError(ExpectedError):
     """A compile would remove too much from a page; nothing was written."""
 

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from memoria.ground.errors import ExpectedError
+from memoria.ground.errors import ExpectedError, StillReadingError
 from memoria.reader import security, templating
 from memoria.reader.page_table import ACTIONS, PAGES, Action, Page
 from memoria.reader.pages import attention
@@ -29,6 +29,7 @@ THEME_COOKIE = "memoria_theme"
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 MAX_SAID = 300  # characters of the sentence about what was done
 NEWS = "/news"
+STILL_READING, AGAIN_SECONDS = 503, "1"  # the status of a page that the browser asks for again by itself
 NEWS_SECONDS, BEAT_SECONDS = 0.5, 15.0  # between two looks for news, and two signs of life
 
 
@@ -56,6 +57,8 @@ def _shown(site: Site, page: Page) -> Callable[[Request], Response]:
         asked = Asked(dict(request.path_params), dict(request.query_params))
         try:
             view = page.show(site, asked)
+        except StillReadingError as error:
+            view = View("message.html", "One moment", {"said": str(error)}, STILL_READING)
         except ExpectedError as error:
             view = View("message.html", "Not now", {"said": str(error)}, 409)
         return _response(site, request, view)
@@ -124,4 +127,5 @@ def _response(site: Site, request: Request, view: View) -> Response:
         "words": "",
         "is_static": False,
     }
-    return HTMLResponse(site.templates.render(view.template, shared | dict(view.values)), view.status)
+    headers = {"refresh": AGAIN_SECONDS} if view.status == STILL_READING else {}
+    return HTMLResponse(site.templates.render(view.template, shared | dict(view.values)), view.status, headers)

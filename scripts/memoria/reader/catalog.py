@@ -19,7 +19,6 @@ from memoria.facts.fact import GLOBAL, Fact
 from memoria.facts.keeper import Keeper
 from memoria.ground import projects
 from memoria.ground.home import Home
-from memoria.indexing import sources
 from memoria.indexing.index import Index
 from memoria.wiki.article_cache import ArticleCache, Row
 from memoria.wiki.folder import Wiki
@@ -70,11 +69,11 @@ class Catalog:
 
     @classmethod
     def read(cls, home: Home) -> Catalog:
-        """Return the catalog of a home; bring its indexes up to date first."""
+        """Return the catalog of a home. It does not need what the search index knows of the files' words."""
         visible = Visibility(home.settings, home.paths)
         wiki = Wiki.of(home.paths)
         with Index(home.paths.index) as index:
-            sources.refresh(index, home.paths)
+            index.resolve(project.aliases(home.paths.projects))
             rows = {slug: row for slug, row in ArticleCache(wiki, index).rows().items() if visible.shows(row.project)}
             links = LinkCache(wiki, index).targets()
         with closing(Ledger.of(home.paths)) as ledger:

@@ -12,6 +12,7 @@ from pathlib import Path
 from memoria.evaluating import replay, rewind
 from memoria.facts.fact import Fact
 from memoria.ground import clock
+from memoria.ground.errors import StillReadingError
 from memoria.reader import days, facts
 from memoria.reader.site import Site
 from memoria.wiki.article import Article
@@ -42,6 +43,8 @@ def facts_at(site: Site, day: date) -> list[Fact]:
 
 def rows_at(site: Site, day: date) -> tuple[list[Row], list[Row]]:
     """Return the articles that rested on an entry by the end of a day, and those that cite none."""
+    if not site.watch.has_indexed:
+        raise StillReadingError("The search index is being built, which says which articles cite an entry.")
     entries, first = site.catalog.entries, dict[str, str]()
     for ident, slugs in days.citations(site).items():
         for slug in slugs if ident in entries else ():

@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 import webbrowser
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlencode
@@ -28,7 +29,6 @@ from memoria.reader.site import Site
 
 IDLE_SECONDS = 3600.0
 CLOSING_SECONDS = 1  # for which open connections are waited for at the end
-SLOW_SECONDS = 1.0  # after which reading the memory is mentioned
 PRIVATE = 0o600
 _STARTING_SECONDS = 5.0  # for which a second call waits until the first says where it is
 
@@ -53,7 +53,10 @@ def serve(home: Home, *, port: int, path: str, has_browser: bool, idle_seconds: 
     """
     with locks.held(Path(home.paths.reader_lock)) as mine:
         if not mine:
-            _show(_running(home).address(path), has_browser=has_browser)
+            address = _running(home).address(path)
+            _say(address)
+            if has_browser and _has_desktop():
+                webbrowser.open(address)
             return
         listener = _listener(port)
         running = Running(listener.getsockname()[1], security.new_key())
@@ -70,12 +73,6 @@ def _serve(
 ) -> None:
     site = Site(home)
     site.templates.warm()
-    slow = threading.Timer(SLOW_SECONDS, _say_slow)
-    slow.start()
-    try:
-        site.watch.look()
-    finally:
-        slow.cancel()
     site.watch.start()
     idle = _Idle(idle_seconds)
     guard = security.Guard(application(site), running.key, running.port, idle.touched)
@@ -83,16 +80,18 @@ def _serve(
         guard, log_config=None, access_log=False, lifespan="off", ws="none", server_header=False, proxy_headers=False,
         timeout_graceful_shutdown=CLOSING_SECONDS,
     )  # fmt: skip
-    files.replace(Path(home.paths.reader), json.dumps({"port": running.port, "key": running.key}), mode=PRIVATE)
-    _show(running.address(path), has_browser=has_browser)
+
+    def started() -> None:
+        files.replace(Path(home.paths.reader), json.dumps({"port": running.port, "key": running.key}), mode=PRIVATE)
+        address = running.address(path)
+        _say(address)
+        if has_browser and _has_desktop():  # in a thread: a browser may wait for the page, or be waited for
+            threading.Thread(target=webbrowser.open, args=(address,), name="browser", daemon=True).start()
+
     try:
-        _Server(config, idle).run(sockets=[listener])
+        _Server(config, idle, started).run(sockets=[listener])
     finally:
         site.watch.close()
-
-
-def _say_slow() -> None:
-    sys.stderr.write("Reading the memory; the first time takes longest …\n")
 
 
 class _Idle:
@@ -112,11 +111,18 @@ class _Idle:
 
 
 class _Server(uvicorn.Server):
-    """A server that ends when it is idle."""
+    """A server that ends when it is idle, and says when it has begun."""
 
-    def __init__(self, config: uvicorn.Config, idle: _Idle) -> None:
+    def __init__(self, config: uvicorn.Config, idle: _Idle, started: Callable[[], None]) -> None:
         super().__init__(config)
         self.idle = idle
+        self.tell_started = started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to listen; only from here on Ctrl-C ends the server in order."""
+        await super().startup(sockets)
+        if self.started:
+            self.tell_started()
 
     async def on_tick(self, counter: int) -> bool:
         """Return whether it is time to end; called several times a second."""
@@ -147,12 +153,9 @@ def _running(home: Home) -> Running:
     raise ExpectedError("memoria is open already and does not say where; stop that one and try again.")
 
 
-def _show(address: str, *, has_browser: bool) -> None:
-    """Print the address, and open it in the browser of the desktop, if there is one."""
+def _say(address: str) -> None:
     sys.stdout.write(f"memoria is open: {address}\nCtrl-C ends it. The address works once, for ten minutes.\n")
     sys.stdout.flush()
-    if has_browser and _has_desktop():
-        webbrowser.open(address)
 
 
 def _has_desktop() -> bool:

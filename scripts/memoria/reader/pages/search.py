@@ -59,6 +59,7 @@ def show(site: Site, asked: Asked) -> View:
         "project": key,
         "kinds": KINDS,
         "results": found,
+        "is_building": not site.watch.has_indexed,
         "is_part": is_part,
         "projects": [(shown.key, shown.label) for shown in site.catalog.projects if shown.key],
     }

@@ -1,0 +1,123 @@
+"""What a page shows while the memory is read for the first time, and while the search index is built."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from memoria.ground.errors import ExpectedError
+from memoria.ground.home import Home
+from memoria.indexing import sources
+from memoria.reader import watch
+from memoria.reader.catalog import Catalog
+from reader_home import Browser, fill, write
+from real_browser import until
+
+
+class Gate:
+    """Work that does not begin until it is let through."""
+
+    def __init__(self) -> None:
+        self.reached = threading.Event()
+        self.opened = threading.Event()
+
+    def __call__(self) -> bool:
+        """Wait to be let through, and return True."""
+        self.reached.set()
+        return self.opened.wait(60)
+
+
+@pytest.fixture
+def gate() -> Iterator[Gate]:
+    made = Gate()
+    yield made
+    made.opened.set()
+
+
+@pytest.fixture
+def browser() -> Iterator[Browser]:
+    home = Home.open()
+    fill(home)
+    made = Browser(home).enter()
+    yield made
+    made.site.watch.close()
+
+
+def behind(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the search index be built only when the gate is open."""
+    refresh = sources.refresh
+    monkeypatch.setattr(sources, "refresh", lambda *given: gate() and refresh(*given))
+
+
+def test_the_first_page_does_not_wait_for_the_search_index(
+    browser: Browser, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    behind(gate, monkeypatch)
+    browser.site.watch.start()
+    assert gate.reached.wait(60)
+    home = browser.get("/")
+    assert home.status == 200
+    assert "Checkout retries without double charges" in home.text
+    assert browser.get("/article/concepts/checkout").status == 200
+    assert "is being built" in browser.get("/search?q=idempotency").text
+    told = browser.site.watch.number
+    gate.opened.set()
+    until(lambda: browser.site.watch.number > told, "the pages are told that the index is there")
+    found = browser.get("/search?q=idempotency").text
+    assert "is being built" not in found
+    assert "/article/concepts/checkout" in found
+
+
+def test_what_changes_while_the_index_is_built_is_shown_and_found_afterwards(
+    browser: Browser, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    behind(gate, monkeypatch)
+    browser.site.watch.start()
+    assert gate.reached.wait(60)
+    write(browser.home, "concepts/late", "# Late\n\nA zeppelin.\n")
+    browser.site.look_again()  # does not wait for the index that is being built
+    assert browser.get("/article/concepts/late").status == 200
+    gate.opened.set()
+    until(lambda: "/article/concepts/late" in browser.get("/search?q=zeppelin").text, "the new article is found")
+
+
+def test_a_page_that_cannot_be_shown_yet_says_so_and_is_asked_for_again(
+    browser: Browser, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = Catalog.read
+    monkeypatch.setattr(watch, "PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr(Catalog, "read", lambda home: gate() and read(home))
+    browser.site.watch.start()
+    assert gate.reached.wait(60)
+    answer = browser.get("/")
+    assert (answer.status, answer.headers["refresh"]) == (503, "1")
+    assert "being read" in answer.text
+    gate.opened.set()
+    until(lambda: browser.get("/").status == 200, "the first page is shown")
+    assert "refresh" not in browser.get("/").headers
+
+
+def test_a_memory_that_cannot_be_read_is_said_in_the_page(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: Home) -> Catalog:
+        raise ExpectedError("the ledger is away")
+
+    monkeypatch.setattr(Catalog, "read", fail)
+    browser.site.watch.start()
+    answer = browser.get("/")
+    assert answer.status == 409
+    assert "the ledger is away" in answer.text
+
+
+def test_days_show_the_articles_that_rest_on_them_once_the_index_is_there(
+    browser: Browser, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    behind(gate, monkeypatch)
+    browser.site.watch.start()
+    assert gate.reached.wait(60)
+    assert browser.get("/as-of").status == 503  # would say that no article cites an entry
+    assert browser.get("/timeline").status == 200
+    gate.opened.set()
+    until(lambda: "in the wiki" in browser.get("/timeline").text, "the articles are named")
+    assert browser.get("/as-of").status == 200
