@@ -1,9 +1,10 @@
 """How long a page of the reader takes, and its size: ``uv run python tests/bench/reader.py [SIZE ...]`` (100, 10,000).
 
-Articles of five claims and three links in twenty projects, an entry for every twenty articles. Each page is asked for
-twenty times through the whole application without a socket; printed are milliseconds (median and worst) and bytes.
-``start`` reads the catalog with the indexes there, ``first start`` builds them. No page waits for a changed file to be
-read; the last two rows say what it does to the first page meanwhile, and after how long the change is shown.
+Articles of five claims and three links in twenty projects, an entry with two facts for every twenty articles, and a
+year of model calls. Each page is asked for twenty times through the whole application without a socket; printed are
+milliseconds (median and worst) and bytes, and ``first`` is how long it takes when nothing of it is there yet.
+``until`` rows say after how long something is there; no page waits for it, and the rows with ``while`` say what it does
+to the first page.
 """
 
 from __future__ import annotations
@@ -15,18 +16,24 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
 sys.path.extend(str(Path(__file__).resolve().parents[1] / part) for part in (".", "support"))
 
-from memoria.daily.entry import Entry
+from memoria.daily.entry import Entry, Learned
 from memoria.daily.entry_form import render
+from memoria.daily.ledger import Call, Ledger
+from memoria.facts.fact import KINDS
+from memoria.ground import clock
 from memoria.ground.home import Home
 from reader_home import DAY, Browser, fill, links
 
 SIZES = (100, 10_000)
 TIMES, PROJECTS = 20, 20
+CALLS = 3650  # of a model in a year
+FIRST = 100.0  # milliseconds from which on the first time has a row of its own
 _LETTERS, _VOWELS = "bcdfghklmnprstvw", "aeiou"
 
 
@@ -50,7 +57,8 @@ def grow(home: Home, count: int) -> None:
         day = DAY - timedelta(days=number % 250)
         key = f"project{number % PROJECTS}-{number % PROJECTS:06}"
         made = Entry(f"x{number}", day, "09:00", f"s{number}", f"project{number % PROJECTS}", key, said(6), said(40),
-                     decisions=(said(15),), lessons=(said(12),), turns=(f"tx{number}",), model="m")  # fmt: skip
+                     decisions=(said(15),), lessons=(said(12),), turns=(f"tx{number}",), model="m",
+                     learned=tuple(Learned(kind, said(14), f"l-{kind[0]}{number:06}") for kind in KINDS[:2]))
         logs.setdefault(day.isoformat(), []).append(render(made))
     for iso, entries in logs.items():
         path = Path(home.paths.daily, f"{iso}.md")
@@ -70,6 +78,14 @@ def grow(home: Home, count: int) -> None:
         (folder / f"a{number:05}.md").write_text(text)
 
 
+def spend(home: Home) -> None:
+    """Book ten model calls for each day of a year."""
+    with closing(Ledger.of(home.paths)) as ledger:
+        for number in range(CALLS):
+            key = f"project{number % PROJECTS}-{number % PROJECTS:06}"
+            ledger.book(Call("flush", "haiku", key, "ok", 900, 200, 0.002), clock.now() - timedelta(days=number % 365))
+
+
 def timed(work: Callable[[], object]) -> float:
     """Return the milliseconds that some work takes."""
     began = time.perf_counter()
@@ -84,18 +100,31 @@ def measure(count: int) -> None:
         home = Home.open()
         fill(home)
         grow(home, count)
-        first = Browser(home)
-        show(count, "first start", [timed(first.site.watch.look)], 0)
-        browser = Browser(home)
-        show(count, "start", [timed(browser.site.watch.look)], 0)
+        spend(home)
+        start(count, Browser(home).enter(), "the first time")
+        browser = Browser(home).enter()
+        start(count, browser, "again")
         browser.site.watch.start()
-        browser.enter()
         for path in (
             "/",
             "/?project=project3-000003",
             "/search?q=key&part=1",
             "/search?q=a&part=1",
             "/search?q=idempotency+key",
+            "/facts",
+            "/facts?q=key&state=all",
+            "/fact/l-c1001",
+            "/sessions",
+            "/session/s-c1",
+            "/receipt",
+            "/receipt?days=366",
+            "/timeline",
+            f"/day/{DAY}",
+            "/as-of",
+            "/graph",
+            "/graph?q=1",
+            "/graph?project=project3-000003",
+            "/graph?z=8&part=1",
         ):
             ask(count, browser, path)
         article = browser.get("/article/concepts/checkout").text
@@ -119,10 +148,26 @@ def measure(count: int) -> None:
         browser.site.watch.close()
 
 
+def start(count: int, browser: Browser, when: str) -> None:
+    """Print how long it takes until the first page and the search index are there."""
+    began, waited, shown = time.perf_counter(), list[float](), 0.0
+    browser.site.watch.start()
+    while not browser.site.watch.has_indexed:
+        waited.append(timed(lambda: browser.get("/")))
+        if not shown and browser.get("/").status == 200:
+            shown = (time.perf_counter() - began) * 1000
+    show(count, f"until the first page, {when}", [shown], 0)
+    show(count, "/ while the index is built", waited, 0)
+    show(count, f"until the index is there, {when}", [(time.perf_counter() - began) * 1000], 0)
+    browser.site.watch.close()
+
+
 def ask(count: int, browser: Browser, path: str) -> None:
     """Print the row of one page."""
-    size = len(browser.get(path).body)
-    show(count, path.partition("?of=")[0], [timed(lambda: browser.get(path)) for _ in range(TIMES)], size)
+    name, first = path.partition("?of=")[0], timed(lambda: browser.get(path))
+    if first > FIRST:
+        show(count, f"{name}, first", [first], 0)
+    show(count, name, [timed(lambda: browser.get(path)) for _ in range(TIMES)], len(browser.get(path).body))
 
 
 def show(count: int, name: str, took: list[float], size: int) -> None:

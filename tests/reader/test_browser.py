@@ -11,10 +11,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from hostile_home import fill_hostile
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry, Learned
 from memoria.ground.home import Home
-from reader_home import DAY, HOSTILE, SHOP, fill, write
+from reader_home import DAY, SHOP, fill, write
 from real_browser import NEEDS_BROWSER, Served, chromium, served, until
 
 pytestmark = [pytest.mark.slow, NEEDS_BROWSER, pytest.mark.filterwarnings("default")]
@@ -26,7 +27,7 @@ ARTICLE = "/article/concepts/checkout"
 def home() -> Home:
     made = Home.open()
     fill(made)
-    write(made, "concepts/hostile", HOSTILE)
+    fill_hostile(made)
     return made
 
 
@@ -46,20 +47,21 @@ def entered(server: Served, context: Any, path: str = "/") -> Any:
     return page
 
 
-def test_nothing_of_an_article_runs_or_loads(server: Served) -> None:
+def test_no_text_and_no_name_runs_or_loads_anything(server: Served) -> None:
     with chromium() as context:
         asked: list[str] = []
         context.on("request", lambda request: asked.append(request.url))
         page = entered(server, context)
         dialogs: list[str] = []
         page.on("dialog", lambda dialog: dialogs.append(dialog.message))
-        for path in ("/", "/article/concepts/hostile", "/search?q=alert"):
+        for path in paths(page, server):
             page.goto(server.origin + path)
             page.wait_for_load_state("networkidle" if path == "/search?q=alert" else "load")
-            for link in page.locator("main a:visible").all():
+            for link in page.locator("main a.source:visible").all():
                 link.hover(force=True)
-        assert page.locator("main script, main iframe, main img, main style, main object, main embed").count() == 0
-        assert page.evaluate("getComputedStyle(document.body).display") != "none"
+            for tag in ("script:not([src^='/static/'])", "iframe", "img", "image", "style", "object", "embed"):
+                assert page.locator(f"body {tag}").count() == 0, (path, tag)
+            assert page.evaluate("getComputedStyle(document.body).display") != "none"
         assert not dialogs
         assert {urlsplit(url).netloc for url in asked} == {urlsplit(server.origin).netloc}
 
@@ -172,6 +174,45 @@ def test_what_happens_meanwhile_appears_without_reload(server: Served, home: Hom
         article.get_by_text("Retries are counted per customer").wait_for(timeout=30_000)
 
 
+def test_a_new_entry_appears_on_each_list_and_in_the_graph_without_reload(server: Served, home: Home) -> None:
+    with chromium() as context:
+        pages = {path: entered(server, context, path) for path in ("/facts", "/sessions", "/timeline", "/graph")}
+        for page in pages.values():
+            page.evaluate("window.mark = 1")
+        learned = (Learned("decision", "Orders are kept for seven years.", "l-zz00001"),)
+        told = Entry("new1", DAY, "18:00", "s-new", *SHOP, "A new session", learned=learned, turns=("tnew",), model="m")
+        DailyLog.of(home.paths).append(told)
+        write(home, "concepts/retention", "# Retention of orders\n")
+        for path, text in (
+            ("/facts", "Orders are kept"),
+            ("/sessions", "A new session"),
+            ("/timeline", "A new session"),
+        ):
+            pages[path].get_by_text(text).first.wait_for(timeout=30_000)
+        pages["/graph"].wait_for_selector('#graph a[href="/article/concepts/retention"]', state="attached")
+        assert all(page.evaluate("window.mark") == 1 for page in pages.values())
+
+
+def test_the_keys_alone_lead_through_lists_and_the_graph(server: Served) -> None:
+    with chromium() as context:
+        page = entered(server, context, "/facts")
+        page.keyboard.press("j")
+        page.keyboard.press("j")
+        assert page.evaluate("document.activeElement.closest('table') !== null")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/fact/**")
+        page.goto(f"{server.origin}/graph")
+        before = float(page.get_attribute("#graph", "data-z"))
+        page.keyboard.press("+")
+        until(lambda: float(page.get_attribute("#graph", "data-z")) > before, "the graph is enlarged")
+        for _ in range(40):
+            page.keyboard.press("Tab")
+            if page.evaluate("document.activeElement.closest('#graph') !== null"):
+                break
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/article/**")
+
+
 def test_reading_and_search_work_without_javascript(server: Served) -> None:
     with chromium(java_script_enabled=False) as context:
         page = entered(server, context)
@@ -183,6 +224,15 @@ def test_reading_and_search_work_without_javascript(server: Served) -> None:
         page.locator("li.claim a.source").first.click()
         page.wait_for_url("**/entry/**")
         assert page.get_by_text("a second worker must come to the same key").is_visible()
+        page.get_by_role("link", name="Facts").click()
+        page.get_by_label("Words").fill("pnpm")
+        page.get_by_role("button", name="Show").click()
+        page.get_by_role("link", name="Use pnpm").click()
+        page.wait_for_url("**/fact/**")
+        page.get_by_role("link", name="Graph").click()
+        before = float(page.get_attribute("#graph", "data-z"))
+        page.get_by_role("link", name="Larger").click()
+        assert float(page.get_attribute("#graph", "data-z")) > before
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -203,4 +253,9 @@ def paths(page: Any, server: Served) -> list[str]:
     page.goto(server.origin + ARTICLE)
     claim = page.locator("li.claim a.source").first.get_attribute("href")
     wrong = page.locator("a.wrong").first.get_attribute("href")
-    return ["/", "/search", "/search?q=idempotency", ARTICLE, "/article/concepts/hostile", claim, wrong, "/nope"]
+    return [
+        "/", "/search", "/search?q=idempotency", "/search?q=alert", ARTICLE, f"{ARTICLE}?at={DAY}",
+        "/article/concepts/hostile", claim, wrong, "/nope", "/facts?state=all", "/fact/l-c1001", "/fact/l-e900001",
+        "/sessions", "/session/s-evil?turns=1", "/session/s-evil/seen", "/receipt", "/timeline", f"/day/{DAY}",
+        f"/as-of?project={SHOP[1]}", "/graph", "/graph?q=check", f"/graph?project={SHOP[1]}",
+    ]  # fmt: skip

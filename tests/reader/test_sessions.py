@@ -92,3 +92,17 @@ def test_costs_are_drawn_by_day_and_project_with_the_budget_as_a_line(home: Home
     assert 'class="limit" x1="0" x2="100" y1="33.333"' in page
     assert "<dd>$1.75</dd>" in page
     assert "<dd>$10.75</dd>" in browser.get("/receipt?days=92").text
+
+
+def test_costs_of_a_year_are_drawn_by_week_and_shown_as_soon_as_they_are_booked(home: Home) -> None:
+    home.settings.daily_budget_usd = 1.0
+    browser = Browser(home).enter()
+    assert "No model was called" in browser.get("/receipt?days=366").text
+    with closing(Ledger.of(home.paths)) as ledger:
+        for ago in range(300):
+            ledger.book(Call("flush", "haiku", "shop-1a2b3c", "ok", 10, 5, 0.5), clock.now() - timedelta(days=ago))
+    page = browser.get("/receipt?days=366").text
+    assert 40 < page.count('<rect class="c0" x=') < 50
+    assert "$3.5000" in page  # seven days of a full week
+    assert "Dollars by week and project; the line is the week's budget" in page
+    assert "<dd>$150.00</dd>" in page

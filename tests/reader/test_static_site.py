@@ -9,10 +9,11 @@ from urllib.parse import unquote
 
 import pytest
 
+from memoria.ground import project_folders
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.reader.static_site import StaticSite
-from reader_home import ARTICLES, ENTRIES, HOSTILE, fill, write
+from reader_home import ARTICLES, BLOG, ENTRIES, HOSTILE, SHOP, fill, write
 
 SECRET = "ghp_" + "a8B3c9D2e7F1g6H5i4J0k8L3m9N2o7P1q6R5"  # not a key
 
@@ -71,6 +72,22 @@ def test_a_secret_that_came_into_an_article_is_not_exported(home: Home, tmp_path
     pages = texts(tmp_path / "site")
     assert any("Leak" in name or "leak" in name for name in pages)
     assert not [name for name, text in pages.items() if SECRET in text]
+
+
+def test_an_excluded_project_is_exported_only_when_it_is_asked_for(home: Home, tmp_path: Path) -> None:
+    project_folders.see(home.paths, SHOP[1], str(tmp_path / "shop"))
+    project_folders.see(home.paths, BLOG[1], str(tmp_path / "blog"))
+    home.settings.exclude = (str(tmp_path / "shop"),)
+    StaticSite(home, tmp_path / "without").write()
+    pages = texts(tmp_path / "without")
+    assert not [name for name, text in pages.items() if "idempotency" in text or "pnpm" in text or SHOP[1] in text]
+    assert any("Umlaute" in text for text in pages.values())
+    StaticSite(home, tmp_path / "whole", has_excluded=True).write()
+    pages = texts(tmp_path / "whole")
+    assert "Make the key from the order" in pages["entry/c1.html"]
+    assert "idempotency key" in pages["article/concepts/checkout.html"]
+    assert "Use pnpm" in pages["facts.html"]
+    assert any(name.startswith("session/s-c1") for name in pages)
 
 
 def test_a_folder_that_holds_anything_is_left_alone(home: Home, tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def test_a_page_that_cannot_be_shown_yet_says_so_and_is_asked_for_again(
 ) -> None:
     read = Catalog.read
     monkeypatch.setattr(watch, "PATIENCE_SECONDS", 0.05)
-    monkeypatch.setattr(Catalog, "read", lambda home: gate() and read(home))
+    monkeypatch.setattr(Catalog, "read", lambda *given: gate() and read(*given))
     browser.site.watch.start()
     assert gate.reached.wait(60)
     answer = browser.get("/")
@@ -100,7 +100,7 @@ def test_a_page_that_cannot_be_shown_yet_says_so_and_is_asked_for_again(
 
 
 def test_a_memory_that_cannot_be_read_is_said_in_the_page(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(_: Home) -> Catalog:
+    def fail(*_: object) -> Catalog:
         raise ExpectedError("the ledger is away")
 
     monkeypatch.setattr(Catalog, "read", fail)

@@ -68,9 +68,8 @@ class Catalog:
     fact_count: int
 
     @classmethod
-    def read(cls, home: Home) -> Catalog:
-        """Return the catalog of a home. It does not need what the search index knows of the files' words."""
-        visible = Visibility(home.settings, home.paths)
+    def read(cls, home: Home, visible: Visibility) -> Catalog:
+        """Return the catalog of what may be shown of a home; it does not need the words in the search index."""
         wiki = Wiki.of(home.paths)
         with Index(home.paths.index) as index:
             index.resolve(project.aliases(home.paths.projects))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memoria.base.visibility import Visibility
 from memoria.facts.fact import Fact
 from memoria.facts.keeper import Keeper
 from memoria.reader.site import Site
@@ -24,7 +23,7 @@ def all_of(site: Site) -> Facts:
 
 
 def _read(site: Site) -> Facts:
-    visible = Visibility(site.home.settings, site.home.paths)
+    visible = site.visible()
     with Keeper.at(site.home) as keeper:
         facts = [fact for fact in keeper.store.facts(live=False) if any(map(visible.shows, fact.projects))]
     facts.sort(key=lambda fact: fact.last or fact.time, reverse=True)

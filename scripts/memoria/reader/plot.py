@@ -35,6 +35,16 @@ class Plot:
     line: float | None
 
 
+def grouped(days: Sequence[str], values: Mapping[tuple[str, str], float], step: int) -> dict[tuple[str, str], float]:
+    """Return values by the first of each ``step`` days and by series."""
+    first = {day: days[number - number % step] for number, day in enumerate(days)}
+    sums: dict[tuple[str, str], float] = {}
+    for (day, name), value in values.items():
+        if day in first:
+            sums[first[day], name] = sums.get((first[day], name), 0.0) + value
+    return sums
+
+
 def stacked(days: Sequence[str], values: Mapping[tuple[str, str], float], limit: float = 0.0) -> Plot:
     """Return bars for days; ``values`` are by day and series, ``limit`` is where the line is drawn, 0 for nowhere."""
     sums: dict[str, float] = {}

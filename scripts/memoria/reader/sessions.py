@@ -11,7 +11,6 @@ from pathlib import Path
 
 from memoria.audit.receipt import CAPTURED, NOT_UNDERSTOOD, REPEATED, SKIPPED
 from memoria.base import project
-from memoria.base.visibility import Visibility
 from memoria.daily.ledger import Booked, Ledger
 from memoria.ground.home import Home
 from memoria.reader.site import Site
@@ -90,7 +89,7 @@ def _by_session(ledger: Ledger) -> dict[str, tuple[str, dict[str, int]]]:
 
 def _without_entries(site: Site, checked: Mapping[str, tuple[str, dict[str, int]]]) -> Iterator[Session]:
     """Yield the sessions of which no entry is known and whose transcripts still say which project they belong to."""
-    visible = Visibility(site.home.settings, site.home.paths)
+    visible = site.visible()
     for ident, (path, fates) in checked.items():
         try:
             changed = Path(path).stat().st_mtime

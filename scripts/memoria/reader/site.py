@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import date, datetime
 from typing import Any, TypeVar
 
+from memoria.base.visibility import Visibility
 from memoria.ground import clock, markdown
 from memoria.ground.home import Home
 from memoria.reader import address
@@ -17,14 +18,25 @@ from memoria.reader.watch import Watch
 Made = TypeVar("Made")
 
 
+class Everything(Visibility):
+    """Shows excluded projects as well, for a person who asks for them."""
+
+    __slots__ = ()
+
+    def hides(self, key: str) -> bool:  # noqa: ARG002 (the signature of what it replaces)
+        """Return False."""
+        return False
+
+
 class Site:
     """One home as pages."""
 
-    def __init__(self, home: Home, redact: Callable[[str], str] = str) -> None:
-        """``redact`` is applied to every text that a page shows."""
+    def __init__(self, home: Home, redact: Callable[[str], str] = str, *, has_excluded: bool = False) -> None:
+        """``redact`` is applied to every text that a page shows; ``has_excluded`` shows excluded projects as well."""
         self.home = home
         self.templates = Templates(redact)
-        self.watch = Watch(home)
+        self._visibility = Everything if has_excluded else Visibility
+        self.watch = Watch(home, self.visible)
         self.markdown = Renderer(self.target, redact)
         self._kept: dict[str, tuple[object, Any]] = {}
 
@@ -32,6 +44,10 @@ class Site:
     def catalog(self) -> Catalog:
         """What is known of all articles, projects and facts."""
         return self.watch.catalog()
+
+    def visible(self) -> Visibility:
+        """Return which projects may be shown, as the settings and folders are now."""
+        return self._visibility(self.home.settings, self.home.paths)
 
     @property
     def today(self) -> date:

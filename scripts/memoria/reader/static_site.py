@@ -32,10 +32,11 @@ _CACHED = 50_000  # texts that were looked through for secrets
 class StaticSite:
     """One home as a folder of pages."""
 
-    def __init__(self, home: Home, folder: Path) -> None:
+    def __init__(self, home: Home, folder: Path, *, has_excluded: bool = False) -> None:
+        """``has_excluded``: whether excluded projects are written as well."""
         self.folder = folder
         self.redact = lru_cache(_CACHED)(Redactor(home.settings.redact_extra).redact)
-        self.site = Site(home, redact=self.redact)
+        self.site = Site(home, self.redact, has_excluded=has_excluded)
         self.shared = {
             "navigation": [(page.path, page.name) for page in PAGES if page.name and page.exported is not None],
             "theme": "", "token": "", "said": "", "words": "", "is_static": True,

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable
 
+from memoria.base.visibility import Visibility
 from memoria.daily.daily_log import DailyLog
 from memoria.ground.errors import ExpectedError, StillReadingError
 from memoria.ground.home import Home
@@ -35,8 +36,9 @@ Stamps = tuple[frozenset[tuple[str, object]], frozenset[tuple[str, str]]]
 class Watch:
     """The present catalog of a home."""
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home: Home, visible: Callable[[], Visibility]) -> None:
         self.home = home
+        self.visible = visible
         self.number = 0  # grows with each change that a page may show
         self.signs: Callable[[], object] = lambda: None  # what pages show besides, compared at each look
         self._looking = threading.Lock()
@@ -105,7 +107,7 @@ class Watch:
                 self._is_indexed = False
                 if self._catalog is not None or self._thread is None:
                     self._index()
-                self._catalog, self._stamps = Catalog.read(self.home), stamps
+                self._catalog, self._stamps = Catalog.read(self.home, self.visible()), stamps
             elif signs == self._seen:
                 return
             self._seen = signs

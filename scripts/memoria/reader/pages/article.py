@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date
 
-from memoria.base.visibility import Visibility
 from memoria.ground.errors import PageNotFoundError
 from memoria.mcp.page_filter import Filter
 from memoria.reader import past
@@ -75,7 +74,7 @@ def read(site: Site, slug: str) -> Article | None:
     data = Wiki.of(site.home.paths).read(slug)
     if data is None:
         return None
-    visible = Visibility(site.home.settings, site.home.paths)
+    visible = site.visible()
     if not visible.hidden():
         return Wiki.parse(slug, data)
     return _filtered(site, slug, data.decode("utf-8", "replace"))
@@ -88,7 +87,7 @@ def read_at(site: Site, slug: str, day: date) -> tuple[Article | None, bool]:
 
 
 def _filtered(site: Site, slug: str, text: str) -> Article | None:
-    visible = Visibility(site.home.settings, site.home.paths)
+    visible = site.visible()
     try:
         return Article(slug, Filter(site.home.paths, visible).page(f"knowledge/{slug}.md", text))
     except PageNotFoundError:

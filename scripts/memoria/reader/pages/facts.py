@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from memoria.base.visibility import Visibility
 from memoria.briefing import correcting
 from memoria.facts.fact import GLOBAL, KINDS, MAX_CONTENT, Fact
 from memoria.facts.keeper import Keeper
@@ -61,7 +60,7 @@ def show_one(site: Site, asked: Asked) -> View:
         return missing("There is no such fact. It may have been deleted or forgotten.")
     with Keeper(site.home.paths, site.home.zone) as keeper:  # the facts above are up to date already
         sources = [source.rpartition("#^e-")[2] for source in keeper.sources(fact)]
-    visible = Visibility(site.home.settings, site.home.paths)
+    visible = site.visible()
     successor = known.known.get(fact.successor)
     values = {
         "fact": fact,

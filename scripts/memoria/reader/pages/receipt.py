@@ -6,6 +6,7 @@ from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from memoria.audit.changes import MISSING, Changes
@@ -21,18 +22,18 @@ from memoria.audit.receipt import (
     check_some,
     not_understood,
 )
-from memoria.base.visibility import Visibility
 from memoria.capture import detach
 from memoria.capture.spool import Spool
 from memoria.daily.ledger import Ledger
 from memoria.ground import clock
 from memoria.ground.printable import counted
 from memoria.models import budget
-from memoria.reader import plot
+from memoria.reader import plot, sessions
 from memoria.reader.site import Site
 from memoria.reader.view import Asked, Done, View
 
 PERIODS = (31, 92, 366)  # days
+MAX_BARS, WEEK = 100, 7  # days that a plot shows one by one, and how many are one bar in a plot of more
 ROWS = 12  # rows of a table of costs
 FORMS = 8
 _WORDS = {
@@ -58,8 +59,11 @@ class Share:
 
 def show(site: Site, asked: Asked) -> View:
     """Return the receipt, with the costs of the last ``?days=``."""
+    period = next((days for days in PERIODS if str(days) == asked.query.get("days", "")), PERIODS[0])
     with closing(Ledger.of(site.home.paths)) as ledger:
-        values = _turns(site, ledger) | _costs(site, ledger, asked.query.get("days", ""))
+        costs = partial(_costs, site, ledger, period)
+        stamp = sessions.ledger_stamp(site.home), site.today, site.home.settings.daily_budget_usd
+        values = _turns(site, ledger) | site.kept(f"costs {period}", costs, stamp)
     return View("receipt.html", "Receipt", values)
 
 
@@ -87,11 +91,11 @@ def _turns(site: Site, ledger: Ledger) -> dict[str, Any]:
     }
 
 
-def _costs(site: Site, ledger: Ledger, asked: str) -> dict[str, Any]:
-    period = next((days for days in PERIODS if str(days) == asked), PERIODS[0])
+def _costs(site: Site, ledger: Ledger, period: int) -> dict[str, Any]:
     today = site.today
+    step = WEEK if period > MAX_BARS else 1
     days = [(today - timedelta(days=ago)).isoformat() for ago in range(period - 1, -1, -1)]
-    visible = Visibility(site.home.settings, site.home.paths)
+    visible = site.visible()
     by_day: dict[tuple[str, str], float] = {}
     by_project: dict[str, tuple[float, int]] = {}
     by_model: dict[str, tuple[float, int]] = {}
@@ -110,8 +114,9 @@ def _costs(site: Site, ledger: Ledger, asked: str) -> dict[str, Any]:
         "spent": sum(usd for usd, _ in by_project.values()),
         "spent_today": sum(usd for (day, _), usd in by_day.items() if day == today.isoformat()),
         "limit": limit,
-        "plot": plot.stacked(days, by_day, limit),
-        "days": days,
+        "plot": plot.stacked(days[::step], plot.grouped(days, by_day, step), limit * step),
+        "first_day": days[0],
+        "unit": "day" if step == 1 else "week",
         "by_project": _shares(by_project),
         "by_model": _shares(by_model),
     }

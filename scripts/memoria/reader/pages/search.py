@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from memoria.base.visibility import Visibility
 from memoria.ground import clock
 from memoria.indexing import lookup
 from memoria.indexing.highlight import excerpt
@@ -69,7 +68,7 @@ def show(site: Site, asked: Asked) -> View:
 def _found(site: Site, query: str, kind: str, key: str, limit: int) -> list[Result]:
     catalog, wanted = site.catalog, set(tokens.of_query(query))
     titled = _titled(query, catalog, key) if kind in ("", "article") else []
-    view = Visibility(site.home.settings, site.home.paths)
+    view = site.visible()
     with Index(site.home.paths.index) as index:
         hits = lookup.search(
             index, query, limit=limit, project=key, view=view, kinds=(kind,) if kind else layout.KINDS,

@@ -148,7 +148,7 @@ document.addEventListener("keydown", (event) => {
 });
 
 const move = (step, event) => {
-  const links = $$("#results a, .learned a, .projects a, .page a").filter((link) => link.offsetParent !== null);
+  const links = $$("#results a, .learned a, .projects a, .page a, .wide a").filter((link) => link.offsetParent !== null);
   if (!links.length) return;
   const at = links.indexOf(document.activeElement);
   const next = links[at < 0 ? (step > 0 ? 0 : links.length - 1) : at + step];
@@ -164,7 +164,8 @@ const move = (step, event) => {
 const live = $$("[data-live]");
 let news = null;
 
-const isInUse = (part) => part.contains(document.activeElement) || (!getSelection().isCollapsed && part.contains(getSelection().anchorNode));
+const shown = new Map(); // by id what the server last said, which may not be what scripts and people made of it
+const isInUse = (part) => part.contains(document.activeElement) || part.matches(":active") || (!getSelection().isCollapsed && part.contains(getSelection().anchorNode));
 
 const renew = async () => {
   const answer = await fetch(location.href).catch(() => null);
@@ -172,10 +173,10 @@ const renew = async () => {
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
   for (const part of $$("[data-live]")) {
     const next = fresh.getElementById(part.id);
-    if (!next || next.innerHTML === part.dataset.was || isInUse(part)) continue;
+    if (!next || next.innerHTML === shown.get(part.id) || isInUse(part)) continue;
     const open = $$("details", part).map((each) => each.open);
     part.innerHTML = next.innerHTML;
-    part.dataset.was = next.innerHTML;
+    shown.set(part.id, next.innerHTML);
     $$("details", part).forEach((each, number) => { each.open = open[number] ?? each.open; });
   }
 };
@@ -191,7 +192,7 @@ const listen = () => {
 };
 
 if (live.length) {
-  for (const part of live) part.dataset.was = part.innerHTML;
+  for (const part of live) shown.set(part.id, part.innerHTML);
   document.addEventListener("visibilitychange", () => {
     if (!document.hidden) renew();
     listen();
