@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 from places import ROOT
+from syntax import nodes, tree
 
 PACKAGE = ROOT / "scripts" / "memoria"
 
@@ -98,11 +99,6 @@ def rooms() -> dict[str, Path]:
     return found
 
 
-@cache
-def tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text("utf-8"), str(path))
-
-
 def room_of(name: str) -> str:
     """The room that ``memoria.<name>`` comes from: the longest beginning that is one; "" is the front page."""
     while name and name not in rooms():
@@ -120,9 +116,9 @@ def imports(room: str, path: Path) -> Iterator[Import]:
                 yield Import(room, name, getattr(node, "lineno", 0), ours, at_import and runs, runs)
         # what stands in a function, or where another import has failed, does not run with the room
         inside = at_import and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ExceptHandler)
+        types_only = node.body if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test) else []
         for child in _statements(node):
-            types_only = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test) and child in node.body
-            yield from visit(child, inside, runs and not types_only)
+            yield from visit(child, inside, runs and child not in types_only)
 
     yield from visit(tree(path), True, True)
 
@@ -167,7 +163,7 @@ def reached_by_hooks() -> set[str]:
 def functions() -> Iterator[tuple[str, int]]:
     """Every function as ``room.name`` and its length in lines without its docstring."""
     for room, path in rooms().items():
-        for node in ast.walk(tree(path)):
+        for node in nodes(path):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 docstring = node.body[0] if ast.get_docstring(node) is not None else None
                 lines = (node.end_lineno or node.lineno) - node.lineno + 1
@@ -305,7 +301,7 @@ def test_what_catches_everything_is_one_of_three() -> None:
     found = [
         room
         for room, path in rooms().items()
-        for node in ast.walk(tree(path))
+        for node in nodes(path)
         if isinstance(node, ast.ExceptHandler) and _is_broad(node) and not isinstance(node.body[-1], ast.Raise)
     ]
     assert sorted(found) == sorted(set(found) & set(BROAD)), f"broad except is for {BROAD} only, once each"
@@ -327,7 +323,7 @@ def test_functions_are_short() -> None:
 def test_the_clients_files_are_thin() -> None:
     """A door only finds its package and hands over; what it does is a verb's."""
     for path in [*(ROOT / "hooks").glob("*.py"), *(ROOT / "scripts").glob("*.py")]:
-        assert sum(1 for node in ast.walk(tree(path)) if isinstance(node, ast.FunctionDef | ast.ClassDef)) == 0, path
+        assert sum(1 for node in nodes(path) if isinstance(node, ast.FunctionDef | ast.ClassDef)) == 0, path
         assert len(tree(path).body) <= 11, path
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from places import ROOT
+from syntax import nodes
 
 FOLDERS = (
     ".ci",
@@ -81,7 +82,7 @@ def test_every_selection_of_tests_that_a_document_names_selects_one(page: Path) 
 
 @cache
 def names_of_tests(path: Path) -> list[str]:
-    functions = (node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.FunctionDef))
+    functions = (node for node in nodes(path) if isinstance(node, ast.FunctionDef))
     return [node.name for node in functions if node.name.startswith("test_")]
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from memoria.base import paths as written
 from memoria.base.paths import SPOOL_BOXES, Paths
 from places import ROOT
+from syntax import nodes
 
 PACKAGE = ROOT / "scripts" / "memoria"
 JOINS = {"Path", "join", "joinpath", "with_name", "glob", "rglob"}
@@ -24,9 +25,9 @@ def names() -> set[str]:
     return {os.path.basename(path) for path in found} | set(SPOOL_BOXES)  # noqa: PTH119 (they are texts)
 
 
-def joined(tree: ast.AST) -> Iterator[ast.Constant]:
+def joined(nodes: Sequence[ast.AST]) -> Iterator[ast.Constant]:
     """The texts that a module makes part of a path."""
-    for node in ast.walk(tree):
+    for node in nodes:
         parts: list[ast.expr] = []
         if isinstance(node, ast.Call):
             called = node.func
@@ -38,17 +39,17 @@ def joined(tree: ast.AST) -> Iterator[ast.Constant]:
         yield from (part for part in parts if isinstance(part, ast.Constant))
 
 
-def wrong(source: str) -> list[str]:
+def wrong(nodes: Sequence[ast.AST], known: set[str]) -> list[str]:
     """The names of ``Paths`` that a module spells out itself: any with a dot, and any other that it joins."""
-    tree, known = ast.parse(source), names()
-    every = (str(node.value) for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    every = (str(node.value) for node in nodes if isinstance(node, ast.Constant))
     texts = {text for text in every if "." in text and not any(map(str.isspace, text))}  # a sentence may name a file
-    texts |= {str(node.value) for node in joined(tree)}
+    texts |= {str(node.value) for node in joined(nodes)}
     return sorted(text for text in texts if known.intersection(text.split("/")))
 
 
 def test_no_module_but_paths_joins_the_name_of_a_file_or_folder_of_home_or_state() -> None:
-    found = {str(path.relative_to(PACKAGE)): wrong(path.read_text("utf-8")) for path in PACKAGE.rglob("*.py")}
+    known = names()
+    found = {str(path.relative_to(PACKAGE)): wrong(nodes(path), known) for path in PACKAGE.rglob("*.py")}
     assert written.__file__ == str(PACKAGE / "base" / "paths.py")
     assert found.pop(os.path.join("base", "paths.py"))  # noqa: PTH118 (a key)
     gemini = os.path.join("transcripts", "clients", "gemini.py")  # noqa: PTH118 (as above)
@@ -57,11 +58,14 @@ def test_no_module_but_paths_joins_the_name_of_a_file_or_folder_of_home_or_state
 
 
 def test_a_name_that_is_spelled_out_is_found() -> None:
-    assert wrong('locks.held(Path(home.paths.state, "compile.lock"))')
-    assert wrong('folder = os.path.join(paths.state, "undo")')
-    assert wrong('folder = Path(paths.state) / "hints"')
-    assert wrong('for name in ("hook.log", "worker.out"): pass')
-    assert not wrong('VERBS = {"undo": "bring the wiki back", "log": "say what was done"}')
+    def found(source: str) -> list[str]:
+        return wrong(list(ast.walk(ast.parse(source))), names())
+
+    assert found('locks.held(Path(home.paths.state, "compile.lock"))')
+    assert found('folder = os.path.join(paths.state, "undo")')
+    assert found('folder = Path(paths.state) / "hints"')
+    assert found('for name in ("hook.log", "worker.out"): pass')
+    assert not found('VERBS = {"undo": "bring the wiki back", "log": "say what was done"}')
 
 
 def test_every_path_lies_where_home_and_state_say(tmp_path: Path) -> None:

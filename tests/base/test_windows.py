@@ -21,6 +21,7 @@ from memoria.capture import detach, spool, transcript
 from memoria.language.function_words import word_set
 from memoria.wiki.folder import slugify
 from places import ROOT
+from syntax import nodes, tree
 
 # What CPython offers on POSIX systems only (https://docs.python.org/3/library/os.html, "Availability").
 OS = word_set(
@@ -75,27 +76,32 @@ def calls(tree: ast.Module) -> Iterator[tuple[ast.AST, list[ast.AST], str]]:
     """Every use of a name that is not on every system, with the nodes around it."""
 
     def visit(node: ast.AST, above: list[ast.AST]) -> Iterator[tuple[ast.AST, list[ast.AST], str]]:
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            if node.attr in NAMES.get(node.value.id, ()):
-                yield node, above, f"{node.value.id}.{node.attr}"
-        elif isinstance(node, ast.Import):
-            yield from ((node, above, alias.name) for alias in node.names if alias.name in MODULES)
-        elif isinstance(node, ast.ImportFrom):
-            named = {alias.name for alias in node.names} & NAMES.get(node.module or "", frozenset())
-            yield from ((node, above, name) for name in (named or {node.module or ""} & MODULES))
+        yield from ((node, above, name) for name in not_everywhere(node))
         for child in ast.iter_child_nodes(node):
             yield from visit(child, [*above, node])
 
     return visit(tree, [])
 
 
-def unguarded(source: str) -> list[str]:
-    tree = ast.parse(source)
+def not_everywhere(node: ast.AST) -> list[str]:
+    """The names in a node that are not on every system."""
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        return [f"{node.value.id}.{node.attr}"] if node.attr in NAMES.get(node.value.id, ()) else []
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names if alias.name in MODULES]
+    if isinstance(node, ast.ImportFrom):
+        named = {alias.name for alias in node.names} & NAMES.get(node.module or "", frozenset())
+        return list(named or {node.module or ""} & MODULES)
+    return []
+
+
+def unguarded(tree: ast.Module) -> list[str]:
     return [name for node, above, name in calls(tree) if not is_guarded(node, above)]
 
 
 def test_every_call_that_is_not_on_every_system_stands_behind_a_test_of_the_system() -> None:
-    found = {str(path.relative_to(ROOT)): names for path in FILES if (names := unguarded(path.read_text("utf-8")))}
+    using = [path for path in FILES if any(map(not_everywhere, nodes(path)))]
+    found = {str(path.relative_to(ROOT)): names for path in using if (names := unguarded(tree(path)))}
     assert found == {}
 
 
@@ -113,7 +119,7 @@ def test_every_call_that_is_not_on_every_system_stands_behind_a_test_of_the_syst
     ],
 )
 def test_the_search_for_such_calls_finds_them(source: str, names: list[str]) -> None:
-    assert unguarded(source) == names
+    assert unguarded(ast.parse(source)) == names
 
 
 def test_no_text_file_is_written_with_the_systems_line_endings() -> None:
@@ -122,7 +128,7 @@ def test_no_text_file_is_written_with_the_systems_line_endings() -> None:
                "scripts/memoria/ground/locks.py", "scripts/memoria/environment/build.py"}  # fmt: skip
     found = set()
     for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in nodes(path):
             if isinstance(node, ast.Call) and not any(word.arg == "newline" for word in node.keywords):
                 name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
                 modes = [

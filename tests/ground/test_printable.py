@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 from itertools import pairwise
 
 import pytest
 
 from memoria.ground import printable
 from places import ROOT
+from syntax import nodes
 
 
 @pytest.mark.parametrize(
@@ -48,10 +50,10 @@ FOREIGN = re.compile(r"\b(error|exc|reasons?|refusal|problems?|failures?|remark|
 ENDED = ("clause(", "sentence(", "rstrip(", "strerror", "exit_code")
 
 
-def doubled(source: str) -> list[str]:
+def doubled(nodes: Iterable[ast.AST]) -> list[str]:
     """Return the expressions in f-strings that may end in a full stop of their own before another mark."""
     found = []
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes:
         parts = node.values if isinstance(node, ast.JoinedStr) else []
         for part, after in pairwise(parts):
             follows = str(after.value) if isinstance(after, ast.Constant) else ""
@@ -63,9 +65,9 @@ def doubled(source: str) -> list[str]:
 
 
 def test_no_message_of_another_is_followed_by_a_second_full_stop() -> None:
-    assert doubled('f"stopped: {error}. Try again."') == ["error"]
+    assert doubled(ast.walk(ast.parse('f"stopped: {error}. Try again."'))) == ["error"]
     folder = ROOT / "scripts" / "memoria"
-    found = {str(path.relative_to(folder)): doubled(path.read_text("utf-8")) for path in folder.rglob("*.py")}
+    found = {str(path.relative_to(folder)): doubled(nodes(path)) for path in folder.rglob("*.py")}
     assert {name: texts for name, texts in found.items() if texts} == {}
 
 

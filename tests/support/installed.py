@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import binascii
 import hashlib
+import importlib.util
 import json
 import shutil
+import struct
 import subprocess
 import sys
 import sysconfig
@@ -34,7 +36,10 @@ IDENTITY = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
 
 
 def clone(root: Path) -> Path:
-    """What a clone of this repository holds, as far as memoria needs it to run, at ``root``."""
+    """What a clone of this repository holds, as far as memoria needs it to run, at ``root``.
+
+    The modules that this Python has compiled here are compiled there as well, as after a first run.
+    """
     for name in TREE:
         source = ROOT / name
         if source.is_dir():
@@ -42,7 +47,26 @@ def clone(root: Path) -> Path:
         else:
             root.mkdir(parents=True, exist_ok=True)
             shutil.copy(source, root / name)
+    compiled(root / "scripts")
     return root
+
+
+def compiled(scripts: Path) -> None:
+    """Give a copy of scripts/ the bytecode that this Python has for the original.
+
+    It is checked against a hash of the source, not against its time: what is changed in the copy is compiled anew, and
+    what the client or git copies on is not.
+    """
+    for source in scripts.rglob("*.py"):
+        cached = Path(importlib.util.cache_from_source(str(ROOT / "scripts" / source.relative_to(scripts))))
+        there = source.stat()
+        wanted = importlib.util.MAGIC_NUMBER + struct.pack("<III", 0, int(there.st_mtime), there.st_size)
+        code = cached.read_bytes() if cached.exists() else b""
+        if code.startswith(wanted):
+            target = Path(importlib.util.cache_from_source(str(source)))
+            target.parent.mkdir(exist_ok=True)
+            digest = importlib.util.source_hash(source.read_bytes())
+            target.write_bytes(code[:4] + struct.pack("<I", 0b11) + digest + code[16:])
 
 
 def repository(clone: Path, bare: Path) -> Path:
