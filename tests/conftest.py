@@ -9,18 +9,20 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import hypothesis
 import pytest
 
 from memoria.base.invocation import UV_RUN
 from memoria.base.paths import Paths
 
-# A shell that starts the tests in the background has SIGINT ignored, and what they start would inherit that.
-signal.signal(signal.SIGINT, signal.default_int_handler)
-
-# Where a shell turns bytecode off, each worker and each process that a test starts would compile everything anew.
+# Where a shell turns bytecode off, each worker and each process that a test starts would compile everything anew,
+# hypothesis among it: it is imported after this.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+import hypothesis  # noqa: E402
+
+# A shell that starts the tests in the background has SIGINT ignored, and what they start would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How long an example takes says nothing on a machine that does other things as well; tests/bench/ measures time.
 hypothesis.settings.register_profile("memoria", deadline=None)

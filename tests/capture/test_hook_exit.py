@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from hooks import DECLARED, Client, arguments, exchange
-from interpreters import every
+from installed import compiled
+from interpreters import every, interpreter
 from memoria.base.settings import config_path
 from messages_api import MessagesApi
 from places import ROOT
@@ -61,6 +62,7 @@ def clone(tmp_path: Path) -> Path:
     root = tmp_path / "my clöne"
     shutil.copytree(ROOT / "hooks", root / "hooks")
     shutil.copytree(ROOT / "scripts", root / "scripts", ignore=shutil.ignore_patterns("__pycache__"))
+    compiled(root / "scripts")
     return root
 
 
@@ -138,6 +140,17 @@ def test_the_real_client_blocks_on_what_hooks_exited_with_before(tmp_path: Path)
     assert "blocked by hook" in done.stdout
 
 
+def events_to_try(python: str, number: int, count: int) -> list[str]:
+    """The events that meet the broken input ``number`` of ``count``: every one on the Python that runs the tests.
+
+    What is broken is read before it is known which event it is. Therefore each other Python reads all of it, and runs
+    each event, but not all of it in each event.
+    """
+    if python == interpreter(sys.version_info.minor):
+        return list(DECLARED)
+    return [event for place, event in enumerate(DECLARED) if place % count == number]
+
+
 CONFIGS = {
     "an open brace": b"{",
     "a trailing comma": b'{"hints": true,}',
@@ -161,18 +174,19 @@ def test_a_config_file_that_cannot_be_read_fails_no_hook_keeps_nothing_and_loses
     config = Path(config_path(client.env))
     config.parent.mkdir(parents=True)
     client.fire("SessionStart", source="startup")
-    said = b""
+    said, fired = b"", 0
     for number, (name, raw) in enumerate(CONFIGS.items()):
         config.write_bytes(raw)
         said += exchange(number)
         client.write(exchange(number))
-        for event in DECLARED:
+        for event in dict.fromkeys(("SessionStart", *events_to_try(python, number, len(CONFIGS)))):
             heard = client.fire(event, source="startup", prompt="hello there")
+            fired += 1
             if event == "SessionStart":
                 assert str(config) in json.loads(heard)["systemMessage"], name
             else:
                 assert heard == "", name
-        assert len([row for row in client.log().splitlines() if "ERROR" in row]) == (number + 1) * len(DECLARED)
+        assert len([row for row in client.log().splitlines() if "ERROR" in row]) == fired
         assert client.jobs() == []
     config.unlink()
     client.fire("SessionEnd")
@@ -198,8 +212,8 @@ PAYLOADS = (b"", b"{", b'{"session_id": "s"', b'{"cwd": "C:\\temp', b'{"a": 1,}'
 @every(9)
 def test_a_payload_that_cannot_be_read_fails_no_hook(python: str, tmp_path: Path) -> None:
     client = Client(tmp_path, python=python)
-    for raw in PAYLOADS:
-        for event in DECLARED:
+    for number, raw in enumerate(PAYLOADS):
+        for event in events_to_try(python, number, len(PAYLOADS)):
             assert client.fire(event, raw) == ""
     client.write(exchange(1))
     windows = {"session_id": "s", "transcript_path": str(client.transcript), "hook_event_name": "Stop", "x": "C:\\temp"}
