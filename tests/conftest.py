@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import re
 import signal
 import socket
 import sys
@@ -21,6 +23,8 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 import hypothesis  # noqa: E402
 
+import syntax  # noqa: E402
+
 # A shell that starts the tests in the background has SIGINT ignored, and what they start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -30,10 +34,25 @@ hypothesis.settings.load_profile("memoria")
 
 INHERITED = ("ANTHROPIC_", "CLAUDE", "CODEX_", "GEMINI_", "MEMORIA_", "MEMORY_", "OLLAMA_", "XDG_")
 
+NUMBERS = itertools.count()
+
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """Divide a run of everything among the processors; a run of named tests starts sooner in one process."""
     return 0 if config.args_source is pytest.Config.ArgsSource.ARGS else os.cpu_count() or 1
+
+
+def pytest_sessionfinish() -> None:
+    """Let go of what is kept for all tests, so that pytest's last collections of garbage do not walk through it."""
+    syntax.nodes.cache_clear()
+    syntax.tree.cache_clear()
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of the test's own, as pytest's, which reads all folders made before it to number the next."""
+    name = re.sub(r"\W", "_", request.node.name)[:30]
+    return tmp_path_factory.mktemp(f"{name}{next(NUMBERS)}", numbered=False)
 
 
 @pytest.fixture(autouse=True)
