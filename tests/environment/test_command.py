@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import tempfile
@@ -16,7 +15,7 @@ import memoria
 from client_screen import READY, Screen
 from client_session import Session
 from messages_api import MessagesApi
-from plugin_person import WAYS, Person, no_way_to_build, said
+from plugin_person import WAYS, Person, said
 
 pytestmark = pytest.mark.slow
 
@@ -53,8 +52,6 @@ def by_hand(person: Person, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_it_says_why_it_cannot_run_and_tries_again(person: Person) -> None:
-    person.env["PATH"] = no_way_to_build(person.base / "bin") + os.pathsep + person.env["PATH"]
-    person.env["PIP_INDEX_URL"] = "http://127.0.0.1:9/"
     first = by_hand(person, "status")
     assert first.returncode == 1
     assert "packages cannot be installed" in first.stderr

@@ -17,7 +17,7 @@ import pytest
 from client_session import Session, wait_until
 from installed import fake_uv, fingerprint, packages, uv_calls
 from messages_api import MessagesApi
-from plugin_person import HOSTILE, WAYS, Person, no_way_to_build, said
+from plugin_person import HOSTILE, WAYS, Person, said
 from real_client import run_claude
 
 pytestmark = pytest.mark.slow
@@ -187,8 +187,7 @@ def test_a_plugin_that_was_installed_when_it_was_the_whole_clone_goes_on_after_a
 
 
 def test_while_its_packages_are_installed_the_server_says_so_and_then_has_its_tools(person: Person) -> None:
-    """No build can be had here (uv fails at once); the environment appears as if a build had made it."""
-    person.env["PATH"] = no_way_to_build(person.base / "bin") + os.pathsep + person.env["PATH"]
+    """No build can be had here; the environment appears as if a build had made it."""
     options = [*person.from_folder(), "--allowedTools", PREFIX + "status," + PREFIX + "search"]
     with Session(person.env, person.project, *options) as session:
         assert "set up" in call(session, person, "status")
@@ -290,7 +289,6 @@ GREETING = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {
 
 
 def test_who_stands_in_answers_every_request_and_hands_over_when_the_packages_are_there(person: Person) -> None:
-    person.env["PATH"] = no_way_to_build(person.base / "bin") + os.pathsep + person.env["PATH"]
     wire = Wire(person)
     greeted = wire.ask(0, "initialize", **GREETING)["result"]
     assert greeted["protocolVersion"] == "2025-06-18"
@@ -323,7 +321,6 @@ def test_who_stands_in_answers_every_request_and_hands_over_when_the_packages_ar
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("deaf", [False, True], ids=["usual", "started with signals ignored"])
 def test_a_signal_ends_who_stands_in(person: Person, number: signal.Signals, deaf: bool) -> None:
-    person.env["PATH"] = no_way_to_build(person.base / "bin") + os.pathsep + person.env["PATH"]
     wire = Wire(person, deaf=deaf)
     wire.ask(0, "initialize", **GREETING)
     assert wire.end_by(number) == -number
@@ -331,7 +328,6 @@ def test_a_signal_ends_who_stands_in(person: Person, number: signal.Signals, dea
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_server_too_that_was_started_behind_it(person: Person, number: signal.Signals) -> None:
-    person.env["PATH"] = no_way_to_build(person.base / "bin") + os.pathsep + person.env["PATH"]
     wire = Wire(person, deaf=True)
     wire.ask(0, "initialize", **GREETING)
     person.has_packages()

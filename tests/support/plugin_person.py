@@ -69,14 +69,6 @@ class Person:
 WAYS = (Person.from_path, Person.from_git, Person.from_folder)
 
 
-def no_way_to_build(folder: Path) -> str:
-    folder.mkdir()
-    for name in ("uv", "python3.11", "python3.12", "python3.13", "python3.14"):
-        (folder / name).write_text("#!/bin/sh\necho no network >&2\nexit 1\n")
-        (folder / name).chmod(0o755)
-    return str(folder)
-
-
 def said(body: dict[str, Any]) -> str:
     """The text of the last tool result that the model was given; empty when there is none."""
     contents = [message["content"] for message in body["messages"] if isinstance(message["content"], list)]

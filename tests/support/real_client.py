@@ -12,7 +12,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from places import TESTS
+
 DUMMY_KEY = "sk-ant-dummy-for-tests-00000000000000000000"
+
+# A uv and a Python that install nothing, before the real ones on the PATH: where a test leaves memoria without an
+# environment, the server and the first hook would load 450 MB of packages from the network and outlive the test.
+NO_BUILD = TESTS / "support" / "no_build"
 
 # For the client that a test starts itself, so that it stays on this machine. Never for a model call of memoria's.
 SWITCHES = {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1"}
@@ -29,10 +35,13 @@ def bundled_claude() -> Path:
 
 
 def clean_env(home: Path, api_url: str, **more: str) -> dict[str, str]:
-    """An environment for the client with nothing inherited; ``more`` adds to it. Makes ``home`` when it is missing."""
+    """An environment for the client with nothing inherited; ``more`` adds to it. Makes ``home`` when it is missing.
+
+    memoria cannot build an environment of its own there; see ``Person.has_packages``.
+    """
     config = home / ".claude"
     config.mkdir(parents=True, exist_ok=True)
-    tools = [str(Path(sys.executable).parent), "/usr/local/bin", "/usr/bin", "/bin"]
+    tools = [str(NO_BUILD), str(Path(sys.executable).parent), "/usr/local/bin", "/usr/bin", "/bin"]
     return {
         "HOME": str(home),
         "CLAUDE_CONFIG_DIR": str(config),
