@@ -47,7 +47,7 @@ def full() -> Home:
     project_folders.see(home.paths, "shop-1a2b3c", "/home/ann/shop")
     Tombstones.of(home.paths).add("a forgotten text")
     Path(home.paths.projects).write_text(
-        '{"folders": {"/a": {"key": "k", "remote": "r", "commit": "c"}}, "aliases": {"x": "y"}}'
+        '{"folders": {"/a": {"key": "k", "remote": "r", "commit": "c", "mark": "m"}}, "aliases": {"x": "y"}}'
     )
     return home
 

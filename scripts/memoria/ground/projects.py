@@ -97,7 +97,7 @@ class Projects:
         before = len(self.folders), len(self.aliases)
         for root, about in _objects(told.get("folders")):
             if isinstance(about, dict):
-                known = [str(about.get(name, "")) for name in ("key", "remote", "commit")]
+                known = [str(about.get(name, "")) for name in ("key", "remote", "commit", "mark")]
                 self.folders.setdefault(root, Folder(*known))
         for old, new in _objects(told.get("aliases")):
             self.aliases.setdefault(old, str(new))
