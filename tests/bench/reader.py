@@ -32,6 +32,7 @@ from reader_home import DAY, Browser, fill, links
 
 SIZES = (100, 10_000)
 TIMES, PROJECTS = 20, 20
+OK, PAUSE = 200, 0.5  # of a page's status, and seconds between two requests while the index is built
 CALLS = 3650  # of a model in a year
 FIRST = 100.0  # milliseconds from which on the first time has a row of its own
 _LETTERS, _VOWELS = "bcdfghklmnprstvw", "aeiou"
@@ -56,9 +57,21 @@ def grow(home: Home, count: int) -> None:
     for number in range(max(1, count // 20)):
         day = DAY - timedelta(days=number % 250)
         key = f"project{number % PROJECTS}-{number % PROJECTS:06}"
-        made = Entry(f"x{number}", day, "09:00", f"s{number}", f"project{number % PROJECTS}", key, said(6), said(40),
-                     decisions=(said(15),), lessons=(said(12),), turns=(f"tx{number}",), model="m",
-                     learned=tuple(Learned(kind, said(14), f"l-{kind[0]}{number:06}") for kind in KINDS[:2]))
+        made = Entry(
+            f"x{number}",
+            day,
+            "09:00",
+            f"s{number}",
+            f"project{number % PROJECTS}",
+            key,
+            said(6),
+            said(40),
+            decisions=(said(15),),
+            lessons=(said(12),),
+            turns=(f"tx{number}",),
+            model="m",
+            learned=tuple(Learned(kind, said(14), f"l-{kind[0]}{number:06}") for kind in KINDS[:2]),
+        )
         logs.setdefault(day.isoformat(), []).append(render(made))
     for iso, entries in logs.items():
         path = Path(home.paths.daily, f"{iso}.md")
@@ -154,8 +167,9 @@ def start(count: int, browser: Browser, when: str) -> None:
     browser.site.watch.start()
     while not browser.site.watch.has_indexed:
         waited.append(timed(lambda: browser.get("/")))
-        if not shown and browser.get("/").status == 200:
+        if not shown and browser.get("/").status == OK:
             shown = (time.perf_counter() - began) * 1000
+        time.sleep(PAUSE)
     show(count, f"until the first page, {when}", [shown], 0)
     show(count, "/ while the index is built", waited, 0)
     show(count, f"until the index is there, {when}", [(time.perf_counter() - began) * 1000], 0)

@@ -71,7 +71,7 @@ def test_as_of_a_day_a_fact_that_ended_later_still_holds_in_its_words_of_then(br
 
 def test_as_of_a_day_the_page_that_a_session_would_have_started_with_is_shown(browser: Browser) -> None:
     page = browser.get(f"/as-of?day={BEFORE}&project=shop-1a2b3c").text
-    given = page.partition('<pre class="given">')[2].partition("</pre>")[0]
+    given = page.partition('<pre class="given"')[2].partition("</pre>")[0]
     assert "First version of the checkout" in given
     assert "pnpm" not in given
 
