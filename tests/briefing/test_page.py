@@ -117,6 +117,15 @@ def test_rules_of_the_person_come_before_facts_of_any_importance(home: Home) -> 
     assert kinds == ["correction, corrected twice", "correction", "preference", "decision", "fact"]
 
 
+def test_where_a_session_stopped_says_its_title_once(home: Home) -> None:
+    """A title that was cut from the request, and the request, are one statement."""
+    asked = 'The user asked: "please fix the race in the worker, it costs us jobs" In the end: The lock is taken.'
+    entry(home, "e1", title="Fix the race in the worker, it costs…", context=asked, project_key=SHOP)
+    entry(home, "e2", title="Race fixed", context=asked, project_key=SHOP)
+    rows = [row.split(", shop: ")[1] for row in section(page(home), "Where the last sessions stopped")]
+    assert sorted(rows) == sorted([asked, f"Race fixed. {asked}"])
+
+
 def test_what_the_last_sessions_worked_on_calls_for_its_facts(home: Home) -> None:
     """Facts of the same kind and weight: the one about the file that was edited last comes first."""
     made = entry(home, "aa11", "An afternoon", project_key=SHOP)

@@ -46,6 +46,7 @@ def test_each_language_has_its_rules(language: str) -> None:
         "We should use a map here, not a list.",
         "This must never be public.",
         "The tests always fail on my machine.",
+        "It walks both trees, and for each file in the set, it reads the content again.",
         "Make sure all packages have their latest versions.",
         "Search the codebase for any mention of the old name.",
         "Das Ergebnis ist immer falsch.",
@@ -81,3 +82,9 @@ def test_a_rule_is_known_by_its_wording(said: str, kind: str) -> None:
 def test_sentences_end_where_chinese_and_japanese_end_them() -> None:
     assert cues.sentences("先不要推送。以后都用英文。") == ["先不要推送。", "以后都用英文。"]
     assert cues.worded("以后都用英文。") == "以后都用英文。"
+
+
+def test_a_rule_in_a_list_is_kept_without_its_mark() -> None:
+    assert [said for said, _ in cues.stated("- drop the dash before each commit\n- look at the build")] == [
+        "drop the dash before each commit"
+    ]

@@ -68,6 +68,54 @@ def test_the_title_is_the_first_real_request_without_its_politeness() -> None:
 @pytest.mark.parametrize(
     ("said", "title"),
     [
+        ("# Plan: Versioned completion\n\n## Context\n\nThe installer appends a line.", "Versioned completion"),
+        ("# Implementation Plan: `shop reset` Command\n\nIt deletes all state.", "`shop reset` Command"),
+        ("## Context\n\nThe logger writes a file for each session.", "The logger writes a file for each session"),
+        ("use uv", "Implement the following plan"),
+        ("", "Implement the following plan"),
+    ],
+)
+def test_a_plan_to_implement_is_called_by_its_subject(said: str, title: str) -> None:
+    assert flushed(exchange(f"Implement the following plan:\n\n{said}", LONG))["title"] == title
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Good, the fix is in place.",
+        "This is the actual root cause.",
+        "The issue is now clear and simple.",
+    ],
+)
+def test_a_cause_that_names_nothing_is_not_learned(said: str) -> None:
+    assert flushed(exchange("Why does the build server fail?", f"{said} And so it goes on for long."))["learned"] == []
+    named = flushed(exchange("Why does it fail?", "The root cause was the missing index. And so it goes on for long."))
+    assert [fact["content"] for fact in named["learned"]] == ["The root cause was the missing index."]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "\u2705 Warning enabled (with a TODO: ask at the prompt)",
+        "Added two comments, both tagged `TODO(ENT-221)`, for later.",
+        "The backfill is handled elsewhere, so let me check if both still need to be kept.",
+        "`Resolve` still needs to exist for its callers in `rewind.go`.",
+    ],
+)
+def test_what_is_done_or_holds_is_not_left_to_do(said: str) -> None:
+    assert flushed(exchange("Look at the build server, please.", said))["action_items"] == []
+    left = flushed(exchange("Look at the build server, please.", "We still need to add tests of the relay server."))
+    assert left["action_items"] == ["We still need to add tests of the relay server."]
+
+
+def test_a_file_alone_is_no_outcome() -> None:
+    said = "This is how the store looks at the moment, with its files:\n\n`cmd/shop/manual_commit_rewind.go`."
+    assert "manual_commit" not in flushed(exchange("Replace the migration of the store", said))["context"]
+
+
+@pytest.mark.parametrize(
+    ("said", "title"),
+    [
         ("You never close the file after reading it.", "You never close the file after reading it"),
         ("This is not what I wanted to see here.", "This is not what I wanted to see here"),
         ("We should not use the cache for the export.", "We should not use the cache for the export"),

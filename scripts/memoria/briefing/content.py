@@ -84,7 +84,8 @@ class Content:
 
     def _last(self) -> Iterator[str]:
         for entry in reversed(self.last[-LAST:]):
-            said = " ".join([*([printable.sentence(entry.title)] if entry.title else []), *entry.context.split()])
+            is_titled = entry.title and not _says(entry.context, entry.title)
+            said = " ".join([*([printable.sentence(entry.title)] if is_titled else []), *entry.context.split()])
             label = self.labels.get(entry.project_key, entry.project)
             name = entry.project if entry.project_key == self.project else label
             yield f"- {entry.day.isoformat()} {entry.time}, {name}: {prose.shorten(said, MAX_LAST)}"
@@ -92,3 +93,12 @@ class Content:
 
 def _command(name: str) -> str:
     return f"- `{name}`"
+
+
+def _says(text: str, title: str) -> bool:
+    """Return whether a text holds a title that was cut from it: the same letters and digits in a row."""
+    return _letters(title) in _letters(text)
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text.casefold()))

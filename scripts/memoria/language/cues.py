@@ -18,6 +18,7 @@ MAX_PROMPT = 1_500  # characters; longer prompts are mostly pasted text and are 
 _QUOTED = Pattern(r"(?m)```|^[ \t]*>|<[a-z_-]+>")  # where something begins that is not the writer's own words
 _CLOSING = Pattern(r"</[a-z_-]+>")
 _SPLIT = Pattern(r"(?<=[.!?])\s+(?=\S)|(?<=[\u3002\uff01\uff1f])(?=\S)|\n+")
+_BULLET = Pattern(r"^(?:[-*+\u2022]|\d{1,2}[.)])\s+")
 _COMMAND = Pattern(r"^\s*(?:[/!#]\w|<(?:command|local-command|bash|task-notification|teammate)|\[Request interrupted)")
 _FILLER = Pattern(
     r"(?i)^(?:(?:ok(?:ay)?|so|and|but|also|well|hm+|actually|please|bitte|und|gut|ja|yes|yeah|thanks|danke|sorry|"
@@ -333,8 +334,9 @@ def own_sentences(prompt: str) -> list[str]:
 
 
 def sentences(text: str) -> list[str]:
-    """Return the sentences and lines of a text."""
-    return [part.strip() for part in _SPLIT.split(text) if part.strip()]
+    """Return the sentences and lines of a text, without the marks of list items."""
+    parts = (_BULLET.sub("", part.strip()) for part in _SPLIT.split(text))
+    return [part for part in parts if part]
 
 
 def is_command(text: str) -> bool:

@@ -49,7 +49,7 @@ RULE_CUES = (
         r"\b(?:after|before|with|for|on) (?:every|each|any) (?:single |new )?(?:change|edit|commit|step|task|push|"
         r"merge|release|"
         r"deploy\w*|feature|pr|pull request|bug ?fix|session|file|function|module|migration|test run)\b"
-        r"(?! (?:it|they|there)\b)",
+        r"(?!(?: (?:in|of|from) [\w ]{1,30})?,? (?:it|they|there)\b)",
         r"^before (?:you )?(?:commit|push|merg|releas|deploy)\w*,? (?:always )?(?:run|check|make|update|format|lint|"
         r"test|ask)\b",
         rf"\b(?:when(?:ever)?|every time|each time|any time) you {_WORK} (?:a|an|any|new|something|code|(?!this|"

@@ -46,6 +46,7 @@ _OUTCOME = _cue(
     r"works now|now works|all (?:\d+ )?tests pass|tests? pass(?:es|ed)?|passes|the fix is|root cause|"
     r"(?:is|was) caused by|the (?:issue|problem|bug) (?:is|was)|the answer is|because)\b"
 )
+_NAME_ALONE = re.compile(r"\W*`[^`]+`\W*")  # an item of a list of files
 _FIXED = _cue(r"\b(?:fix(?:ed|es)?|resolved?|caused?|because)\b")
 
 _DECISION = _cue(
@@ -76,6 +77,10 @@ _TODO = _cue(
     r"\b(?:later|tomorrow|next time|afterwards),? (?:we|i|you) (?:should|need|must|have to|will)\b|"
     r"\b(?:we|i|you) (?:should|need to|must|will|have to) \w+.{0,80}\b(?:later|tomorrow|next time|eventually))"
 )
+_DONE = _cue(  # what is done, or was done at once, is not left to do
+    r"^(?:[\u2705\u2713\u2714\u2611]|(?:added|created|documented|implemented|fixed|removed|updated|marked|filed|opened|logged)\b)"
+    r"|\blet me\b|\bneeds? to (?:exist|be (?:kept|there|present))\b"
+)
 _FACT = _cue(  # a statement about a thing, not about the speaker
     r"^(?:(?:the|our|my|this|these|all|each|every) [^,.]{2,60}?|`[^`]+`|[\w./-]+(?: [\w./-]+){0,2}) "
     r"(?:is|are|lives?|runs?|uses?|listens?|requires?|depends|expects|supports?|defaults?|means|has|have)\b"
@@ -103,6 +108,14 @@ _CLIENT_COMMAND = re.compile(  # addressed to the client, not to the assistant
     r"!).*$",
     re.MULTILINE,
 )
+# What the client sends when a plan was approved, and people say alike; what follows is the subject.
+_PLAN = _cue(
+    r"^(?:please )?(?:implement|execute|carry out|apply|follow|build|do) (?:the following|this|the) (?:[\w-]+ ){0,2}"
+    r"(?:plan|spec\w*|steps|changes|design):\s*"
+)
+_PLAN_TITLE = re.compile(
+    r"^#[ \t]+(?:(?:implementation |the )?plan(?:: *| for | to ))?(\S.*)$", re.MULTILINE | re.IGNORECASE
+)
 _PASTE = 2_000  # characters; a longer prompt contains pasted text, with the user's own words at its ends
 
 _IMPORTANCE = {
@@ -118,10 +131,17 @@ _RUN_IMPORTANCE = 0.3  # of a command that was seen to be run; nobody said that 
 # What the assistant says of a decision or a fact is the state of its own work; a cause and how to run things hold on.
 _LEARNED_FROM_ASSISTANT = ("debugging", "workaround", "operational")
 _WORK_DONE = _cue(
-    r"^(?:the |root cause |bug )?(?:fix(?:ed|es)?|change[sd]?|update[sd]?|added|proposed|status|learnings?|lint|"
-    r"tests?)\b|"
+    r"^(?:(?:ok(?:ay)?|good|great|perfect|excellent|nice|yes|no|now|so)\b[,.!:\s-]*)*(?:the |root cause |bug )?"
+    r"(?:fix(?:ed|es)?|change[sd]?|update[sd]?|added|proposed|status|learnings?|lint|tests?)\b|"
     r"\b(?:pushed to|pr #\d+|was updating|were updated|lines? \d+)\b|^(?:i|we|you)\b"
 )
+
+
+# Words that say that something was wrong or is right again, and not what; "This is the actual root cause."
+_EMPTY = frozenset(
+    "actual bug cause clear correct fix fixed good issue now place problem real root simple solution".split()  # noqa: SIM905
+)
+MIN_WORDS = 2  # content words beside these, without which a sentence that names nothing says nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,18 +191,29 @@ def _request(exchange: JsonObject) -> str:
     text = exchange.get("user", "")
     found = prose.sentences(_CLIENT_COMMAND.sub("", text)) or prose.sentences(text)
     request = ""
-    for sentence in found:
+    for place, sentence in enumerate(found, 1):
         request = f"{request} {sentence}".strip()
+        if _PLAN.fullmatch(request):
+            request = f"{request} {_subject(text, found[place:])}".strip()
         if len(request) >= 25 and not _CHATTER.match(request):
             break
     return prose.shorten(request, 300)
+
+
+def _subject(text: str, after: list[str]) -> str:
+    """Return what an announced plan is about: its heading, else its first sentence."""
+    heading = _PLAN_TITLE.search(text)
+    return heading[1].strip() if heading else next(iter(after), "")
 
 
 def _outcome(exchange: JsonObject) -> str:
     """Return the assistant's sentence that best states the outcome; a list item only when there is no other."""
     text = exchange.get("assistant", "")
     for found in (prose.statements(text), prose.sentences(text)):
-        usable = [said for said in found if 15 <= len(said) <= MAX_SENTENCE and not said.endswith((":", "?"))]
+        usable = [
+            said for said in found
+            if 15 <= len(said) <= MAX_SENTENCE and not said.endswith((":", "?")) and not _NAME_ALONE.fullmatch(said)
+        ]  # fmt: skip
         ranked = [(_ending(sentence, place / len(usable)), place) for place, sentence in enumerate(usable)]
         score, place = max(ranked, default=(0.0, 0))
         if score > 1:
@@ -221,6 +252,8 @@ def _heading(text: str) -> str:
     A lead-in goes only when what follows says the same without it. A question mark stays unless the lead-in made the
     question a request.
     """
+    subject = _PLAN.sub("", text)
+    text = subject if len(subject) >= MIN_TITLE else text
     asked = _POLITE.sub("", text).strip()
     polite = asked != text.strip() and bool(asked) and not _NEGATED.match(asked)
     clauses = [clause for clause in _CLAUSES.split(asked if polite else text) if clause and clause.strip(_MARKS)]
@@ -325,7 +358,7 @@ def _kind_of_user(sentence: str) -> str:
     """Return the kind of a user's sentence that states no rule: something open, or a cause."""
     if sentence.endswith("?"):
         return ""
-    if _TODO.search(sentence):
+    if _TODO.search(sentence) and not _DONE.search(sentence):
         return "todo"
     return "debugging" if _CAUSE.search(sentence) and not cues.GUESS.search(sentence) else ""
 
@@ -340,7 +373,7 @@ def _kind_of_assistant(sentence: str) -> str:
         ("decision", _DECISION),
         ("operational", _OPERATE),
     ):
-        if cue.search(sentence):
+        if cue.search(sentence) and not (kind == "todo" and _DONE.search(sentence)):
             return kind
     return "fact" if _STATE.search(sentence) and _states(sentence) else ""
 
@@ -396,7 +429,9 @@ def _best(found: list[Found]) -> list[Found]:
 
 def _holds_on(item: Found) -> bool:
     """Return whether the assistant's sentence speaks of how things are, and not of what was done in the session."""
-    return item.kind in _LEARNED_FROM_ASSISTANT and not _WORK_DONE.search(item.text)
+    if item.kind not in _LEARNED_FROM_ASSISTANT or _WORK_DONE.search(item.text):
+        return False
+    return bool(identifiers.in_prose(item.text)) or len(prose.content(item.text) - _EMPTY) >= MIN_WORDS
 
 
 def _learned(item: Found) -> JsonObject:
