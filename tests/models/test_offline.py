@@ -109,7 +109,7 @@ def test_what_is_done_or_holds_is_not_left_to_do(said: str) -> None:
 
 
 def test_a_file_alone_is_no_outcome() -> None:
-    said = "This is how the store looks at the moment, with its files:\n\n`cmd/shop/manual_commit_rewind.go`."
+    said = "This is how the store looks at the moment.\n\n`cmd/shop/manual_commit_rewind.go`."
     assert "manual_commit" not in flushed(exchange("Replace the migration of the store", said))["context"]
 
 
