@@ -17,13 +17,12 @@ import pytest
 from client_session import Session, wait_until
 from installed import fake_uv, fingerprint, packages, uv_calls
 from messages_api import MessagesApi
-from plugin_person import HOSTILE, WAYS, Person, said
+from plugin_person import HOSTILE, PREFIX, WAYS, Person, call
 from real_client import run_claude
 
 pytestmark = pytest.mark.slow
 
 SERVER = "plugin:memoria:memoria"
-PREFIX = "mcp__plugin_memoria_memoria__"
 REAL = {"search", "read", "remember"}
 
 
@@ -31,28 +30,6 @@ REAL = {"search", "read", "remember"}
 def person(tmp_path: Path) -> Iterator[Person]:
     with MessagesApi(lambda _: "scripted answer") as api:
         yield Person(tmp_path, api)
-
-
-def call(session: Session, person: Person, tool: str) -> str:
-    """Let the model call one of the server's tools, as soon as the client offers it; returns what the tool answered."""
-    given = {"query": "harbour"} if tool == "search" else {}
-    waiting = [{"type": "tool_use", "id": "toolu_1", "name": PREFIX + tool, "input": given}]
-
-    def answer(body: dict[str, Any]) -> str | list[dict[str, Any]]:
-        if not body.get("tools"):
-            return "a title"
-        return [waiting.pop() | {"id": f"toolu_{len(person.api.requests)}"}] if waiting else said(body)
-
-    heard: list[str] = []
-
-    def answered() -> bool:
-        waiting[:] = [{"type": "tool_use", "id": "toolu_1", "name": PREFIX + tool, "input": given}]
-        heard.append(session.ask(f"use {tool}"))
-        return "No such tool" not in heard[-1]
-
-    person.api.answer = answer
-    wait_until(answered, f"the client offers {tool}", timeout=60)
-    return heard[-1]
 
 
 def servers(session: Session) -> dict[str, str]:

@@ -6,11 +6,13 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from client_session import Session, wait_until
 from installed import clone, environment_of, fingerprint, packages, repository
 from messages_api import MessagesApi
 from real_client import clean_env, run_claude
 
 ADDRESS = "https://example.invalid/memoria.git"  # what git rewrites to the repository on this machine
+PREFIX = "mcp__plugin_memoria_memoria__"  # of the names that the plugin's tools have in the client
 HOSTILE = {
     "UV_PROJECT_ENVIRONMENT": ".venv", "UV_FROZEN": "1", "VIRTUAL_ENV": ".venv", "PYTHONPATH": "src",
     "PYTHONSTARTUP": "start.py",
@@ -75,3 +77,25 @@ def said(body: dict[str, Any]) -> str:
     results = [block for content in contents for block in content if block["type"] == "tool_result"]
     content = results[-1]["content"] if results else ""
     return content if isinstance(content, str) else str(content[0]["text"])
+
+
+def call(session: Session, person: Person, tool: str) -> str:
+    """Let the model call one of the server's tools, as soon as the client offers it; returns what the tool answered."""
+    given = {"query": "harbour"} if tool == "search" else {}
+    waiting = [{"type": "tool_use", "id": "toolu_1", "name": PREFIX + tool, "input": given}]
+
+    def answer(body: dict[str, Any]) -> str | list[dict[str, Any]]:
+        if not body.get("tools"):
+            return "a title"
+        return [waiting.pop() | {"id": f"toolu_{len(person.api.requests)}"}] if waiting else said(body)
+
+    heard: list[str] = []
+
+    def answered() -> bool:
+        waiting[:] = [{"type": "tool_use", "id": "toolu_1", "name": PREFIX + tool, "input": given}]
+        heard.append(session.ask(f"use {tool}"))
+        return "No such tool" not in heard[-1]
+
+    person.api.answer = answer
+    wait_until(answered, f"the client offers {tool}", timeout=60)
+    return heard[-1]

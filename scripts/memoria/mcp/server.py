@@ -36,6 +36,7 @@ from memoria.mcp.pages import Library
 from memoria.mcp.prompts import PROMPTS, named
 from memoria.mcp.questions import question_tools
 from memoria.mcp.refusal import Refusal, asking
+from memoria.mcp.renewal import Renewal
 from memoria.mcp.resources import Resources
 from memoria.mcp.tools import Tool, Toolbox
 from memoria.redaction.redact import Redactor
@@ -74,20 +75,24 @@ async def serve(home: Home, session: str = "") -> None:
         server = build(asking(tools, Refusal(home.paths, session, folder)), resources)
         async with stdio_server() as (reading, writing), anyio.create_task_group() as tasks:
             ours, passed = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-            tasks.start_soon(_pass_on, reading, ours, writing)
+            tasks.start_soon(_pass_on, reading, ours, writing, Renewal(writing, tasks, session))
             await server.run(passed, writing, server.create_initialization_options())
 
 
-async def _pass_on(reading: Any, onward: Any, writing: Any) -> None:
-    """Pass the client's messages on; answer those that cannot be read as JSON, so that no call waits for ever."""
+async def _pass_on(reading: Any, onward: Any, writing: Any, renewal: Renewal) -> None:
+    """Pass the client's messages on; answer those that cannot be read as JSON, so that no call waits for ever.
+
+    They go to a new server once memoria was updated.
+    """
     async with onward:
         async for message in reading:
             if isinstance(message, ValidationError):
                 ident = request_id(str(message.errors(include_url=False)[0]["input"]))
                 error = types.ErrorData(code=types.PARSE_ERROR, message=UNREADABLE)
                 await writing.send(SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=ident, error=error)))
-            else:
+            elif not await renewal.takes(message):
                 await onward.send(message)
+        await renewal.end()
 
 
 def request_id(line: str) -> str | int | None:
