@@ -66,7 +66,7 @@ SLOW = {"asyncio", "contextlib", "dataclasses", "json", "logging", "pathlib", "r
 BROAD = {"capture.hook": "run", "flushing.worker": "the worker's job loop", "cli": "the door"}  # one broad except each
 SHARED = {  # package -> the rooms that may know it, when more than one does
     "tqdm": {"compiling.compiler", "commands.ingest", "commands.eval"},  # progress that a person watches
-    "anyio": {"models.claude", "mcp.server"},  # the scopes and streams of the packages that they use
+    "anyio": {"models.claude", "mcp.renewal", "mcp.server"},  # the scopes and streams of the packages that they use
     "jsonschema": {"mcp.server", "models.answer"},  # both hold what a model said against a schema
 }
 FLOOR_PATTERN = re.compile(r"scripts/memoria/\{(.+)\}/\*\.py")

@@ -11,15 +11,13 @@ from __future__ import annotations
 import json
 import logging
 import sys
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import anyio
 from anyio.abc import Process, TaskGroup
 from anyio.streams.buffered import BufferedByteReceiveStream
-from mcp import types
-from mcp.shared.message import SessionMessage
 
 from memoria.base import paths
 
@@ -31,6 +29,7 @@ PING = "memoria-renewal"  # id of the question whose answer shows that the new s
 TRIES = 10  # an update may be halfway when it is noticed
 RETRY_S = 0.5
 START_S = 20.0  # for one try
+ENDED = {"code": -32603, "message": "memoria's server ended; ask again."}
 MAX_LINE = 64 * 1024 * 1024
 GONE = (anyio.EndOfStream, anyio.IncompleteRead, anyio.BrokenResourceError, anyio.ClosedResourceError)
 
@@ -38,9 +37,9 @@ GONE = (anyio.EndOfStream, anyio.IncompleteRead, anyio.BrokenResourceError, anyi
 class Renewal:
     """Passes the messages of one client on, once this process's files were replaced."""
 
-    def __init__(self, writing: Any, tasks: TaskGroup, session: str) -> None:
-        """Note the present files. ``writing`` leads to the client; a new server is to serve ``session``, too."""
-        self._writing = writing
+    def __init__(self, tell: Callable[[bytes], Awaitable[None]], tasks: TaskGroup, session: str) -> None:
+        """Note the present files. ``tell`` passes a line to the client; a new server is to serve ``session``, too."""
+        self._tell = tell
         self._tasks = tasks
         self._command = paths.own_command(sys.executable, "mcp", "--session", session)
         self._tried = _stamp()
@@ -48,12 +47,11 @@ class Renewal:
         self._server: Process | None = None
         self._waiting: set[str | int] = set()
 
-    async def takes(self, message: SessionMessage) -> bool:
-        """Return whether the message was given to a new server, which then answers it."""
-        told = message.message
-        line = told.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
-        if getattr(told, "method", "") in GREETING:
-            self._greeting.append(line)
+    async def takes(self, line: bytes) -> bool:
+        """Return whether the client's message was given to a new server, which then answers it."""
+        message = json.loads(line)
+        if message.get("method") in GREETING:
+            self._greeting.append(line + b"\n")
         found = _stamp()
         if self._server is None and found not in ("", self._tried):
             self._server = await self._started()
@@ -61,11 +59,11 @@ class Renewal:
         if self._server is None or self._server.stdin is None:
             return False
         try:
-            await self._server.stdin.send(line)
+            await self._server.stdin.send(line + b"\n")
         except GONE:
             return False
-        if isinstance(told, types.JSONRPCRequest):
-            self._waiting.add(told.id)
+        if "method" in message and "id" in message:
+            self._waiting.add(message["id"])
         return True
 
     async def end(self) -> None:
@@ -103,14 +101,12 @@ class Renewal:
         with suppress(*GONE):
             while True:
                 line = await answers.receive_until(b"\n", MAX_LINE)
-                told = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
-                self._waiting.discard(getattr(told, "id", None) or "")
-                await self._writing.send(SessionMessage(told))
+                self._waiting.discard(json.loads(line).get("id", ""))
+                await self._tell(line)
         self._server = None
         for ident in sorted(self._waiting, key=str):
-            error = types.ErrorData(code=types.INTERNAL_ERROR, message="memoria's server ended; ask again.")
             with suppress(*GONE):
-                await self._writing.send(SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=ident, error=error)))
+                await self._tell(json.dumps({"jsonrpc": "2.0", "id": ident, "error": ENDED}).encode())
         self._waiting.clear()
 
 

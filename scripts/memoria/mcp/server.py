@@ -75,7 +75,8 @@ async def serve(home: Home, session: str = "") -> None:
         server = build(asking(tools, Refusal(home.paths, session, folder)), resources)
         async with stdio_server() as (reading, writing), anyio.create_task_group() as tasks:
             ours, passed = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-            tasks.start_soon(_pass_on, reading, ours, writing, Renewal(writing, tasks, session))
+            renewal = Renewal(lambda line: _tell(writing, line), tasks, session)
+            tasks.start_soon(_pass_on, reading, ours, writing, renewal)
             await server.run(passed, writing, server.create_initialization_options())
 
 
@@ -90,9 +91,13 @@ async def _pass_on(reading: Any, onward: Any, writing: Any, renewal: Renewal) ->
                 ident = request_id(str(message.errors(include_url=False)[0]["input"]))
                 error = types.ErrorData(code=types.PARSE_ERROR, message=UNREADABLE)
                 await writing.send(SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=ident, error=error)))
-            elif not await renewal.takes(message):
+            elif not await renewal.takes(message.message.model_dump_json(by_alias=True, exclude_unset=True).encode()):
                 await onward.send(message)
         await renewal.end()
+
+
+async def _tell(writing: Any, line: bytes) -> None:
+    await writing.send(SessionMessage(types.jsonrpc_message_adapter.validate_json(line, by_name=False)))
 
 
 def request_id(line: str) -> str | int | None:
