@@ -17,7 +17,7 @@ import pytest
 from client_session import Session, wait_until
 from installed import fake_uv, fingerprint, packages, uv_calls
 from messages_api import MessagesApi
-from plugin_person import HOSTILE, PREFIX, WAYS, Person, call
+from plugin_person import HOSTILE, PREFIX, WAYS, Person, call, said
 from real_client import run_claude
 
 pytestmark = pytest.mark.slow
