@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -109,16 +109,19 @@ aliases: ["<img src=x onerror=alert(2)>"]
 """
 
 
-def fill(home: Home) -> None:
-    """Write entries with their archived turns, and articles about them."""
-    days = {about["id"]: DAY - timedelta(days=about["ago"]) for about in ENTRIES}
+def fill(
+    home: Home, entries: Sequence[dict[str, Any]] = ENTRIES, articles: Sequence[dict[str, Any]] = ARTICLES
+) -> None:
+    """Write entries with their archived turns, and articles about them; ``keys`` of an entry are those of its turns."""
+    days = {about["id"]: DAY - timedelta(days=about["ago"]) for about in entries}
     archive = Archive.of(home.paths, 100)
-    for about in ENTRIES:
+    for about in entries:
         day, (name, key) = days[about["id"]], about["project"]
         began = datetime.fromisoformat(f"{day}T{about['time']}:00+00:00").astimezone(UTC)
+        keys = about.get("keys") or [f"t{about['id']}{n}" for n in range(len(about["said"]))]
         turns = [
-            Turn(f"t{about['id']}{n}", who, words, time=began + timedelta(minutes=n))
-            for n, (who, words) in enumerate(about["said"])
+            Turn(key, who, words, time=began + timedelta(minutes=n))
+            for n, (key, (who, words)) in enumerate(zip(keys, about["said"], strict=True))
         ]
         learned = tuple(
             Learned(kind, text, f"l-{about['id']}00{n}") for n, (kind, text) in enumerate(about["facts"], 1)
@@ -130,24 +133,26 @@ def fill(home: Home) -> None:
         )  # fmt: skip
         DailyLog.of(home.paths).append(made)
         archive.keep(made.id, day, turns)
-    for about in ARTICLES:
-        _write(home, about, days)
+    titles = {about["slug"]: about["title"] for about in articles}
+    for about in articles:
+        _write(home, about, days, titles)
 
 
-def _write(home: Home, about: dict[str, Any], days: Mapping[str, date]) -> None:
+def _write(home: Home, about: dict[str, Any], days: Mapping[str, date], titles: Mapping[str, str]) -> None:
     def cited(*idents: str) -> tuple[str, ...]:
         return tuple(f"daily/{days[ident]}#^e-{ident}" for ident in idents)
 
-    page = Article.new(about["slug"], about["title"], about["summary"], DAY)
+    latest = max(days[ident] for _, _, idents in about["claims"] for ident in idents)
+    page = Article.new(about["slug"], about["title"], about["summary"], latest)
     page.give_to(about["project"][1])
     page.extend("aliases", about["aliases"])
+    page.extend("tags", about.get("tags", ()))
     for heading, text, idents in about["claims"]:
         page.add_claim(Claim(text, cited(*idents)), heading)
     for text, ident, until in about["past"]:
         page.add_past(Claim(text, cited(ident)), until)
     for slug, why in about["related"]:
-        title = next(other["title"] for other in ARTICLES if other["slug"] == slug)
-        page.relate(slug, title, why)
+        page.relate(slug, titles[slug], why)
     write(home, about["slug"], page.render())
 
 

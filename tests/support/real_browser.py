@@ -23,10 +23,9 @@ from memoria.ground.home import Home
 from memoria.reader import security
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome") or ""
-NEEDS_BROWSER = pytest.mark.skipif(
-    not CHROMIUM or importlib.util.find_spec("playwright") is None,
-    reason="needs chromium and the dependency group `browser`",
-)
+IS_THERE = bool(CHROMIUM) and importlib.util.find_spec("playwright") is not None
+MISSING = "needs chromium (apt install chromium) and playwright (uv sync --inexact --group browser)"
+NEEDS_BROWSER = pytest.mark.skipif(not IS_THERE, reason=MISSING)
 SECONDS = 30.0
 
 
