@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import time
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import hypot
 
 import pytest
 
 from memoria.ground.home import Home
 from memoria.reader import layout
-from reader_home import Browser, fill
+from reader_home import SHOP, Browser, fill, write
 
 
 @pytest.fixture
@@ -61,13 +61,45 @@ def test_the_graph_shows_every_article_as_a_link_and_what_is_found_stands_out(br
     assert 'class="spot found"' in found
 
 
-def test_names_in_the_graph_do_not_cover_each_other(browser: Browser) -> None:
+def _rectangle(found: re.Match[str]) -> tuple[float, float, float, float]:
+    """Return left, top, right and bottom of a name; a letter is taken as 6 wide and 11 high."""
+    side, x, y, width = found[1], float(found[2]), float(found[3]), 6.0 * len(found[4])
+    left = {"right": x, "left": x - width}.get(side, x - width / 2)
+    top = {"below": y, "above": y - 11}.get(side, y - 5.5)
+    return left, top, left + width, top + 11
+
+
+def test_names_in_the_graph_cover_neither_each_other_nor_an_article() -> None:
+    home = Home.open()
+    fill(home)
+    names = [f"concepts/{name}" for name in ("refunds", "invoices", "vouchers", "baskets", "stock", "returns", "taxes")]
+    for slug, other in pairwise([*names, "concepts/checkout"]):
+        write(
+            home,
+            slug,
+            f"---\ntitle: How the shop treats {slug[9:]}\nproject: shop · {SHOP[1]}\n---\n\n# x\n\n[[{other}]]\n",
+        )
+    page = Browser(home).enter().get("/graph").text
+    shown = [*re.finditer(r'<text class="name (\w+)[^"]*" x="([\d.]+)" y="([\d.]+)"[^>]*>([^<]+)<', page)]
+    boxes = [_rectangle(found) for found in shown]
+    for x, y, r in re.findall(r'<circle class="spot" cx="([\d.]+)" cy="([\d.]+)" r="([\d.]+)"', page):
+        boxes.append((float(x) - float(r), float(y) - float(r), float(x) + float(r), float(y) + float(r)))
+    assert len(shown) >= 10
+    assert len({found[1] for found in shown}) > 1  # sides
+    for box, beside in combinations(boxes, 2):
+        apart = box[2] <= beside[0] or beside[2] <= box[0] or box[3] <= beside[1] or beside[3] <= box[1]
+        assert apart, (box, beside)
+
+
+def test_with_all_projects_shown_the_selector_says_so_and_what_is_in_none_can_be_chosen() -> None:
+    home = Home.open()
+    fill(home)
+    write(home, "concepts/tea", "---\ntitle: Tea\n---\n\n# Tea\n\nFor all.\n")
+    browser = Browser(home).enter()
     page = browser.get("/graph").text
-    names = re.findall(r'<text class="name[^"]*" x="([\d.]+)" y="([\d.]+)"[^>]*>([^<]+)<', page)
-    assert len(names) >= 3
-    for (x, y, one), (a, b, other) in combinations(names, 2):
-        apart = abs(float(x) - float(a)) * 2 >= 7 * (len(one) + len(other)) or abs(float(y) - float(b)) >= 13
-        assert apart, (one, other)
+    assert '<option value="">all projects (6)</option>' in page
+    assert " selected" not in page.partition("</select>")[0]
+    assert '<option value="*" selected>everywhere (1)</option>' in browser.get("/graph?project=*").text
 
 
 def test_moving_and_enlarging_are_links_and_nonsense_in_them_does_no_harm(browser: Browser) -> None:

@@ -38,8 +38,13 @@ def application(site: Site) -> Starlette:
     site.watch.signs = partial(attention.needs, site.home)
     routes = [Route(page.path, _shown(site, page)) for page in PAGES]
     routes += [Route(action.path, _acted(site, action), methods=["POST"]) for action in ACTIONS]
-    routes += [Route("/static/{name}", _static), Route(NEWS, _news(site))]
+    routes += [Route("/static/{name}", _static), Route("/favicon.ico", _icon), Route(NEWS, _news(site))]
     return Starlette(routes=routes, exception_handlers={HTTPException: _absent(site)})
+
+
+def _icon(_: Request) -> Response:
+    """Return the icon where a browser looks for it when a page names none."""
+    return Response((templating.STATIC / "icon.svg").read_bytes(), media_type="image/svg+xml")
 
 
 def _static(request: Request) -> Response:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from math import log2
 
 from memoria.reader import layout
-from memoria.reader.layout import Layout, Node
+from memoria.reader.layout import Cluster, Layout, Node
 from memoria.reader.site import Site
 
 WIDTH, HEIGHT = 1000, 640
@@ -18,14 +18,22 @@ COARSEST = 4  # for more; dots that fall together are one
 BAND = 24  # width of the bands in which dots are listed, so that the way from one to the next is short
 MAX_LABELS, MAX_LARGE = 60, 14  # names in a wide window, and those that a narrow one shows, twice as large
 LETTER, LINE = 7.4, 17.0  # width of a letter and height of a name
+SIDES = ("below", "above", "right", "left")  # of an article, tried in this order for its name
+APART = 3.0  # a name from its article
 NAME_CHARS = 26
+HEADING = 24.0  # height of a project's name
 MIN_CLUSTER = 26.0  # radius from which on a project is named
 MAX_ZOOM = 64.0
+
+Rectangle = tuple[float, float, float, float]  # left, top, right, bottom
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """An article that can be followed; ``label`` is its name if there is room, ``is_large``: also in a narrow one."""
+    """An article that can be followed; ``label`` is its name if there is room, ``is_large``: also in a narrow window.
+
+    The name stands at ``label_x`` and ``label_y``, on the ``side`` of the article.
+    """
 
     slug: str
     title: str
@@ -33,13 +41,16 @@ class Spot:
     y: float
     radius: float
     label: str
+    side: str
+    label_x: float
+    label_y: float
     is_large: bool
     is_found: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Circle:
-    """A project; ``label`` is empty when its circle is too small for a name."""
+    """A project; ``label``, at ``label_y``, is empty when its circle is too small for a name."""
 
     key: str
     title: str
@@ -47,6 +58,7 @@ class Circle:
     x: float
     y: float
     radius: float
+    label_y: float
     count: int
 
 
@@ -76,11 +88,17 @@ def _laid_out(site: Site) -> Layout:
     return layout.of({slug: row.project for slug, row in catalog.rows.items()}, pairs)
 
 
-def fitted(picture: Layout, key: str, found: Collection[str]) -> tuple[float, float, float]:
+def scale_of(picture: Layout) -> float:
+    """Return how much a layout is enlarged when all of it is shown, with room for the names above the circles."""
+    _, _, width, height = picture.box
+    return min(WIDTH / width, (HEIGHT - 2 * HEADING) / height) * 0.97
+
+
+def fitted(picture: Layout, key: str | None, found: Collection[str]) -> tuple[float, float, float]:
     """Return the middle and the zoom that show a project, or what was found, or everything."""
     left, top, width, height = picture.box
-    scale = min(WIDTH / width, HEIGHT / height) * 0.94
-    cluster = next((each for each in picture.clusters if each.key == key), None) if key else None
+    scale = scale_of(picture)
+    cluster = next((each for each in picture.clusters if each.key == key), None)
     if found:
         places = [(node.x, node.y) for node in picture.nodes if node.slug in found]
         xs, ys = [x for x, _ in places], [y for _, y in places]
@@ -95,8 +113,7 @@ def fitted(picture: Layout, key: str, found: Collection[str]) -> tuple[float, fl
 
 def window(site: Site, picture: Layout, x: float, y: float, zoom: float, found: Collection[str]) -> Window:
     """Return what stands around a place at this zoom; what was ``found`` is named first."""
-    _, _, width, height = picture.box
-    scale = min(WIDTH / width, HEIGHT / height) * 0.94 * zoom
+    scale = scale_of(picture) * zoom
 
     def at(node: Node) -> tuple[float, float]:
         return round((node.x - x) * scale + WIDTH / 2, 1), round((node.y - y) * scale + HEIGHT / 2, 1)
@@ -109,7 +126,7 @@ def window(site: Site, picture: Layout, x: float, y: float, zoom: float, found: 
             each.key, site.catalog.label(each.key),
             site.catalog.label(each.key) if each.radius * scale >= MIN_CLUSTER else "",
             round((each.x - x) * scale + WIDTH / 2, 1), round((each.y - y) * scale + HEIGHT / 2, 1),
-            round(each.radius * scale, 1), each.count,
+            round(each.radius * scale, 1), _heading(each, y, scale), each.count,
         )
         for each in picture.clusters
     )  # fmt: skip
@@ -121,6 +138,11 @@ def window(site: Site, picture: Layout, x: float, y: float, zoom: float, found: 
     near = [edge for edge in picture.edges if edge[0] in present or edge[1] in present][:MAX_EDGES]
     lines = "".join(f"M{places[a][0]:.0f} {places[a][1]:.0f}L{places[b][0]:.0f} {places[b][1]:.0f}" for a, b in near)
     return Window(spots, circles, dots, step, lines, len(inside))
+
+
+def _heading(cluster: Cluster, y: float, scale: float) -> float:
+    """Return the line on which a project's name stands: above its circle, or at the top of the window."""
+    return round(max((cluster.y - cluster.radius - y) * scale + HEIGHT / 2 - 6, HEADING - 2), 1)
 
 
 def _dots(places: list[tuple[float, float]]) -> tuple[str, float]:
@@ -142,38 +164,55 @@ def _meets(circle: Circle) -> bool:
 
 def _spots(
     site: Site,
-    nodes: Iterable[tuple[Node, float, float]],
+    nodes: Sequence[tuple[Node, float, float]],
     circles: Iterable[Circle],
     found: Collection[str],
     size: float,
 ) -> tuple[Spot, ...]:
-    taken: list[tuple[float, float, float, float]] = []
+    radii = [round((3.2 + 1.1 * log2(1 + node.degree)) * size, 1) for node, _, _ in nodes]
+    dots = [(x - r, y - r, x + r, y + r) for (_, x, y), r in zip(nodes, radii, strict=True)]
+    taken: list[Rectangle] = []
     for circle in circles:  # the names of projects stand above their circles
         half = _width(circle.label) * 0.65
-        taken.append((circle.x - half, circle.y - circle.radius - 26, circle.x + half, circle.y - circle.radius + 2))
+        taken.append((circle.x - half, circle.label_y - 20, circle.x + half, circle.label_y + 8))
     large = list(taken)
     labels = larges = 0
     spots = []
-    for node, x, y in nodes:
+    for (node, x, y), radius in zip(nodes, radii, strict=True):
         title = site.catalog.rows[node.slug].title
         name = title if len(title) <= NAME_CHARS else f"{title[: NAME_CHARS - 1].rstrip()}…"
-        radius = round((3.2 + 1.1 * log2(1 + node.degree)) * size, 1)
-        is_large = larges < MAX_LARGE and _has_room(_rectangle(x, y, radius, name, 2.0), large)
-        has_label = labels < MAX_LABELS and _has_room(_rectangle(x, y, radius, name, 1.0), taken)
-        is_large = is_large and has_label
-        labels, larges = labels + has_label, larges + is_large
+        free, freer = [*taken, *dots], [*large, *dots]
+        side = _free_side(x, y, radius, name, free) if labels < MAX_LABELS else ""
+        is_large = bool(side) and larges < MAX_LARGE and _has_room(_rectangle(x, y, radius, name, side, 2.0), freer)
+        spots.append(Spot(node.slug, title, x, y, radius, name if side else "", side,
+                          *_place(x, y, radius, side), is_large, node.slug in found))  # fmt: skip
+        if side:
+            taken.append(_rectangle(x, y, radius, name, side))
         if is_large:
-            large.append(_rectangle(x, y, radius, name, 2.0))
-        if has_label:
-            taken.append(_rectangle(x, y, radius, name, 1.0))
-        spots.append(Spot(node.slug, title, x, y, radius, name if has_label else "", is_large, node.slug in found))
+            large.append(_rectangle(x, y, radius, name, side, 2.0))
+        labels, larges = labels + bool(side), larges + is_large
     return tuple(spots)
 
 
-def _rectangle(x: float, y: float, radius: float, name: str, size: float) -> tuple[float, float, float, float]:
-    """Return left, top, right and bottom of a name below its article."""
-    half = _width(name) * size / 2 + 4
-    return x - half, y + radius, x + half, y + radius + LINE * size
+def _free_side(x: float, y: float, radius: float, name: str, taken: Sequence[Rectangle], size: float = 1.0) -> str:
+    """Return the first side of an article on which its name covers nothing, ``""`` for none."""
+    return next((side for side in SIDES if _has_room(_rectangle(x, y, radius, name, side, size), taken)), "")
+
+
+def _place(x: float, y: float, radius: float, side: str) -> tuple[float, float]:
+    """Return where the name begins, ends or has its middle, as the style of its side says."""
+    across = {"right": radius + APART, "left": -radius - APART}.get(side, 0.0)
+    down = {"below": radius + APART, "above": -radius - APART}.get(side, 0.0)
+    return round(x + across, 1), round(y + down, 1)
+
+
+def _rectangle(x: float, y: float, radius: float, name: str, side: str, size: float = 1.0) -> Rectangle:
+    """Return left, top, right and bottom of a name beside its article."""
+    x, y = _place(x, y, radius, side)
+    width, height = _width(name) * size, LINE * size
+    left = x if side == "right" else x - width if side == "left" else x - width / 2
+    top = y if side == "below" else y - height if side == "above" else y - height / 2
+    return left, top, left + width, top + height
 
 
 def _width(name: str) -> float:
@@ -181,7 +220,8 @@ def _width(name: str) -> float:
     return sum(2.0 if ord(letter) > 0x2E80 else 1.0 for letter in name) * LETTER
 
 
-def _has_room(one: tuple[float, float, float, float], taken: Iterable[tuple[float, float, float, float]]) -> bool:
-    if one[0] < 0 or one[2] > WIDTH or one[3] > HEIGHT:
+def _has_room(one: Rectangle, taken: Iterable[Rectangle]) -> bool:
+    left, top, right, bottom = one
+    if left < 0 or top < 0 or right > WIDTH or bottom > HEIGHT:
         return False
-    return all(one[2] <= other[0] or other[2] <= one[0] or one[3] <= other[1] or other[3] <= one[1] for other in taken)
+    return not any(left < c and a < right and top < d and b < bottom for a, b, c, d in taken)

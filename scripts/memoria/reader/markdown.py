@@ -62,6 +62,7 @@ class Renderer:
         self._parser.add_render_rule("link_open", _link_open)
         self._parser.add_render_rule("image", _image)
         self._parser.add_render_rule("wrong", _wrong)
+        self._plain = _Parser("commonmark", {"html": False}).disable(["link", "image", "autolink"])
 
     def blocks(
         self, rows: Sequence[str], slug: str = "", claim_of: Marked | None = None, *, is_current: bool = False
@@ -78,6 +79,10 @@ class Renderer:
         if claim_of:
             _mark_claims(tokens, plain, slug, claim_of, is_current=is_current)
         return Html(self._parser.renderer.render(tokens, self._parser.options, env))  # noqa: S704 (escaped by it)
+
+    def words(self, text: str) -> Html:
+        """Return one line of Markdown as HTML without links, for a text that is a link itself."""
+        return Html(self._plain.renderInline(markdown.BLOCK_ID.sub("", self.redact(text))))  # noqa: S704 (escaped by it)
 
     def line(self, text: str) -> Html:
         """Return one line of Markdown as HTML without a paragraph around it."""

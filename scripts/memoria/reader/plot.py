@@ -52,7 +52,7 @@ def stacked(days: Sequence[str], values: Mapping[tuple[str, str], float], limit:
         sums[name] = sums.get(name, 0.0) + value
     ranked = sorted(sums, key=lambda name: (-sums[name], name))
     named, rest = ranked[:SERIES], ranked[SERIES:]
-    top = max([limit * 1.08, *(sum(values.get((day, name), 0.0) for name in ranked) for day in days)], default=0.0)
+    top = max([limit * 1.25, *(sum(values.get((day, name), 0.0) for name in ranked) for day in days)], default=0.0)
     top = top or 1.0
     bars: list[Bar] = []
     width = HIGH / max(1, len(days))

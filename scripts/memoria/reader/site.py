@@ -34,10 +34,10 @@ class Site:
     def __init__(self, home: Home, redact: Callable[[str], str] = str, *, has_excluded: bool = False) -> None:
         """``redact`` is applied to every text that a page shows; ``has_excluded`` shows excluded projects as well."""
         self.home = home
-        self.templates = Templates(redact)
         self._visibility = Everything if has_excluded else Visibility
         self.watch = Watch(home, self.visible)
         self.markdown = Renderer(self.target, redact)
+        self.templates = Templates(redact, self.markdown.words)
         self._kept: dict[str, tuple[object, Any]] = {}
 
     @property

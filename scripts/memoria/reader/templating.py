@@ -26,8 +26,11 @@ _MONTHS = (
 class Templates:
     """The templates, compiled when they are first needed or all at once."""
 
-    def __init__(self, redact: Callable[[str], str] = str) -> None:
-        """``redact`` is applied to every text; what is HTML already was redacted before."""
+    def __init__(self, redact: Callable[[str], str] = str, words: Callable[[str], Html] = Html) -> None:
+        """``redact`` is applied to every text; what is HTML already was redacted before.
+
+        ``words`` turns the Markdown of a line into HTML without links.
+        """
 
         def finalize(value: object) -> object:
             return redact(value) if isinstance(value, str) and not isinstance(value, Html) else value
@@ -41,7 +44,7 @@ class Templates:
             finalize=finalize if redact is not str else None,
         )
         self._environment.globals.update(address=address, static=static, counted=counted)
-        self._environment.filters.update(day=day, clock_time=clock_time)
+        self._environment.filters.update(day=day, clock_time=clock_time, words=words)
 
     def warm(self) -> None:
         """Compile all templates, so that no page has to wait for it."""

@@ -50,8 +50,9 @@ def _jobs(home: Home) -> Iterator[Need]:
     spool = Spool(home.paths.spool)
     if failed := spool.jobs(spool.failed):
         what = counted(len(failed), "conversation")
-        yield Need(f"{what} could not be summarised", "Nothing is lost: they wait in the spool.",
-                   "/retry/flush", "Try again")  # fmt: skip
+        waits = "it waits" if len(failed) == 1 else "they wait"
+        yield Need(f"{what} could not be summarised", f"Nothing is lost: {waits} in the spool.", "/retry/flush",
+                   "Try again")  # fmt: skip
 
 
 def _compiles(ledger: Ledger) -> Iterator[Need]:

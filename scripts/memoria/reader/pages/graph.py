@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from memoria.facts.fact import GLOBAL
 from memoria.reader import address, graph
 from memoria.reader.graph import Window
 from memoria.reader.site import Site
@@ -21,14 +22,14 @@ NAME_CHARS = 30
 def show(site: Site, asked: Asked) -> View:
     """Return the picture around ``x`` and ``y`` at zoom ``z``, of a ``project``, or of what ``q`` finds."""
     query, key = asked.query.get("q", "").strip(), asked.query.get("project", "")
+    own = "" if key == GLOBAL else key or None  # what belongs to no project has a circle of its own
     picture = graph.whole(site)
-    found = _found(site, query, key)
-    x, y, zoom = graph.fitted(picture, key, found)
+    found = _found(site, query, own)
+    x, y, zoom = graph.fitted(picture, own, found)
     if "z" in asked.query:
         x, y = _decimal(asked.query.get("x", ""), x), _decimal(asked.query.get("y", ""), y)
         zoom = min(max(_decimal(asked.query["z"], zoom), 0.5), graph.MAX_ZOOM)
-    _, _, width, height = picture.box
-    unit = 1 / (min(graph.WIDTH / width, graph.HEIGHT / height) * 0.94 * zoom)  # of the wiki, for one of the picture
+    unit = 1 / (graph.scale_of(picture) * zoom)  # of the wiki, for one of the picture
 
     def link(across: float = 0, down: float = 0, closer: float = 1) -> str:
         moved = f"{x + across * unit:.1f}", f"{y + down * unit:.1f}", f"{zoom * closer:.3g}"
@@ -54,16 +55,16 @@ def show(site: Site, asked: Asked) -> View:
         "found": len(found),
         "total": len(picture.nodes),
         "edges": len(picture.edges),
-        "projects": [(each.key, site.catalog.label(each.key), each.count) for each in picture.clusters],
+        "projects": [(each.key or GLOBAL, site.catalog.label(each.key), each.count) for each in picture.clusters],
     }  # fmt: skip
     return View("parts/graph.html" if asked.query.get("part") else "graph.html", "Graph", values)
 
 
-def _found(site: Site, query: str, key: str) -> set[str]:
+def _found(site: Site, query: str, key: str | None) -> set[str]:
     words = query.casefold().split()
     if not words:
         return set()
-    rows = (row for row in site.catalog.rows.values() if not key or row.project == key)
+    rows = (row for row in site.catalog.rows.values() if key is None or row.project == key)
     found = [row.slug for row in rows if _is_called(row, words)]
     return set(found[:MAX_FOUND])
 
