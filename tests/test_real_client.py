@@ -215,7 +215,8 @@ open(os.path.join(folder, "lives"), "w").close()
 STARTS = {
     "fork": "own_session = False",
     "setsid": "own_session = True",
-    "double fork": "own_session = None",
+    "double fork": "own_session = None; is_ending = False",
+    "spawn": "own_session = None; is_ending = True",
 }
 START = """
 child = os.path.join(folder, "child.py")
@@ -227,7 +228,7 @@ if own_session is None:
     from memoria.base.paths import Paths
     paths = Paths(os.path.join(folder, "home"))
     state.open_state(paths)
-    detach.start([command], paths)
+    detach.start([command], paths, is_ending=is_ending)
 elif os.fork() == 0:
     if own_session:
         os.setsid()
@@ -269,12 +270,16 @@ def gate(world: World) -> Iterator[Path]:
     (world.found / "gate").touch()
 
 
-@pytest.mark.parametrize("hook_waits", [False, True], ids=["hook returns at once", "hook is cancelled"])
+@pytest.mark.parametrize(
+    ("start", "hook_waits"),
+    [("double fork", False), ("double fork", True), ("spawn", False)],
+    ids=["hook returns at once", "hook is cancelled", "hook spawns it and ends"],
+)
 @pytest.mark.parametrize("event", ["Stop", "SessionEnd"])
 def test_a_worker_started_by_detach_lives_on_when_the_client_is_done(
-    world: World, gate: Path, event: str, hook_waits: bool
+    world: World, gate: Path, event: str, start: str, hook_waits: bool
 ) -> None:
-    child_of_a_hook(world, event, "double fork", hook_waits=hook_waits)
+    child_of_a_hook(world, event, start, hook_waits=hook_waits)
     gate.touch()
     wait_until((world.found / "lives").exists, "the child lives after the client has gone")
 

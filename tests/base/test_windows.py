@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from memoria.base import atomic, sqlite, system, user_environment
+from memoria.base import atomic, sqlite, user_environment
 from memoria.base import paths as places
 from memoria.base.paths import Paths
-from memoria.capture import detach, spool, transcript
+from memoria.capture import detach, transcript
 from memoria.language.function_words import word_set
 from memoria.wiki.folder import slugify
 from places import ROOT
@@ -142,7 +142,7 @@ def test_no_text_file_is_written_with_the_systems_line_endings() -> None:
 
 @pytest.fixture
 def windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(system, "WINDOWS", True)
+    monkeypatch.setattr(places, "WINDOWS", True)
 
 
 class Started:
@@ -267,33 +267,33 @@ def test_a_database_on_a_drive_or_a_server_has_a_uri(path: str, uri: str, window
 def test_no_article_is_called_as_a_device_of_windows(title: str) -> None:
     name = slugify(title)
     assert name
-    assert not system.is_device(f"{name}.md")
+    assert not places.is_device(f"{name}.md")
     assert slugify(name) == name
 
 
 def test_no_session_names_a_device() -> None:
-    assert not system.is_device(spool.safe_name("aux"))
-    assert spool.safe_name("aux") != spool.safe_name("AUX")
-    assert spool.safe_name("auxiliary") == "auxiliary"
+    assert not places.is_device(places.safe_name("aux"))
+    assert places.safe_name("aux") != places.safe_name("AUX")
+    assert places.safe_name("auxiliary") == "auxiliary"
 
 
 @pytest.mark.parametrize("name", ["con", "CON.md", "aux.", "nul .txt", "com7.tar.gz"])
 def test_a_device_is_known_with_any_ending_and_case(name: str) -> None:
-    assert system.is_device(name)
-    assert not system.is_device("x" + name)
+    assert places.is_device(name)
+    assert not places.is_device("x" + name)
 
 
 def test_a_projects_page_has_a_name_that_windows_takes_and_a_path_that_it_can_open(windows: None) -> None:
     key = "what? a:b*c." * 20 + "-1a2b3c"
     name = places.file_name(key)
-    assert not set(name) & set(system.FORBIDDEN)
+    assert not set(name) & set(places.FORBIDDEN)
     assert name.endswith("-1a2b3c")
     assert len(name) <= 110
 
 
 def test_the_names_that_memoria_makes_leave_a_home_of_eighty_characters_within_a_path_of_windows() -> None:
     home = "C:\\Users\\" + "a" * 64 + "\\memoria"
-    session = spool.safe_name("s" * 500)
+    session = places.safe_name("s" * 500)
     job = f"{1:020d}.{2**31}.PostToolUseFailure.{session}.{10**9}-{10**9}.job.why"
     assert len(f"{home}\\.memoria\\spool\\failed\\{job}") < 260
     assert len(f"{home}\\knowledge\\connections\\.{slugify('b' * 500)}.md.{2**31}.tmp") < 260

@@ -32,8 +32,8 @@ from bench.crash import ARTICLES  # noqa: E402 (found through the line above)
 from bench.crash import World as CrashWorld  # noqa: E402
 from full_disk import Done, Fault, run  # noqa: E402
 from memoria import cli  # noqa: E402
+from memoria.base.paths import safe_name  # noqa: E402
 from memoria.capture import cursor  # noqa: E402
-from memoria.capture.spool import safe_name  # noqa: E402
 from memoria.models.protocol import Prompt  # noqa: E402
 from memoria.models.scripted import Scripted  # noqa: E402
 from memoria.transcripts.turn_reader import Reader  # noqa: E402

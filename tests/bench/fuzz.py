@@ -31,7 +31,7 @@ from hypothesis import strategies as st  # noqa: E402
 
 from bench.faults import HOOKS, SPEAKING, Tally, World  # noqa: E402
 from full_disk import Done  # noqa: E402
-from memoria.capture.spool import safe_name  # noqa: E402
+from memoria.base.paths import safe_name  # noqa: E402
 
 FIELDS = (
     "session_id", "transcript_path", "cwd", "hook_event_name", "source", "reason", "trigger", "prompt",

@@ -99,7 +99,7 @@ def test_a_session_says_at_most_one_line_and_the_setting_switches_it_off(tmp_pat
         day_line.leave(client.paths.days, past - 90_000, past, ("memoria: stale", "memoria: stale"))
 
     leave()
-    saved_count.add(client.paths.saved, own, 2)
+    saved_count.add(client.paths.saved_of(own), 2)
     assert start("resume") == ""
     assert start() == ("memoria: yesterday 1 learned · 2 conversations of this project saved since your last session.")
     assert start() == ""

@@ -84,8 +84,8 @@ def test_a_folder_name_of_any_length_costs_no_project_its_page(home: Home, name:
         told = session_start(Event({"cwd": folder, "source": "startup"}), home.settings, home.paths)
         assert f"Only project {number} knows it." in json.dumps(told)
         assert f"Only project {1 - number}" not in json.dumps(told)
-        saved_count.add(home.paths.saved, keys[number], 2 + number)
-    assert [saved_count.take(home.paths.saved, key) for key in keys] == [2, 3]
+        saved_count.add(home.paths.saved_of(keys[number]), 2 + number)
+    assert [saved_count.take(home.paths.saved_of(key)) for key in keys] == [2, 3]
     page(home)
     assert Path(home.paths.page_of(keys[0])).exists(), "pages in use are not cleared away"
 

@@ -16,7 +16,7 @@ from memoria.base import interpreter, state
 from memoria.base import paths as places
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
-from memoria.capture import detach, spawn_rate
+from memoria.capture import detach
 from places import ROOT
 
 
@@ -72,11 +72,76 @@ def test_a_started_process_outlives_the_end_of_its_parents_whole_group(paths: Pa
     assert "cannot run /nowhere/python" in Path(paths.worker_output).read_text(encoding="utf-8")
 
 
+ENDING = """
+import json, os, sys, signal
+from memoria.capture import detach
+from memoria.base.paths import Paths
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+paths = Paths({home!r})
+note = paths.starting("worker")
+with open(note, "w") as file:
+    file.write(str(os.getpid()))
+{before}
+detach.start([[sys.executable, "-c", {child!r}]], paths, note, is_ending=True)
+os._exit(0)
+"""
+CHILD = """
+import json, os, signal
+from pathlib import Path
+while not os.path.exists({gate!r}):
+    pass
+found = {{"cwd": os.getcwd(), "pid": os.getpid(), "sid": os.getsid(0), "env": sorted(os.environ),
+         "open": [fd for fd in os.listdir("/dev/fd") if os.path.exists("/dev/fd/" + fd)],
+         "interrupt": signal.getsignal(signal.SIGINT) is signal.default_int_handler}}
+Path({told!r} + ".new").write_text(json.dumps(found))
+os.rename({told!r} + ".new", {told!r})
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "is_leader"),
+    [
+        ("", True),
+        ("def refuse(*_, **options): raise NotImplementedError('setsid')\nos.posix_spawn = refuse", False),
+    ],
+    ids=["spawned", "where it cannot be spawned"],
+)
+def test_what_an_ending_hook_starts_holds_nothing_of_it_and_signs_for_itself(
+    paths: Paths, tmp_path: Path, before: str, is_leader: bool
+) -> None:
+    state.open_state(paths)
+    told, gate = tmp_path / "told.json", tmp_path / "gate"
+    code = ENDING.format(home=paths.home, before=before, child=CHILD.format(told=str(told), gate=str(gate)))
+    env = {"PYTHONPATH": str(Path(ROOT, "scripts")), "PATH": os.defpath, "CLAUDECODE": "1", "ANYTHING": "else"}
+    ours, theirs = os.pipe()  # as a client may leave one open in a hook
+    hook = subprocess.Popen(
+        [sys.executable, "-c", code], env=env, pass_fds=[theirs], start_new_session=True, cwd=tmp_path
+    )
+    os.close(theirs)
+    assert hook.wait() == 0
+    assert os.read(ours, 1) == b"", "the hook's end closes the pipe, while the process lives"
+    os.close(ours)
+    wait_for(lambda: starting(paths).read_text(encoding="utf-8") not in ("", str(hook.pid)))
+    gate.touch()
+    wait_for(told.exists)
+    found = json.loads(told.read_text(encoding="utf-8"))
+    assert int(starting(paths).read_text(encoding="utf-8")) == found["pid"]
+    assert found["cwd"] == paths.state
+    assert found["sid"] != hook.pid
+    assert (found["sid"] == found["pid"]) is is_leader
+    assert {"0", "1", "2"}.issuperset(found["open"])
+    assert found["interrupt"]
+    assert set(found["env"]) <= {"CLAUDE_INVOKED_BY", "LC_CTYPE", "MEMORIA_DETACHED", "PATH"}
+
+
 def test_a_worker_starts_also_where_its_log_cannot_be_written(paths: Paths, tmp_path: Path) -> None:
     state.open_state(paths)
     Path(paths.log).rmdir()
     detach.start([[sys.executable, "-c", f"open({str(tmp_path / 'ran')!r}, 'w')"]], paths)
     wait_for((tmp_path / "ran").exists)
+    code = ENDING.format(home=paths.home, before="", child=f"open({str(tmp_path / 'ran too')!r}, 'w')")
+    subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": str(Path(ROOT, "scripts"))}, check=True)
+    wait_for((tmp_path / "ran too").exists)
 
 
 def test_while_a_worker_holds_its_lock_none_is_started(paths: Paths, settings: Settings) -> None:
@@ -158,10 +223,8 @@ def witness(paths: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ca
     monkeypatch.setenv("MEMORIA_SPAWNS_PER_MIN", "1")
     monkeypatch.setattr(detach, "MINUTE_S", 1.0)
     Path(paths.spawns("worker")).write_bytes(b".")  # this minute's is taken
-    limited = spawn_rate.may_spawn
-    monkeypatch.setattr(
-        spawn_rate, "may_spawn", lambda path, limit, now: limited(path, limit, Path(path).stat().st_mtime)
-    )
+    limited = detach.may_spawn
+    monkeypatch.setattr(detach, "may_spawn", lambda path, limit, now: limited(path, limit, Path(path).stat().st_mtime))
     return lambda: len(told.read_text().splitlines()) if told.exists() else 0
 
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoria.base import state
-from memoria.base.paths import Paths
-from memoria.capture.spool import Job, Spool, safe_name
+from memoria.base.paths import Paths, safe_name
+from memoria.capture.spool import Job, Spool
 
 HEADER: dict[str, object] = {"session": "s/1", "event": "Stop", "start": 3, "end": 9}
 

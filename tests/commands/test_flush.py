@@ -400,12 +400,12 @@ def test_what_is_saved_is_counted_for_the_line_at_the_projects_next_start(bench:
     own = project.of("/x/shop", bench.home.settings, bench.home.paths).key
     bench.job(exchange(1))
     bench.flush(NOTHING)
-    assert saved_count.read(bench.home.paths.saved, own) == 0
+    assert saved_count.read(bench.home.paths.saved_of(own)) == 0
     bench.job(exchange(2), session="s2")
     bench.job(exchange(3), session="s3")
     bench.flush()
-    assert saved_count.take(bench.home.paths.saved, own) == 2
-    assert saved_count.read(bench.home.paths.saved, own) == 0
+    assert saved_count.take(bench.home.paths.saved_of(own)) == 2
+    assert saved_count.read(bench.home.paths.saved_of(own)) == 0
 
 
 def test_an_old_clients_answer_is_known_by_its_question_in_a_slice_that_was_flushed_before(bench: Bench) -> None:

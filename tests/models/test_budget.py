@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memoria.capture.spawn_rate import may_spawn
+from memoria.capture.detach import may_spawn
 from memoria.daily.ledger import Call
 from memoria.ground.clock import Zone
 from memoria.ground.usage import Usage

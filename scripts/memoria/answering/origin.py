@@ -14,7 +14,8 @@ from datetime import date
 from pathlib import Path
 
 from memoria.base import invocation
-from memoria.capture import cursor, spool, transcript
+from memoria.base.paths import safe_name
+from memoria.capture import cursor, transcript
 from memoria.daily import reference
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
@@ -198,7 +199,7 @@ class Tracer:
 
     def _path(self, session: str) -> str:
         """Return the session's transcript as cursor, client or an import know it; ``""`` when it is gone."""
-        known = cursor.latest(self.home.paths.cursors, spool.safe_name(session))
+        known = cursor.latest(self.home.paths.cursors, safe_name(session))
         paths = [known.transcript] if known else []
         paths.append(transcript.locate("", session, ""))
         with closing(Ledger.of(self.home.paths)) as ledger:

@@ -9,8 +9,9 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from memoria.base.paths import safe_name
 from memoria.capture import paused
-from memoria.capture.spool import Spool, safe_name
+from memoria.capture.spool import Spool
 from memoria.daily.ledger import Ledger
 from memoria.ground.home import Home
 from memoria.transcripts.client_files import Found

@@ -14,7 +14,7 @@ from pathlib import Path
 from memoria.audit import mcp_probe
 from memoria.audit.client_settings import ClientSettings, client_python, plugin_hooks, settings_file
 from memoria.audit.finding import BROKEN, NOTE, OK, Finding, Findings
-from memoria.base import interpreter, invocation, system
+from memoria.base import interpreter, invocation
 from memoria.base import paths as places
 from memoria.capture import detach
 from memoria.ground import clock
@@ -123,7 +123,7 @@ def check_pythons(home: Home) -> Findings:
     version = _asked([python, "-S", "-I", "-c", VERSION]) if python else ""
     if not version:
         found = f"{python} does not run" if python else "not found as the client would look for it"
-        yield Finding("python3", BROKEN, found, NO_PYTHON_WINDOWS if system.WINDOWS else "install Python 3.9 or newer")
+        yield Finding("python3", BROKEN, found, NO_PYTHON_WINDOWS if places.WINDOWS else "install Python 3.9 or newer")
     elif _number(version) < HOOK_PYTHON:
         yield Finding(
             "python3", BROKEN, f"{python} is {version}", "hooks need Python 3.9 or newer as `python3` on PATH"

@@ -20,8 +20,9 @@ from typing import BinaryIO, NamedTuple
 from memoria.audit import unknown_forms
 from memoria.audit.changes import MISSING, Changes
 from memoria.base import project
+from memoria.base.paths import safe_name
 from memoria.capture import paused
-from memoria.capture.spool import Job, Spool, safe_name
+from memoria.capture.spool import Job, Spool
 from memoria.daily.ledger import Ledger
 from memoria.ground.home import Home
 from memoria.transcripts import client_files

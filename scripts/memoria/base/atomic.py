@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import time
 
-from memoria.base import failpoints, system
+from memoria.base import failpoints
+from memoria.base import paths as places
 
 PAUSES_S = (0.01, 0.02, 0.05, 0.1, 0.2)  # between the attempts to replace a file on Windows
 PRIVATE = 0o600  # the mode of every file in the state folder
@@ -40,7 +41,7 @@ def replace(path: str, data: bytes, *, mode: int = PRIVATE, is_durable: bool = F
 
 def put(source: str, target: str) -> None:
     """Rename ``source`` to ``target`` in one step; on Windows wait a moment for who has ``target`` open."""
-    for pause_s in PAUSES_S if system.WINDOWS else ():
+    for pause_s in PAUSES_S if places.WINDOWS else ():
         try:
             os.replace(source, target)
         except PermissionError:  # a reader, an indexer or a virus scanner has it open

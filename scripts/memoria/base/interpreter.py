@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 LOCK_FILE = "requirements.lock"
 KNOWN_FAILURE_CHARS = 2_000
+OWN_PREFIX = "venv-"  # of the folders of memoria's own environments, one for each set of versions
 # Variables by which the folder of a session could choose another environment, interpreter or package.
 FOREIGN = ("CONDA_", "PIP_", "PYTHON", "UV_", "VIRTUAL_ENV", "__PYVENV_LAUNCHER__")
 
@@ -84,7 +85,7 @@ def environment() -> str:
             lock = file.read()
     except OSError:  # an installed wheel has its packages already
         lock = b""
-    return os.path.join(data_folder(), f"venv-{binascii.crc32(lock):08x}-{len(lock):x}")
+    return os.path.join(data_folder(), f"{OWN_PREFIX}{binascii.crc32(lock):08x}-{len(lock):x}")
 
 
 def failure_file() -> str:
@@ -117,8 +118,8 @@ def hold(python: str) -> None:
     Does nothing when ``python`` belongs to another environment. Windows needs no lock, because it does not let anyone
     delete running programs.
     """
-    folder = environment()
-    if python != python_of(folder):
+    folder = os.path.dirname(os.path.dirname(python))
+    if python != python_of(folder) or not folder.startswith(os.path.join(data_folder(), OWN_PREFIX)):
         return
     descriptor = lock(use_mark(folder), shared=True)
     if descriptor >= 0:

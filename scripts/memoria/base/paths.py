@@ -1,4 +1,4 @@
-"""Paths: where everything lies on disk, worked out once from the settings.
+"""Paths: where everything lies on disk, worked out once from the settings, and which names a file may have.
 
 Knows names, not contents. All attributes are absolute paths as ``str``, because hooks cannot afford to import pathlib.
 """
@@ -6,8 +6,6 @@ Knows names, not contents. All attributes are absolute paths as ``str``, because
 from __future__ import annotations
 
 import os
-
-from memoria.base import system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,18 +29,44 @@ ROOT = _root(PACKAGE)
 
 MAX_NAME_BYTES = 200  # of a file named after a project's key; 255 is what file systems take
 MAX_NAME_WINDOWS = 100  # there 260 characters are the most of a whole path
+WINDOWS = os.name == "nt"  # a value that tests can change
+DEVICES = frozenset(
+    ("con", "prn", "aux", "nul", *(f"{name}{number}" for name in ("com", "lpt") for number in range(1, 10)))
+)
+SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
+FORBIDDEN = '<>:"/\\|?*'  # in a file's name on Windows
 SPOOL_BOXES = ("tmp", "new", "cur", "failed")  # below the spool; the folder of a job is its state
 
 
 def file_name(key: str) -> str:
     """Return a project's key as the name of a file; one that is too long is cut before the digits at its end."""
     most = MAX_NAME_BYTES
-    if system.WINDOWS:
-        key, most = system.plain_name(key), MAX_NAME_WINDOWS
+    if WINDOWS:
+        key, most = plain_name(key), MAX_NAME_WINDOWS
     whole = key.encode("utf-8", "replace")
     if len(whole) <= most:
         return key
     return whole[:most].decode("utf-8", "ignore") + key[key.rfind("-") :]
+
+
+def safe_name(text: str) -> str:
+    """Return ``text`` as a file name of at most 80 characters; different texts get different names."""
+    safe = "".join([letter if letter in SAFE else "_" for letter in text[:64]])
+    if safe == text and safe and not is_device(safe):
+        return safe
+    import binascii  # noqa: PLC0415 (sessions have plain names)
+
+    return f"{safe}_{binascii.crc32(text.encode('utf-8', 'replace')):08x}"
+
+
+def is_device(name: str) -> bool:
+    """Return whether Windows takes a file of this name for a device, whatever its ending and its case."""
+    return name.partition(".")[0].rstrip(" ").lower() in DEVICES
+
+
+def plain_name(name: str) -> str:
+    """Return ``name`` with an underscore for each character that no file on Windows may have in its name."""
+    return "".join("_" if letter in FORBIDDEN or letter < " " else letter for letter in name)
 
 
 class Paths:
@@ -129,6 +153,10 @@ class Paths:
     def page_of(self, project: str, *, short: bool = False) -> str:
         """Return the prepared page of a project (by key) or of ``global``; a ``short`` one leaves room for a block."""
         return os.path.join(self.short_page if short else self.page, file_name(project) + ".md")
+
+    def saved_of(self, project: str) -> str:
+        """Return the file that counts the conversations of a project that were saved, see ``saved_count``."""
+        return os.path.join(self.saved, file_name(project))
 
     @classmethod
     def of(cls, settings: Settings) -> Paths:

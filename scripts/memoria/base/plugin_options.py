@@ -9,33 +9,18 @@ Part of the hook floor: standard library only, Python 3.9, nothing slow at impor
 
 from __future__ import annotations
 
-import os
-
-from memoria.base import quickjson, user_environment
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from memoria.base import quickjson
 
 NAME = "memoria"  # of the plugin; an installed one is named with its marketplace, ``memoria@memoria``
 CHANGE = "`/plugin configure memoria` in Claude Code"  # what a message tells the user to do
 
 
-def path(environ: Mapping[str, str]) -> str:
-    """Return the file that holds the options."""
-    return os.path.join(user_environment.config_folder(environ), user_environment.SETTINGS_FILES[0])
+def parse(text: str) -> dict[str, object]:
+    """Return the options that were given a value in the text of the client's user-level settings.
 
-
-def read(environ: Mapping[str, str]) -> dict[str, object]:
-    """Return the options that were given a value.
-
-    Raise OSError or ValueError when the file holds options that cannot be read: the home is then unknown.
+    Raise ValueError when it holds options that cannot be read: the home is then unknown.
     """
-    try:
-        text = user_environment.file_text(path(environ))
-    except (FileNotFoundError, NotADirectoryError):
-        return {}
-    if '"pluginConfigs"' not in text or f'"{NAME}@' not in text:
+    if f'"{NAME}@' not in text:
         return {}
     stored = quickjson.loads(text)
     plugins = stored.get("pluginConfigs") if isinstance(stored, dict) else None

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 
-from memoria.base import plugin_options, quickjson
+from memoria.base import quickjson, user_environment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -350,10 +350,23 @@ def _read_sources(env: Mapping[str, str], path: str) -> tuple[dict[str, object],
     source = path
     try:
         stored = _read_config(path)
-        source = plugin_options.path(env)
-        return stored, plugin_options.read(env), ""
+        source = user_environment.user_file(env)
+        return stored, _read_options(source), ""
     except (OSError, ValueError) as error:
         return stored, {}, f"{source} cannot be read ({getattr(error, 'strerror', None) or error})"
+
+
+def _read_options(path: str) -> dict[str, object]:
+    """Return the plugin's options in the client's settings file."""
+    try:
+        text = user_environment.file_text(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    if '"pluginConfigs"' not in text:
+        return {}
+    from memoria.base import plugin_options  # noqa: PLC0415 (only where options were given)
+
+    return plugin_options.parse(text)
 
 
 def config_path(environ: Mapping[str, str]) -> str:

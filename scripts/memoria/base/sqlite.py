@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from memoria.base import system
+from memoria.base import paths as places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def read_only(path: str) -> sqlite3.Connection:
 
 def uri(path: str) -> str:
     """Return a path as SQLite reads it in a URI; on Windows a drive follows one slash, a server's name four."""
-    if system.WINDOWS:
+    if places.WINDOWS:
         path = path.replace("\\", "/")
         path = f"/{path}" if path[1:2] == ":" else f"//{path}" if path.startswith("//") else path
     return "file:" + path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")

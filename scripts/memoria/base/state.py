@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 
-from memoria.base import atomic
 from memoria.base.paths import SPOOL_BOXES
 
 TYPE_CHECKING = False
@@ -148,6 +147,7 @@ def make_folders(paths: Paths) -> None:
 def sign(paths: Paths) -> None:
     """Write the folder's README and this memoria's version, unless they say the same: an older one may have."""
     from memoria import __version__  # noqa: PLC0415 (not for a hook whose state stands)
+    from memoria.base import atomic  # noqa: PLC0415
 
     for path, text in ((paths.readme, README.encode()), (paths.written_by, f"{__version__}\n".encode())):
         try:
@@ -160,6 +160,8 @@ def sign(paths: Paths) -> None:
 
 
 def _make(paths: Paths) -> None:
+    from memoria.base import atomic  # noqa: PLC0415 (not for a hook whose state stands)
+
     make_folders(paths)
     atomic.replace(paths.gitignore, b"*\n")
     sign(paths)
@@ -175,6 +177,8 @@ _MIGRATIONS: dict[int, Callable[[Paths], None]] = {}
 
 
 def _migrate(paths: Paths, found: int) -> None:
+    from memoria.base import atomic  # noqa: PLC0415 (once for a new format)
+
     for step in range(found, VERSION):
         if step not in _MIGRATIONS:
             raise StateError(f"{paths.version} says state {found}, which no memoria wrote", f"move {paths.state} away")

@@ -147,6 +147,11 @@ def config_folder(environ: Mapping[str, str]) -> str:
     return environ.get("CLAUDE_CONFIG_DIR") or os.path.join(environ.get("HOME") or _home(), ".claude")
 
 
+def user_file(environ: Mapping[str, str]) -> str:
+    """Return the client's user-level settings file."""
+    return os.path.join(config_folder(environ), SETTINGS_FILES[0])
+
+
 def user_settings(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the variables of the user-level settings, and of those that an administrator manages."""
     if sys.platform == "darwin":
@@ -154,7 +159,7 @@ def user_settings(environ: Mapping[str, str]) -> dict[str, str]:
     else:
         managed = "C:\\Program Files\\ClaudeCode" if os.name == "nt" else "/etc/claude-code"
     return {
-        **_env_of(os.path.join(config_folder(environ), SETTINGS_FILES[0]))[0],
+        **_env_of(user_file(environ))[0],
         **_env_of(os.path.join(managed, "managed-settings.json"))[0],
     }
 

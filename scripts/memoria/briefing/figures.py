@@ -8,9 +8,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from memoria.base.paths import Paths
+from memoria.base.paths import Paths, safe_name
 from memoria.base.visibility import Visibility
-from memoria.capture.spool import safe_name
 from memoria.daily.ledger import Ledger
 from memoria.facts.fact import GLOBAL
 from memoria.facts.store import Store

@@ -10,8 +10,9 @@ import os
 import time
 
 from memoria.base import exclude, quickjson
+from memoria.base.paths import safe_name
 from memoria.capture import cursor, detach, hook, transcript
-from memoria.capture.spool import Spool, safe_name
+from memoria.capture.spool import Spool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,9 +45,9 @@ def capture(event: hook.Event, settings: Settings, paths: Paths) -> None:
     if is_told and event.name in (*CLOSING, "Stop"):
         outcome += _mark(event, paths)  # before a process starts: each page that is changed after a fork is copied
     if _is_due(event.name, len(waiting) + 1, settings) and (waiting or outcome.startswith("spooled")):
-        outcome += ", " + detach.start_worker(settings, paths)
+        outcome += ", " + detach.start_worker(settings, paths, is_ending=True)
     if (is_told and event.name in ("Stop", "PreCompact")) or (settings.learn_at_once and event.name == "Stop"):
-        outcome += ", " + detach.start_observer(settings, paths)
+        outcome += ", " + detach.start_observer(settings, paths, is_ending=True)
     hook.log(paths, f"{event.name} {event.session} {outcome}")
 
 

@@ -1,7 +1,8 @@
 """Detach: starting the worker so that it outlives the client, and only when none is about to look.
 
 When the client cancels a hook or exits, it ends every process it can still find as a descendant, also one in a new
-session; a double fork with setsid is what survives (measured: docs/decisions/0002-double-fork.md).
+session; a double fork with setsid is what survives (measured: docs/decisions/0002-double-fork.md). A hook that ends
+right after it has started a process leaves an orphan as well, without copying itself twice (0114-cheaper-hooks.md).
 """
 
 from __future__ import annotations
@@ -15,9 +16,8 @@ try:
 except ImportError:  # pragma: no cover (another Python)
     _signal = None
 
-from memoria.base import failpoints, interpreter, system, user_environment
+from memoria.base import failpoints, interpreter, user_environment
 from memoria.base import paths as places
-from memoria.capture import spawn_rate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ BUILDING = "its packages are being installed"
 STARTING_S = 15.0  # how long a started worker may take to get its lock before another is started
 MINUTE_S = 60.0
 APART = 0x08000000 | 0x00000200  # CREATE_NO_WINDOW | CREATE_NEW_PROCESS_GROUP
+IGNORED = () if _signal is None else (_signal.SIGINT,)  # by hooks; what they start would inherit that
 BREAKAWAY = 0x01000000  # CREATE_BREAKAWAY_FROM_JOB
 
 
@@ -65,29 +66,31 @@ def _is_recent(path: str, within_s: float) -> bool:
         return False
 
 
-def start_observer(settings: Settings, paths: Paths) -> str:
+def start_observer(settings: Settings, paths: Paths, *, is_ending: bool = False) -> str:
     """Start what notes where sessions stand, by the same rules as ``start_worker``; returns a word for the log."""
-    return _start_one("observer", "observe", paths.observer_lock, settings, paths)
+    return _start_one("observer", "observe", settings, paths, is_ending)
 
 
-def start_worker(settings: Settings, paths: Paths) -> str:
+def start_worker(settings: Settings, paths: Paths, *, is_ending: bool = False) -> str:
     """Start the flush worker unless one is at work or about to look; returns a word for the log.
 
     The caller has put its job on disk before. A worker that holds the lock looks again after letting go; one that was
-    started and has not tried for its lock yet will look too. Otherwise a new one is started.
+    started and has not tried for its lock yet will look too. Otherwise a new one is started. ``is_ending`` as in
+    ``start``.
     """
-    return _start_one("worker", "flush", paths.worker_lock, settings, paths)
+    return _start_one("worker", "flush", settings, paths, is_ending)
 
 
-def _start_one(name: str, verb: str, lock: str, settings: Settings, paths: Paths) -> str:
+def _start_one(name: str, verb: str, settings: Settings, paths: Paths, is_ending: bool) -> str:
+    lock = paths.worker_lock if name == "worker" else paths.observer_lock
     starting = paths.starting(name)
     if _is_starting(starting):
         return name + " starting"
     if is_locked(lock):
         return name + " busy"
     spawns = paths.spawns(name)
-    may = spawn_rate.may_spawn(spawns, settings.spawns_per_min, time.time())
-    if not may and (name != "worker" or system.WINDOWS):
+    may = may_spawn(spawns, settings.spawns_per_min, time.time())
+    if not may and (name != "worker" or places.WINDOWS):
         return f"no {name}: as many as spawns_per_min were started this minute; the next hook starts one"
     ways = commands(verb, settings)
     if not ways:
@@ -97,10 +100,39 @@ def _start_one(name: str, verb: str, lock: str, settings: Settings, paths: Paths
     _sign(starting, os.O_CREAT)  # until the worker's own id stands there, this hook answers for it
     if name == "worker":
         failpoints.reached("worker.announced")
-    start(ways, paths, starting)
+    start(ways, paths, starting, is_ending=is_ending)
     if name == "worker":
         failpoints.reached("worker.forked")
     return name + " started"
+
+
+def may_spawn(path: str, limit: int, now: float) -> bool:
+    """Count one start at ``now`` (``time.time()``); return False when ``limit`` is reached. A ``limit`` of 0 is none.
+
+    A fault that makes hooks trigger each other must not fill the machine with processes. The file holds one byte for
+    each start in the current minute of the clock, which its modification time identifies. Two simultaneous hooks may
+    both take the last place; the worker's lock makes that harmless. Returns True when the file cannot be used, so that
+    the worker can report a full disk.
+    """
+    if not limit:
+        return True
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    except OSError:
+        return True
+    try:
+        status = os.fstat(descriptor)
+        if status.st_size and status.st_mtime // 60 != now // 60:  # another minute, also when the clock was set back
+            os.ftruncate(descriptor, 0)
+        elif status.st_size >= limit:
+            return False
+        os.write(descriptor, b".")
+        os.utime(path, (now, now))
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return True
 
 
 def _start_later(ways: list[list[str]], paths: Paths) -> str:
@@ -124,7 +156,7 @@ def _is_starting(path: str, within_s: float = STARTING_S) -> bool:
             return False
         with open(path, "rb") as file:
             pid = file.read(20)
-        if not system.WINDOWS:  # where 0 is a signal like others
+        if not places.WINDOWS:  # where 0 is a signal like others
             os.kill(int(pid), 0)  # no signal, only the question: ProcessLookupError when it is gone
             return not _is_dead(int(pid))
     except (OSError, ValueError, OverflowError):
@@ -162,16 +194,19 @@ def _remove(path: str) -> None:
         pass
 
 
-def start(ways: list[list[str]], paths: Paths, note: str = "", wait_s: float = 0.0) -> None:
+def start(ways: list[list[str]], paths: Paths, note: str = "", wait_s: float = 0.0, *, is_ending: bool = False) -> None:
     """Run the first of these commands that can be executed, detached; returns at once.
 
-    The process writes its id into the file ``note``, if it is there. With ``wait_s`` it sleeps so long first and then
-    takes the note away (not on Windows, where it begins at once).
+    The file ``note``, if it is there, gets the process's id. With ``wait_s`` the process sleeps so long first and then
+    takes the note away (not on Windows, where it begins at once). ``is_ending`` says that the caller exits right after
+    this call, as a hook does.
     """
     environment = {**worker_environment(), user_environment.DETACHED: "1"}
     output = paths.worker_output
-    if system.WINDOWS:
+    if places.WINDOWS:
         _start_windows(ways, environment, output, paths.state)
+        return
+    if is_ending and not wait_s and _spawn(ways[0], environment, paths, note):
         return
     child = os.fork()
     if child:
@@ -190,13 +225,44 @@ def start(ways: list[list[str]], paths: Paths, note: str = "", wait_s: float = 0
         os._exit(0)
 
 
-def _sign(note: str, flags: int = 0) -> None:
+def _spawn(command: list[str], environment: dict[str, str], paths: Paths, note: str) -> bool:
+    """Start the command as a child in a session of its own, which is an orphan once the caller has ended.
+
+    Return False when it could not be started, or when this system cannot do so.
+    """
+    try:
+        null = os.open(os.devnull, os.O_RDWR)
+        output = _worker_output(paths.worker_output, null)
+        actions = [(os.POSIX_SPAWN_DUP2, source, target) for target, source in enumerate((null, output, output))]
+        inherited = [int(name) for name in os.listdir("/dev/fd")]
+        closed = [(os.POSIX_SPAWN_CLOSE, number) for number in inherited if number > 2 and _is_inherited(number)]
+        interpreter.hold(command[0])
+        os.chdir(paths.state)
+        child = os.posix_spawn(
+            command[0], command, environment, file_actions=[*actions, *closed], setsid=True, setsigdef=IGNORED
+        )
+    except (OSError, NotImplementedError):  # the system lacks a session of its own, or the command cannot be executed
+        return False
+    _sign(note, process=child)
+    return True
+
+
+def _is_inherited(descriptor: int) -> bool:
+    """Return whether a command that is executed now would get this descriptor."""
+    try:
+        return os.get_inheritable(descriptor)
+    except OSError:  # it was only open while the folder was listed
+        return False
+
+
+def _sign(note: str, flags: int = 0, process: int = 0) -> None:
+    """Write the id of ``process``, by default this one, into the file ``note``, if there is one."""
     try:
         descriptor = os.open(note, os.O_WRONLY | os.O_TRUNC | flags, 0o600)
     except OSError:
         return
     try:
-        os.write(descriptor, b"%d" % os.getpid())
+        os.write(descriptor, b"%d" % (process or os.getpid()))
     except OSError:
         pass
     finally:
@@ -210,18 +276,23 @@ def is_detached() -> bool:
 
 def _let_go(output: str, cwd: str) -> None:
     """Hold nothing of the hook's or the client's any more."""
-    if _signal is not None:
-        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # the hook ignores it, and what it starts would inherit that
+    for signal in IGNORED:
+        _signal.signal(signal, _signal.SIG_DFL)
     null = os.open(os.devnull, os.O_RDWR)
-    try:
-        log = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    except OSError:  # a log that cannot be written is no reason not to work
-        log = null
+    log = _worker_output(output, null)
     os.dup2(null, 0)
     os.dup2(log, 1)
     os.dup2(log, 2)
     os.closerange(3, 1024)
     os.chdir(cwd)  # never hold the user's folder, which may be unmounted or removed
+
+
+def _worker_output(path: str, null: int) -> int:
+    """Return a descriptor for what a worker prints; a log that cannot be written is no reason not to work."""
+    try:
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    except OSError:
+        return null
 
 
 def _become(ways: list[list[str]], environment: dict[str, str]) -> None:
@@ -284,7 +355,7 @@ def is_locked(path: str) -> bool:
 
 def _try_lock(descriptor: int) -> None:
     """Take the lock of an open file; OSError when another process holds it. Closing the file lets it go."""
-    if system.WINDOWS:
+    if places.WINDOWS:
         import msvcrt  # noqa: PLC0415 (Windows only)
 
         # portalocker locks from the first byte on as well

@@ -15,9 +15,8 @@ except ImportError:  # pragma: no cover (another Python)
     _signal = None
 
 from memoria.base import quickjson, state, user_environment
-from memoria.base.paths import Paths
+from memoria.base.paths import Paths, safe_name
 from memoria.base.settings import MEND_CONFIG, Settings
-from memoria.capture.spool import safe_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

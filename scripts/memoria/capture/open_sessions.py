@@ -22,7 +22,7 @@ SECRET_NAMES = ("key", "password", "passwd", "pwd", "passphrase", "secret", "tok
 
 
 class OpenSessions:
-    """The folder of these files. Sessions are safe names (``spool.safe_name``), projects keys, clients process ids."""
+    """The folder of these files. Sessions are safe names (``paths.safe_name``), projects keys, clients process ids."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder

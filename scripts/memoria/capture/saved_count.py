@@ -7,34 +7,33 @@ from __future__ import annotations
 
 import os
 
-from memoria.base import atomic
-from memoria.base.paths import file_name
 
+def add(path: str, count: int) -> None:
+    """Add to the count in the file ``path``; OSError only costs the line that a session's start would show."""
+    from memoria.base import atomic  # noqa: PLC0415 (hooks only read)
 
-def add(folder: str, project: str, count: int) -> None:
-    """Add to the project's count; OSError only costs the line that a session's start would show."""
     try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        count += read(folder, project)
-        atomic.replace(os.path.join(folder, file_name(project)), b"%d" % count)
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        count += read(path)
+        atomic.replace(path, b"%d" % count)
     except OSError:
         pass
 
 
-def read(folder: str, project: str) -> int:
-    """Return the project's count."""
+def read(path: str) -> int:
+    """Return the count in a file, 0 when there is none."""
     try:
-        with open(os.path.join(folder, file_name(project)), "rb") as file:
+        with open(path, "rb") as file:
             return int(file.read(20))
     except (OSError, ValueError):
         return 0
 
 
-def take(folder: str, project: str) -> int:
-    """Return the project's count and begin again at 0."""
-    count = read(folder, project)
+def take(path: str) -> int:
+    """Return the count in a file and begin again at 0."""
+    count = read(path)
     try:
-        os.unlink(os.path.join(folder, file_name(project)))
+        os.unlink(path)
     except OSError:
         pass
     return count

@@ -7,27 +7,17 @@ needs to know without opening it: ``<ns since epoch>.<pid>.<event>.<session>.<st
 
 from __future__ import annotations
 
-import binascii
 import os
 import time
 
-from memoria.base import atomic, failpoints, quickjson, system
-from memoria.base.paths import SPOOL_BOXES
+from memoria.base import atomic, failpoints, quickjson
+from memoria.base.paths import SPOOL_BOXES, safe_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 RECENT_S = 600  # age up to which a job is recent
-_SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
-
-
-def safe_name(text: str) -> str:
-    """Return ``text`` as a file name of at most 80 characters; different texts get different names."""
-    safe = "".join(letter if letter in _SAFE else "_" for letter in text[:64])
-    if safe == text and safe and not system.is_device(safe):
-        return safe
-    return f"{safe}_{binascii.crc32(text.encode('utf-8', 'replace')):08x}"
 
 
 class Job:

@@ -27,7 +27,7 @@ from tqdm import tqdm
 from memoria.audit import estimate
 from memoria.audit.receipt import BY_PROGRAM, Account, Receipt
 from memoria.base import paths as places
-from memoria.base import project, system
+from memoria.base import project
 from memoria.capture import detach
 from memoria.capture.spool import Spool
 from memoria.daily.ledger import Ledger
@@ -411,7 +411,7 @@ class _Run:
                     break
                 time.sleep(LOOK_S)
         except BaseException:
-            if not system.WINDOWS:  # there the worker is of the same console, and was told as this process was
+            if not places.WINDOWS:  # there the worker is of the same console, and was told as this process was
                 child.send_signal(signal.SIGINT)
             child.wait(timeout=30)
             raise

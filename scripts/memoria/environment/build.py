@@ -126,7 +126,11 @@ def remove_unused(paths: Paths) -> None:
     """Remove the environments of other versions that nothing has run in for a week, and what broken builds left."""
     own = os.path.basename(interpreter.environment())
     for entry in list(os.scandir(interpreter.data_folder())):
-        if not entry.name.startswith("venv-") or not entry.is_dir(follow_symlinks=False) or entry.name == own:
+        if (
+            not entry.name.startswith(interpreter.OWN_PREFIX)
+            or not entry.is_dir(follow_symlinks=False)
+            or entry.name == own
+        ):
             continue
         if entry.name.endswith(".tmp") or _is_unused(entry.path):
             _remove(entry.path)

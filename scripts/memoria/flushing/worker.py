@@ -232,7 +232,7 @@ class Worker:
             self.spool.claim(job)
         for entry in self.flush.write_entries(unwritten):
             report.entries.append(entry)
-            saved_count.add(self.home.paths.saved, unwritten.session.project, 1)
+            saved_count.add(self.home.paths.saved_of(unwritten.session.project), 1)
         self._acknowledge(unwritten.intake)
 
     def _acknowledge(self, intake: Intake) -> None:

@@ -15,7 +15,8 @@ from datetime import date
 from pathlib import Path
 
 from memoria.base import project, visibility
-from memoria.capture.spool import Job, Spool, safe_name
+from memoria.base.paths import safe_name
+from memoria.capture.spool import Job, Spool
 from memoria.daily import reference
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import DayText

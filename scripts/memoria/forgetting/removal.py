@@ -19,10 +19,10 @@ from datetime import date
 from pathlib import Path
 
 from memoria.base import atomic
+from memoria.base.paths import safe_name
 from memoria.briefing import housekeeping
 from memoria.briefing.page import Pages
 from memoria.capture import cursor
-from memoria.capture.spool import safe_name
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import DayText
 from memoria.daily.entry_form import tombstone

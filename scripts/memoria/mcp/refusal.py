@@ -13,10 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from memoria.base import exclude
-from memoria.base.paths import Paths
+from memoria.base.paths import Paths, safe_name
 from memoria.base.settings import Settings
 from memoria.capture import cursor, paused, transcript
-from memoria.capture.spool import safe_name
 from memoria.ground.errors import ExpectedError
 from memoria.mcp.tools import Tool
 from memoria.transcripts.tombstones import Tombstones

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 
-from memoria.base import atomic
-
 MAX_CHARS = 1_000
 
 
 def leave(folder: str, end: int, later: int, texts: tuple[str, str]) -> None:
     """Write a day's line: one text until ``later``, when the day was no longer yesterday, and one from then on."""
+    from memoria.base import atomic  # noqa: PLC0415 (hooks only read)
+
     data = f"{later}\n{texts[0]}\n{texts[1]}\n"
     atomic.replace(os.path.join(folder, str(end)), data.encode("utf-8"))
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 
 from memoria.base import exclude, project
+from memoria.base.paths import safe_name
 from memoria.base.visibility import Visibility
 from memoria.capture import hook
 from memoria.capture.open_sessions import OpenSessions
-from memoria.capture.spool import safe_name
 from memoria.recall import note_rows, question
 from memoria.recall.shown_notes import ShownNotes, given
 from memoria.search import duplicates, phrases, reader

@@ -10,10 +10,10 @@ import os
 import time
 
 from memoria.base import exclude, project
-from memoria.capture import hook, once, saved_count
+from memoria.base.paths import safe_name
+from memoria.capture import hook, once
 from memoria.capture.open_sessions import OpenSessions
-from memoria.capture.spool import Spool, safe_name
-from memoria.recall import day_line
+from memoria.capture.spool import Spool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
         # Turns of a session that never ended (a killed terminal, a crash) are still waiting.
         from memoria.capture import detach  # noqa: PLC0415 (needed when turns wait, which is rare)
 
-        outcome += ", " + detach.start_worker(settings, paths)
+        outcome += ", " + detach.start_worker(settings, paths, is_ending=True)
     hook.log(paths, f"{event.name} {event.session} {event.text('source')} {outcome}")
     output: dict[str, object] = {}
     if page:
@@ -94,12 +94,35 @@ def _with(verb: str, message: str, *words: str) -> str:
 
 def _report(own: str, settings: Settings, paths: Paths) -> str:
     """Return one line: what memoria did the day before, once a day, and what was saved of the project."""
-    parts = [day_line.take(paths.days, time.time())] if settings.day_notice else []
-    if settings.saved_notice and (count := saved_count.take(paths.saved, own)):
+    parts = [_day(paths.days)] if settings.day_notice else []
+    if settings.saved_notice and (count := _saved(paths.saved_of(own))):
         conversations = f"{count} conversation{'s' if count > 1 else ''}"
         parts.append(f"{conversations} of this project saved since your last session.")
     line = " · ".join(filter(None, parts))
     return line if not line or line.startswith("memoria: ") else f"memoria: {line}"
+
+
+def _day(folder: str) -> str:
+    """Return the line about a past day, once; the folder holds one of a day that lasts most times."""
+    now = time.time()
+    try:
+        is_due = any(name.isdecimal() and int(name) <= now for name in os.listdir(folder))
+    except OSError:
+        return ""
+    if not is_due:
+        return ""
+    from memoria.recall import day_line  # noqa: PLC0415 (once a day)
+
+    return day_line.take(folder, now)
+
+
+def _saved(path: str) -> int:
+    """Return how many conversations the file counts, once; it is missing most times."""
+    if not os.path.exists(path):
+        return 0
+    from memoria.capture import saved_count  # noqa: PLC0415 (most sessions start with nothing new)
+
+    return saved_count.take(path)
 
 
 def _position_block(event: hook.Event, own: str, paths: Paths) -> str:

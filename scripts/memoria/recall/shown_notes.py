@@ -10,8 +10,8 @@ import os
 import time
 
 from memoria.base import quickjson
+from memoria.base.paths import safe_name
 from memoria.capture import hook, once
-from memoria.capture.spool import safe_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import time
 
 from memoria.base import exclude, fence, project
+from memoria.base.paths import safe_name
 from memoria.capture import hook, once
-from memoria.capture.spool import safe_name
 from memoria.recall import session_start
 from memoria.recall.shown_notes import ShownNotes
 from memoria.search import tokens

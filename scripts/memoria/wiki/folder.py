@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memoria.base import system
+from memoria.base import paths as places
 from memoria.base.paths import Paths
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def slugify(text: str) -> str:
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
     slug = _SLUG.sub("-", plain).strip("-")[:80].rstrip("-")
     if slug:
-        return f"{slug}-x" if system.is_device(slug) else slug  # also elsewhere: a wiki is synchronised
+        return f"{slug}-x" if places.is_device(slug) else slug  # also elsewhere: a wiki is synchronised
     letters = "".join(f"{ord(letter):x}" for letter in text if letter.isalnum())[:40]
     return f"u{letters}" if letters else ""  # a title without a single Latin letter still gets a stable name
 
