@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 EXPECTED_PROJECTS = 'an object such as {"shop": {"env": {"ANTHROPIC_BASE_URL": "https://..."}}}'
 MEND_CONFIG = "correct it or move it away"
+PREFIX = "MEMORIA_"  # of the environment variables
+PREFIXES = (PREFIX, "MEMORY_API_")  # with those that the memory server's own clients read
 PLUGIN_OPTION = "plugin option"  # the source of a setting that the client's dialog set
 
 
@@ -38,17 +40,11 @@ class Field:
     def __init__(
         self, default: object, sentence: str, variable: str = "", is_path: bool = False, minimum: int = 0
     ) -> None:
-        self.name = ""
         self.minimum = minimum
         self.default = default
         self.sentence = sentence
         self.variable = variable
         self.is_path = is_path
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        """Name the setting after its attribute."""
-        self.name = name
-        self.variable = self.variable or "MEMORIA_" + name.upper()
 
     def __get__(self, instance: object, owner: type) -> object:
         """Return the default, or the field itself when the class is asked."""
@@ -146,13 +142,16 @@ def env_of(project: str, projects: Projects) -> Mapping[str, str]:
     return {}
 
 
-def setting(default: T, sentence: str, variable: str = "", is_path: bool = False, minimum: int = 0) -> T:
-    """Declare a setting; type checkers see the default's type, the class body sees a Field.
+if TYPE_CHECKING:
 
-    ``variable`` is its environment variable where another program has already named it, ``is_path`` marks a path as
-    the user writes it, and ``minimum`` is the smallest number that makes sense.
-    """
-    return Field(default, sentence, variable, is_path, minimum)  # type: ignore[return-value]
+    def setting(default: T, sentence: str, variable: str = "", is_path: bool = False, minimum: int = 0) -> T:
+        """Declare a setting; type checkers see the default's type, the class body sees a Field.
+
+        ``variable`` is its environment variable where another program has named it, ``is_path`` marks a path as the
+        user writes it, and ``minimum`` is the smallest number that makes sense.
+        """
+else:
+    setting = Field
 
 
 class Settings:
@@ -306,7 +305,11 @@ class Settings:
     @classmethod
     def fields(cls) -> tuple[Field, ...]:
         """Return all settings in the order of their declaration."""
-        return tuple(value for value in vars(cls).values() if isinstance(value, Field))
+        found = [(name, value) for name, value in vars(cls).items() if isinstance(value, Field)]
+        for name, field in found:  # here and not at the import, because most hooks are given no setting
+            field.name = name
+            field.variable = field.variable or PREFIX + name.upper()
+        return tuple([field for _, field in found])
 
     @classmethod
     def load(cls, environ: Mapping[str, str] | None = None) -> Settings:
@@ -315,26 +318,30 @@ class Settings:
         path = config_path(env)
         settings = cls()
         stored, options, settings.refusal = _read_sources(env, path)
+        if stored or options or any(name.startswith(PREFIXES) for name in env):
+            settings._resolve(env, {path: stored, PLUGIN_OPTION: options})
+        return settings
+
+    def _resolve(self, env: Mapping[str, str], files: dict[str, dict[str, object]]) -> None:
+        """Set what the files and the environment hold, a later source winning; name what is refused."""
         problems: list[str] = []
         origins: dict[str, str] = {}
+        known = self.fields()
         variables = frozenset(env)
-        for field in cls.fields():
-            if field.name in stored or field.name in options or field.variable in variables:
-                for source, raw in (
-                    (path, stored.get(field.name)),
-                    (PLUGIN_OPTION, options.get(field.name)),
-                    (field.variable, env.get(field.variable)),
-                ):
+        given = {name for stored in files.values() for name in stored}
+        for field in known:
+            if field.name in given or field.variable in variables:
+                values = [(source, stored.get(field.name)) for source, stored in files.items()]
+                for source, raw in (*values, (field.variable, env.get(field.variable))):
                     try:
                         if raw is not None:  # null in the file: not set
-                            settings._take(field, source, field.parse(raw), origins)
+                            self._take(field, source, field.parse(raw), origins)
                     except ValueError as error:
                         problems.append(f"{source}: {field.name} must be {error}, not {raw!r}; ignored")
-        known = {field.name for field in cls.fields()} if stored or options else set()
-        for source, given in ((path, stored), (PLUGIN_OPTION, options)):
-            problems += [f"{source}: there is no setting {name!r}; ignored" for name in given if name not in known]
-        settings.problems, settings.origins = tuple(problems), origins
-        return settings
+        unknown = given.difference(field.name for field in known)
+        for source, stored in files.items() if unknown else ():
+            problems += [f"{source}: there is no setting {name!r}; ignored" for name in stored if name in unknown]
+        self.problems, self.origins = tuple(problems), origins
 
     def _take(self, field: Field, source: str, value: object, origins: dict[str, str]) -> None:
         """Set a value; folders that an option excludes are added, because one more must not free another."""

@@ -230,6 +230,8 @@ def _spawn(command: list[str], environment: dict[str, str], paths: Paths, note: 
 
     Return False when it could not be started, or when this system cannot do so.
     """
+    if not hasattr(os, "posix_spawn"):
+        return False
     try:
         null = os.open(os.devnull, os.O_RDWR)
         output = _worker_output(paths.worker_output, null)
