@@ -40,6 +40,7 @@ class Field:
     def __init__(
         self, default: object, sentence: str, variable: str = "", is_path: bool = False, minimum: int = 0
     ) -> None:
+        self.name = ""  # until ``Settings.fields`` is asked
         self.minimum = minimum
         self.default = default
         self.sentence = sentence
