@@ -38,6 +38,7 @@ Source = Callable[[], Iterable[Document]]
 Stamped = tuple[Stamp, Source]
 
 _BATCH = 500  # files read between two commits; a killed sync keeps what was committed
+_MANY, _SHARE = 500, 10  # changed documents, at least a tenth of all, after which segments are merged
 _SCHEMA = """
 CREATE TABLE documents (
     id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, source TEXT NOT NULL, path TEXT NOT NULL, kind TEXT NOT NULL,
@@ -138,7 +139,9 @@ class Index:
     def add(self, new: Iterable[Document], source: str = "") -> int:
         """Add or update documents; unchanged ones cost one query. Return how many were written."""
         with self._transaction():
-            return sum(self._rows.put(document, source) for document in new)
+            written = sum(self._rows.put(document, source) for document in new)
+            self._merge(written)
+            return written
 
     def remove(self, keys: Iterable[str]) -> int:
         """Remove documents by key; return how many existed."""
@@ -299,7 +302,17 @@ class Index:
         if gone:
             with self._transaction():
                 changed += sum(self._forget(name) for name in gone)
+        self._merge(changed)
         return changed
+
+    def _merge(self, changed: int) -> None:
+        """Merge the segments of the full-text search after many changes: a search reads every segment.
+
+        SQLite merges those of few changes by itself, into up to a dozen.
+        """
+        if changed >= _MANY and changed >= len(self) // _SHARE:
+            with self._transaction():
+                self._db.execute("INSERT INTO terms (terms) VALUES ('optimize')")
 
     def _guarded(self, work: Callable[[], int], otherwise: int) -> int:
         """Do the work; retry once on a new file if the file is corrupt, give up if it is locked or the disk full."""

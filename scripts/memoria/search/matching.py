@@ -20,6 +20,7 @@ _BM25 = "bm25(terms, 3.0, 2.0, 1.0, 0.0)"  # title, names, body, scope: chooses 
 _PREFERRED = 1.15  # factor for documents of the project that asks
 _FRESH = 0.05  # added to the factor of a document of the newest day; halves every _FRESH_DAYS
 _FRESH_DAYS = 30.0
+NOWHERE = (0, 0)
 _READ = (
     "SELECT id, codes, ends, places, lengths, project, importance, date"
     " FROM documents JOIN contents USING (id) WHERE id IN"
@@ -40,9 +41,9 @@ class Matching:
     def rated(self, words: list[str], project: str) -> tuple[dict[str, ranking.Word], dict[str, int]]:
         """Return the words with their information, and the number of documents of those that any holds."""
         _, total = self.size(project)
-        known = {word: self.holding(word, project) for word in words}
-        rated = {word: ranking.Word(tokens.code(word), passages, total) for word, (_, passages) in known.items()}
-        return rated, {word: documents for word, (documents, _) in known.items() if documents}
+        known = self.holding(words, project)
+        rated = {word: ranking.Word(tokens.code(word), known.get(word, NOWHERE)[1], total) for word in words}
+        return rated, {word: known[word][0] for word in words if known.get(word, NOWHERE)[0]}
 
     def ranked(
         self,
@@ -67,10 +68,11 @@ class Matching:
         """Return the best of the candidates by a first estimate."""
         newest, own = self._newest(), view.own if view else ""
         asked = ", ".join("?" * len(candidates))
+        wanted = frozenset([word.code for word in words])
         read = []
         for document, codes, ends, positions, packed, *about in self._db.execute(f"{_READ} ({asked})", candidates):
             small = "H" if len(ends) < len(codes) else "I"
-            places = ranking.Places(_numbers(codes, "I"), _numbers(ends, small), _numbers(positions, small))
+            places = ranking.Places(_numbers(codes, "I"), _numbers(ends, small), _numbers(positions, small), wanted)
             lengths, factor = _numbers(packed, "H"), _boost(about, own, newest)
             read.append((ranking.outline(words, places, lengths) * factor, document, places, lengths, factor))
         read.sort(key=lambda item: (-item[0], item[1]))
@@ -88,14 +90,24 @@ class Matching:
             self._sizes[project] = documents or 0, words or 0
         return self._sizes[project]
 
-    def holding(self, word: str, project: str) -> tuple[int, int]:
-        """Return the number of documents and of passages that hold the word."""
-        where, values = (" AND project = ?", (word, project)) if project else ("", (word,))
-        row = self._db.execute(
-            f"SELECT sum(documents), sum(passages) FROM vocabulary WHERE term = ?{where}",  # noqa: S608 (a constant)
+    def holding(self, words: Sequence[str], project: str) -> dict[str, tuple[int, int]]:
+        """Return the number of documents and of passages that hold each word, without the words that none holds."""
+        asked = ", ".join("?" * len(words))
+        where, values = (" AND project = ?", [*words, project]) if project else ("", words)
+        rows = self._db.execute(
+            "SELECT term, sum(documents), sum(passages) FROM vocabulary"  # noqa: S608 (question marks)
+            f" WHERE term IN ({asked}){where} GROUP BY term",
             values,
-        ).fetchone()
-        return row[0] or 0, row[1] or 0
+        )
+        return {word: (documents, passages) for word, documents, passages in rows}
+
+    def has_kind(self, kind: str) -> bool:
+        """Return whether there is a document of a kind."""
+        term = phrase(layout.scope_terms("", kind)[1])
+        return (
+            self._db.execute("SELECT 1 FROM terms WHERE terms MATCH ? LIMIT 1", (f"scope : {term}",)).fetchone()
+            is not None
+        )
 
     def candidates(self, matching: dict[str, int], scope: str, most: int = 0) -> list[int]:
         """Return the documents to score: the best matches of rare words, then the newest matches of common ones."""

@@ -13,7 +13,7 @@ from math import log2, pi
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     Found = Sequence["Held"]  # the query's words that a document holds
 
@@ -27,6 +27,8 @@ NEAR = 8  # greatest distance of the two words of a pair
 OWN_BIT = 0x8000  # set in a passage's length when it holds the user's own words
 PIECE_BIT = 0x4000  # set in a passage's length when it continues the passage before, which was too long for one
 MAX_PASSAGE = 0x3FFF  # words
+MAX_FIT = 0.9  # most that ``fit`` exceeds the bits of its word
+ROUNDING = 1e-9  # more than sums of some dozens of numbers can lose
 
 
 class Word:
@@ -41,27 +43,31 @@ class Word:
 
 
 class Places:
-    """The positions of a document's words, counted in words from its beginning.
+    """The positions of the words of a query in a document, counted in words from its beginning.
 
-    ``codes`` are its words, ascending; the positions of the i-th are ``places[ends[i-1]:ends[i]]``, ascending.
+    ``codes`` are the document's words, ascending; the positions of the i-th are ``places[ends[i-1]:ends[i]]``,
+    ascending. ``held`` are those that the query asks for.
     """
 
-    __slots__ = ("codes", "ends", "places")
+    __slots__ = ("codes", "ends", "held", "places")
 
-    def __init__(self, codes: memoryview[int], ends: memoryview[int], places: memoryview[int]) -> None:
+    def __init__(
+        self, codes: memoryview[int], ends: memoryview[int], places: memoryview[int], asked: frozenset[int]
+    ) -> None:
         self.codes = codes
         self.ends = ends
         self.places = places
+        self.held = asked.intersection(codes)
 
     def __len__(self) -> int:
         """Return the number of words in the document."""
         return len(self.places)
 
     def of(self, code: int) -> Sequence[int]:
-        """Return the positions of a word."""
-        index = bisect_left(self.codes, code)
-        if index == len(self.codes) or self.codes[index] != code:
+        """Return the positions of a word of the query."""
+        if code not in self.held:
             return ()
+        index = bisect_left(self.codes, code)
         return self.places[self.ends[index - 1] if index else 0 : self.ends[index]].tolist()
 
 
@@ -74,11 +80,16 @@ class Held:
     __slots__ = ("bits", "counted", "positions", "scored", "whole")
 
     def __init__(self, word: Word, text: Text) -> None:
-        self.bits = word.bits
+        bits = self.bits = word.bits
         self.positions = text.places.of(word.code)
-        self.counted = text.counts(self.positions)
-        self.scored = {passage: fit(count, text.lengths[passage], word.bits) for passage, count in self.counted.items()}
-        self.whole = fit(sum(self.counted.values()), len(text.places), word.bits) if self.positions else 0.0
+        self.counted: dict[int, float] = {}
+        self.scored: dict[int, float] = {}
+        self.whole = 0.0
+        if self.positions:
+            lengths = text.lengths
+            self.counted = counted = text.counts(self.positions)
+            self.scored = {passage: fit(count, lengths[passage], bits) for passage, count in counted.items()}
+            self.whole = fit(sum(counted.values()), len(text.places), bits)
 
 
 class Text:
@@ -132,10 +143,25 @@ class Candidate:
 
     def look(self, words: Sequence[Word]) -> None:
         """Score the document by these words of the query."""
-        found, passages = score(words, self.text)
-        found = found / attainable(words) * self.boost
+        view = View(words, self.text, self.boost)
+        found = view.score() if view.found else 0.0
         if found > self.score:
-            self.score, self.passages = found, passages
+            self.score, self.passages = found, view.alone
+
+    def look_at_parts(self, parts: Iterable[Sequence[Word]]) -> None:
+        """Score the document by each part of the query; of equal scores that of the first part counts.
+
+        A part that cannot reach what another one has reached is not scored to the end.
+        """
+        views = [View(words, self.text, self.boost) for words in parts]
+        bounded = [(view.bound(), number) for number, view in enumerate(views) if view.found]
+        best = -1
+        for bound, number in sorted(bounded, key=_highest):
+            if bound < self.score:
+                break
+            found = views[number].score()
+            if found > self.score or (found == self.score and number < best):
+                self.score, self.passages, best = found, views[number].alone, number
 
     def held(self, words: Mapping[str, Word]) -> dict[int, set[str]]:
         """Return which of the words each passage holds."""
@@ -171,8 +197,8 @@ def outline(words: Sequence[Word], places: Places, lengths: Sequence[int]) -> fl
     names = title + (lengths[1] & MAX_PASSAGE)
     total = 0.0
     for word in words:
-        positions = places.of(word.code)
-        if positions:
+        if word.code in places.held:
+            positions = places.of(word.code)
             count = float(len(positions))
             if positions[0] < names:
                 in_title = bisect_left(positions, title)
@@ -181,23 +207,49 @@ def outline(words: Sequence[Word], places: Places, lengths: Sequence[int]) -> fl
     return total
 
 
-def score(words: Sequence[Word], text: Text) -> tuple[float, dict[int, float]]:
-    """Return the score of the document, and of each passage that holds a word of the query."""
-    asked = [text.held(word) for word in words]
-    found = [held for held in asked if held.positions]
-    if not found:
-        return 0.0, {}
-    alone: dict[int, float] = {}
-    for held in found:
-        for passage, value in held.scored.items():
-            alone[passage] = alone.get(passage, 0.0) + value
-    for passage in alone:
-        if text.own[passage]:
-            alone[passage] *= OWN
-    best = sorted(alone, key=lambda passage: (-alone[passage], passage))[:CENTRES]
-    around = max(_around(centre, found, text.lengths) for centre in best)
-    whole = sum(held.whole for held in found)
-    return whole + _best(alone, text) + around + PAIRS * _best(_closeness(asked, text), text), alone
+def _highest(bounded: tuple[float, int]) -> tuple[float, int]:
+    return -bounded[0], bounded[1]
+
+
+class View:
+    """A document seen by some words of the query: those that it holds, and the score of each passage ``alone``."""
+
+    __slots__ = ("_asked", "_begun", "_factor", "_reach", "_text", "alone", "found")
+
+    def __init__(self, words: Sequence[Word], text: Text, boost: float) -> None:
+        self._text = text
+        self._asked = [text.held(word) for word in words]
+        self._reach = attainable(words)
+        self._factor = boost
+        self._begun = 0.0
+        self.found = [held for held in self._asked if held.positions]
+        self.alone: dict[int, float] = {}
+        if self.found:
+            self._begin()
+
+    def _begin(self) -> None:
+        """Score the passages each by itself, and begin the score of the document."""
+        alone, own = self.alone, self._text.own
+        for held in self.found:
+            for passage, value in held.scored.items():
+                alone[passage] = alone.get(passage, 0.0) + value
+        for passage in alone:
+            if own[passage]:
+                alone[passage] *= OWN
+        self._begun = sum([held.whole for held in self.found]) + _best(alone, self._text)
+
+    def bound(self) -> float:
+        """Return what the score does not exceed."""
+        single = sum([held.bits + MAX_FIT for held in self.found])
+        return (self._begun + single * (1.0 + PAIRS * sum(BEST))) / self._reach * self._factor * (1.0 + ROUNDING)
+
+    def score(self) -> float:
+        """Return the score of the document; it must hold a word of the query."""
+        alone, text = self.alone, self._text
+        best = sorted(alone, key=lambda passage: (-alone[passage], passage))[:CENTRES]
+        around = max([_around(centre, self.found, text.lengths) for centre in best])
+        found = self._begun + around + PAIRS * _best(_closeness(self._asked, text), text)
+        return found / self._reach * self._factor
 
 
 def _best(scored: Mapping[int, float], text: Text) -> float:

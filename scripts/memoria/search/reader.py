@@ -135,9 +135,9 @@ class Finder:
                 rated, known, _VIEWED, matching.scope("", view, kinds or layout.KINDS), view
             )[:_VIEWED]
             if len(topics) > 1:
+                asked_for = [[rated[word] for word in topic if word in rated] for topic in topics]
                 for candidate in ranked:
-                    for topic in topics:
-                        candidate.look([rated[word] for word in topic if word in rated])
+                    candidate.look_at_parts(asked_for)
             asked = evidence.Asked(parts, topics, rated, least[0], room)
             asked.weigh(minor, known, *self._matching.size(""))
             found = list(self._asked_for(asked, least[1], known, view, kinds or layout.KINDS))
@@ -161,8 +161,8 @@ class Finder:
         UnreadableError when the file cannot be read.
         """
         try:
-            known = {term: self._matching.holding(term, "")[0] for term in terms}
-            rare = [term for term, documents in known.items() if 0 < documents <= most]
+            known = self._matching.holding(terms, "")
+            rare = [term for term in terms if 0 < known.get(term, matching.NOWHERE)[0] <= most]
             scope = matching.scope("", view, kinds)
             order = f"ORDER BY rowid DESC LIMIT {most}"
             for document in self._matching.match(" OR ".join(map(matching.phrase, rare)), scope, order) if rare else []:
@@ -194,6 +194,8 @@ class Finder:
         kinds: Collection[str],
     ) -> Iterator[Statement]:
         """Yield the beginnings of the documents whose phrases fit the question, at least as well as ``least``."""
+        if not self._matching.has_kind(layout.ASKED):
+            return
         candidates = self._matching.candidates(known, matching.scope("", view, (layout.ASKED,)))
         for candidate in self._matching.promising(list(asked.rated.values()), candidates, len(candidates), view):
             held = candidate.held(asked.rated)
