@@ -8,14 +8,18 @@ import os
 import shutil
 import signal
 import subprocess
+import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from client_screen import Screen
 from client_session import Session, wait_until
 from installed import fake_uv, fingerprint, packages, uv_calls
+from memoria.base.settings import Settings
 from messages_api import MessagesApi
 from plugin_person import HOSTILE, PREFIX, WAYS, Person, call, said
 from real_client import run_claude
@@ -94,6 +98,34 @@ def test_an_option_of_the_plugin_holds_for_hooks_worker_server_and_command(perso
     assert {row["name"]: row["origin"] for row in json.loads(listed.stdout)} == dict.fromkeys(
         ("home", "model", "exclude"), "plugin option"
     )
+
+
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
+def test_who_saves_the_dialog_of_options_as_it_stands_changes_no_setting(person: Person, tmp_path: Path) -> None:
+    person.has_packages()
+    person.claude("plugin", "marketplace", "add", str(person.clone))
+
+    def press_until(key: str, text: str) -> None:
+        """A dialog that has just opened takes no key yet."""
+
+        def seen() -> bool:
+            if text not in screen.text:
+                screen.press(key)
+                time.sleep(0.3)
+            return text in screen.text
+
+        wait_until(seen, f"{text!r} after {key}", 60)
+
+    with tempfile.TemporaryDirectory() as short, Screen(person.env, person.project, Path(short, "tmux")) as screen:
+        screen.ask("/plugin install memoria@memoria", "Install for you")
+        press_until("Enter", "Plugin options")
+        press_until("Down", "\N{HEAVY RIGHT-POINTING ANGLE QUOTATION MARK ORNAMENT} Save")
+        press_until("Enter", "Installed and configured memoria")
+    stored = json.loads((person.home / ".claude" / "settings.json").read_text("utf-8"))["pluginConfigs"]
+    assert stored["memoria@memoria"]["options"], "the client stores what the dialog shows"
+    defaults = Settings.load({"HOME": str(tmp_path / "nobody")})
+    for name, value in stored["memoria@memoria"]["options"].items():
+        assert value == getattr(defaults, name), name
 
 
 def environment_python(person: Person) -> str:
