@@ -210,11 +210,11 @@ def _outcome(exchange: JsonObject) -> str:
     """Return the assistant's sentence that best states the outcome; a list item only when there is no other."""
     text = exchange.get("assistant", "")
     for found in (prose.statements(text), prose.sentences(text)):
-        usable = [
-            said for said in found
-            if 15 <= len(said) <= MAX_SENTENCE and not said.endswith((":", "?")) and not _NAME_ALONE.fullmatch(said)
+        usable = [said for said in found if 15 <= len(said) <= MAX_SENTENCE and not said.endswith((":", "?"))]
+        ranked = [
+            (_ending(sentence, place / len(usable)), place)
+            for place, sentence in enumerate(usable) if not _NAME_ALONE.fullmatch(sentence)
         ]  # fmt: skip
-        ranked = [(_ending(sentence, place / len(usable)), place) for place, sentence in enumerate(usable)]
         score, place = max(ranked, default=(0.0, 0))
         if score > 1:
             return usable[place]
