@@ -144,6 +144,7 @@ def _open_streams() -> None:
 def run(name: str, args: argparse.Namespace) -> int:
     """Run a verb's command and return its exit status; report an error in one line."""
     verb = _module(name)
+    logging.getLogger("memoria").addHandler(logging.NullHandler())  # else each record goes to standard error as well
     status: int
     try:
         status = _run_in_home(verb, args) if hasattr(verb, "command") else _run_without_home(verb, args)
@@ -205,7 +206,6 @@ def _run_in_home(verb: ModuleType, args: argparse.Namespace) -> int:
 
 
 def _run_without_home(verb: ModuleType, args: argparse.Namespace) -> int:
-    logging.getLogger("memoria").addHandler(logging.NullHandler())  # else each record goes to standard error as well
     status: int = verb.without_home(args)
     return status
 

@@ -14,6 +14,7 @@ import pytest
 
 from memoria import cli
 from memoria.audit.finding import BROKEN
+from memoria.base.state import open_state
 from memoria.commands import doctor
 from memoria.ground.errors import UnknownModelError
 from memoria.ground.home import Home
@@ -53,6 +54,19 @@ def test_a_mistyped_value_or_option_is_answered_with_the_nearest(
         cli.main(words)
     assert stopped.value.code == 2
     assert meant in capsys.readouterr().err
+
+
+def test_a_home_that_is_refused_is_said_once() -> None:
+    """As a process of its own: in one that runs tests a handler of another command takes the record."""
+    paths = Home.open().paths
+    open_state(paths)
+    Path(paths.version).write_text("9\n")
+    for verb in ("search x", "status", "flush"):
+        done = shell(f"memoria {verb}")
+        assert done.returncode == 1
+        (line,) = done.stderr.splitlines()
+        assert line.startswith("memoria: ")
+        assert "newer memoria" in line
 
 
 @pytest.mark.parametrize(("word", "meant"), [("stauts", "memoria status"), ("serach", "memoria search")])
