@@ -248,6 +248,16 @@ def test_no_article_stands_alone_when_there_are_others() -> None:
     assert all(link["slug"] in articles for article in articles.values() for link in article["related"])
 
 
+def test_a_denial_is_no_topic() -> None:
+    said = (
+        "The lamp shop doesn't exist any more.",
+        "The boat yard doesn't exist in the north.",
+        "A kite doesn't exist.",
+    )
+    found = compiled(*(entry(number, decisions=[text]) for number, text in enumerate(said, 1)))
+    assert "Doesn't exist" not in [article["title"] for article in found.values()]
+
+
 def known(slug: str, *claims: str, title: str = "", aliases: tuple[str, ...] = ()) -> JsonObject:
     return {
         "slug": slug,

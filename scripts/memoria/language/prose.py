@@ -73,17 +73,19 @@ def content(text: str) -> frozenset[str]:
 
 
 _CLAUSE = Pattern(r"[.,;:!?()\[\]\"\u201c\u201d`/→\u2013\u2014]|\s-\s")
+_NOT = ("n't", "n\u2019t")
 _HUMP = Pattern(r"(?<=[a-z0-9])(?=[A-Z])")
 _ASCII_WORD = Pattern(r"[a-z0-9]+")
 
 
 def phrases(text: str) -> list[str]:
-    """Return the pairs of neighbouring content words (``flush race``) in lower case, in order."""
+    """Return the pairs of neighbouring content words (``flush race``) in lower case, in order; ``doesn't`` is none."""
     found = []
     for clause in _CLAUSE.split(text):
         tokens = [match.group().lower() for match in _WORD.finditer(clause)]
         for first, second in zip(tokens, tokens[1:]):
-            if all(len(token) > 2 and token not in COMMON_WORDS for token in (first, second)):
+            pair = (first, second)
+            if all(len(token) > 2 and token not in COMMON_WORDS and not token.endswith(_NOT) for token in pair):
                 found.append(f"{first} {singular(second)}")
     return found
 
