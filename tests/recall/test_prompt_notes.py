@@ -497,6 +497,50 @@ def test_what_was_only_asked_or_ordered_in_another_session_answers_nothing(world
     assert ask(world) == ""
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Move the flush race and the worker lock into one module of the harbour.",
+        "Then try the flush race with the worker lock of the harbour.",
+        "I'm curious if the flush race needs the worker lock of the harbour.",
+    ],
+)
+def test_an_order_or_a_question_without_its_mark_is_for_its_day(world: Paths, said: str) -> None:
+    remember(world, conversation("e1", ("user", said), session="then"))
+    assert ask(world) == ""
+
+
+def test_what_an_entry_quotes_of_an_order_answers_nothing(world: Paths) -> None:
+    quoted = '"Read the notes on the flush race and give the worker lock to the harbour."'
+    remember(world, note(text=quoted, kind="entry"))
+    assert ask(world) == ""
+
+
+@pytest.mark.parametrize("lasting", ["Never move", "Always move", "Don't move"])
+def test_an_order_that_holds_longer_than_a_day_is_a_note(world: Paths, lasting: str) -> None:
+    said = f"{lasting} the flush race and the worker lock into the module of the harbour."
+    remember(world, conversation("e1", ("user", said), session="then"))
+    assert "module of the harbour" in ask(world)
+
+
+def test_two_words_of_a_long_sentence_do_not_make_a_turn_its_answer(world: Paths) -> None:
+    remember(world, conversation("e1", ("user", CENTS), session="then"))
+    assert "whole cents" in ask(world, "do we bill in whole cents?")
+    wide = "do the cents of the bill need a narrower column beside the customer address?"
+    assert ask(world, wide, session="s2") == ""
+
+
+def test_the_words_of_a_projects_own_subject_name_nothing_in_it(world: Paths) -> None:
+    key = project.of("/nowhere/shop", Settings.load({}), world).key
+    told = "the flush race took the worker lock."
+    own = [note(f"n{number}", f"On pier {number} {told}", project=key) for number in range(8)]
+    others = [note(f"far-{number}", f"Bread {number} rises.", project="/nowhere/bakery") for number in range(400)]
+    remember(world, *others, *own[:2])
+    assert ask(world)
+    remember(world, *own)
+    assert ask(world, session="s2") == ""
+
+
 def test_one_shared_identifier_is_one_word_of_an_earlier_turn(world: Paths) -> None:
     told = Passage("Renamed `worker_lock_file_path` in the tests.", label="assistant")
     remember(world, replace(note("turn", kind="turn"), passages=(told,)))

@@ -24,9 +24,11 @@ _OF_MANY = 3.2  # and an entry or what a person typed, when the question has man
 _MANY = 3  # topics
 _PASTED_CHARS = 1_000  # a longer passage of a prompt was pasted
 _MARKUP = ("```", "**", "\n#", "# ", "| ")  # so was one with markup, such as a plan or a review
+_HELD = 0.55  # least share of one topic's weight that a record of work must hold: two of its words may meet by chance
+_HELD_OF_MANY = 0.5  # and anything else, when the question has many topics
 _WORDS = 2  # least number of words shared with the question, without those that count less
 _ADDED = 1  # least number of words that a record of work adds: the same may only have been asked before
-_FEW = 8  # documents that a statement may stand in: fact, phrases, entry, turns, and claims of several articles
+_FEW = 5  # documents that a statement may stand in: fact, phrases, entry, turns, and claims of several articles
 _NAMING = 0.4  # power of the number of documents; a word that more of them hold, and more than _FEW, names nothing
 _ENDING = 5  # most letters of a file name's ending
 _MINOR = 0.35  # weight of a word that says what to do and not with what
@@ -93,9 +95,15 @@ class Asked:
         if statement.hit.kind in WORK:
             needed = self.least * self._of_work(statement, naming)
             is_named = len(names) >= _WORDS and not naming <= self.files
-            return is_named and statement.evidence >= needed and self._adds(statement)
-        words = own_words if len(self.topics) < _MANY else names
-        return bool(naming) and statement.evidence >= self.least and len(words) >= _WORDS
+            return is_named and statement.evidence >= needed and self._adds(statement) and self._holds(statement, _HELD)
+        words, held = (own_words, 0.0) if len(self.topics) < _MANY else (names, _HELD_OF_MANY)
+        is_named = bool(naming) and len(words) >= _WORDS
+        return is_named and statement.evidence >= self.least and self._holds(statement, held)
+
+    def _holds(self, statement: Statement, share: float) -> bool:
+        """Return whether the sentence that answers holds a share of what one of the topics names, by weight."""
+        said = frozenset(tokens.of(statement.core))
+        return any(self.weight(said.intersection(topic)) >= share * self.weight(topic) for topic in self.topics)
 
     def _of_work(self, statement: Statement, naming: Collection[str]) -> float:
         """Return how many times the least evidence a record of work needs."""

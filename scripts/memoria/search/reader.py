@@ -138,8 +138,9 @@ class Finder:
                 asked_for = [[rated[word] for word in topic if word in rated] for topic in topics]
                 for candidate in ranked:
                     candidate.look_at_parts(asked_for)
-            asked = evidence.Asked(parts, topics, rated, least[0], room)
-            asked.weigh(minor, known, *self._matching.size(""))
+            here, held, size = self._here(words, view)
+            asked = evidence.Asked(parts, topics, here, least[0], room)
+            asked.weigh(minor, held, *size)
             found = list(self._asked_for(asked, least[1], known, view, kinds or layout.KINDS))
             found = [statement for statement in found if not session or session not in statement.sessions]
             for bound, candidate, bounds in asked.promising(ranked):
@@ -151,6 +152,17 @@ class Finder:
             raise UnreadableError(str(error)) from None
         found.sort(key=lambda statement: -statement.evidence)
         return [statement for statement in found if statement.evidence >= _NEAR_BEST * found[0].evidence]
+
+    def _here(
+        self, words: list[str], view: Visibility | None
+    ) -> tuple[dict[str, ranking.Word], dict[str, int], tuple[int, int]]:
+        """Return the words as ``rated`` does, and the number of documents and words, in the project that asks.
+
+        Among many projects the words of one project's own subject are rare, and yet they name nothing in it. A project
+        that nothing is known of is asked as the whole home.
+        """
+        own = view.own if view and self._matching.size(view.own)[0] else ""
+        return (*self._matching.rated(words, own), self._matching.size(own))
 
     def holding(
         self, terms: Sequence[str], *, view: Visibility, kinds: Collection[str], most: int

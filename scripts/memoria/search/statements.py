@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from memoria.search.hit import Hit
 
 _ENDS = ".!?;:"
+_OPENING = '-*> "\u201c\u2018('  # before the first word of a list item, or of what an entry quotes
+_AROUND = ".,;:!?()\"'"
 _CLOSING = "\"')]}*_`\u201d\u2019\u00bb"
 _FULL_STOPS = "\u3002\uff01\uff1f\uff1b"  # of scripts that put no blank after them
 _LEADING = (  # what an announcement or a request begins with
@@ -28,13 +30,27 @@ _ANNOUNCING = (
 _REQUESTING = (  # and wishes
     "let's ", "can you ", "could you ", "can we ", "could we ", "i'd like ", "i would like ", "i want to ",
     "i want you to ", "i need you to ", "would be nice ", "it would be nice ", "it'd be nice ",
-    "i would have expected ",
+    "i would have expected ", "i am curious ", "i'm curious ", "i wonder ", "i am wondering ", "i'm wondering ",
     "i'm working on ", "take a look ", "have a look ", "implement ", "add ", "fix ", "create ", "review ", "check ",
     "look at ", "log a ", "log an ", "replace ", "remove ", "rename ", "update ", "write a ", "write the ",
     "investigate ", "explain ", "consider ", "the user asked: ",
     "kannst du ", "könntest du ", "ich möchte ", "ich hätte gern ", "peux-tu ", "pourrais-tu ", "je voudrais ",
     "j'aimerais ", "puedes ", "podrías ", "quisiera ", "me gustaría ", "можешь ", "мне хотелось бы ",
 )  # fmt: skip
+_ORDERS = frozenset((  # what an order to work begins with
+    "adjust", "attach", "build", "change", "clean", "close", "commit", "compare", "compile", "complete", "continue",
+    "convert", "copy", "debug", "decompose", "delete", "deploy", "describe", "do", "download", "draw", "execute",
+    "explore", "extract", "find", "finish", "generate", "get", "give", "go", "improve", "include", "inspect",
+    "install", "integrate", "keep", "launch", "list", "look", "make", "merge", "modify", "move", "open", "perform",
+    "proceed", "prove", "pull", "push", "put", "read", "rebase", "refactor", "regenerate", "rerun", "restart",
+    "restore", "revert", "rewrite", "run", "save", "scan", "search", "show", "simplify", "start", "stop",
+    "summarize", "tell", "test", "tidy", "train", "translate", "try", "turn", "undo", "use", "verify", "view",
+    "wait", "watch", "work", "write",
+))  # fmt: skip
+_LASTING = frozenset((  # what makes a rule of an order: it holds longer than for that work
+    "always", "because", "can't", "don't", "doesn't", "every", "from", "instead", "must", "never", "no", "not",
+    "only", "rather", "should", "since", "than", "unless", "until", "whenever", "without",
+))  # fmt: skip
 _FIELDS = 3  # values (``files=3``) in a line that a program logged
 _ASKS = "?\uff1f"
 
@@ -100,8 +116,13 @@ def states(sentence: str, *, is_told: bool) -> bool:
         return False
     while words and words[0].strip(",.!:-*>") in _LEADING:
         del words[0]
-    beginning = " ".join(words[:5]).lstrip("-*> ").replace(",", "") + " "
-    return not beginning.startswith(_ANNOUNCING if is_told else _REQUESTING)
+    beginning = " ".join(words[:5]).lstrip(_OPENING).replace(",", "") + " "
+    if is_told:
+        return not beginning.startswith(_ANNOUNCING)
+    is_order = beginning.partition(" ")[0] in _ORDERS
+    if is_order and _LASTING.isdisjoint(word.strip(_AROUND) for word in words):
+        return False
+    return not beginning.startswith(_REQUESTING)
 
 
 def _core(passage: str, spans: list[tuple[int, int]], number: int) -> str:
