@@ -516,18 +516,19 @@ def test_what_an_entry_quotes_of_an_order_answers_nothing(world: Paths) -> None:
     assert ask(world) == ""
 
 
-@pytest.mark.parametrize("lasting", ["Never move", "Always move", "Don't move"])
+@pytest.mark.parametrize("lasting", ["and never back", "instead", "because both wait for it"])
 def test_an_order_that_holds_longer_than_a_day_is_a_note(world: Paths, lasting: str) -> None:
-    said = f"{lasting} the flush race and the worker lock into the module of the harbour."
+    said = f"Move the flush race and the worker lock into the module of the harbour {lasting}."
     remember(world, conversation("e1", ("user", said), session="then"))
     assert "module of the harbour" in ask(world)
 
 
-def test_two_words_of_a_long_sentence_do_not_make_a_turn_its_answer(world: Paths) -> None:
-    remember(world, conversation("e1", ("user", CENTS), session="then"))
-    assert "whole cents" in ask(world, "do we bill in whole cents?")
-    wide = "do the cents of the bill need a narrower column beside the customer address?"
-    assert ask(world, wide, session="s2") == ""
+def test_what_holds_less_than_half_of_a_prompt_is_no_answer(world: Paths) -> None:
+    far = [note(f"far-{number}", f"Bread {number} rises.", project="/nowhere/bakery") for number in range(400)]
+    told = "Mind that the ledger keeps whole cents and no floats anywhere."
+    remember(world, *far, conversation("e1", ("user", told), session="then"))
+    assert "whole cents" in ask(world, "ledger floats and cents for a column")
+    assert ask(world, "ledger floats and cents for a column, customer, address and postage", session="s2") == ""
 
 
 def test_the_words_of_a_projects_own_subject_name_nothing_in_it(world: Paths) -> None:
