@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import closing
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -106,3 +106,21 @@ def test_costs_of_a_year_are_drawn_by_week_and_shown_as_soon_as_they_are_booked(
     assert "$3.5000" in page  # seven days of a full week
     assert "Dollars by week and project; the line is the week's budget" in page
     assert "<dd>$150.00</dd>" in page
+
+
+def test_costs_that_are_known_are_not_added_up_again(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    with closing(Ledger.of(home.paths)) as ledger:
+        ledger.book(Call("flush", "haiku", "shop-1a2b3c", "ok", 10, 5, 0.5), clock.now())
+    browser = Browser(home).enter()
+    browser.get("/")
+    asked: list[datetime] = []
+    calls = Ledger.calls_since
+
+    def counted(ledger: Ledger, when: datetime) -> list[tuple[datetime, Call]]:
+        if when < clock.now() - timedelta(days=20):  # what needs a person looks at the last day as well
+            asked.append(when)
+        return calls(ledger, when)
+
+    monkeypatch.setattr(Ledger, "calls_since", counted)
+    assert browser.get("/receipt").text == browser.get("/receipt").text
+    assert len(asked) == 1

@@ -60,9 +60,10 @@ class Share:
 def show(site: Site, asked: Asked) -> View:
     """Return the receipt, with the costs of the last ``?days=``."""
     period = next((days for days in PERIODS if str(days) == asked.query.get("days", "")), PERIODS[0])
+    # before the ledger is opened, which alone changes the files beside it
+    stamp = sessions.ledger_stamp(site.home), site.today, site.home.settings.daily_budget_usd
     with closing(Ledger.of(site.home.paths)) as ledger:
         costs = partial(_costs, site, ledger, period)
-        stamp = sessions.ledger_stamp(site.home), site.today, site.home.settings.daily_budget_usd
         values = _turns(site, ledger) | site.kept(f"costs {period}", costs, stamp)
     return View("receipt.html", "Receipt", values)
 
