@@ -114,10 +114,8 @@ def measure(count: int) -> None:
         fill(home)
         grow(home, count)
         spend(home)
-        start(count, Browser(home).enter(), "the first time")
-        browser = Browser(home).enter()
-        start(count, browser, "again")
-        browser.site.watch.start()
+        start(count, home, "the first time").site.watch.close()
+        browser = start(count, home, "again")
         for path in (
             "/",
             "/?project=project3-000003",
@@ -161,8 +159,9 @@ def measure(count: int) -> None:
         browser.site.watch.close()
 
 
-def start(count: int, browser: Browser, when: str) -> None:
-    """Print how long it takes until the first page and the search index are there."""
+def start(count: int, home: Home, when: str) -> Browser:
+    """Print how long it takes until the first page and the search index are there; return a browser of that server."""
+    browser = Browser(home).enter()
     began, waited, shown = time.perf_counter(), list[float](), 0.0
     browser.site.watch.start()
     while not browser.site.watch.has_indexed:
@@ -173,7 +172,7 @@ def start(count: int, browser: Browser, when: str) -> None:
     show(count, f"until the first page, {when}", [shown], 0)
     show(count, "/ while the index is built", waited, 0)
     show(count, f"until the index is there, {when}", [(time.perf_counter() - began) * 1000], 0)
-    browser.site.watch.close()
+    return browser
 
 
 def ask(count: int, browser: Browser, path: str) -> None:
