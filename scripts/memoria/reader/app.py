@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response, Stream
 from starlette.routing import Route
 
 from memoria.ground.errors import ExpectedError, StillReadingError
-from memoria.reader import security, templating
+from memoria.reader import days, graph, security, sessions, templating
 from memoria.reader.page_table import ACTIONS, PAGES, Action, Page
 from memoria.reader.pages import attention
 from memoria.reader.site import Site
@@ -36,6 +36,7 @@ NEWS_SECONDS, BEAT_SECONDS = 0.5, 15.0  # between two looks for news, and two si
 def application(site: Site) -> Starlette:
     """Return the application that shows a site."""
     site.watch.signs = partial(attention.needs, site.home)
+    site.watch.prepare = partial(_prepare, site)
     routes = [Route(page.path, _shown(site, page)) for page in PAGES]
     routes += [Route(action.path, _acted(site, action), methods=["POST"]) for action in ACTIONS]
     routes += [Route("/static/{name}", _static), Route("/favicon.ico", _icon), Route(NEWS, _news(site))]
@@ -45,6 +46,13 @@ def application(site: Site) -> Starlette:
 def _icon(_: Request) -> Response:
     """Return the icon where a browser looks for it when a page names none."""
     return Response((templating.STATIC / "icon.svg").read_bytes(), media_type="image/svg+xml")
+
+
+def _prepare(site: Site) -> None:
+    """Make what takes longest of a large memory, so that the first page that shows it need not."""
+    graph.whole(site)
+    days.all_of(site)
+    sessions.all_of(site)
 
 
 def _static(request: Request) -> Response:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import log2
 
 from memoria.reader import layout
@@ -78,14 +79,19 @@ class Window:
 
 
 def whole(site: Site) -> Layout:
-    """Return the layout of all articles that may be shown."""
-    return site.kept("graph", lambda: _laid_out(site))
+    """Return the layout of all articles that may be shown, made again only when their links have changed."""
+
+    def make() -> Layout:
+        catalog = site.catalog
+        places = tuple((slug, row.project) for slug, row in catalog.rows.items())
+        return _laid_out(places, tuple(catalog.backlinks.items()))
+
+    return site.kept("graph", make)
 
 
-def _laid_out(site: Site) -> Layout:
-    catalog = site.catalog
-    pairs = ((slug, other) for slug, others in catalog.backlinks.items() for other in others)
-    return layout.of({slug: row.project for slug, row in catalog.rows.items()}, pairs)
+@lru_cache(maxsize=1)
+def _laid_out(places: tuple[tuple[str, str], ...], links: tuple[tuple[str, tuple[str, ...]], ...]) -> Layout:
+    return layout.of(dict(places), ((slug, other) for slug, others in links for other in others))
 
 
 def scale_of(picture: Layout) -> float:
@@ -115,12 +121,12 @@ def window(site: Site, picture: Layout, x: float, y: float, zoom: float, found: 
     """Return what stands around a place at this zoom; what was ``found`` is named first."""
     scale = scale_of(picture) * zoom
 
-    def at(node: Node) -> tuple[float, float]:
-        return round((node.x - x) * scale + WIDTH / 2, 1), round((node.y - y) * scale + HEIGHT / 2, 1)
-
-    places = [at(node) for node in picture.nodes]
+    left, top = WIDTH / 2 - x * scale, HEIGHT / 2 - y * scale
+    places = [(node.x * scale + left, node.y * scale + top) for node in picture.nodes]
     inside = [n for n, (a, b) in enumerate(places) if -20 <= a <= WIDTH + 20 and -20 <= b <= HEIGHT + 20]
-    inside.sort(key=lambda number: (picture.nodes[number].slug not in found, number))
+    if found:
+        named = {n for n in inside if picture.nodes[n].slug in found}
+        inside = [*sorted(named), *(n for n in inside if n not in named)]
     circles = tuple(
         Circle(
             each.key, site.catalog.label(each.key),
@@ -132,7 +138,8 @@ def window(site: Site, picture: Layout, x: float, y: float, zoom: float, found: 
     )  # fmt: skip
     circles = tuple(each for each in circles if _meets(each))
     size = max(0.4, min(1.0, layout.SPACE * scale / 11))
-    spots = _spots(site, [(picture.nodes[n], *places[n]) for n in inside[:MAX_LINKS]], circles, found, size)
+    first = [(picture.nodes[n], round(places[n][0], 1), round(places[n][1], 1)) for n in inside[:MAX_LINKS]]
+    spots = _spots(site, first, circles, found, size)
     dots, step = _dots([places[n] for n in inside[MAX_LINKS:]])
     present = set(inside)
     near = [edge for edge in picture.edges if edge[0] in present or edge[1] in present][:MAX_EDGES]

@@ -40,6 +40,8 @@ class Watch:
         self.home = home
         self.visible = visible
         self.number = 0  # grows with each change that a page may show
+        self.prepare: Callable[[], object] = lambda: None  # called by the thread after each change
+        self._prepared = 0  # the number for which it was called
         self.signs: Callable[[], object] = lambda: None  # what pages show besides, compared at each look
         self._looking = threading.Lock()
         self._indexing = threading.Lock()
@@ -150,6 +152,9 @@ class Watch:
         try:
             self.look()
             self._index_first()
+            if self._prepared != self.number:
+                self._prepared = self.number
+                self.prepare()
         except (OSError, sqlite3.Error, ExpectedError) as error:
             self._failure = str(error)
             self._has_looked.set()

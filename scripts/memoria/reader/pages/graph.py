@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import islice
 
 from memoria.facts.fact import GLOBAL
 from memoria.reader import address, graph
 from memoria.reader.graph import Window
 from memoria.reader.site import Site
 from memoria.reader.view import Asked, View
-from memoria.wiki.article_cache import Row
 
 STEP = 1.7  # by which a link enlarges
 MAX_FOUND = 200
@@ -64,14 +64,15 @@ def _found(site: Site, query: str, key: str | None) -> set[str]:
     words = query.casefold().split()
     if not words:
         return set()
-    rows = (row for row in site.catalog.rows.values() if key is None or row.project == key)
-    found = [row.slug for row in rows if _is_called(row, words)]
-    return set(found[:MAX_FOUND])
+    named = site.kept("names", lambda: _names(site))
+    found = (slug for slug, project, names in named if key in (None, project) and all(w in names for w in words))
+    return set(islice(found, MAX_FOUND))
 
 
-def _is_called(row: Row, words: list[str]) -> bool:
-    names = " ".join((row.title, *row.aliases)).casefold()
-    return all(word in names for word in words)
+def _names(site: Site) -> list[tuple[str, str, str]]:
+    """Return the slug, the project and the names of each article."""
+    rows = site.catalog.rows.values()
+    return [(row.slug, row.project, " ".join((row.title, *row.aliases)).casefold()) for row in rows]
 
 
 def _decimal(text: str, otherwise: float) -> float:
