@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from dataclasses import replace
 from itertools import combinations, pairwise
 from math import hypot
 
@@ -108,6 +109,42 @@ def test_moving_and_enlarging_are_links_and_nonsense_in_them_does_no_harm(browse
     for nonsense in ("z=nan&x=inf", "z=1e999", "x=&y=&z=", "z=-5&x=abc"):
         assert browser.get(f"/graph?{nonsense}").status == 200
     assert browser.get("/graph?part=1").text.startswith("<svg")
+
+
+def test_a_search_with_thousands_of_hits_is_a_small_page(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    catalog = browser.site.catalog
+    row = catalog.rows["concepts/checkout"]
+    names = [f"concepts/a{number}" for number in range(10_000)]
+    rows = {name: replace(row, slug=name, title=f"Article {name[10:]}", project=f"p{name[-1]}") for name in names}
+    backlinks = {name: (names[number // 2], names[-number]) for number, name in enumerate(names) if number}
+    monkeypatch.setattr(browser.site.watch, "catalog", lambda: replace(catalog, rows=rows, backlinks=backlinks))
+    for query in ("q=article", "q=1", "q=article&project=p3", "project=p3", "z=8&q=a"):
+        answer = browser.get(f"/graph?{query}")
+        assert answer.status == 200
+        assert len(answer.body) < 100_000, query
+    assert "200 articles found" in browser.get("/graph?q=article").text
+
+
+def test_the_graph_is_laid_out_again_only_when_links_have_changed(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser.get("/graph")
+    made: list[object] = []
+    of = layout.of
+    monkeypatch.setattr(layout, "of", lambda *given: made.append(1) or of(*given))  # type: ignore[func-returns-value]
+    write(browser.home, "concepts/order-queue", "# Queue of orders\n\n[[concepts/checkout]]\n")
+    browser.site.look_again()
+    project = browser.site.catalog.rows["concepts/order-queue"].project
+    browser.get("/graph")
+    first = len(made)
+    write(browser.home, "concepts/order-queue", f"---\nproject: x · {project}\n---\n# Queue\n\n[[concepts/checkout]]\n")
+    browser.site.look_again()
+    assert "Queue" in browser.get("/graph").text
+    assert len(made) == first == 1
+    write(browser.home, "concepts/new", "# New\n\n[[concepts/checkout]]\n")
+    browser.site.look_again()
+    assert 'href="/article/concepts/new"' in browser.get("/graph").text
+    assert len(made) == 2
 
 
 def test_an_article_shows_its_neighbours(browser: Browser) -> None:
