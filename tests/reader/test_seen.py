@@ -11,6 +11,7 @@ import pytest
 from memoria.daily.ledger import Ledger
 from memoria.ground.home import Home
 from memoria.recall.shown_notes import ShownNotes
+from memoria.transcripts.tombstones import Tombstones
 from reader_home import Browser, fill
 
 PAGE = "Notes\n<memoria-notes-1a2b3c>\n## What matters most\n- Use pnpm.\n</memoria-notes-1a2b3c>\n"
@@ -77,3 +78,21 @@ def test_where_the_transcript_is_gone_the_page_says_so_and_names_the_recorded_no
 
 def test_a_session_that_nothing_is_known_of_has_no_such_page(home: Home) -> None:
     assert Browser(home).enter().get("/session/nobody/seen").status == 404
+
+
+def test_what_was_forgotten_since_is_not_shown_again(home: Home) -> None:
+    prompt = "How are charges of an order identified? <private>my salary</private>"
+    _transcript(
+        home,
+        [
+            _added("SessionStart", PAGE),
+            {"type": "user", "message": {"role": "user", "content": prompt}},
+            _added("UserPromptSubmit", NOTES),
+        ],
+    )
+    Tombstones.of(home.paths).add("Somebody likes tea with milk.")
+    Tombstones.of(home.paths).add("- Use pnpm.")
+    page = Browser(home).enter().get("/session/s-c1/seen").text
+    assert "How are charges" in page
+    assert "slow_lane" in page
+    assert not [text for text in ("my salary", "tea with milk", "pnpm") if text in page]

@@ -14,7 +14,10 @@ from memoria.daily.ledger import Call, Ledger
 from memoria.ground import clock
 from memoria.ground.home import Home
 from memoria.transcripts import client_files
+from memoria.transcripts.tombstones import Tombstones
 from reader_home import Browser, fill
+
+SECRET = "ghp_" + "a8B3c9D2e7F1g6H5i4J0k8L3m9N2o7P1q6R5"  # not a key
 
 
 @pytest.fixture
@@ -56,6 +59,23 @@ def test_a_session_can_be_read_turn_by_turn_with_the_reason_of_each(home: Home, 
     page = Browser(home).enter().get("/session/s-quiet?turns=1").text
     assert "Thanks a lot." in page
     assert "not recorded yet" in page
+
+
+def test_what_may_not_be_kept_is_not_shown_from_the_transcript(home: Home, tmp_path: Path) -> None:
+    hidden = tmp_path / "hidden"
+    hidden.mkdir()
+    (hidden / ".memoria-off").touch()
+    texts = [f"The key is {SECRET}.", "Mine: <private>my salary</private>.", "The zeppelin lands on Friday.", "A joke."]
+    path = _transcript(home, "s-quiet", tmp_path, texts, {"skipped: nothing worth an entry": 4})
+    row = json.loads(path.read_text().splitlines()[-1]) | {"uuid": "u-h", "cwd": str(hidden)}
+    row["message"] = {"role": "user", "content": "Off the record."}
+    path.write_text(f"{path.read_text()}{json.dumps(row)}\n")
+    Tombstones.of(home.paths).add("The zeppelin lands on Friday.")
+    page = Browser(home).enter().get("/session/s-quiet?turns=1").text
+    assert "A joke." in page
+    assert not [text for text in (SECRET, "my salary", "zeppelin", "Off the record") if text in page]
+    assert "forgotten" in page
+    assert ".memoria-off" in page
 
 
 def test_a_session_of_an_excluded_folder_is_not_shown(home: Home, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import date, datetime
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from memoria.base.visibility import Visibility
@@ -14,8 +15,10 @@ from memoria.reader.catalog import Catalog
 from memoria.reader.markdown import Renderer, Target
 from memoria.reader.templating import Templates
 from memoria.reader.watch import Watch
+from memoria.redaction.redact import Redactor
 
 Made = TypeVar("Made")
+MAX_REDACTED = 2000  # texts that are known without their secrets
 
 
 class Everything(Visibility):
@@ -34,6 +37,7 @@ class Site:
     def __init__(self, home: Home, redact: Callable[[str], str] = str, *, has_excluded: bool = False) -> None:
         """``redact`` is applied to every text that a page shows; ``has_excluded`` shows excluded projects as well."""
         self.home = home
+        self.redact = lru_cache(MAX_REDACTED)(Redactor(home.settings.redact_extra).redact)  # for a transcript's words
         self._visibility = Everything if has_excluded else Visibility
         self.watch = Watch(home, self.visible)
         self.markdown = Renderer(self.target, redact)

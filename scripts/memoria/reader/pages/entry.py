@@ -69,7 +69,7 @@ def source(site: Site, asked: Asked) -> View:
     words = [origin.turn for origin in trace.matching if origin.turn and origin.turn.role == "user"]
     said = words[-1] if words else None
     values = _about(site, entry) | {
-        "quote": _shortened(said.text) if said else "",
+        "quote": _shortened(site.redact(said.text)) if said else "",
         "time": f"{site.local(said.time):%H:%M}" if said and said.time else entry.time,
         "slug": asked.query.get("of", ""),
         "digest": asked.query.get("claim", ""),
@@ -108,11 +108,11 @@ def _spoken(site: Site, entry: Entry, origin: Origin, marked: set[str]) -> Spoke
     time = f"{site.local(turn.time):%Y-%m-%d %H:%M}" if turn.time else ""
     is_answer = turn.role == "assistant"
     who = _WHO.get(turn.role) or table.speaker(entry.agent)
-    html = site.markdown.blocks(printable.lines(turn.text).split("\n")) if is_answer else Html()
-    tools = tuple(map(printable.line, turn.tools))
+    text = printable.lines(site.redact(turn.text))
+    html = site.markdown.blocks(text.split("\n")) if is_answer else Html()
+    tools = tuple(printable.line(site.redact(tool)) for tool in turn.tools)
     return Spoken(
-        who, turn.role, time, html, "" if is_answer else printable.lines(turn.text), tools,
-        origin.key in marked,
+        who, turn.role, time, html, "" if is_answer else text, tools, origin.key in marked,
     )  # fmt: skip
 
 

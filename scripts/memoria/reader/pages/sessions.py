@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from memoria.reader.sessions import Session
 from memoria.reader.site import Site
 from memoria.reader.view import Asked, View, missing
 from memoria.transcripts import client_files
+from memoria.transcripts.screen import Screen
 from memoria.transcripts.turn import Turn
 from memoria.transcripts.turn_reader import Reader
 
@@ -64,35 +66,49 @@ def show_one(site: Site, asked: Asked) -> View:
     if one is None:
         return missing("There is no such session, or nothing of it is known any more.")
     with closing(Ledger.of(site.home.paths)) as ledger:
-        turns = _fates(site, one, ledger) if asked.query.get("turns") and one.transcript else []
+        turns = _turns(site, one) if asked.query.get("turns") and one.transcript else []
+        shown = paging.paged(turns, PAGE_TURNS, address.session(ident), asked.query) if turns else None
+        fates = _fates(site, shown.items, ledger) if shown else []
         counts = {entry.id: len(ledger.turns_of(entry.id)) for entry in one.entries}
     values = {
         "session": one,
         "label": site.catalog.label(one.project),
         "counts": counts,
         "has_transcript": bool(one.transcript) and Path(one.transcript).is_file(),
-        "turns": paging.paged(turns, PAGE_TURNS, address.session(ident), asked.query) if turns else None,
+        "turns": shown,
+        "fates": fates,
     }
     return View("session.html", one.entries[-1].title if one.entries else "A session without entries", values)
 
 
-def _fates(site: Site, one: Session, ledger: Ledger) -> list[Fate]:
+def _turns(site: Site, one: Session) -> list[tuple[Turn, str]]:
+    """Return the turns of a session, each with its folder; none when its transcript is gone."""
     reader = Reader(keep_sidechains=site.home.settings.keep_sidechains, describing=False)
     try:
         with client_files.opened(Path(one.transcript)) as file:
             turns = [*reader.read(file), *reader.settle()]
     except OSError:
         return []
-    return [_fate(site, turn, ledger) for turn in turns]
+    cwd, found = "", []
+    for turn in turns:
+        cwd = turn.cwd or cwd
+        found.append((turn, cwd))
+    return found
 
 
-def _fate(site: Site, turn: Turn, ledger: Ledger) -> Fate:
+def _fates(site: Site, turns: Sequence[tuple[Turn, str]], ledger: Ledger) -> list[Fate]:
+    """Return what became of turns; what memoria may not keep is not shown either, although the transcript has it."""
+    screen = Screen.of(site.home)
+    return [_fate(site, turn, ledger, screen.reason(turn, cwd)) for turn, cwd in turns]
+
+
+def _fate(site: Site, turn: Turn, ledger: Ledger, hidden: str) -> Fate:
     ident = ledger.entry_of(turn.key)
     entry = site.catalog.entries.get(ident or "")
-    path, said = "", ledger.reason_of(turn.key) or "not recorded yet"
+    path, said = "", hidden or ledger.reason_of(turn.key) or "not recorded yet"
     if ident:
         path, said = (address.entry(entry.id), entry.title) if entry else ("", "in an entry that was taken out")
-    text = printable.line(turn.text)
+    text = "" if hidden else printable.line(site.redact(turn.text))
     short = text if len(text) <= EXCERPT else text[:EXCERPT].rsplit(" ", 1)[0] + " …"
     who = {"user": "You", "assistant": "Claude", "error": "Error", "note": "Note"}[turn.role]
     return Fate(who, f"{site.local(turn.time):%Y-%m-%d %H:%M}" if turn.time else "", short, path, said)
