@@ -118,7 +118,7 @@ def measure(count: int) -> None:
         fill(home)
         grow(home, count)
         spend(home)
-        start(count, home, "the first time").site.watch.close()
+        stop(start(count, home, "the first time"))
         browser = start(count, home, "again")
         for path in (
             "/",
@@ -160,7 +160,7 @@ def measure(count: int) -> None:
             worst.append(timed(lambda: browser.get("/")))
         show(count, "/ while a change is read", worst, 0)
         show(count, "until a change is shown", [since(began)], 0)
-        browser.site.watch.close()
+        stop(browser)
 
 
 def start(count: int, home: Home, when: str) -> Browser:
@@ -177,6 +177,12 @@ def start(count: int, home: Home, when: str) -> Browser:
     show(count, "/ while the index is built", waited, 0)
     show(count, f"until the index is there, {when}", [since(began)], 0)
     return browser
+
+
+def stop(browser: Browser) -> None:
+    """Stop the thread of a server, before its home is removed."""
+    browser.site.watch.close()
+    browser.site.watch.join()
 
 
 def since(began: float) -> Took:

@@ -37,12 +37,14 @@ def gate() -> Iterator[Gate]:
 
 
 @pytest.fixture
-def browser() -> Iterator[Browser]:
+def browser(gate: Gate) -> Iterator[Browser]:
     home = Home.open()
     fill(home)
     made = Browser(home).enter()
     yield made
     made.site.watch.close()
+    gate.opened.set()
+    made.site.watch.join()
 
 
 def behind(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,6 +67,11 @@ class Watch:
         self._closed.set()
         self._wake.set()
 
+    def join(self) -> None:
+        """Wait until the thread has stopped, which takes as long as what it is reading."""
+        if self._thread:
+            self._thread.join()
+
     @property
     def is_closed(self) -> bool:
         """Whether the server is ending."""
