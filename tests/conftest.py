@@ -85,6 +85,15 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket.socket, "connect", guarded)
 
 
+@pytest.fixture(autouse=True)
+def no_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let fsync return at once in this process: it is for power failures, and no test can make one.
+
+    Tests that want to know when it is called, or let it fail, replace it themselves.
+    """
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+
+
 @pytest.fixture
 def paths(tmp_path: Path) -> Paths:
     """The paths of this test's home."""

@@ -48,6 +48,7 @@ def committed() -> list[Path]:
     return [path for path in (ROOT / name for name in listed.stdout.decode().split("\0") if name) if path.is_file()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", [ROOT, ROOT / "plugin"], ids=["root", "plugin"])
 def test_the_store_finds_nothing_to_report_about_the_plugin(tmp_path: Path, folder: Path) -> None:
     with MessagesApi(lambda _: "") as api:

@@ -155,7 +155,7 @@ def test_articles_are_titles_and_leave_their_room_to_facts(home: Home, monkeypat
     home = Home.open()
     for number in range(6):
         article(home, f"concepts/tides-{number}", f"Tides {number}", ("Tables come from harmonics.", "aa11"))
-    learn(home, *(a_fact(f"Rule {n} of house {n * 7}: {'wordy ' * 9}end.", "fact") for n in range(80)))
+    learn(home, *(a_fact(f"Rule {n} of house {n * 7}: {'wordy ' * 9}end.", "fact") for n in range(56)))
     text = page(home)
     articles = section(text, "Articles (knowledge/)")
     assert articles

@@ -8,6 +8,7 @@ import os
 import shlex
 import shutil
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,15 @@ from places import ROOT
 from real_client import clean_env, run_claude
 
 FACTS = list(json.loads((ROOT / "hooks" / "hooks.json").read_text())["hooks"])
+
+
+ASKED = cache(install._fits)
+
+
+@pytest.fixture(autouse=True)
+def each_python_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An interpreter does not change its version between two tests."""
+    monkeypatch.setattr(install, "_fits", ASKED)
 
 
 @pytest.fixture

@@ -29,6 +29,7 @@ def isolated(base: Path) -> dict[str, str]:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scripts", ["scripts", "plugin/scripts"], ids=["clone", "through the plugin's link"])
 def test_started_by_its_path_it_finds_the_packages_whose_names_its_own_folders_have(
     scripts: str, tmp_path: Path

@@ -17,7 +17,7 @@ from home_of import article, run
 from memoria.base.settings import config_path
 from memoria.commands import eval as evaluate
 from memoria.daily.ledger import Ledger
-from memoria.evaluating import replay, tuning
+from memoria.evaluating import replay, report, tuning
 from memoria.evaluating.asking import NOISE, USED, Answer, Asked, Asking, Note, judge
 from memoria.evaluating.harm import CONTRADICTORY, LOOK_ALIKE, SUPERSEDED
 from memoria.evaluating.history import History
@@ -31,6 +31,12 @@ from past_sessions import Past, Said
 
 MONDAY = datetime(2026, 11, 2, 9, 0, tzinfo=UTC)
 QUEUE = "Refunds wait in `RefundQueue` until the payment gateway answers again."
+
+
+@pytest.fixture(autouse=True)
+def few_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw the bootstrap's sample of a handful of sessions a hundred times instead of a thousand."""
+    monkeypatch.setattr(report, "SAMPLES", 100)
 
 
 @pytest.fixture

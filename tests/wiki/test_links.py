@@ -16,7 +16,7 @@ from test_story import wiki
 from memoria.ground import markdown
 from wiki_home import WikiHome
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # of a package that is not ours
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # a package that is not ours, with pandas
 _ = wiki  # the fixture
 
 
