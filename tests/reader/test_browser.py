@@ -124,6 +124,18 @@ def test_the_keys_alone_lead_from_search_to_the_words_behind_a_claim(server: Ser
         assert page.evaluate("document.activeElement.id") == "find"
 
 
+def test_what_is_typed_before_the_script_is_there_is_searched_for_too(server: Served) -> None:
+    with chromium() as context:
+        page = entered(server, context)
+        held: list[Any] = []
+        page.route("**/reader.js*", lambda route: held.append(route))  # noqa: PLW0108 (playwright looks into it)
+        page.goto(f"{server.origin}/", wait_until="commit")
+        page.locator("#find").fill("Pay")
+        until(lambda: page.title() and held, "the script is asked for")
+        held[0].continue_()
+        page.wait_for_selector("#results a")
+
+
 def test_a_tap_shows_the_card_of_a_source_inside_a_narrow_window(server: Served) -> None:
     with chromium(viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True) as context:
         page = entered(server, context, ARTICLE)

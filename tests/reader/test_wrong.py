@@ -35,7 +35,7 @@ def test_each_current_claim_leads_to_the_page_on_which_it_can_be_put_right(brows
 
 
 def test_a_claim_is_put_right_and_taken_back(browser: Browser) -> None:
-    before = browser.get(PATH).text
+    before, home, days = browser.get(PATH).text, browser.get("/").text, browser.get("/timeline").text
     form = {"slug": SLUG, "claim": claim_of(browser)[1], "text": "A charge carries a key made from <b>the basket</b>"}
     answer = browser.post("/wrong/correct", form=form)
     assert answer.status == 303
@@ -47,6 +47,8 @@ def test_a_claim_is_put_right_and_taken_back(browser: Browser) -> None:
     assert browser.post("/undo", form={"slug": SLUG, "step": "another"}).status == 409
     assert browser.post("/undo", form={"slug": SLUG, "step": step}).status == 303
     assert browser.get(PATH).text == before
+    assert browser.get("/").text == home
+    assert browser.get("/timeline").text == days
 
 
 @pytest.mark.parametrize(("way", "is_past"), [("retire", True), ("remove", False)])

@@ -187,11 +187,13 @@ def _write(home: Home, slug: str, ident: str, word: Word) -> None:
 
 
 def withdraw(home: Home, idents: set[str]) -> None:
-    """Take entries out of the daily logs that hold the user's word against a claim."""
+    """Take entries out of the daily logs and the ledger that hold the user's word against a claim."""
     daily = DailyLog.of(home.paths)
     for day in daily.days():
         if idents & {entry.id for entry in daily.entries(day)}:
             daily.rewrite(day, lambda text: _without(text, idents))
+    with closing(Ledger.of(home.paths)) as ledger:
+        ledger.forget_entries(idents)
 
 
 def _without(text: str, idents: set[str]) -> str:

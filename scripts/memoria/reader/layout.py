@@ -98,7 +98,7 @@ def _project(
         for number, slug in enumerate(group):
             far, angle = SPACE * sqrt(number), number * GOLDEN
             places[slug] = x + far * cos(angle), y + far * sin(angle)
-    for number, slug in enumerate(alone, 1):  # around the others, as close to each other as they are
+    for number, slug in enumerate(alone, 1 if groups else 0):  # around the others, as close to each other as they are
         far, angle = sqrt(radius * radius + SPACE * SPACE * number), number * GOLDEN
         places[slug] = far * cos(angle), far * sin(angle)
     return places, sqrt(radius * radius + SPACE * SPACE * len(alone)) + GAP / 2

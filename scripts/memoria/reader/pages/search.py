@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -20,6 +21,7 @@ from memoria.wiki.article_cache import Row
 LIMIT, TYPED_LIMIT = 30, 8
 TITLES = 5  # articles whose title begins with what is typed
 MAX_QUERY = 500  # characters
+_MARKS = re.compile(r"^[-*+] |\bdaily/\d{4}-\d{2}-\d{2}#\^e-[0-9a-z]+")  # of Markdown, which passages hold as it is
 KINDS = {
     "article": "Articles",
     "entry": "Entries",
@@ -104,7 +106,8 @@ def _of_row(row: Row, catalog: Catalog, wanted: set[str]) -> Result:
 def _of_hit(hit: Hit, catalog: Catalog, wanted: set[str]) -> Result:
     label = catalog.label(hit.project)
     path = _path(hit, catalog)
-    passages = tuple(excerpt(passage, wanted) for passage in hit.passages)
+    texts = dict.fromkeys(_MARKS.sub("", passage).strip() for passage in hit.passages)
+    passages = tuple(excerpt(text, wanted) for text in texts if text and text != hit.title)
     also = tuple(each for each in _also(hit, catalog) if each[1] != path)
     return Result(hit.kind, hit.title, path, label, hit.date, passages, also)
 
@@ -125,12 +128,10 @@ def _slug(hit: Hit) -> str:
 
 
 def _path(hit: Hit, catalog: Catalog) -> str:
-    """Return where a result is shown; a fact is shown in its entry."""
+    """Return where a result is shown."""
     if hit.kind == "article":
         return address.article(_slug(hit))
-    if hit.kind == "fact":
-        said = (entry for entry in catalog.entries.values() if (entry.day, entry.session) == (hit.date, hit.session))
-        ident = next((entry.id for entry in said), "")
-    else:
-        ident = hit.path.removeprefix("archive/") if hit.kind == "turn" else hit.anchor.removeprefix("e-")
+    if hit.kind == "fact" and hit.anchor.startswith("l-"):
+        return address.fact(hit.anchor)
+    ident = hit.path.removeprefix("archive/") if hit.kind == "turn" else hit.anchor.removeprefix("e-")
     return address.entry(ident) if ident in catalog.entries else ""

@@ -18,6 +18,10 @@ if (themeButton) {
   });
 }
 
+// --- the page's name, where the line of names is too long for the window ----------------------------------------
+
+$(".top nav [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
+
 // --- search while typing ---------------------------------------------------------------------------------------
 
 const typed = $("form[data-typed]");
@@ -46,6 +50,7 @@ if (typed) {
     clearTimeout(timer);
     timer = setTimeout(look, 60);
   });
+  if (field.value !== field.defaultValue) look(); // what was typed before this was loaded
   field.setSelectionRange?.(field.value.length, field.value.length);
 }
 
