@@ -40,7 +40,7 @@ def build(home: Home) -> None:
     """Write everything to an empty home, and its transcripts to the client's folder; ``clock.now`` must be ``NOW``."""
     Path(home.paths.since).write_text(str((NOW - timedelta(days=30)).timestamp()))
     projects = {name: (word, _project(home, word)) for name, word in SHOWN["projects"].items()}
-    entries = [_entry(each, projects) for each in SHOWN["entries"]]
+    entries, quiet = ([_entry(each, projects) for each in SHOWN[kind]] for kind in ("entries", "quiet"))
     fill(home, entries, [{**each, "project": projects[each["project"]]} for each in SHOWN["articles"]])
     _prove_facts(home, entries)
     _end_facts(home)
@@ -48,7 +48,9 @@ def build(home: Home) -> None:
         DailyLog.of(home.paths).refresh(ledger)
         _book_calls(ledger, entries)
         renew(home, keeper)
-        for each in entries:
+        for each in quiet:
+            ledger.record_nothing(each["keys"], f"s-{each['id']}", "nothing worth an entry")
+        for each in entries + quiet:
             _write_transcript(home, each)
         check_some(home, ledger, Spool(home.paths.spool))
         _fail(home, ledger)

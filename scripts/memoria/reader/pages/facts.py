@@ -6,7 +6,6 @@ from memoria.briefing import correcting
 from memoria.facts.fact import GLOBAL, KINDS, MAX_CONTENT, Fact
 from memoria.facts.keeper import Keeper
 from memoria.facts.store import corrected
-from memoria.ground.printable import counted
 from memoria.reader import address, facts, paging
 from memoria.reader.site import Site
 from memoria.reader.view import Asked, Done, View, missing
@@ -100,4 +99,4 @@ def delete(site: Site, asked: Asked) -> Done:
     """Delete a fact."""
     with Keeper.at(site.home) as keeper:
         done = correcting.delete(site.home, keeper, [asked.path["ident"]])
-    return Done("/facts", f"{counted(len(done.facts), 'fact')} forgotten. {done.told}".strip())
+    return Done("/facts", f"The fact was deleted. {done.told}".strip())

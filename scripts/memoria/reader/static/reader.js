@@ -39,7 +39,9 @@ if (typed) {
     try {
       const answer = await fetch(`/search?${query}`, { signal: running.signal });
       if (!answer.ok) return;
-      results.innerHTML = await answer.text();
+      const found = await answer.text();
+      if (results.contains(document.activeElement)) return; // a result is being chosen
+      results.innerHTML = found;
       results.hidden = !field.value.trim();
       if ("whole" in typed.dataset) history.replaceState(null, "", whole);
     } catch (error) {
