@@ -7,7 +7,7 @@ quotations, passing wishes ("for now") and orders of the moment (``moment``) sta
 
 from __future__ import annotations
 
-from memoria.language import cues_abroad, moment, prose
+from memoria.language import cues_abroad, durability, moment, prose
 from memoria.language.cue import Cue
 from memoria.language.pattern import Pattern
 from memoria.language.rule_cues import KIND_OF_THING, RULE_CUES
@@ -374,14 +374,23 @@ def _says_much(sentence: str) -> bool:
 def of(sentence: str) -> Cue | None:
     """Return the cue that shows which kind of fact a sentence states, or None when it states none."""
     written = spelled(sentence)
-    bare = _FILLER.sub("", written)
+    bare = without_lead_in(written)
     if _QUESTION.search(written) or _QUESTION.search(bare) or _THIS.search(bare):
         return None
     cue = next((cue for cue in (*_CUES, *RULE_CUES) if cue.fits(written, bare)), None) or cues_abroad.of(sentence)
-    if not cue:
-        return None
-    ordered = moment.is_order(written) if cue.kind in _RULES and not cue.explicit else moment.is_passing(written)
-    return None if ordered else cue
+    if cue and not _is_ordered(cue, written):
+        return cue
+    return durability.of(written, bare)
+
+
+def _is_ordered(cue: Cue, written: str) -> bool:
+    """Return whether the sentence is an order of the moment, whatever its cue shows."""
+    return moment.is_order(written) if cue.kind in _RULES and not cue.explicit else moment.is_passing(written)
+
+
+def without_lead_in(sentence: str) -> str:
+    """Return a sentence without the words that only lead in, such as "ok, please"."""
+    return _FILLER.sub("", sentence)
 
 
 def is_hint(sentence: str) -> bool:

@@ -62,7 +62,8 @@ _CAUSE = _cue(
     r"(?:because|since|when|unless|if)\b|"
     r"the (?:real |actual |underlying )?(?:issue|problem|bug|culprit) (?:is|was)(?! (?:to|in|that we need))|fixed by|"
     r"the fix (?:is|was)|the solution (?:is|was)|(?:the )?(?:fix|cause): |"
-    r"only (?:works|surfaces|happens|fails) (?:if|when|with|on)|gotcha|pitfall|masks? (?:this|the)|lesson)"
+    r"only (?:works|surfaces|happens|fails) (?:if|when|with|on)|gotcha|pitfall|masks? (?:this|the)|"
+    r"lessons? (?:learn|is|was|here))"
 )
 _OPERATE = _cue(
     r"(?:\b(?:to|you can|how to)\b.{0,60}\b(?:run|build|deploy|start|release|install|lint|format|profile|test|migrate|"
