@@ -18,9 +18,9 @@ from typing import Final
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from bench import durable  # noqa: E402 (found through the line above)
-from memoria.language import cues, durability  # noqa: E402
-from memoria.language.spelling import spelled  # noqa: E402
+from bench import durable
+from memoria.language import cues, durability
+from memoria.language.spelling import spelled
 
 NAMES: Final = [name for name, _, _ in durability.FEATURES]
 ROUNDS, RATE, MOMENTUM, DECAY = 300, 0.5, 0.9, 3.0  # gradient descent, and the pull of each weight to 0
