@@ -368,7 +368,7 @@ def _kept(parts: list[str]) -> set[int]:
 
 
 def _says_much(sentence: str) -> bool:
-    return len(sentence.split()) >= MIN_KEPT and not _QUESTION.search(sentence)
+    return len(sentence.split()) >= MIN_KEPT and not _QUESTION.search(sentence) and not durability.is_report(sentence)
 
 
 def of(sentence: str) -> Cue | None:
@@ -378,7 +378,7 @@ def of(sentence: str) -> Cue | None:
     if _QUESTION.search(written) or _QUESTION.search(bare) or _THIS.search(bare):
         return None
     cue = next((cue for cue in (*_CUES, *RULE_CUES) if cue.fits(written, bare)), None) or cues_abroad.of(sentence)
-    if cue and not _is_ordered(cue, written):
+    if cue and not _is_ordered(cue, written) and not (cue.kind in _RULES and durability.is_at_hand(written, bare)):
         return cue
     return durability.of(written, bare)
 

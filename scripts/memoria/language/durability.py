@@ -12,8 +12,8 @@ from memoria.language import moment
 from memoria.language.cue import Cue
 from memoria.language.pattern import Pattern
 
-BASE = -2.0  # the score of a sentence without features
-CERTAIN = 0.3  # least score of a sentence that is taken for a rule or a decision
+BASE = -1.8  # the score of a sentence without features
+CERTAIN = 0.1  # least score of a sentence that is taken for a rule or a decision
 MIN_WORDS = 4
 
 _ONE_CHANGE = (  # verbs that ask for one piece of work
@@ -38,7 +38,7 @@ _PRACTICE = (
     r"api keys?|approach|architecture|backwards?|best practices?|claude\.md|agents\.md|constants|constraint|"
     r"conventional|conventions?|coverage|credentials?|defaults|directive|enterprise|fallbacks?|guidelines?|"
     r"hard-?cod\w+|history|instructions?|lint\w*|logger|maintainab\w+|memory|mock\w*|philosophy|polic(?:y|ies)|"
-    r"prettier|principles?|production|quality|readab\w+|rules?|secrets?|secure|simple|source of truth|standards?|"
+    r"prettier|principles?|production|quality|readab\w+|rules?|secrets?|secure|source of truth|standards?|"
     r"strategy|style|subscription|tokens?|trusted|typecheck\w*|untrusted|workarounds?|workflow"
 )
 _PAST = (
@@ -53,70 +53,71 @@ FEATURES: tuple[tuple[str, float, Pattern], ...] = tuple(
     for name, weight, pattern in (
         # how far it reaches
         ("lasting", 1.1, rf"\b(?:{_LASTING})\b"),
-        ("always", 0.7, r"\b(?:always|never|ever|at all costs|under no circumstances|no matter what|constantly)\b"),
+        ("always", 1.0, r"\b(?:always|never|ever|at all costs|under no circumstances|no matter what|constantly)\b"),
         ("never do", 1.0, r"\b(?:should|must|may|can|shall|do|to|we|you|they|i|and|but) (?:never|not ever)\b|"
                           r"\b(?:must not|must always|should always|not allowed to)\b"),
-        ("every", 0.6, r"\b(?:every|each|any|whatever|everything|anything|everywhere|anywhere|nobody|everyone|"
+        ("every", 0.5, r"\b(?:every|each|any|whatever|everything|anything|everywhere|anywhere|nobody|everyone|"
                        r"whichever)\b"),
-        ("no things", 0.4, r"\bno \w+s\b|\bnot? any\b|\bwithout any\b"),
-        ("only", 0.6, r"\bonly\b"),
-        ("occasion", 0.3, r"\b(?:whenever|(?:every|each|any) time|when(?:ever)? (?:you|we|a|an|any|something|\w+ing)|"
+        ("no things", 0.3, r"\bno \w+s\b|\bnot? any\b|\bwithout any\b"),
+        ("only", 0.5, r"\bonly\b"),
+        ("occasion", 0.4, r"\b(?:whenever|(?:every|each|any) time|when(?:ever)? (?:you|we|a|an|any|something|\w+ing)|"
                           r"if (?:you|we|a|an|any|something|anything|there)|before (?:you|we|any|every|\w+ing)|"
                           r"after (?:you|each|every|any|\w+ing))\b"),
-        ("things", 0.4, r"^(?:the |our |all )?(?:[\w-]+ ){0,2}[\w-]{3,}s (?:should|must|shall|need|have to|are|can|"
+        ("each occasion", 1.0, r"\b(?:after|before|for|with|on|at|in) (?:every|each)\b|\b(?:every|each|any) time\b|"
+                               r"\bwhenever\b"),
+        ("things", 0.5, r"^(?:the |our |all )?(?:[\w-]+ ){0,2}[\w-]{3,}s (?:should|must|shall|need|have to|are|can|"
                         r"may|always|never|go|live|belong)\b"),
         # what it asks for
-        ("should", 0.6, r"\bshould(?:n't)?\b"),
-        ("you should", 0.5, r"\byou(?:'re)? (?:should|shouldn't|must|need to|have to|can only|can't|cannot|are not|"
+        ("should", 0.4, r"\bshould(?:n't)?\b"),
+        ("you should", 0.4, r"\byou(?:'re)? (?:should|shouldn't|must|need to|have to|can only|can't|cannot|are not|"
                             r"aren't|not|will)\b"),
-        ("don't", 0.6, r"\b(?:do not|don't|never)\b"),
-        ("negation", 0.3, r"\b(?:not|never|no|without|nothing|none|don't|avoid)\b"),
-        ("we do", 0.5, r"\bwe (?:\w+ly )?(?:use|run|follow|keep|do|don't|do not|only|always|never|write|deploy|test|"
+        ("don't", 0.5, r"\b(?:do not|don't|never)\b"),
+        ("negation", 0.2, r"\b(?:not|never|no|without|nothing|none|don't|avoid)\b"),
+        ("we do", 0.4, r"\bwe (?:\w+ly )?(?:use|run|follow|keep|do|don't|do not|only|always|never|write|deploy|test|"
                        r"store|support|prefer|avoid|have|should|must|want|need)\b|"
                        r"\bwe(?:'re| are) (?:not )?(?:using|going)\b"),
-        ("preference", 0.9, r"\b(?:prefer\w*|i (?:really )?(?:like|love|hate|don't like|do not like)|rather|"
+        ("preference", 0.8, r"\b(?:prefer\w*|i (?:really )?(?:like|love|hate|don't like|do not like)|rather|"
                             r"not a fan|i expect)\b"),
-        ("let us", 0.8, r"\blet'?s (?:use|keep|stick|go with|not|avoid|make sure|leave|ignore|assume)\b"),
-        ("a tool", 0.8, r"\b(?:use|using|with|on|to|run|in) (?:the )?(?-i:[A-Z])[\w.+-]+|"
+        ("let us", 0.9, r"\blet'?s (?:use|keep|stick|go with|not|avoid|make sure|leave|ignore|assume)\b"),
+        ("a tool", 0.7, r"\b(?:use|using|with|on|to|run|in) (?:the )?(?-i:[A-Z])[\w.+-]+|"
                         r"(?:^|\b(?:to|let's|we|i)) ?use (?!(?:the|this|that|it|a|an|same|following|my|your|these|"
                         r"those)\b)\w+"),
-        ("keep", 0.2, r"^(?:keep|maintain|follow|use|prefer|avoid|treat|stick|ensure|make sure|record|document|"
+        ("keep", 0.3, r"^(?:keep|maintain|follow|use|prefer|avoid|treat|stick|ensure|make sure|record|document|"
                       r"respect|limit|restrict|remember|assume|ask|allow|favou?r|include|focus|be|don't|do not|never|"
                       r"always)\b"),
         ("remember", 0.6, r"\b(?:remember|keep in mind|memori[sz]e|note that|don't forget|important|"
                           r"to (?:your |the )?memory|in memory|add this to)\b"),
-        ("exactly", 0.4, r"\b(?:exact(?:ly)?|specific|only the|just the)\b"),
-        ("emphasis", 0.3, r"\b(?:NEVER|ALWAYS|NOT|MUST|ONLY|DO NOT|DON'T|NO|STOP|ANY|ALL|EVERY)\b"),
+        ("exactly", 0.3, r"\b(?:exact(?:ly)?|specific|only the|just the)\b"),
+        ("emphasis", 0.4, r"\b(?:NEVER|ALWAYS|NOT|MUST|ONLY|DO NOT|DON'T|NO|STOP|ANY|ALL|EVERY)\b"),
         # what it is about, and why
-        ("practice", 1.4, rf"\b(?:{_PRACTICE})\b"),
-        ("project", 0.7, r"\b(?:project|repo|repository|code ?base|app|application|system|platform|server|database|"
+        ("practice", 1.3, rf"\b(?:{_PRACTICE})\b"),
+        ("project", 0.5, r"\b(?:project|repo|repository|code ?base|app|application|system|platform|server|database|"
                          r"environment|team|users?|customers?|clients?|product|frontend|backend|service|cloud|prod)\b"),
         ("apart", 1.0, r"\b(?:separate\w*|isolated?|independent\w*|outside|behind|private|public)\b"),
-        ("reason", 0.5, r"\b(?:because|since|so that|otherwise|to avoid|in order to|due to|that's why|"
+        ("reason", 0.4, r"\b(?:because|since|so that|otherwise|to avoid|in order to|due to|that's why|"
                         r"as (?:it|they|we|i)|so (?:it|they|we|i|the|that))\b"),
         # what ties it to the moment
         ("one change", -1.2, rf"^{_ASIDE}(?:lets |let's |let us )?{_ONE_CHANGE}\b"),
         ("question", -1.1, r"\?|^(?:can|could|would|will|is|are|do|does|did|what|why|how|where|which|who|should)\b|"
                            r"\b(?:can|could|would|will) (?:you|we|i)\b|\bright\b|\bor\W*$|let me know|"
                            r"\bwhat (?:is|do|are)\b|\bhow (?:to|do|can)\b"),
-        ("for now", -1.1, r"\byet\b|\b(?:for|right) now\b|\bfirst version\b|\bv1\b"),
-        ("user interface", -0.8, rf"\b{_UI}\b"),
-        ("past", -0.6, rf"\b(?:{_PAST})\b"),
-        ("here", -0.5, r"\b(?:this|these|those|here|above|below|following|there)\b"),
-        ("the things", -0.5, r"(?:\bthe \w+.*){3}"),
-        ("also", -0.6, r"\b(?:also|too|as well)\b"),
-        ("all", -0.5, r"\ball\b"),
-        ("guess", -0.4, r"\b(?:maybe|perhaps|might|probably|i think|seems?|not sure|possibl[ey]|i guess|kind of|"
+        ("for now", -1.2, r"\byet\b|\b(?:for|right) now\b|\bfirst version\b|\bv1\b"),
+        ("user interface", -0.9, rf"\b{_UI}\b"),
+        ("past", -0.7, rf"\b(?:{_PAST})\b"),
+        ("here", -0.4, r"\b(?:this|these|those|here|above|below|following|there)\b"),
+        ("the things", -0.6, r"(?:\bthe \w+.*){3}"),
+        ("also", -0.5, r"\b(?:also|too|as well)\b"),
+        ("guess", -0.3, r"\b(?:maybe|perhaps|might|probably|i think|seems?|not sure|possibl[ey]|i guess|kind of|"
                         r"wonder\w*|hmm|unsure|ideally|would be)\b"),
         ("you to", -0.4, r"\bi (?:want|need|would like|'d like) you to\b|\bi'd like you\b"),
-        ("order", -0.4, r"\b(?:first|then|next|after that|finally|lastly|second|third|steps?|phase|part|tasks?|plan|"
+        ("order", -0.3, r"\b(?:first|then|next|after that|finally|lastly|second|third|steps?|phase|part|tasks?|plan|"
                         r"before (?:we|i)|once (?:it|the))\b"),
         ("progress", -0.5, r"\b(?:done|finish\w*|continue|proceed|go ahead|looks? good|working|works|fails?|failing|"
                            r"broken|error\w*|bug|issue|problem|crash\w*|result)\b"),
         # how long it is
-        ("short", -0.6, r"^\W*(?:\S+\s+){0,4}\S+\W*$"),
-        ("long", 0.8, r"^\W*(?:\S+\s+){20}"),
-        ("very long", 0.4, r"^\W*(?:\S+\s+){32}"),
+        ("short", -0.7, r"^\W*(?:\S+\s+){0,4}\S+\W*$"),
+        ("long", 0.7, r"^\W*(?:\S+\s+){20}"),
+        ("very long", 0.7, r"^\W*(?:\S+\s+){32}"),
     )
 )  # fmt: skip
 
@@ -125,7 +126,8 @@ _ASKS = Pattern(
     r"cannot|can't|can only|may (?:only|not)|won't|will (?:not |never |only |always )?be|not going to|never|always|"
     r"only|let's|prefer\w*|rather|make sure|ensure|want|expect|don't need|no need|supposed to|"
     r"we (?:use|don't|do not|now|run|only|will)|we're using|we are using|source of truth|critical|important|mandatory|"
-    r"required|forbidden|acceptable|avoid)\b|"
+    r"required|forbidden|acceptable|avoid|going forward|from now on|(?:after|before|for|with|on) (?:every|each)|"
+    r"(?:every|each|any) time)\b|"
     r"^(?:(?:please|just|also|and|but|so|then|in|for|when|if|before|after|every|each|with)\b"
     r".*, ?(?:please |we |you )?)?(?:please )?(?:don't|do not|no|keep|maintain|follow|use|avoid|treat|stick|record|"
     r"document|respect|limit|restrict|remember|assume|ask|allow|favou?r|prefer|include|focus|be|stop|ensure|memorize|"
@@ -140,7 +142,8 @@ _REPORTS = Pattern(
     r"(?i)^(?:i (?:already|only (?!want)|just (?!want)|can't|can|don't think|didn't|had|have (?!to)|see|get|got|did|"
     r"was|tried|am|would|will be|noticed|accidentally|mean|added|made|moved|think (?!we should (?:not|never|always)))|"
     r"i'm|i've|it|it's|this|that|that's|these|those|they|he|she|there (?:is|are)|currently|need an?|"
-    r"any ideas|hey|hi|can|could|would|let me|you(?:'ll| will) be able|when i|(?:we|it|they|he|she|you) never \w+ed)\b|"
+    r"any ideas|hey|hi|can|could|would|let me|you(?:'ll| will) be able|you(?:'re| are) \w+ing|when i|(?:(?:we|it|they|he|she|you) )?never (?:\w+ed|seen|"
+    r"heard|had|been))\b|"
     r"\bbe able to\b"
 )
 _PROPOSES = Pattern(
@@ -150,6 +153,10 @@ _PROPOSES = Pattern(
     rf"^{_ASIDE}(?:lets |let's |let us )?{_ONE_CHANGE}\b"
 )
 _HOLDS_ON = Pattern(rf"(?i)\b(?:{_LASTING}|always|never|every|each|whenever|any time|throughout)\b")
+_SCREEN = Pattern(  # less than ``_UI``: nothing that code or a database has, too
+    r"(?i)\b(?:badge|banner|button|card|chart|click|colou?r|dialog|dropdown|font|footer|hover|icon|menu|modal|padding|"
+    r"page|panel|pixel|popup|screen|scroll|sidebar|toggle|widget)(?:s|ed|ing)?\b"
+)
 _CHOICE = Pattern(r"(?i)\b(?:let'?s|we(?:'ll| will|'re| are)|going to|i want to|we want|goal|name|separate)\b")
 
 _RULE = Cue("preference", 0.65, MIN_WORDS, r"(?!)")
@@ -178,6 +185,23 @@ def is_candidate(sentence: str, bare: str) -> bool:
     if _UNSURE.search(sentence) or _REPORTS.search(bare) or moment.is_passing(sentence):
         return False
     return bool(_HOLDS_ON.search(sentence)) or not (_PROPOSES.search(sentence) or _PROPOSES.search(bare))
+
+
+def is_at_hand(sentence: str, bare: str) -> bool:
+    """Return whether a sentence that a cue recognised is about the work at hand nevertheless.
+
+    It is when it reports, asks for one change or speaks of a screen, and neither reaches further nor names a
+    practice.
+    """
+    found = features(sentence, bare)
+    if "practice" in found or _HOLDS_ON.search(sentence) or score(sentence, bare) >= 0:
+        return False
+    return "one change" in found or bool(_SCREEN.search(sentence) or _REPORTS.search(bare))
+
+
+def is_report(sentence: str) -> bool:
+    """Return whether a sentence only tells what is, was done or is being done."""
+    return bool(_REPORTS.search(sentence)) and not _HOLDS_ON.search(sentence)
 
 
 def of(sentence: str, bare: str) -> Cue | None:
