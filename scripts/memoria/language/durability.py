@@ -142,8 +142,8 @@ _REPORTS = Pattern(
     r"(?i)^(?:i (?:already|only (?!want)|just (?!want)|can't|can|don't think|didn't|had|have (?!to)|see|get|got|did|"
     r"was|tried|am|would|will be|noticed|accidentally|mean|added|made|moved|think (?!we should (?:not|never|always)))|"
     r"i'm|i've|it|it's|this|that|that's|these|those|they|he|she|there (?:is|are)|currently|need an?|"
-    r"any ideas|hey|hi|can|could|would|let me|you(?:'ll| will) be able|you(?:'re| are) \w+ing|when i|(?:(?:we|it|they|he|she|you) )?never (?:\w+ed|seen|"
-    r"heard|had|been))\b|"
+    r"any ideas|hey|hi|can|could|would|let me|you(?:'ll| will) be able|you(?:'re| are) \w+ing|when i|"
+    r"(?:(?:we|it|they|he|she|you) )?never (?:\w+ed|seen|heard|had|been))\b|"
     r"\bbe able to\b"
 )
 _PROPOSES = Pattern(
