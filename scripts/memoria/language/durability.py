@@ -3,7 +3,8 @@
 A sentence has features: a quantifier, a modal verb, a word for a practice, a reason, a pointer at the task, a verb of
 work at its beginning, and so on. Each has a weight, and the score is their sum. The weights are those of a logistic
 regression on labelled lines of real prompts (``tests/bench/durable_fit.py`` fits them anew), rounded. A sentence is
-scored at all only when it asks for something, is certain of it, reports nothing and proposes no single change.
+scored at all only when it asks for something, is certain of it, reports nothing and proposes no single change; and it
+has to say how far it reaches ("always", "every"), name a practice, or word a preference or a choice.
 """
 
 from __future__ import annotations
@@ -12,8 +13,11 @@ from memoria.language import moment
 from memoria.language.cue import Cue
 from memoria.language.pattern import Pattern
 
-BASE = -1.8  # the score of a sentence without features
-CERTAIN = 0.1  # least score of a sentence that is taken for a rule or a decision
+BASE = -1.6  # the score of a sentence without features
+CERTAIN = -0.2  # least score of a sentence that is taken for a rule or a decision
+MARKS = frozenset(
+    {"practice", "preference", "let us"}
+)  # one of these, or a word of ``_HOLDS_ON``, it must have as well
 MIN_WORDS = 4
 
 _ONE_CHANGE = (  # verbs that ask for one piece of work
@@ -53,71 +57,71 @@ FEATURES: tuple[tuple[str, float, Pattern], ...] = tuple(
     for name, weight, pattern in (
         # how far it reaches
         ("lasting", 1.1, rf"\b(?:{_LASTING})\b"),
-        ("always", 1.0, r"\b(?:always|never|ever|at all costs|under no circumstances|no matter what|constantly)\b"),
-        ("never do", 1.0, r"\b(?:should|must|may|can|shall|do|to|we|you|they|i|and|but) (?:never|not ever)\b|"
+        ("always", 0.8, r"\b(?:always|never|ever|at all costs|under no circumstances|no matter what|constantly)\b"),
+        ("never do", 0.9, r"\b(?:should|must|may|can|shall|do|to|we|you|they|i|and|but) (?:never|not ever)\b|"
                           r"\b(?:must not|must always|should always|not allowed to)\b"),
-        ("every", 0.5, r"\b(?:every|each|any|whatever|everything|anything|everywhere|anywhere|nobody|everyone|"
+        ("every", 0.4, r"\b(?:every|each|any|whatever|everything|anything|everywhere|anywhere|nobody|everyone|"
                        r"whichever)\b"),
-        ("no things", 0.3, r"\bno \w+s\b|\bnot? any\b|\bwithout any\b"),
-        ("only", 0.5, r"\bonly\b"),
-        ("occasion", 0.4, r"\b(?:whenever|(?:every|each|any) time|when(?:ever)? (?:you|we|a|an|any|something|\w+ing)|"
+        ("no things", 0.5, r"\bno \w+s\b|\bnot? any\b|\bwithout any\b"),
+        ("only", 0.7, r"\bonly\b"),
+        ("occasion", 0.3, r"\b(?:whenever|(?:every|each|any) time|when(?:ever)? (?:you|we|a|an|any|something|\w+ing)|"
                           r"if (?:you|we|a|an|any|something|anything|there)|before (?:you|we|any|every|\w+ing)|"
                           r"after (?:you|each|every|any|\w+ing))\b"),
         ("each occasion", 1.0, r"\b(?:after|before|for|with|on|at|in) (?:every|each)\b|\b(?:every|each|any) time\b|"
                                r"\bwhenever\b"),
-        ("things", 0.5, r"^(?:the |our |all )?(?:[\w-]+ ){0,2}[\w-]{3,}s (?:should|must|shall|need|have to|are|can|"
+        ("things", 0.6, r"^(?:the |our |all )?(?:[\w-]+ ){0,2}[\w-]{3,}s (?:should|must|shall|need|have to|are|can|"
                         r"may|always|never|go|live|belong)\b"),
         # what it asks for
-        ("should", 0.4, r"\bshould(?:n't)?\b"),
-        ("you should", 0.4, r"\byou(?:'re)? (?:should|shouldn't|must|need to|have to|can only|can't|cannot|are not|"
+        ("should", 0.8, r"\bshould(?:n't)?\b"),
+        ("you should", 0.3, r"\byou(?:'re)? (?:should|shouldn't|must|need to|have to|can only|can't|cannot|are not|"
                             r"aren't|not|will)\b"),
         ("don't", 0.5, r"\b(?:do not|don't|never)\b"),
-        ("negation", 0.2, r"\b(?:not|never|no|without|nothing|none|don't|avoid)\b"),
+        ("negation", 0.1, r"\b(?:not|never|no|without|nothing|none|don't|avoid)\b"),
         ("we do", 0.4, r"\bwe (?:\w+ly )?(?:use|run|follow|keep|do|don't|do not|only|always|never|write|deploy|test|"
                        r"store|support|prefer|avoid|have|should|must|want|need)\b|"
                        r"\bwe(?:'re| are) (?:not )?(?:using|going)\b"),
-        ("preference", 0.8, r"\b(?:prefer\w*|i (?:really )?(?:like|love|hate|don't like|do not like)|rather|"
+        ("preference", 0.9, r"\b(?:prefer\w*|i (?:really )?(?:like|love|hate|don't like|do not like)|rather|"
                             r"not a fan|i expect)\b"),
         ("let us", 0.9, r"\blet'?s (?:use|keep|stick|go with|not|avoid|make sure|leave|ignore|assume)\b"),
-        ("a tool", 0.7, r"\b(?:use|using|with|on|to|run|in) (?:the )?(?-i:[A-Z])[\w.+-]+|"
+        ("a tool", 0.6, r"\b(?:use|using|with|on|to|run|in) (?:the )?(?-i:[A-Z])[\w.+-]+|"
                         r"(?:^|\b(?:to|let's|we|i)) ?use (?!(?:the|this|that|it|a|an|same|following|my|your|these|"
                         r"those)\b)\w+"),
-        ("keep", 0.3, r"^(?:keep|maintain|follow|use|prefer|avoid|treat|stick|ensure|make sure|record|document|"
+        ("keep", 0.2, r"^(?:keep|maintain|follow|use|prefer|avoid|treat|stick|ensure|make sure|record|document|"
                       r"respect|limit|restrict|remember|assume|ask|allow|favou?r|include|focus|be|don't|do not|never|"
                       r"always)\b"),
-        ("remember", 0.6, r"\b(?:remember|keep in mind|memori[sz]e|note that|don't forget|important|"
+        ("remember", 0.5, r"\b(?:remember|keep in mind|memori[sz]e|note that|don't forget|important|"
                           r"to (?:your |the )?memory|in memory|add this to)\b"),
-        ("exactly", 0.3, r"\b(?:exact(?:ly)?|specific|only the|just the)\b"),
-        ("emphasis", 0.4, r"\b(?:NEVER|ALWAYS|NOT|MUST|ONLY|DO NOT|DON'T|NO|STOP|ANY|ALL|EVERY)\b"),
+        ("exactly", 0.2, r"\b(?:exact(?:ly)?|specific|only the|just the)\b"),
+        ("emphasis", 0.5, r"\b(?:NEVER|ALWAYS|NOT|MUST|ONLY|DO NOT|DON'T|NO|STOP|ANY|ALL|EVERY)\b"),
         # what it is about, and why
-        ("practice", 1.3, rf"\b(?:{_PRACTICE})\b"),
-        ("project", 0.5, r"\b(?:project|repo|repository|code ?base|app|application|system|platform|server|database|"
+        ("practice", 1.1, rf"\b(?:{_PRACTICE})\b"),
+        ("project", 0.6, r"\b(?:project|repo|repository|code ?base|app|application|system|platform|server|database|"
                          r"environment|team|users?|customers?|clients?|product|frontend|backend|service|cloud|prod)\b"),
-        ("apart", 1.0, r"\b(?:separate\w*|isolated?|independent\w*|outside|behind|private|public)\b"),
-        ("reason", 0.4, r"\b(?:because|since|so that|otherwise|to avoid|in order to|due to|that's why|"
+        ("apart", 0.8, r"\b(?:separate\w*|isolated?|independent\w*|outside|behind|private|public)\b"),
+        ("reason", 0.5, r"\b(?:because|since|so that|otherwise|to avoid|in order to|due to|that's why|"
                         r"as (?:it|they|we|i)|so (?:it|they|we|i|the|that))\b"),
         # what ties it to the moment
         ("one change", -1.2, rf"^{_ASIDE}(?:lets |let's |let us )?{_ONE_CHANGE}\b"),
         ("question", -1.1, r"\?|^(?:can|could|would|will|is|are|do|does|did|what|why|how|where|which|who|should)\b|"
                            r"\b(?:can|could|would|will) (?:you|we|i)\b|\bright\b|\bor\W*$|let me know|"
                            r"\bwhat (?:is|do|are)\b|\bhow (?:to|do|can)\b"),
-        ("for now", -1.2, r"\byet\b|\b(?:for|right) now\b|\bfirst version\b|\bv1\b"),
-        ("user interface", -0.9, rf"\b{_UI}\b"),
-        ("past", -0.7, rf"\b(?:{_PAST})\b"),
-        ("here", -0.4, r"\b(?:this|these|those|here|above|below|following|there)\b"),
-        ("the things", -0.6, r"(?:\bthe \w+.*){3}"),
-        ("also", -0.5, r"\b(?:also|too|as well)\b"),
-        ("guess", -0.3, r"\b(?:maybe|perhaps|might|probably|i think|seems?|not sure|possibl[ey]|i guess|kind of|"
+        ("for now", -1.1, r"\byet\b|\b(?:for|right) now\b|\bfirst version\b|\bv1\b"),
+        ("user interface", -0.7, rf"\b{_UI}\b"),
+        ("past", -0.6, rf"\b(?:{_PAST})\b"),
+        ("here", -0.3, r"\b(?:this|these|those|here|above|below|following|there)\b"),
+        ("the things", -0.5, r"(?:\bthe \w+.*){3}"),
+        ("also", -0.4, r"\b(?:also|too|as well)\b"),
+        ("guess", -0.2, r"\b(?:maybe|perhaps|might|probably|i think|seems?|not sure|possibl[ey]|i guess|kind of|"
                         r"wonder\w*|hmm|unsure|ideally|would be)\b"),
-        ("you to", -0.4, r"\bi (?:want|need|would like|'d like) you to\b|\bi'd like you\b"),
-        ("order", -0.3, r"\b(?:first|then|next|after that|finally|lastly|second|third|steps?|phase|part|tasks?|plan|"
+        ("you to", -0.5, r"\bi (?:want|need|would like|'d like) you to\b|\bi'd like you\b"),
+        ("order", -0.4, r"\b(?:first|then|next|after that|finally|lastly|second|third|steps?|phase|part|tasks?|plan|"
                         r"before (?:we|i)|once (?:it|the))\b"),
-        ("progress", -0.5, r"\b(?:done|finish\w*|continue|proceed|go ahead|looks? good|working|works|fails?|failing|"
+        ("progress", -0.4, r"\b(?:done|finish\w*|continue|proceed|go ahead|looks? good|working|works|fails?|failing|"
                            r"broken|error\w*|bug|issue|problem|crash\w*|result)\b"),
         # how long it is
         ("short", -0.7, r"^\W*(?:\S+\s+){0,4}\S+\W*$"),
-        ("long", 0.7, r"^\W*(?:\S+\s+){20}"),
-        ("very long", 0.7, r"^\W*(?:\S+\s+){32}"),
+        ("long", 0.5, r"^\W*(?:\S+\s+){20}"),
+        ("very long", 0.6, r"^\W*(?:\S+\s+){32}"),
     )
 )  # fmt: skip
 
@@ -136,7 +140,7 @@ _ASKS = Pattern(
 _UNSURE = Pattern(
     r"(?i)\b(?:maybe|perhaps|might|probably|possibl[ey]|not sure|i guess|wonder\w*|hmm+|unsure|it seems?|seems to|"
     r"any ideas?|(?:could|can|would|will) you|can we|could we|should (?:we|i)|do (?:we|you)|did you|let me know|"
-    r"what if|how about|i'm thinking|worthwhile)\b|\?"
+    r"what if|how about|i'm thinking|worthwhile|never ?mind|i don't (?:think|believe|know)|don't know)\b|\?"
 )
 _REPORTS = Pattern(
     r"(?i)^(?:i (?:already|only (?!want)|just (?!want)|can't|can|don't think|didn't|had|have (?!to)|see|get|got|did|"
@@ -205,7 +209,9 @@ def is_report(sentence: str) -> bool:
 
 
 def of(sentence: str, bare: str) -> Cue | None:
-    """Return the cue of a rule or a decision when the sentence is likely one, otherwise None."""
+    """Return the cue of a rule or a decision when the sentence is likely one and worded like one, otherwise None."""
     if not is_candidate(sentence, bare) or score(sentence, bare) < CERTAIN:
+        return None
+    if not _HOLDS_ON.search(sentence) and MARKS.isdisjoint(features(sentence, bare)):
         return None
     return _DECISION if _CHOICE.search(sentence) else _RULE
