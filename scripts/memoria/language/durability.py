@@ -4,7 +4,8 @@ A sentence has features: a quantifier, a modal verb, a word for a practice, a re
 work at its beginning, and so on. Each has a weight, and the score is their sum. The weights are those of a logistic
 regression on labelled lines of real prompts (``tests/bench/durable_fit.py`` fits them anew), rounded. A sentence is
 scored at all only when it asks for something, is certain of it, reports nothing and proposes no single change; and it
-has to say how far it reaches ("always", "every"), name a practice, or word a preference or a choice.
+has to say how far it reaches ("always", "every"), name a practice, or word a preference, a choice, a prohibition or
+something to keep.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from memoria.language.cue import Cue
 from memoria.language.pattern import Pattern
 
 BASE = -1.6  # the score of a sentence without features
-CERTAIN = -0.2  # least score of a sentence that is taken for a rule or a decision
-MARKS = frozenset(
-    {"practice", "preference", "let us"}
-)  # one of these, or a word of ``_HOLDS_ON``, it must have as well
+CERTAIN = -0.2  # least score of a sentence that has one of the marks, or a word of ``_HOLDS_ON``
+MARKS = frozenset({"practice", "preference", "let us"})
+SURER = 0.2  # least score of a sentence that has only one of the lesser marks
+LESSER_MARKS = frozenset({"keep", "remember"})
 MIN_WORDS = 4
 
 _ONE_CHANGE = (  # verbs that ask for one piece of work
@@ -143,7 +144,7 @@ _UNSURE = Pattern(
     r"what if|how about|i'm thinking|worthwhile|never ?mind|i don't (?:think|believe|know)|don't know)\b|\?"
 )
 _REPORTS = Pattern(
-    r"(?i)^(?:i (?:already|only (?!want)|just (?!want)|can't|can|don't think|didn't|had|have (?!to)|see|get|got|did|"
+    r"(?i)^(?:for (?:example|instance)|i (?:already|only (?!want)|just (?!want)|can't|can|don't think|didn't|had|have (?!to)|see|get|got|did|"
     r"was|tried|am|would|will be|noticed|accidentally|mean|added|made|moved|think (?!we should (?:not|never|always)))|"
     r"i'm|i've|it|it's|this|that|that's|these|those|they|he|she|there (?:is|are)|currently|need an?|"
     r"any ideas|hey|hi|can|could|would|let me|you(?:'ll| will) be able|you(?:'re| are) \w+ing|when i|"
@@ -210,8 +211,10 @@ def is_report(sentence: str) -> bool:
 
 def of(sentence: str, bare: str) -> Cue | None:
     """Return the cue of a rule or a decision when the sentence is likely one and worded like one, otherwise None."""
-    if not is_candidate(sentence, bare) or score(sentence, bare) < CERTAIN:
+    reached = score(sentence, bare)
+    if reached < CERTAIN or not is_candidate(sentence, bare):
         return None
-    if not _HOLDS_ON.search(sentence) and MARKS.isdisjoint(features(sentence, bare)):
+    marks = MARKS | LESSER_MARKS if reached >= SURER else MARKS
+    if not _HOLDS_ON.search(sentence) and marks.isdisjoint(features(sentence, bare)):
         return None
     return _DECISION if _CHOICE.search(sentence) else _RULE

@@ -34,6 +34,10 @@ _CHATTER = _cue(
     r"^(?:ok(?:ay)?|yes|yep|no|nope|y|n|q|sure|thanks?(?: you)?|great|perfect|nice|cool|good|done|continue|go on|"
     r"go ahead|proceed|hi|hello|hey(?: there)?|try again|next|stop|please|lgtm|\d+)(?:[\s,.!]+\w+){0,2}[\s.!]*$"
 )
+_SEEKS = _cue(  # an order to find a cause, which tells none
+    r"^(?:(?:please|now|first|then|also|and|ok|okay),? )*"
+    r"(?:find|identify|investigate|debug|check|figure|look|explain|analy[sz]e|fix)\b(?!:)"
+)
 _INTENT = _cue(
     r"^(?:(?:ok|okay|good|great|perfect|excellent|interesting|now|first|next|then|also|alright|wait|hmm)\b[,!.:]?\s*)*"
     r"(?:(?:now|next|then)\b,?\s+)?"
@@ -361,7 +365,9 @@ def _kind_of_user(sentence: str) -> str:
         return ""
     if _TODO.search(sentence) and not _DONE.search(sentence):
         return "todo"
-    return "debugging" if _CAUSE.search(sentence) and not cues.GUESS.search(sentence) else ""
+    if cues.GUESS.search(sentence) or _SEEKS.match(sentence):
+        return ""
+    return "debugging" if _CAUSE.search(sentence) else ""
 
 
 def _kind_of_assistant(sentence: str) -> str:
