@@ -22,8 +22,11 @@ _BULLET = Pattern(r"^(?:[-*+\u2022]|\d{1,2}[.)])\s+")
 _COMMAND = Pattern(r"^\s*(?:[/!#]\w|<(?:command|local-command|bash|task-notification|teammate)|\[Request interrupted)")
 _FILLER = Pattern(
     r"(?i)^(?:(?:ok(?:ay)?|so|and|but|also|well|hm+|actually|please|bitte|und|gut|ja|yes|yeah|thanks|danke|sorry|"
-    r"no|nope|nah|nein|nee|nö|oh|btw|by the way|fwiw|fyi|heads[ -]up|to be clear|"
-    r"(?:just )?so (?:that )?you know(?: that)?|one (?:more )?thing|remember|merk dir|note|as i said|again|"
+    r"no(?=\s*[,;:.!-]|\s+(?:no|i|we|you|it|it's|that|that's|this|don't|do|use|not|never|always|please|just|let's|my|"
+    r"our|they|wait|actually|thanks|only|stop)\b)|"  # "no emojis in commits" is an interjection nowhere
+    r"nope|nah|nein|nee|nö|oh|btw|by the way|fwiw|fyi|heads[ -]up|to be clear|"
+    r"(?:just )?so (?:that )?you know(?: that)?|one (?:more )?thing|remember(?: that| to)?|merk dir|"
+    r"note(?: that)?|as i said|again|"
     r"wie gesagt|"
     r"i (?:already )?told you(?: already)?)\b[\s,:;!.-]*)+"
 )
@@ -263,6 +266,7 @@ _KEEP = Pattern(
 _KEPT = Cue("preference", 0.85, 0, r"(?!)")
 MIN_KEPT = 4  # words that a sentence must have beside the request to keep it, to be what is to be kept
 
+_HABITS = ("correction", "preference")
 _RULES = (
     "correction",
     "preference",
@@ -378,7 +382,7 @@ def of(sentence: str) -> Cue | None:
     if _QUESTION.search(written) or _QUESTION.search(bare) or _THIS.search(bare):
         return None
     cue = next((cue for cue in (*_CUES, *RULE_CUES) if cue.fits(written, bare)), None) or cues_abroad.of(sentence)
-    if cue and not _is_ordered(cue, written) and not (cue.kind in _RULES and durability.is_at_hand(written, bare)):
+    if cue and not _is_ordered(cue, written) and not (cue.kind in _HABITS and durability.is_at_hand(written, bare)):
         return cue
     return durability.of(written, bare)
 

@@ -144,8 +144,9 @@ _UNSURE = Pattern(
     r"what if|how about|i'm thinking|worthwhile|never ?mind|i don't (?:think|believe|know)|don't know)\b|\?"
 )
 _REPORTS = Pattern(
-    r"(?i)^(?:for (?:example|instance)|i (?:already|only (?!want)|just (?!want)|can't|can|don't think|didn't|had|have (?!to)|see|get|got|did|"
-    r"was|tried|am|would|will be|noticed|accidentally|mean|added|made|moved|think (?!we should (?:not|never|always)))|"
+    r"(?i)^(?:for (?:example|instance)|"
+    r"i (?:already|only (?!want)|just (?!want)|can't|can|don't think|didn't|had|have (?!to)|see|get|got|did|was|"
+    r"tried|am|would|will be|noticed|accidentally|mean|added|made|moved|think (?!we should (?:not|never|always)))|"
     r"i'm|i've|it|it's|this|that|that's|these|those|they|he|she|there (?:is|are)|currently|need an?|"
     r"any ideas|hey|hi|can|could|would|let me|you(?:'ll| will) be able|you(?:'re| are) \w+ing|when i|"
     r"(?:(?:we|it|they|he|she|you) )?never (?:\w+ed|seen|heard|had|been))\b|"
@@ -161,6 +162,9 @@ _HOLDS_ON = Pattern(rf"(?i)\b(?:{_LASTING}|always|never|every|each|whenever|any 
 _SCREEN = Pattern(  # less than ``_UI``: nothing that code or a database has, too
     r"(?i)\b(?:badge|banner|button|card|chart|click|colou?r|dialog|dropdown|font|footer|hover|icon|menu|modal|padding|"
     r"page|panel|pixel|popup|screen|scroll|sidebar|toggle|widget)(?:s|ed|ing)?\b"
+)
+_ENGLISH = Pattern(
+    r"(?i)\b(?:the|to|of|and|for|is|are|be|we|you|i|it|this|that|not|don't|should|use|with|please|my|our|no)\b"
 )
 _CHOICE = Pattern(r"(?i)\b(?:let'?s|we(?:'ll| will|'re| are)|going to|i want to|we want|goal|name|separate)\b")
 
@@ -196,10 +200,10 @@ def is_at_hand(sentence: str, bare: str) -> bool:
     """Return whether a sentence that a cue recognised is about the work at hand nevertheless.
 
     It is when it reports, asks for one change or speaks of a screen, and neither reaches further nor names a
-    practice.
+    practice. Only an English sentence can be told.
     """
     found = features(sentence, bare)
-    if "practice" in found or _HOLDS_ON.search(sentence) or score(sentence, bare) >= 0:
+    if not _ENGLISH.search(sentence) or "practice" in found or _HOLDS_ON.search(sentence) or score(sentence, bare) >= 0:
         return False
     return "one change" in found or bool(_SCREEN.search(sentence) or _REPORTS.search(bare))
 
