@@ -126,6 +126,8 @@ FEATURES: tuple[tuple[str, float, Pattern], ...] = tuple(
     )
 )  # fmt: skip
 
+_WEIGHTS = {name: weight for name, weight, _ in FEATURES}
+
 _ASKS = Pattern(
     r"(?i)\b(?:should(?:n't)?|must(?:n't)?|shall|(?:need|needs|have|has) to|needs? (?:a|an|one|the)|not allowed|"
     r"cannot|can't|can only|may (?:only|not)|won't|will (?:not |never |only |always )?be|not going to|never|always|"
@@ -183,8 +185,11 @@ def features(sentence: str, bare: str) -> list[str]:
 
 def score(sentence: str, bare: str) -> float:
     """Return how likely a sentence holds on: the log odds, so that 0 means as likely as not."""
-    weights = {name: weight for name, weight, _ in FEATURES}
-    return BASE + sum(weights[name] for name in features(sentence, bare))
+    return _sum(features(sentence, bare))
+
+
+def _sum(found: list[str]) -> float:
+    return BASE + sum(_WEIGHTS[name] for name in found)
 
 
 def is_candidate(sentence: str, bare: str) -> bool:
@@ -202,8 +207,10 @@ def is_at_hand(sentence: str, bare: str) -> bool:
     It is when it reports, asks for one change or speaks of a screen, and neither reaches further nor names a
     practice. Only an English sentence can be told.
     """
+    if not _ENGLISH.search(sentence) or _HOLDS_ON.search(sentence):
+        return False
     found = features(sentence, bare)
-    if not _ENGLISH.search(sentence) or "practice" in found or _HOLDS_ON.search(sentence) or score(sentence, bare) >= 0:
+    if "practice" in found or _sum(found) >= 0:
         return False
     return "one change" in found or bool(_SCREEN.search(sentence) or _REPORTS.search(bare))
 
@@ -215,10 +222,11 @@ def is_report(sentence: str) -> bool:
 
 def of(sentence: str, bare: str) -> Cue | None:
     """Return the cue of a rule or a decision when the sentence is likely one and worded like one, otherwise None."""
-    reached = score(sentence, bare)
-    if reached < CERTAIN or not is_candidate(sentence, bare):
+    if not is_candidate(sentence, bare):
         return None
+    found = features(sentence, bare)
+    reached = _sum(found)
     marks = MARKS | LESSER_MARKS if reached >= SURER else MARKS
-    if not _HOLDS_ON.search(sentence) and marks.isdisjoint(features(sentence, bare)):
+    if reached < CERTAIN or (marks.isdisjoint(found) and not _HOLDS_ON.search(sentence)):
         return None
     return _DECISION if _CHOICE.search(sentence) else _RULE
