@@ -23,7 +23,7 @@ import pytest
 import hooks
 from client_session import Session
 from facts import keeper
-from hostile import LEAK, MAX_LINE, MAX_TOKENS, MEGABYTE, ORDER, block, check, inside, reached, tricks
+from hostile import LEAK, MAX_LINE, MAX_TOKENS, ORDER, block, check, inside, reached, tricks
 from loopback import Json
 from memoria.base import state
 from memoria.base.paths import Paths
@@ -409,16 +409,17 @@ def test_where_a_session_was_is_told_as_data_after_a_compaction(talk: Talk) -> N
     assert check(block_) >= {"note", "task", "failure"}
 
 
-HUGE = "harbour gauge calibration " * (300_000 // 26)  # longer than the longest request may be
+LONG = 300_000  # longer than the longest request may be
+HUGE = "harbour gauge calibration " * (LONG // 26)
 
 
 def huge(machine: Machine) -> None:
-    """Long lines wherever a hand can put one, with a blank here and there; and one of a megabyte without any."""
+    """Long lines wherever a hand can put one; with a blank here and there, and without any."""
     front = (
         f"---\ntitle: {json.dumps('Gauge ' + HUGE)}\naliases: [{json.dumps(HUGE)}]\ntags: [{json.dumps(HUGE)}]\n---\n"
     )
     machine.write("knowledge/concepts/titled.md", f"{front}\n# Gauge\n\nHarbour gauge calibration.\n")
-    rows = f"{HUGE}\n\n## Key Points\n\n- harbour gauge calibration {'x' * MEGABYTE} [[daily/2026-11-18#^e-abcdefgh]]\n"
+    rows = f"{HUGE}\n\n## Key Points\n\n- harbour gauge calibration {'x' * LONG} [[daily/2026-11-18#^e-abcdefgh]]\n"
     machine.write("knowledge/concepts/gauge.md", f"# Gauge\n\n{rows}")
     machine.write(
         "daily/2026-11-18.md",
@@ -428,7 +429,7 @@ def huge(machine: Machine) -> None:
     )
 
 
-def test_a_line_of_a_megabyte_reaches_no_model_whole(tmp_path: Path) -> None:
+def test_a_line_longer_than_any_request_reaches_no_model_whole(tmp_path: Path) -> None:
     with MessagesApi(lambda _: "") as api:
         machine = Machine(tmp_path, api)
         machine.answers = answers() | {"compile": {"articles": []}, "flush": {"worth_saving": False}}

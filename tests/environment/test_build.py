@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from client_session import wait_until
-from installed import clone, environment_of, fake_uv, packages, uv_calls
+from installed import clone, empty_packages, environment_of, fake_uv, packages, uv_calls
 
 pytestmark = pytest.mark.slow
 
@@ -34,16 +34,19 @@ HOSTILE = {
 
 
 class Machine:
-    """A person's machine with a memoria in a plugin's folder and a uv that needs no network."""
+    """A person's machine with a memoria in a plugin's folder and a uv that needs no network.
 
-    def __init__(self, base: Path) -> None:
+    ``made_by`` makes the environment that this uv brings.
+    """
+
+    def __init__(self, base: Path, made_by: Callable[[Path], Path] = empty_packages) -> None:
         self.base = base
         self.home = base / "user"
         self.root = clone(self.home / ".claude" / "plugins" / "cache" / "memoria" / "memoria" / "0.1.0")
         self.environment = environment_of(self.home, self.root)
         self.data = self.environment.parent
         made = base / "made"
-        packages(made)
+        made_by(made)
         self.bin = base / "bin"
         self.bin.mkdir()
         fake_uv(self.bin, made)
@@ -226,7 +229,8 @@ def until(machine: Machine, true: Callable[[], object]) -> None:
         raise AssertionError({path.name: path.read_text() for path in log.iterdir()}) from None
 
 
-def test_the_first_hook_builds_it_and_what_was_said_meanwhile_gets_into_the_daily_log(machine: Machine) -> None:
+def test_the_first_hook_builds_it_and_what_was_said_meanwhile_gets_into_the_daily_log(tmp_path: Path) -> None:
+    machine = Machine(tmp_path, packages)
     fire(machine, "SessionEnd")
     daily = machine.home / "memoria" / "daily"
     until(machine, lambda: any("gauge" in path.read_text() for path in daily.glob("*.md")))

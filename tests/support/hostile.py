@@ -11,7 +11,6 @@ from loopback import Json
 
 ORDER = "OBEY-"
 LEAK = "http://127.0.0.1:9/leak"
-MEGABYTE = 1_000_000
 MAX_LINE = 4_000
 MAX_TOKENS = 25_000  # of an MCP answer: the client takes no more (MAX_MCP_OUTPUT_TOKENS)
 

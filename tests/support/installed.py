@@ -79,12 +79,23 @@ def repository(clone: Path, bare: Path) -> Path:
 
 def packages(folder: Path) -> Path:
     """An environment with the packages of the one that runs the tests, and no memoria; returns its interpreter."""
+    (_site(folder) / "those.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return folder / "bin" / "python"
+
+
+def empty_packages(folder: Path) -> Path:
+    """An environment with the names of memoria's packages and nothing in them, which costs nothing to import."""
+    site = _site(folder)
+    (site / "mcp").mkdir()
+    for name in ("jsonschema", "mcp/__init__", "mcp/server", "msgspec", "yaml"):
+        (site / f"{name}.py").touch()
+    return folder / "bin" / "python"
+
+
+def _site(folder: Path) -> Path:
+    """Make a virtual environment; returns where its packages go."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
-    python = folder / "bin" / "python"
-    where = "import sysconfig; print(sysconfig.get_path('purelib'))"
-    site = subprocess.run([python, "-c", where], capture_output=True, text=True, check=True).stdout.strip()
-    Path(site, "those.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    return python
+    return Path(sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)}))
 
 
 def fake_uv(folder: Path, made: Path) -> None:
