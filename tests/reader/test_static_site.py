@@ -13,6 +13,7 @@ from memoria.ground import project_folders
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.reader.static_site import StaticSite
+from memoria.reader.watch import Watch
 from reader_home import ARTICLES, BLOG, ENTRIES, HOSTILE, SHOP, fill, write
 
 SECRET = "ghp_" + "a8B3c9D2e7F1g6H5i4J0k8L3m9N2o7P1q6R5"  # not a key
@@ -88,6 +89,21 @@ def test_an_excluded_project_is_exported_only_when_it_is_asked_for(home: Home, t
     assert "idempotency key" in pages["article/concepts/checkout.html"]
     assert "Use pnpm" in pages["facts.html"]
     assert any(name.startswith("session/s-c1") for name in pages)
+
+
+def test_an_export_looks_at_the_files_once_however_many_pages_it_writes(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[Watch] = []
+    look = Watch.look
+
+    def counted(watch: Watch) -> None:
+        looks.append(watch)
+        look(watch)
+
+    monkeypatch.setattr(Watch, "look", counted)
+    assert StaticSite(home, tmp_path / "site").write() > len(ARTICLES)
+    assert len(looks) == 1
 
 
 def test_a_folder_that_holds_anything_is_left_alone(home: Home, tmp_path: Path) -> None:

@@ -51,6 +51,7 @@ class StaticSite:
         """
         if self.folder.exists() and any(self.folder.iterdir()):
             raise ExpectedError(f"{self.folder} is not empty; name a folder that is, or a new one.")
+        self.site.watch.hold()
         first = "/"
         self._names[first] = "index.html"
         catalog = self.site.catalog
