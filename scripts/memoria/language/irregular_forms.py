@@ -13,7 +13,10 @@ _forms: dict[str, str] = {}
 def word_of(form: str) -> str:
     """Return the word that a form belongs to; the form itself when it is not irregular."""
     if not _forms:
-        _forms.update((form, row.split()[0]) for row in _ROWS.split(",") for form in row.split()[1:])
+        for row in _ROWS.split(","):
+            word, *forms = row.split()
+            for each in forms:
+                _forms[each] = word
     return _forms.get(form, form)
 
 

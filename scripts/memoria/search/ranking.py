@@ -7,9 +7,13 @@ names its subject), and pairs of query words close to each other. docs/recall.md
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from itertools import accumulate
 from math import log2, pi
+
+try:
+    from _bisect import bisect_left, bisect_right  # ``bisect`` is a file around it, which a hook would read
+except ImportError:  # pragma: no cover (another Python)
+    from bisect import bisect_left, bisect_right
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,36 +85,38 @@ class Held:
 
     def __init__(self, word: Word, text: Text) -> None:
         bits = self.bits = word.bits
+        lengths = text.lengths
         self.positions = text.places.of(word.code)
-        self.counted: dict[int, float] = {}
-        self.scored: dict[int, float] = {}
-        self.whole = 0.0
-        if self.positions:
-            lengths = text.lengths
-            self.counted = counted = text.counts(self.positions)
-            self.scored = {passage: fit(count, lengths[passage], bits) for passage, count in counted.items()}
-            self.whole = fit(sum(counted.values()), len(text.places), bits)
+        self.counted = counted = text.counts(self.positions)
+        self.scored = {passage: fit(count, lengths[passage], bits) for passage, count in counted.items()}
+        self.whole = fit(sum(counted.values()), text.size, bits)
 
 
 class Text:
     """A document for ranking: the positions of its words, divided into passages."""
 
-    __slots__ = ("_held", "lengths", "own", "places", "starts", "wholes")
+    __slots__ = ("_held", "lengths", "own", "places", "size", "starts", "wholes")
 
     def __init__(self, places: Places, lengths: Sequence[int]) -> None:
         """Take the number of words in each passage as ``lengths``, with ``OWN_BIT`` and ``PIECE_BIT`` set in them."""
         self.places = places
+        self.size = len(places)
         self._held: dict[int, Held] = {}
         self.own = [bool(length & OWN_BIT) for length in lengths]
         self.lengths = [length & MAX_PASSAGE for length in lengths]
         self.starts = [0, *accumulate(self.lengths)]
         self.wholes = list(accumulate(not length & PIECE_BIT for length in lengths))  # the same number for all pieces
 
-    def held(self, word: Word) -> Held:
-        """Return what the document holds of a word of the query."""
-        found = self._held.get(word.code)
-        if found is None:
-            found = self._held[word.code] = Held(word, self)
+    def held(self, words: Iterable[Word]) -> list[Held | None]:
+        """Return what the document holds of each of these words of the query."""
+        known, here = self._held, self.places.held
+        found: list[Held | None] = []
+        for word in words:
+            code = word.code
+            held = known.get(code) if code in here else None
+            if held is None and code in here:
+                held = known[code] = Held(word, self)
+            found.append(held)
         return found
 
     def counts(self, positions: Sequence[int]) -> dict[int, float]:
@@ -166,8 +172,8 @@ class Candidate:
     def held(self, words: Mapping[str, Word]) -> dict[int, set[str]]:
         """Return which of the words each passage holds."""
         found: dict[int, set[str]] = {}
-        for term, word in words.items():
-            for passage in self.text.held(word).counted:
+        for term, held in zip(words, self.text.held(words.values())):
+            for passage in held.counted if held else ():
                 found.setdefault(passage, set()).add(term)
         return found
 
@@ -195,15 +201,15 @@ def outline(words: Sequence[Word], places: Places, lengths: Sequence[int]) -> fl
     """Return the score of the document as a whole, a fast first estimate."""
     title = lengths[0] & MAX_PASSAGE
     names = title + (lengths[1] & MAX_PASSAGE)
-    total = 0.0
+    total, size, here = 0.0, len(places), places.held
     for word in words:
-        if word.code in places.held:
+        if word.code in here:
             positions = places.of(word.code)
             count = float(len(positions))
             if positions[0] < names:
                 in_title = bisect_left(positions, title)
                 count += (HEAD[0] - 1) * in_title + (HEAD[1] - 1) * (bisect_left(positions, names) - in_title)
-            total += fit(count, len(places), word.bits)
+            total += fit(count, size, word.bits)
     return total
 
 
@@ -218,11 +224,11 @@ class View:
 
     def __init__(self, words: Sequence[Word], text: Text, boost: float) -> None:
         self._text = text
-        self._asked = [text.held(word) for word in words]
+        self._asked = text.held(words)
         self._reach = attainable(words)
         self._factor = boost
         self._begun = 0.0
-        self.found = [held for held in self._asked if held.positions]
+        self.found = [held for held in self._asked if held]
         self.alone: dict[int, float] = {}
         if self.found:
             self._begin()
@@ -277,11 +283,11 @@ def _around(centre: int, found: Found, lengths: Sequence[int]) -> float:
     return total
 
 
-def _closeness(asked: Found, text: Text) -> dict[int, float]:
+def _closeness(asked: Sequence[Held | None], text: Text) -> dict[int, float]:
     """Return each passage's score for pairs of neighbouring query words that it holds close to each other."""
     scored: dict[int, float] = {}
     for first, second in zip(asked, asked[1:]):
-        if first.positions and second.positions:
+        if first and second:
             bits = max(first.bits, second.bits)
             for passage, count in _pairs(first.positions, second.positions, text).items():
                 scored[passage] = scored.get(passage, 0.0) + fit(count, text.lengths[passage], bits)
