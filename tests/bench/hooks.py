@@ -1,9 +1,11 @@
 """What a hook costs, as the client starts it, against the bare interpreter in the same run.
 
-``uv run python tests/bench/hooks.py [--runs 40] [--sizes 10000,1000000]`` prints a table. The interpreter is the one
-that the client would find: the first ``python3`` on PATH outside any virtual environment or version manager's shims
-(``--python`` names another). The worker is replaced by ``/bin/true``, so that only the hook is measured. The hooks of
-tool uses, which read no transcript, are measured over an index of 3,000 facts: with nothing to say, and with a note.
+``uv run python tests/bench/hooks.py [--runs 40] [--sizes 10000,1000000]`` prints a table: the time that a hook takes,
+and its processor time without the worker's as a multiple of the interpreter's, the least and the median.
+``--against FOLDER`` has the hooks of another checkout take turns with these. The interpreter is the one that the client
+would find: the first ``python3`` on PATH outside any virtual environment or version manager's shims (``--python`` names
+another). The worker is replaced by ``/bin/true``, so that only the hook is measured. The hooks of tool uses, which read
+no transcript, are measured over an index of 3,000 facts: with nothing to say, and with a note.
 """
 
 from __future__ import annotations
@@ -12,12 +14,13 @@ import argparse
 import json
 import os
 import platform
+import resource
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from statistics import median, quantiles
@@ -67,20 +70,21 @@ def interpreter() -> str:
     return sys.executable
 
 
+Cost = tuple[float, float]  # milliseconds of a process: from its start to its end, and of processors
+
+
 class Bench:
     """One home, one transcript per size, and a stop-watch."""
 
-    def __init__(self, base: Path, python: str) -> None:
+    def __init__(self, base: Path, python: str, root: Path = ROOT) -> None:
         self.base = base
         self.python = python
         self.count = 0
         self.said = b""
-        registered = json.loads((ROOT / "hooks" / "hooks.json").read_text(encoding="utf-8"))["hooks"]
+        registered = json.loads((root / "hooks" / "hooks.json").read_text(encoding="utf-8"))["hooks"]
         self.words = {
-            event: [
-                word.replace("${CLAUDE_PLUGIN_ROOT}", str(ROOT)) for word in registered[event][0]["hooks"][0]["args"]
-            ]
-            for event in (*EVENTS, *(event for event, _ in DECISIONS.values()))
+            event: [word.replace("${CLAUDE_PLUGIN_ROOT}", str(root)) for word in given[0]["hooks"][0]["args"]]
+            for event, given in registered.items()
         }
         # this process stands for the client, the hook's parent: hooks take their settings from its environment
         self.env = {**os.environ, "CLAUDECODE": "1", "CLAUDE_PID": str(os.getpid())}
@@ -99,20 +103,20 @@ class Bench:
         self.count += 1
         return ANSWER % self.count
 
-    def time(self, words: list[str], payload: bytes = b"") -> float:
-        """Milliseconds of one process, from its start to its end."""
-        begin = time.perf_counter()
+    def time(self, words: list[str], payload: bytes = b"") -> Cost:
+        """The cost of one process; what it starts in the background is not waited for and not counted."""
+        begin, before = time.perf_counter(), _processor_s()
         done = subprocess.run(words, input=payload, env=self.env, capture_output=True, check=True)
-        elapsed = time.perf_counter() - begin
+        elapsed, used = time.perf_counter() - begin, _processor_s() - before
         self.said = done.stdout
         assert not done.stdout or words[-1].endswith(("session-start.py", "use.py", "failure.py")), done.stdout
-        return elapsed * 1000
+        return elapsed * 1000, used * 1000
 
-    def bare(self) -> float:
+    def bare(self) -> Cost:
         """The interpreter alone."""
         return self.time([self.python, "-S", "-I", "-c", "pass"])
 
-    def hook(self, event: str, session: str, path: Path) -> float:
+    def hook(self, event: str, session: str, path: Path) -> Cost:
         """One hook after one more answer of the client."""
         with path.open("ab") as file:
             file.write(self._line())
@@ -134,7 +138,7 @@ class Bench:
                 for number, text in enumerate([*texts, RULE])
             )  # fmt: skip
 
-    def decide(self, label: str) -> float:
+    def decide(self, label: str) -> Cost:
         """One hook of a tool use, in a session of its own."""
         self.count += 1
         event, more = DECISIONS[label]
@@ -143,7 +147,7 @@ class Bench:
         assert bool(self.said) is label.endswith("a note"), self.said
         return elapsed
 
-    def first(self, path: Path) -> float:
+    def first(self, path: Path) -> Cost:
         """The first hook of a session: there is no cursor, and up to 8 MiB are copied."""
         return self.hook("Stop", f"new-{self.count}", path)
 
@@ -153,42 +157,65 @@ class Bench:
             job.unlink()
 
 
-def measure(bench: Bench, runs: int, sizes: list[int]) -> None:
+def _processor_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def measure(bench: Bench, runs: int, sizes: list[int], other: Bench | None) -> None:
     """Print the table, hooks and the bare interpreter taking turns."""
     print(f"{bench.python} ({platform.machine()}); {runs} runs each, interleaved with the bare interpreter; ms")
-    print(f"{'hook':<24}{'bytes or facts':>15}{'p50':>8}{'p95':>8}{'bare p50':>10}{'ratio':>7}")
+    print(f"{'hook':<24}{'bytes or facts':>15}{'p50':>8}{'p95':>8}{'ratio':>7}{'processor: least':>18}{'median':>8}")
     medians: dict[tuple[str, int], float] = {}
+    both = [bench, other] if other else [bench]
     for size in sizes:
-        path = bench.transcript(size)
+        paths = [each.transcript(size) for each in both]
         for event in EVENTS:
-            bench.hook(event, f"warm-{size}", path)
-            row = _row(bench, runs, partial(bench.hook, event, f"warm-{size}", path))
-            medians[event, size] = _say(event, size, *row)
-        first = _row(bench, max(5, runs // 4), partial(bench.first, path))
-        _say("Stop, first of session", size, *first)
-        path.unlink()
+            hooks = [
+                partial(each.hook, event, f"{each.base.name}-{size}", path)
+                for each, path in zip(both, paths, strict=True)
+            ]
+            for hook in hooks:
+                hook()
+            rows = _rows(both, runs, hooks)
+            medians[event, size] = _say(event, size, *rows[0])
+            for row in rows[1:]:
+                _say(f"{event}, the other's", size, *row)
+        first = _rows(both[:1], max(5, runs // 4), [partial(bench.first, paths[0])])
+        _say("Stop, first of session", size, *first[0])
+        for path in paths:
+            path.unlink()
     bench.remember()
     for label in DECISIONS:
         bench.decide(label)
-        _say(label, FACTS, *_row(bench, runs, partial(bench.decide, label)))
+        _say(label, FACTS, *_rows(both[:1], runs, [partial(bench.decide, label)])[0])
     for event in EVENTS:
         growth = medians[event, sizes[-1]] / medians[event, sizes[0]]
         print(f"{event}: a transcript of {sizes[-1]:,} bytes costs {growth:.2f} times one of {sizes[0]:,}")
 
 
-def _row(bench: Bench, runs: int, hook: Callable[[], float]) -> tuple[list[float], list[float]]:
-    bare, ours = [], []
+def _rows(
+    benches: Sequence[Bench], runs: int, hooks: Sequence[Callable[[], Cost]]
+) -> list[tuple[list[Cost], list[Cost]]]:
+    bare: list[Cost] = []
+    taken: list[list[Cost]] = [[] for _ in hooks]
     for _ in range(runs):
-        bare.append(bench.bare())
-        ours.append(hook())
-        bench.clear()
-    return ours, bare
+        bare.append(benches[0].bare())
+        for number, hook in enumerate(hooks):
+            taken[number].append(hook())
+            benches[number].clear()
+    return [(ours, bare) for ours in taken]
 
 
-def _say(label: str, size: int, ours: list[float], bare: list[float]) -> float:
-    middle, ground = median(ours), median(bare)
-    worst = quantiles(ours, n=20)[-1]
-    print(f"{label:<24}{size:>15,}{middle:>8.1f}{worst:>8.1f}{ground:>10.1f}{middle / ground:>7.2f}", flush=True)
+def _say(label: str, size: int, ours: list[Cost], bare: list[Cost]) -> float:
+    wall, used = ([cost[kind] for cost in ours] for kind in (0, 1))
+    bare_wall, bare_used = ([cost[kind] for cost in bare] for kind in (0, 1))
+    middle = median(wall)
+    print(
+        f"{label:<24}{size:>15,}{middle:>8.1f}{quantiles(wall, n=20)[-1]:>8.1f}{middle / median(bare_wall):>7.2f}"
+        f"{min(used) / min(bare_used):>18.2f}{median(used) / median(bare_used):>8.2f}",
+        flush=True,
+    )
     return middle
 
 
@@ -206,10 +233,16 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=40)
     parser.add_argument("--sizes", default=",".join(map(str, SIZES)))
     parser.add_argument("--python", default=interpreter())
+    parser.add_argument("--against", type=Path, help="another checkout")
     parser.add_argument("--base", type=Path, help=argparse.SUPPRESS)  # the scratch folder: this is the second process
     args = parser.parse_args()
     if args.base:
-        measure(Bench(args.base, args.python), args.runs, [int(size) for size in args.sizes.split(",")])
+        bench, other = Bench(args.base, args.python), None
+        if args.against:
+            other = Bench(args.base / "other", args.python, args.against.resolve())
+            other.base.mkdir()
+            other.env["MEMORIA_HOME"] = str(other.base / "home")
+        measure(bench, args.runs, [int(size) for size in args.sizes.split(",")], other)
         return 0
     base = Path(tempfile.mkdtemp(prefix="memoria-hooks-"))
     try:
