@@ -38,7 +38,8 @@ SESSION_VARIABLES = (
 SESSION_MARKS = ("CLAUDECODE", "CLAUDE_PID", "CLAUDE_PROJECT_DIR")
 SETTINGS_FILES = ("settings.json", "settings.local.json")
 DETACHED = "MEMORIA_DETACHED"  # marks what a hook or a worker started, in the background
-MAX_SETTINGS_BYTES = 4 << 20
+PART_BYTES = 1 << 16
+MAX_SETTINGS_PARTS = 64  # of a settings file: 4 MiB
 MAX_ANCESTORS = 64
 
 # Where packages come from (an index, a proxy, a certificate, a cache), which belongs to the machine.
@@ -168,7 +169,12 @@ def file_text(path: str) -> str:
     """Return the text of one of the client's settings files; raise OSError when it cannot be read."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # a FIFO must not hold up a hook
     try:
-        return os.read(descriptor, MAX_SETTINGS_BYTES).decode("utf-8", "replace")
+        parts: "list[bytes]" = []
+        while len(parts) < MAX_SETTINGS_PARTS:  # in parts: a buffer of the greatest size would be mapped each time
+            parts.append(os.read(descriptor, PART_BYTES))
+            if len(parts[-1]) < PART_BYTES:
+                break
+        return b"".join(parts).decode("utf-8", "replace")
     finally:
         os.close(descriptor)
 
