@@ -169,7 +169,7 @@ def file_text(path: str) -> str:
     """Return the text of one of the client's settings files; raise OSError when it cannot be read."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # a FIFO must not hold up a hook
     try:
-        parts: "list[bytes]" = []
+        parts: list[bytes] = []
         while len(parts) < MAX_SETTINGS_PARTS:  # in parts: a buffer of the greatest size would be mapped each time
             parts.append(os.read(descriptor, PART_BYTES))
             if len(parts[-1]) < PART_BYTES:
