@@ -231,7 +231,7 @@ def test_reading_and_search_work_without_javascript(server: Served) -> None:
         page.locator("#find").fill("idempotency")
         page.keyboard.press("Enter")
         page.wait_for_url("**/search?**")
-        page.get_by_role("link", name="Checkout").first.click()
+        page.get_by_role("link", name="Checkout", exact=True).first.click()
         page.wait_for_url(f"**{ARTICLE}")
         page.locator("li.claim a.source").first.click()
         page.wait_for_url("**/entry/**")

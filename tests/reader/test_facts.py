@@ -53,7 +53,7 @@ def test_a_promoted_fact_holds_everywhere_and_a_deleted_one_is_gone(browser: Bro
         assert keeper.known("l-c1002").project == GLOBAL
     assert "It holds in every project" not in browser.get(PNPM).text
     done = browser.post(f"{PNPM}/delete")
-    assert done.headers["location"].startswith("/facts?said=The+fact+was+deleted.")
+    assert done.headers["location"].startswith("/facts?said=The+fact+was+deleted")
     assert browser.get(PNPM).status == 404
     assert "pnpm" not in browser.get("/facts?state=all").text
 
