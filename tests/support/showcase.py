@@ -105,11 +105,11 @@ def _book_calls(ledger: Ledger, entries: list[Row]) -> None:
     for number, each in enumerate(entries):
         said = sum(len(text) for _, text in each["said"]) + len(each["context"])
         when = _began(each) + timedelta(minutes=40)
-        _book(ledger, "flush", "haiku", each["project"][1], (22 * said + 9_000, said + 900), when)
+        _book(ledger, "flush", "haiku", each["project"][1], (3 * said + 4_000, 600), when)
         day = each["ago"], each["project"]
         if day not in compiled:
             compiled.add(day)
-            tokens = 21_000 + 2_600 * (number % 7), 5_200 + 900 * (number % 5)
+            tokens = 5_500 + 600 * (number % 7), 900 + 150 * (number % 5)
             _book(ledger, "compile", "sonnet", each["project"][1], tokens, when + timedelta(hours=1))
 
 
