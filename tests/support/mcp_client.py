@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 from mcp import Client, StdioServerParameters
+
+import mcp_server
 
 
 def environment(tmp_path: Path, **more: str) -> dict[str, str]:
@@ -28,9 +29,8 @@ Scenario = Callable[[Client], Awaitable[None]]
 
 
 def drive(tmp_path: Path, scenario: Scenario, **more: str) -> None:
-    server = StdioServerParameters(
-        command=sys.executable, args=["-m", "memoria.cli", "mcp"], env=environment(tmp_path, **more), cwd=tmp_path
-    )
+    program, *words = mcp_server.command()
+    server = StdioServerParameters(command=program, args=words, env=environment(tmp_path, **more), cwd=tmp_path)
 
     async def main() -> None:
         async with Client(server) as client:
