@@ -103,6 +103,7 @@ def replaced(package: Path) -> None:
     new.rename(package)
 
 
+@pytest.mark.slow
 def test_after_an_update_the_open_session_is_served_by_the_new_version(wire: Wire, package: Path) -> None:
     assert OLD in wire.described()
     assert wire.call("set", key="port", value=8081) == "Stored."
