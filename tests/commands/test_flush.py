@@ -769,7 +769,7 @@ def test_a_job_without_its_transcript_waits_on_while_the_session_goes_on(bench: 
 
 def test_a_session_of_several_calls_is_written_whole(bench: Bench) -> None:
     bench.set("MEMORIA_CALL_CHARS", "2000")
-    text = [line(f"question {number} " + "word " * 200) for number in range(12)]
+    text = [line(f"question {number} " + "word " * 200) for number in range(35)]  # more turns than are looked at ahead
     bench.job(b"".join(text))
     bench.flush()
     assert len(bench.model.prompts) > 2
