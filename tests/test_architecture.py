@@ -195,6 +195,10 @@ def test_the_architecture_page_lists_the_folders_in_their_order() -> None:
     assert {name for name, star in rows if star} == HOOK_FLOOR
 
 
+def test_each_folder_has_its_tests_in_a_folder_of_the_same_name() -> None:
+    assert [name for name in FOLDERS if not any((ROOT / "tests" / name).glob("test_*.py"))] == []
+
+
 def test_a_folder_imports_only_from_folders_below_it() -> None:
     wrong = []
     for item in all_imports():

@@ -177,7 +177,7 @@ def test_without_a_claude_model_no_request_is_made(person: Person, proxy: Loggin
 HELD = {
     "Only the model calls that you chose": """
         test_leaves.py::test_a_call_is_one_request_and_the_client_opens_no_other_connection
-        commands/test_flush.py::test_no_secret_is_sent_to_a_model""",
+        flushing/test_flush.py::test_no_secret_is_sent_to_a_model""",
     "A call of a Claude model is one request":
         "test_leaves.py::test_a_call_is_one_request_and_the_client_opens_no_other_connection",
     "The tokens that":
@@ -195,9 +195,9 @@ HELD = {
         test_leaves.py::test_a_key_and_an_endpoint_of_the_user_level_settings_work""",
     "If a project needs another endpoint": """
         test_leaves.py::test_an_endpoint_for_one_project_is_written_into_config_and_holds_for_it_alone
-        commands/test_compile.py::test_entries_of_a_project_with_its_own_endpoint_share_no_call""",
+        compiling/test_compile.py::test_entries_of_a_project_with_its_own_endpoint_share_no_call""",
     "An article that its entries":
-        "commands/test_compile.py::test_entries_of_a_project_with_its_own_endpoint_share_no_call",
+        "compiling/test_compile.py::test_entries_of_a_project_with_its_own_endpoint_share_no_call",
     "Nothing that memoria starts": """test_leaves.py::test_a_projects_settings_change_nothing
         commands/test_ingest.py::test_no_file_of_the_folder_one_stands_in_is_run
         environment/test_build.py::test_neither_the_project_nor_its_variables_reach_the_build""",
