@@ -70,5 +70,7 @@ def test_a_tool_that_is_not_on_the_path_is_named_by_its_place_and_uvx_by_its_nam
     monkeypatch.setattr(places, "ROOT", str(package))
     monkeypatch.setattr(places, "PACKAGE", str(package))
     assert invocation.called() == "~/src/memoria/tools/claude-memoria/bin/memoria"
+    (root / "tools" / "claude-memoria" / "CACHEDIR.TAG").touch()  # uv marks the environments of its tools, too
+    assert invocation.called() == "~/src/memoria/tools/claude-memoria/bin/memoria"
     (root / "tools" / "CACHEDIR.TAG").touch()
     assert invocation.called() == "uvx --from claude-memoria memoria"

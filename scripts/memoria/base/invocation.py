@@ -42,13 +42,21 @@ def update() -> str:
 
 
 def is_cached() -> bool:
-    """Return whether this memoria lies in a package manager's cache, as ``uvx`` runs it."""
+    """Return whether this memoria lies in a package manager's cache, as ``uvx`` runs it.
+
+    uv puts the mark into each environment that it makes, too, so that backups leave it out: that one says nothing.
+    """
     folder = places.PACKAGE
     while (around := os.path.dirname(folder)) != folder:
         folder = around
-        if os.path.isfile(os.path.join(folder, CACHE_MARK)):
+        if os.path.isfile(os.path.join(folder, CACHE_MARK)) and not _is_environment(folder):
             return True
     return False
+
+
+def _is_environment(folder: str) -> bool:
+    """Return whether a folder is a virtual environment."""
+    return os.path.isfile(os.path.join(folder, "pyvenv.cfg"))
 
 
 def _is_read_in_a_session() -> bool:
