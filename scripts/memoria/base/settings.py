@@ -35,13 +35,20 @@ class Field:
     default as its attribute until another value is set.
     """
 
-    __slots__ = ("default", "is_path", "minimum", "name", "sentence", "variable")
+    __slots__ = ("default", "is_path", "maximum", "minimum", "name", "sentence", "variable")
 
     def __init__(
-        self, default: object, sentence: str, variable: str = "", is_path: bool = False, minimum: int = 0
+        self,
+        default: object,
+        sentence: str,
+        variable: str = "",
+        is_path: bool = False,
+        minimum: int = 0,
+        maximum: int = 0,
     ) -> None:
         self.name = ""  # until ``Settings.fields`` is asked
         self.minimum = minimum
+        self.maximum = maximum
         self.default = default
         self.sentence = sentence
         self.variable = variable
@@ -65,6 +72,8 @@ class Field:
         number = _parse_number(raw, kind)
         if number < self.minimum:
             raise ValueError(f"a number of at least {self.minimum:,}")
+        if self.maximum and number > self.maximum:
+            raise ValueError(f"a number of at most {self.maximum:,}")
         return number
 
     def _parse_several(self, raw: object) -> tuple[object, ...]:
@@ -145,11 +154,13 @@ def env_of(project: str, projects: Projects) -> Mapping[str, str]:
 
 if TYPE_CHECKING:
 
-    def setting(default: T, sentence: str, variable: str = "", is_path: bool = False, minimum: int = 0) -> T:
+    def setting(
+        default: T, sentence: str, variable: str = "", is_path: bool = False, minimum: int = 0, maximum: int = 0
+    ) -> T:
         """Declare a setting; type checkers see the default's type, the class body sees a Field.
 
         ``variable`` is its environment variable where another program has named it, ``is_path`` marks a path as the
-        user writes it, and ``minimum`` is the smallest number that makes sense.
+        user writes it, and ``minimum`` and ``maximum`` (0: none) are the limits of a number.
         """
 else:
     setting = Field
@@ -250,8 +261,9 @@ class Settings:
         "project's page instead of an article. 0: every topic is an article.",
     )
     compile_drop_share = setting(
-        0.5, "Share of an article's claims that one compile may mark as outdated before it is refused (0 to 1)."
-    )
+        0.5, "Share of an article's claims that one compile may mark as outdated before it is refused (0 to 1).",
+        maximum=1,
+    )  # fmt: skip
     page_chars = setting(9_500, "Maximum characters given to a new session (the client cuts at 10,000).")
     where_you_were = setting(
         True, "Tell a session that lost its context (compaction, `/clear`, resume, a killed terminal) where it was."

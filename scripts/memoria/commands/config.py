@@ -12,6 +12,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -25,12 +26,18 @@ from memoria.base.settings import MEND_CONFIG, PLUGIN_OPTION, Field, Settings, c
 from memoria.ground import clock, config_file
 from memoria.ground.errors import ExpectedError
 from memoria.ground.exchange import Exchange
+from memoria.models import chain
 from memoria.redaction.redact import Redactor
 
 DEFAULT = "default"
 HIDDEN = "(set, not shown)"
 _KEYS = ("memory_api_key",)
 _PATTERNS = "redact_extra"  # may hold commas
+_SCHEMES = {  # what the address of a server begins with
+    "ollama_url": ("http://", "https://"),
+    "memory_api_url": ("http://", "https://"),
+    "redis_url": ("redis://", "rediss://", "unix://"),
+}
 _PASSWORD = re.compile(r"(?<=:)[^:@/]+(?=@)")
 
 
@@ -146,13 +153,24 @@ def _checked(field: Field, words: Sequence[str]) -> Any:
         value = field.parse(words[0] if len(words) == 1 and not _is_pattern(field, words[0]) else list(words))
     except ValueError as error:
         raise ExpectedError(f"{field.name} must be {error}, not {' '.join(words)!r}. {field.sentence}") from None
-    if field.name == "tz" and value and clock.zone_called(str(value)) is None:
-        raise ExpectedError(f"there is no time zone {value!r}. {field.sentence}")
-    if not isinstance(value, tuple):
-        return value
-    if field.name == _PATTERNS and (problems := Redactor(value).problems):
-        raise ExpectedError(problems[0].replace("; ignored", "; nothing was changed"))
-    return list(value)
+    if value and (problem := _problem(field, value)):
+        raise ExpectedError(f"{problem}. {field.sentence}")
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _problem(field: Field, value: Any) -> str:
+    """Return what is wrong with a value that has the right type; empty when nothing is."""
+    if field.name == "tz" and clock.zone_called(value) is None:
+        return f"there is no time zone {value!r}"
+    if field.name == "python" and not shutil.which(Path(value).expanduser()):
+        return f"there is no program {value!r}"
+    if (schemes := _SCHEMES.get(field.name)) and not value.startswith(schemes):
+        return f"{field.name} must begin with {' or '.join(schemes)}, not {value!r}"
+    if field.name == _PATTERNS:
+        return next((problem.replace("; ignored", "; nothing was changed") for problem in Redactor(value).problems), "")
+    tried = Settings()
+    setattr(tried, field.name, value)
+    return next(iter(chain.problems(tried)), "")
 
 
 def _is_pattern(field: Field, word: str) -> bool:
