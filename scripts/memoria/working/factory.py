@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from memoria.base.invocation import DISTRIBUTION
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.ground.errors import StoreUnreachableError
@@ -26,7 +27,7 @@ def _redis(url: str) -> SharedStore:
         from memoria.working.redis_store import RedisStore  # noqa: PLC0415 (an optional dependency; slow to import)
     except ImportError:
         raise StoreUnreachableError(
-            "MEMORIA_REDIS_URL is set, but the redis package is missing; install memoria[redis]"
+            f"MEMORIA_REDIS_URL is set, but the redis package is missing; install {DISTRIBUTION}[redis]"
         ) from None
     try:
         return RedisStore(url)
