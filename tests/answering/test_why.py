@@ -16,6 +16,7 @@ from memoria.commands import learned as learned_facts
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.transcripts.archive import Archive
+from memoria.transcripts.tombstones import Tombstones
 from memoria.transcripts.turn_reader import Reader
 
 CLAIM = "Hold `worker.lock` before reading the spool."
@@ -64,6 +65,21 @@ def test_a_claim_leads_to_the_line_of_the_transcript(
     assert f"user · {transcript}:2\n      Why do entries stand twice?" in shown
     assert f"assistant · {transcript}:3" in shown
     assert "\x1b" not in shown
+
+
+def test_neither_a_secret_nor_what_was_forgotten_is_shown_though_the_transcript_has_it(
+    home: Home, transcript: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    secret = "ghp_" + "a8B3c9D2e7F1g6H5i4J0k8L3m9N2o7P1q6R5"  # not a key
+    transcript.write_text(transcript.read_text().replace("stand twice?", f"stand twice with {secret}?"))
+    Tombstones.of(home.paths).add("The lock comes too late.")
+    for form in ((), ("--json",)):
+        assert run(why, home, "concepts/worker-lock", *form) == 0
+        shown = capsys.readouterr().out
+        assert "Why do entries stand twice with" in shown
+        assert secret not in shown
+        assert "too late" not in shown
+        assert form or "1 turn of it: not shown (forgotten)" in shown
 
 
 def test_an_article_leads_to_all_its_claims_and_one_without_a_source_says_so(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
@@ -29,6 +29,7 @@ from memoria.language.words import words
 from memoria.search import tokens
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.clients import table
+from memoria.transcripts.screen import Screen
 from memoria.transcripts.turn import Turn
 from memoria.transcripts.turn_reader import Reader
 from memoria.wiki.article import Article, Claim
@@ -42,13 +43,17 @@ NEAR_BEST = 0.6  # least share of the best turn's words that another turn must h
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A turn and where it is: ``transcript`` if the file exists, ``line`` if the turn is in it, ``archived``."""
+    """A turn and where it is: ``transcript`` if the file exists, ``line`` if the turn is in it, ``archived``.
+
+    ``withheld``: why nothing of it may be shown although it is there; ``turn`` is None then.
+    """
 
     key: str
     turn: Turn | None
     transcript: str = ""
     line: int = 0
     archived: bool = False
+    withheld: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +91,15 @@ def _meant(asked: str, claims: Sequence[tuple[Article, Claim]], targets: LinkTar
 class Tracer:
     """Looks up entries and turns, reading each daily log and each transcript once."""
 
-    def __init__(self, home: Home, shows: Callable[[str], bool] = lambda _: True) -> None:
-        """``shows`` says of a project's key whether what belongs to it may be found."""
+    def __init__(self, home: Home, shows: Callable[[str], bool] = lambda _: True, *, has_excluded: bool = True) -> None:
+        """``shows`` says of a project's key whether what belongs to it may be found.
+
+        ``has_excluded``: turns of excluded folders are shown. What was forgotten never is: transcripts still have it.
+        """
         self.home = home
         self.shows = shows
+        self.has_excluded = has_excluded
+        self.screen = Screen.of(home)
         self.daily = DailyLog.of(home.paths)
         self._days: dict[date, dict[str, Entry]] = {}
         self.archive = Archive.of(home.paths, home.settings.archive_mb)
@@ -139,7 +149,10 @@ class Tracer:
         origins = []
         for key in entry.turns:
             line, turn = lines.get(key, (0, None))
-            origins.append(Origin(key, turn or kept.get(key), path, line, key in kept))
+            held, withheld = turn or kept.get(key), ""
+            if held:
+                held, withheld = self.screen.shown(held, has_excluded=self.has_excluded)
+            origins.append(Origin(key, held, path, line, key in kept, withheld))
         return Trace(source, entry, tuple(origins), _matching(origins, set(tokens.of_query(said))))
 
     def _claims(self, asked: str) -> list[Claimed]:
@@ -236,10 +249,12 @@ def said(origin: Origin) -> str:
 
 def _turns(path: str) -> Iterator[tuple[str, tuple[int, Turn]]]:
     reader = Reader(keep_sidechains=True, decode=table.owner(Path(path), os.environ).decoder())
+    cwd = ""
     try:
         with Path(path).open("rb") as file:
             for number, line in enumerate(file, 1):
                 for turn in reader.read([line]):
-                    yield turn.key, (number, turn)
+                    cwd = turn.cwd or cwd
+                    yield turn.key, (number, turn if turn.cwd == cwd else replace(turn, cwd=cwd))
     except OSError:
         return

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from memoria.answering.origin import Claimed, Origin, Trace, Tracer, said
@@ -17,7 +18,9 @@ from memoria.ground import printable
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.indexing.highlight import highlighted, is_bold
+from memoria.redaction.redact import Redactor
 from memoria.search import tokens
+from memoria.transcripts.turn import Exchange
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,13 +39,26 @@ def command(args: argparse.Namespace, home: Home) -> int:
         raise ExpectedError(
             f"No article and no claim matches {asked!r}; {invocation.shown('search')} may find something."
         )
-    traced = [(claimed, [tracer.trace(source, claimed.words) for source in claimed.sources]) for claimed in found]
+    redact = Redactor(home.settings.redact_extra).redact  # the transcript still has the secrets
+    traced = [
+        (claimed, [_redacted(tracer.trace(source, claimed.words), redact) for source in claimed.sources])
+        for claimed in found
+    ]
     if args.json:
         records = [_facts(claimed, traces) for claimed, traces in traced]
         print(json.dumps({"asked": asked, "claims": records}, ensure_ascii=False, indent=2))
     else:
         print("\n".join(row for claimed, traces in traced for row in _lines(home, claimed, traces)))
     return 0
+
+
+def _redacted(trace: Trace, redact: Callable[[str], str]) -> Trace:
+    """Return a trace with the turns that are shown without secrets."""
+    shown = []
+    for origin in trace.matching:
+        turns = Exchange((origin.turn,)).cleaned(redact).turns if origin.turn else (None,)
+        shown.append(replace(origin, turn=turns[0]))
+    return replace(trace, matching=tuple(shown))
 
 
 # -- printing
@@ -93,7 +109,9 @@ def _lines(home: Home, claimed: Claimed, traces: Sequence[Trace]) -> Iterator[st
             continue
         entry = trace.entry
         yield f"  from [[{trace.source}]] · {entry.time} · {entry.project} · {printable.line(entry.title)}"
-        if trace.origins and all(origin.turn is None for origin in trace.origins):
+        if hidden := sum(bool(origin.withheld) for origin in trace.origins):
+            yield f"    {printable.counted(hidden, 'turn')} of it: not shown (forgotten)"
+        elif trace.origins and all(origin.turn is None for origin in trace.origins):
             yield f"    {printable.counted(len(trace.origins), 'turn')}: no longer in the transcript or in the archive"
         for origin in trace.matching:
             yield from _origin(home, origin, wanted)

@@ -59,7 +59,8 @@ class Inquiry:
 
     def _origin(self, statement: str) -> str:
         try:
-            tracer, clean = Tracer(self.home, self._visible().shows), _Cleaner(self.home)
+            clean = _Cleaner(self.home)
+            tracer = Tracer(self.home, self._visible().shows, has_excluded=False)
             shown: list[str] = []
             for claimed in tracer.claimed(statement)[:MAX_CLAIMS]:
                 traces = [tracer.trace(source, claimed.words) for source in claimed.sources]
@@ -83,7 +84,8 @@ class Inquiry:
                 continue
             yield f"  from {trace.source} · {trace.entry.time} · {trace.entry.project} · {clean(trace.entry.title)}"
             if not any(origin.turn for origin in trace.matching):
-                yield "    its turns are no longer kept"
+                is_withheld = any(origin.withheld for origin in trace.matching)
+                yield f"    its turns are {'not shown' if is_withheld else 'no longer kept'}"
             yield from (self._turn(origin, clean) for origin in trace.matching if origin.turn)
         yield ""
 

@@ -38,6 +38,7 @@ class Site:
         """``redact`` is applied to every text that a page shows; ``has_excluded`` shows excluded projects as well."""
         self.home = home
         self.redact = lru_cache(MAX_REDACTED)(Redactor(home.settings.redact_extra).redact)  # for a transcript's words
+        self.has_excluded = has_excluded
         self._visibility = Everything if has_excluded else Visibility
         self.watch = Watch(home, self.visible)
         self.markdown = Renderer(self.target, redact)

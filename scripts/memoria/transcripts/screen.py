@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from memoria.base import exclude
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
@@ -39,6 +41,21 @@ class Screen:
         if reason := self.excluded(turn.cwd or cwd):
             return reason
         return FORGOTTEN if self.tombstones and self.tombstones.holds("\n".join((turn.text, *turn.tools))) else ""
+
+    def shown(self, turn: Turn, *, has_excluded: bool) -> tuple[Turn | None, str]:
+        """Return a turn without the lines that hold a forgotten text, or None and the reason why nothing is left.
+
+        ``has_excluded``: turns of excluded folders are shown.
+        """
+        if not has_excluded and (reason := self.excluded(turn.cwd)):
+            return None, reason
+        without = self.tombstones.without
+        if not self.tombstones or not self.tombstones.holds("\n".join((turn.text, *turn.tools))):
+            return turn, ""
+        tools = tuple(tool for tool in turn.tools if without(tool) == tool)
+        rest = replace(turn, text=without(turn.text), tools=tools)
+        is_clean = not self.tombstones.holds("\n".join((rest.text, *rest.tools)))
+        return (rest, "") if is_clean and (rest.text.strip() or tools) else (None, FORGOTTEN)
 
     def passing(self, lines: list[bytes], *, is_out: bool = False) -> tuple[list[bytes], bool]:
         """Return the lines of a transcript that may be kept, and whether the last one is of an excluded folder.

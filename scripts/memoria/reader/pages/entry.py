@@ -21,7 +21,10 @@ _WHO = {"user": "You", "error": "Error", "note": "Note"}
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """A turn as the page shows it; ``is_matching``: it shares words with the claim that led here."""
+    """A turn as the page shows it; ``is_matching``: it shares words with the claim that led here.
+
+    ``withheld``: why nothing of it is shown.
+    """
 
     who: str
     role: str
@@ -30,6 +33,7 @@ class Spoken:
     text: str
     tools: tuple[str, ...]
     is_matching: bool
+    withheld: str = ""
 
 
 def show(site: Site, asked: Asked) -> View:
@@ -38,7 +42,7 @@ def show(site: Site, asked: Asked) -> View:
     if entry is None or trace is None:
         return missing("There is no such entry. It may have been forgotten.")
     start = _number(asked.query.get("start", ""))
-    present = [origin for origin in trace.origins if origin.turn]
+    present = [origin for origin in trace.origins if origin.turn or origin.withheld]
     marked = {origin.key for origin in trace.matching} if claim else set()
     if claim and not start:
         first = next((number for number, origin in enumerate(present) if origin.key in marked), 0)
@@ -83,7 +87,9 @@ def _traced(site: Site, asked: Asked) -> tuple[Entry | None, Trace | None, str]:
     if booked is None:
         return None, None, ""
     claim = _claim(site, asked.query.get("of", ""), asked.query.get("claim", ""))
-    trace = Tracer(site.home).trace(f"daily/{booked.day}#^e-{booked.id}", claim or booked.title)
+    trace = Tracer(site.home, has_excluded=site.has_excluded).trace(
+        f"daily/{booked.day}#^e-{booked.id}", claim or booked.title
+    )
     return trace.entry, trace, claim
 
 
@@ -104,7 +110,8 @@ def _about(site: Site, entry: Entry) -> dict[str, Any]:
 
 def _spoken(site: Site, entry: Entry, origin: Origin, marked: set[str]) -> Spoken:
     turn = origin.turn
-    assert turn is not None  # noqa: S101 (for the type checker: absent ones are left out before)
+    if turn is None:
+        return Spoken("A turn", "note", "", Html(), "", (), is_matching=False, withheld=origin.withheld)
     time = f"{site.local(turn.time):%Y-%m-%d %H:%M}" if turn.time else ""
     is_answer = turn.role == "assistant"
     who = _WHO.get(turn.role) or table.speaker(entry.agent)
