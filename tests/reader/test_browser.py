@@ -163,11 +163,14 @@ def test_a_claim_is_put_right_and_taken_back_in_the_browser(server: Served) -> N
         page.locator("a.wrong").first.click(force=True)
         page.locator("#text").fill("A charge carries a key made from the basket")
         page.get_by_role("button", name="Put it right").click()
-        page.wait_for_url(f"**{ARTICLE}?**")
+        page.get_by_role("status").filter(has_text="your own word").wait_for()
         assert page.get_by_text("A charge carries a key made from the basket").first.is_visible()
         page.get_by_role("button", name="Take it back").click()
-        page.wait_for_url(f"**{ARTICLE}?**Taken**")
+        page.get_by_role("status").filter(has_text="Taken back").wait_for()
         assert page.get_by_text("A charge carries an idempotency key").first.is_visible()
+        page.wait_for_url(f"{server.origin}{ARTICLE}")  # the message is not part of the address any more
+        page.reload()
+        assert page.get_by_role("status").filter(has_text="Taken back").count() == 0
 
 
 def test_what_happens_meanwhile_appears_without_reload(server: Served, home: Home) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from urllib.parse import urlsplit
 
 import pytest
 
 from memoria.capture.spool import Spool
+from memoria.daily.ledger import Ledger
 from memoria.ground.home import Home
 from reader_home import Browser, fill, links, write
 
@@ -111,6 +113,36 @@ def test_what_failed_is_on_the_first_page_with_a_button_that_tries_again(
     assert started
     assert not spool.jobs(spool.failed)
     assert "could not be summarised" not in browser.get("/").text
+
+
+@pytest.mark.parametrize(
+    ("kind", "action", "command"),
+    [
+        ("compile-refused", "/retry/waiting", "compile"),
+        ("compile-failed", "/retry/waiting", "compile"),
+        ("consolidate-failed", "/retry/consolidate", "consolidate"),
+    ],
+)
+def test_what_was_refused_has_a_button_that_starts_it_again(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch, kind: str, action: str, command: str
+) -> None:
+    with closing(Ledger.of(browser.home.paths)) as ledger:
+        ledger.note(kind, "c1" if kind == "compile-refused" else "", "It would drop much of a page.")
+    needs = browser.get("/").text.partition("Needs you")[2]
+    assert "It would drop much of a page." in needs
+    assert f'action="{action}"' in needs
+    started: list[object] = []
+    monkeypatch.setattr("memoria.capture.detach.start", lambda commands, _: started.extend(commands))
+    assert browser.post(action).status == 303
+    assert [run[-1] for run in started] == [command]
+
+
+def test_a_refused_compile_is_no_longer_shown_when_its_entries_are_compiled(browser: Browser) -> None:
+    with closing(Ledger.of(browser.home.paths)) as ledger:
+        ledger.note("compile-refused", "c1", "It would drop much of a page.")
+        assert "drop much" in browser.get("/").text
+        ledger.mark_compiled({"c1": ""})
+    assert "drop much" not in browser.get("/").text
 
 
 def test_a_page_with_broken_frontmatter_says_what_is_wrong(browser: Browser) -> None:

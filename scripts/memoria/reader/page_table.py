@@ -68,6 +68,8 @@ PAGES = (
 ACTIONS = (
     Action("/retry/flush", attention.retry_flush),
     Action("/retry/compile", attention.retry_compile),
+    Action("/retry/waiting", attention.retry_waiting),
+    Action("/retry/consolidate", attention.retry_consolidate),
     Action("/fact/{ident}/edit", facts.edit),
     Action("/fact/{ident}/promote", facts.promote),
     Action("/fact/{ident}/delete", facts.delete),

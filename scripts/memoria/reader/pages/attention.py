@@ -22,11 +22,15 @@ from memoria.reader.view import Asked, Done
 
 NOTE_DAYS = 7  # for which a refused compile is shown
 _NOTED = {
-    "refused": "A compile was refused",
+    "refused": "A claim was not written",
     "compile-refused": "A compile was refused",
     "compile-failed": "A compile failed",
     "consolidate-failed": "Looking for contradictions failed",
     "missing": "A part of a conversation is missing",
+}
+_COMPILES = ("compile-refused", "compile-failed")
+_BUTTONS = {kind: ("/retry/waiting", "Compile again") for kind in _COMPILES} | {
+    "consolidate-failed": ("/retry/consolidate", "Look again")
 }
 
 
@@ -75,12 +79,17 @@ def _settings(home: Home) -> Iterator[Need]:
 
 
 def _notes(ledger: Ledger) -> Iterator[Need]:
+    """Yield what was noted of late and is not over: not of entries compiled since, nor of those that were set aside."""
+    waiting = {entry.id for entry in ledger.entries(waiting=True)}
+    aside = {entry for entry, _ in ledger.failed_compiles()}
     since = (clock.now() - timedelta(days=NOTE_DAYS)).isoformat()
     seen = set()
-    for time, kind, _, text in ledger.notes(limit=50):
-        if kind in _NOTED and time >= since and (kind, text) not in seen:
+    for time, kind, subject, text in ledger.notes(limit=50):
+        concerned = {*subject.split(",")} if subject else waiting
+        is_over = concerned <= aside if kind == "refused" else kind in _COMPILES and not concerned & waiting
+        if kind in _NOTED and time >= since and (kind, text) not in seen and not is_over:
             seen.add((kind, text))
-            yield Need(_NOTED[kind], text)
+            yield Need(_NOTED[kind], text, *_BUTTONS.get(kind, ()))
 
 
 def retry_flush(site: Site, _: Asked) -> Done:
@@ -92,5 +101,19 @@ def retry_flush(site: Site, _: Asked) -> Done:
 
 def retry_compile(site: Site, _: Asked) -> Done:
     """Start a compile of the entries that were set aside."""
-    detach.start([places.own_command(sys.executable, "compile", "--retry-failed")], site.home.paths)
-    return Done("/", "A compile has been started.")
+    return _started(site, "A compile has been started.", "compile", "--retry-failed")
+
+
+def retry_waiting(site: Site, _: Asked) -> Done:
+    """Start a compile of the entries that wait for one."""
+    return _started(site, "A compile has been started.", "compile")
+
+
+def retry_consolidate(site: Site, _: Asked) -> Done:
+    """Start to look for contradictions."""
+    return _started(site, "Contradictions are being looked for.", "consolidate")
+
+
+def _started(site: Site, told: str, *command: str) -> Done:
+    detach.start([places.own_command(sys.executable, *command)], site.home.paths)
+    return Done("/", told)

@@ -22,6 +22,14 @@ if (themeButton) {
 
 $(".top nav [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
 
+// --- what an action said, which a reload does not say again ---------------------------------------------------
+
+const here = new URL(location.href);
+if (here.searchParams.has("said")) {
+  here.searchParams.delete("said");
+  history.replaceState(null, "", here);
+}
+
 // --- search while typing ---------------------------------------------------------------------------------------
 
 const typed = $("form[data-typed]");
