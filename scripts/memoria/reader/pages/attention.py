@@ -29,7 +29,7 @@ _NOTED = {
     "missing": "A part of a conversation is missing",
 }
 _COMPILES = ("compile-refused", "compile-failed")
-_BUTTONS = {kind: ("/retry/waiting", "Compile again") for kind in _COMPILES} | {
+_BUTTONS = dict.fromkeys(_COMPILES, ("/retry/waiting", "Compile again")) | {
     "consolidate-failed": ("/retry/consolidate", "Look again")
 }
 
