@@ -157,6 +157,16 @@ def test_no_page_is_wider_than_its_window(server: Served) -> None:
                 assert page.evaluate("document.documentElement.scrollWidth") <= width, (path, width)
 
 
+def test_a_window_of_a_tablet_shows_the_name_in_one_line_and_all_pages(server: Served) -> None:
+    with chromium() as context:
+        page = entered(server, context, "/facts")
+        for width in (700, 820, 1024, 1100, 1440):
+            page.set_viewport_size({"width": width, "height": 800})
+            nav = page.evaluate("(n => [n.scrollWidth, n.clientWidth])(document.querySelector('.top nav'))")
+            assert nav[0] <= nav[1], (width, nav)
+            assert page.evaluate("document.querySelector('.brand span').offsetHeight") < 36, width
+
+
 def test_a_claim_is_put_right_and_taken_back_in_the_browser(server: Served) -> None:
     with chromium() as context:
         page = entered(server, context, ARTICLE)
