@@ -131,7 +131,7 @@ def test_what_was_refused_has_a_button_that_starts_it_again(
     needs = browser.get("/").text.partition("Needs you")[2]
     assert "It would drop much of a page." in needs
     assert f'action="{action}"' in needs
-    started: list[object] = []
+    started: list[list[str]] = []
     monkeypatch.setattr("memoria.capture.detach.start", lambda commands, _: started.extend(commands))
     assert browser.post(action).status == 303
     assert [run[-1] for run in started] == [command]

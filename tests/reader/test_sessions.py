@@ -11,11 +11,12 @@ import pytest
 
 from memoria.base import project
 from memoria.daily.ledger import Call, Ledger
-from memoria.ground import clock
+from memoria.ground import clock, config_file
+from memoria.ground.exchange import Exchange
 from memoria.ground.home import Home
 from memoria.transcripts import client_files
 from memoria.transcripts.tombstones import Tombstones
-from reader_home import Browser, fill
+from reader_home import SHOP, Browser, fill
 
 SECRET = "ghp_" + "a8B3c9D2e7F1g6H5i4J0k8L3m9N2o7P1q6R5"  # not a key
 
@@ -89,6 +90,22 @@ def test_a_session_of_an_excluded_folder_is_not_shown(home: Home, tmp_path: Path
     browser = Browser(home).enter()
     assert "s-hidden" not in browser.get("/sessions").text
     assert browser.get("/session/s-hidden").status == 404
+
+
+@pytest.mark.parametrize("way", ["config", "marker"])
+def test_what_is_excluded_while_the_reader_runs_is_shown_no_more(home: Home, tmp_path: Path, way: str) -> None:
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    Path(home.paths.folders).write_text(json.dumps({SHOP[1]: [str(folder)]}))
+    browser = Browser(home).enter()
+    assert "Use pnpm in the shop" in browser.get("/").text
+    assert browser.get("/entry/c1").status == 200
+    if way == "config":
+        config_file.change(Exchange.of(home.paths), {"exclude": [str(folder)]})
+    else:
+        (folder / ".memoria-off").touch()
+    assert "Use pnpm in the shop" not in browser.get("/").text
+    assert browser.get("/entry/c1").status == 404
 
 
 def test_the_receipt_names_what_is_missing_and_offers_to_compare(home: Home, tmp_path: Path) -> None:

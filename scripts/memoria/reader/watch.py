@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable
 
+from memoria.base.settings import Settings, config_path
 from memoria.base.visibility import Visibility
 from memoria.daily.daily_log import DailyLog
 from memoria.ground.errors import ExpectedError, StillReadingError
@@ -43,6 +44,7 @@ class Watch:
         self.prepare: Callable[[], object] = lambda: None  # called by the thread after each change
         self._prepared = 0  # the number for which it was called
         self.signs: Callable[[], object] = lambda: None  # what pages show besides, compared at each look
+        self._config = _changed(config_path(os.environ))
         self._looking = threading.Lock()
         self._indexing = threading.Lock()
         self._is_indexed = False  # whether the search index knows the files of the catalog
@@ -172,9 +174,29 @@ class Watch:
             log.warning("the reader shows what it knew: %s", error)
 
     def _present(self) -> Stamps:
+        """Return what the catalog depends on: the files, and what the user has excluded by now."""
+        self._read_exclusions()
+        hidden = frozenset(("hidden", key) for key in self.visible().hidden())
         daily = DailyLog.of(self.home.paths)
         days = frozenset((day.isoformat(), daily.stamp(day)) for day in daily.days())
-        return frozenset(Wiki.of(self.home.paths).files()) | _settings(self.home), days
+        return frozenset(Wiki.of(self.home.paths).files()) | _settings(self.home) | hidden, days
+
+    def _read_exclusions(self) -> None:
+        """Let an exclusion hold that was set while the server runs; other settings hold after the next start."""
+        changed = _changed(config_path(os.environ))
+        if changed != self._config:
+            fresh = Settings.load()
+            if not fresh.refusal:
+                self._config = changed
+                self.home.settings.exclude = fresh.exclude
+
+
+def _changed(path: str) -> int:
+    """Return when a file was changed, 0 when it is not there."""
+    try:
+        return os.stat(path).st_mtime_ns  # noqa: PTH116 (as everywhere for paths of the home)
+    except OSError:
+        return 0
 
 
 def _settings(home: Home) -> frozenset[tuple[str, object]]:
