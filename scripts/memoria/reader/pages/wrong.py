@@ -54,7 +54,9 @@ def remove(site: Site, asked: Asked) -> Done:
     """Remove the claim."""
     slug = _slug(site, asked)
     claims.remove(site.home, slug, asked.form.get("claim", ""))
-    return Done(address.article(slug), "Forgotten here: the article no longer says it, not even in its history.")
+    said = "Forgotten here: the article no longer says it, not even in its history."
+    later = "As long as it can be taken back, the article as of an earlier day still shows it."
+    return Done(address.article(slug), f"{said} {later}")
 
 
 def take_back(site: Site, asked: Asked) -> Done:
