@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from memoria.facts.keeper import Keeper
 from memoria.flushing import worker
 from memoria.ground import locks
 from memoria.indexing.index import Index
@@ -140,3 +141,43 @@ def test_an_entry_compiled_again_does_not_bring_a_corrected_value_back(slots: Wi
     article = slots.wiki.get(SLOTS)
     assert article is not None
     assert [claim.text for claim in article.claims] == [LONGER]
+
+
+BATCH, SMALLER = "An export holds 500 rows at most.", "An export holds 200 rows at most."
+EXPORTS = "concepts/exports-of-the-shop"
+
+
+@pytest.fixture
+def exports(home: WikiHome) -> WikiHome:
+    """A home whose article says what a fact of the same entry says, and a person who gives the article another value."""
+    home.log(entry("d4", 17, decisions=(BATCH,), learned=(("decision", BATCH), ("decision", "Exports go to `out/`."))))
+    home.compile([page("exports-of-the-shop", claim(BATCH, "d4"), title="Exports of the shop")])
+    worker.work(home.home)
+    home.edit(EXPORTS, f"- {BATCH}", f"- {SMALLER}")
+    worker.work(home.home)
+    return home
+
+
+def facts(home: WikiHome) -> list[str]:
+    with Keeper.at(home.home) as keeper:
+        return sorted(fact.content for fact in keeper.store.facts())
+
+
+def test_a_fact_ends_when_a_person_gives_its_article_another_value(exports: WikiHome) -> None:
+    assert facts(exports) == ["Exports go to `out/`."]
+    assert BATCH not in prepared(exports)
+    assert history(exports, EXPORTS) == [BATCH]
+
+
+def test_a_fact_holds_again_when_the_value_is_put_back(exports: WikiHome) -> None:
+    exports.edit(EXPORTS, f"- {SMALLER}", f"- {BATCH}")
+    worker.work(exports.home)
+    assert facts(exports) == [BATCH, "Exports go to `out/`."]
+
+
+def test_undo_of_a_recorded_correction_lets_the_fact_hold_again(exports: WikiHome) -> None:
+    exports.undo("--steps", "2")  # the fact's words had gone from the summary, too
+    assert BATCH in facts(exports)
+    worker.work(exports.home)
+    assert BATCH in facts(exports)
+    assert SMALLER in exports.text(EXPORTS)

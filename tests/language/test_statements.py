@@ -54,6 +54,8 @@ def test_the_opposite_is_no_duplicate(one: str, other: str) -> None:
         ("", "Use tabs."),
         ("Worker 3 uses port 9001.", "Worker 4 uses port 9002."),
         ("Worker 3 is flaky.", "Worker 4 is flaky."),
+        ("Queue A is drained by 4 workers.", "Queue B is drained by 4 workers."),
+        ("Queue A of the clinic is drained by 4 workers.", "Queue B of the clinic is drained by 9 workers."),
         (
             "Production of the clinic is hosted at Fly, in Amsterdam.",
             "Staging of the clinic is hosted at Fly, in Amsterdam.",

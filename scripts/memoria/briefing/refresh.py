@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import closing
 from datetime import date
 from functools import cache
@@ -20,6 +20,7 @@ from memoria.briefing.page import Pages
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
 from memoria.daily.ledger import Ledger
+from memoria.facts.fact import Ending, Fact
 from memoria.facts.keeper import Keeper
 from memoria.facts.past import Past
 from memoria.ground import clock, locks
@@ -32,7 +33,7 @@ from memoria.indexing.index import Index
 from memoria.wiki import corrected, index_page, outdated
 from memoria.wiki.article_cache import ArticleCache
 from memoria.wiki.folder import INDEX, LOG, Wiki
-from memoria.wiki.transaction import Transactions
+from memoria.wiki.transaction import End, Transactions
 
 log = logging.getLogger(__name__)
 
@@ -92,7 +93,7 @@ def _write_index_page(home: Home, index: Index) -> str:
 
 
 def _note_corrections(home: Home, keeper: Keeper, index: Index, *, may_write: bool) -> None:
-    """Record what a person put right in articles, so that no entry is shown as saying it still.
+    """Record what a person put right in articles, so that no entry or fact is shown as saying it still.
 
     What was said before goes under the article's history, once: a person may remove it there. A compile that runs now
     (not ``may_write``) leaves that to the next worker.
@@ -110,12 +111,46 @@ def _note_corrections(home: Home, keeper: Keeper, index: Index, *, may_write: bo
     if not fresh and not again:
         return
     moment = home.zone.local(clock.now())
-    if not may_write or not outdated.remember(home.paths, index, _by_slug(fresh), _by_slug(again), moment):
+    ends = _ends(keeper, fresh.values())
+    if not may_write or not outdated.remember(home.paths, index, _by_slug(fresh), _by_slug(again), moment, ends):
         return
     for name, past in fresh.items():
         keeper.store.take_back(name, past)
     keeper.store.restore(again)
+    for change in (*ends, *_resumed(keeper, again.values())):
+        keeper.outbox.put(change)
+    housekeeping.bring_in(keeper)
+    settle_past(home, keeper, index)
     sources.refresh(index, home.paths)
+
+
+def _ends(keeper: Keeper, corrections: Iterable[Past]) -> list[End]:
+    """Return the ends of the facts of the same entries that say what a person put right."""
+    now = clock.now()
+    return [
+        Ending(fact.id, max(now, fact.last or fact.time), "user", instead=past.instead).to_dict()
+        | {"content": fact.content, "why": "corrected by hand in an article"}
+        for past, fact in _told(keeper, corrections, live=True)
+    ]
+
+
+def _resumed(keeper: Keeper, restored: Iterable[Past]) -> list[dict[str, object]]:
+    """Return what lets the facts hold again that a person's correction ended, because it was taken back."""
+    return [
+        {"id": fact.id, "resumed": fact.ended.isoformat(), "successor": ""}
+        for _, fact in _told(keeper, restored, live=False)
+        if fact.ended and not fact.successor
+    ]
+
+
+def _told(keeper: Keeper, corrections: Iterable[Past], *, live: bool) -> Iterator[tuple[Past, Fact]]:
+    """Yield each correction with the facts of its entries that say what was corrected."""
+    known = {fact.id: fact for fact in keeper.store.facts(live=live)}
+    for past in corrections:
+        said = [fact for fact in known.values() if past.is_said_by(fact.content, cited=True)]
+        for fact in said:
+            if set(past.sources) & set(keeper.sources(fact)):
+                yield past, known.pop(fact.id)
 
 
 def _by_slug(records: Mapping[str, Past]) -> dict[str, list[Past]]:

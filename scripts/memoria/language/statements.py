@@ -16,7 +16,7 @@ from memoria.language.stop_words import LIGHT_WORDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
 SAME = 0.6  # least Jaccard similarity of the signed words of two sentences that say the same
 TOPIC = 0.5  # and of the words without signs, for two sentences about the same thing
@@ -27,6 +27,7 @@ _WORD = Pattern(r"[^\W_]+(?:[._/-][^\W_]+)*")
 _CLAUSE = Pattern(r"[;:!?]|,\s|\.\s|\s(?:because|since|so|but|as|weil|damit|sondern|aber|denn)\s")
 _TOKEN = Pattern(r"[^\s,()\"`]+")
 _NUMBER = Pattern(r"\d+(?:\.\d+)*")
+_LETTERED = Pattern(r"([^\W\d_]{2,60})\s{1,8}([^\W\d_])(?![\w'.])")
 _PLACED = Pattern(r"([^\W\d_]{0,60})[\s#]{0,8}?(\d+(?:\.\d+)*)")
 
 
@@ -55,10 +56,10 @@ class Words:
     """A sentence as sets: its ``stems``, the stems under a negation or contrast (``against``), its ``numbers``.
 
     ``placed``: the numbers in order, each after the word before it. ``subject``: the first stem, which says what the
-    sentence is about.
+    sentence is about. ``lettered``: the words before a single capital, each with its letters ("queue A").
     """
 
-    __slots__ = ("against", "numbers", "placed", "stems", "subject")
+    __slots__ = ("against", "lettered", "numbers", "placed", "stems", "subject")
 
     def __init__(
         self,
@@ -67,12 +68,14 @@ class Words:
         numbers: frozenset[str],
         placed: tuple[tuple[str, str], ...] = (),
         subject: str = "",
+        lettered: Mapping[str, frozenset[str]] | None = None,
     ) -> None:
         self.stems = stems
         self.against = against
         self.numbers = numbers
         self.placed = placed
         self.subject = subject
+        self.lettered = lettered or {}
 
     @property
     def signed(self) -> frozenset[str]:
@@ -93,8 +96,19 @@ def words(text: str) -> Words:
             (against if negated else stems).add(stem)
     placed = tuple((match[1], match[2]) for match in _PLACED.finditer(folded))
     return Words(
-        frozenset(stems | against), frozenset(against - stems), frozenset(_NUMBER.findall(text)), placed, subject
-    )
+        frozenset(stems | against), frozenset(against - stems), frozenset(_NUMBER.findall(text)), placed, subject,
+        _lettered(text),
+    )  # fmt: skip
+
+
+def _lettered(text: str) -> dict[str, frozenset[str]]:
+    """Return the words before a single capital, each with its letters; "I" is a pronoun."""
+    found: dict[str, frozenset[str]] = {}
+    for match in _LETTERED.finditer(text):
+        if match[2].isupper() and match[2] != "I":
+            word = without_ending(_folded(match[1]))
+            found[word] = found.get(word, frozenset()) | {match[2]}
+    return found
 
 
 def _parts(clause: str) -> Iterator[tuple[str, bool]]:
@@ -118,7 +132,9 @@ def same(one: Words, other: Words) -> bool:
 
     When a single word of one stands for a single word of the other, they say it of another thing or say another thing.
     """
-    if one.numbers != other.numbers or len(one.stems - other.stems) == len(other.stems - one.stems) == 1:
+    if one.numbers != other.numbers or _other_letter(one, other):
+        return False
+    if len(one.stems - other.stems) == len(other.stems - one.stems) == 1:
         return False
     return jaccard(one.signed, other.signed) >= SAME or _contains(one, other)
 
@@ -140,7 +156,7 @@ def similarity(one: Words, other: Words) -> float:
 
 def opposed(one: Words, other: Words) -> bool:
     """Return whether both are about the same thing and contradict each other, or give it another number."""
-    if same(one, other):
+    if same(one, other) or _other_letter(one, other):
         return False
     if one.numbers and other.numbers and one.numbers != other.numbers:
         return jaccard(_unnumbered(one), _unnumbered(other)) >= REVISED and _gives_another_number(one, other)
@@ -154,7 +170,7 @@ def opposed(one: Words, other: Words) -> bool:
 def differ_in_subject(one: Words, other: Words) -> bool:
     """Return whether two sentences look alike but are about different things, such as "worker 3" and "worker 4"."""
     named, others = _things(one), _things(other)
-    if any(others.get(thing, number) != number for thing, number in named.items()):
+    if _other_letter(one, other) or any(others.get(thing, number) != number for thing, number in named.items()):
         return True
     if len(one.stems - other.stems) == len(other.stems - one.stems) == 1 and one.subject != other.subject:
         return True
@@ -166,6 +182,11 @@ def differ_in_subject(one: Words, other: Words) -> bool:
 def _things(sentence: Words) -> dict[str, str]:
     """Return the numbers that say which thing is meant, by the words before them."""
     return {word: number for word, number in sentence.placed if word in _ENUMERATED}
+
+
+def _other_letter(one: Words, other: Words) -> bool:
+    """Return whether a capital says that another thing is meant ("queue A", "queue B")."""
+    return any(letters != other.lettered.get(word, letters) for word, letters in one.lettered.items())
 
 
 def _unnumbered(words_: Words) -> frozenset[str]:
@@ -183,6 +204,8 @@ def _gives_another_number(one: Words, other: Words) -> bool:
 def repeated_in(claim: Words, text: Words, least: float) -> bool:
     """Return whether ``text`` says the claim beside other things: its subject, numbers and most of its words."""
     if not claim.stems or claim.subject not in text.stems or not claim.numbers <= text.numbers:
+        return False
+    if _other_letter(claim, text):
         return False
     return covered(claim, text) >= least
 

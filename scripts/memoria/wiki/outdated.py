@@ -8,7 +8,7 @@ because the entries that contain the facts have changed.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
 from memoria.base.paths import Paths
@@ -21,7 +21,7 @@ from memoria.wiki.article import Article, Claim
 from memoria.wiki.article_cache import ArticleCache
 from memoria.wiki.commit import commit
 from memoria.wiki.folder import Wiki
-from memoria.wiki.transaction import ChangedError, Transactions, digest
+from memoria.wiki.transaction import ChangedError, End, Transactions, digest
 
 log = logging.getLogger(__name__)
 
@@ -67,11 +67,12 @@ def remember(
     past: Mapping[str, Collection[Past]],
     again: Mapping[str, Collection[Past]],
     moment: datetime,
+    ends: Sequence[End] = (),
 ) -> bool:
     """Put what a person corrected in articles under their history; return False when pages kept changing.
 
     ``past``: by slug. ``again``: what a person put back and is no history any more. ``moment`` is in the user's zone.
-    The caller holds the compile lock.
+    ``ends``: the facts that end with it. The caller holds the compile lock.
     """
     wiki = Wiki.of(paths)
     Transactions.of(paths).recover()
@@ -89,7 +90,8 @@ def remember(
         try:
             block = index_page.outdated_block(moment, list(changed))
             pages = printable.counted(len(changed), "page")
-            commit(paths, rows, changed, read, block, f"recorded in the history of {pages} what was corrected by hand")
+            label = f"recorded in the history of {pages} what was corrected by hand"
+            commit(paths, rows, changed, read, block, label, ends)
         except ChangedError as error:
             log.info("%s; looking again", error)
         else:
