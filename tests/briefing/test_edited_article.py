@@ -149,7 +149,7 @@ EXPORTS = "concepts/exports-of-the-shop"
 
 @pytest.fixture
 def exports(home: WikiHome) -> WikiHome:
-    """A home whose article says what a fact of the same entry says, and a person who gives the article another value."""
+    """A home whose article and fact say the same, and a person who gives the article another value."""
     home.log(entry("d4", 17, decisions=(BATCH,), learned=(("decision", BATCH), ("decision", "Exports go to `out/`."))))
     home.compile([page("exports-of-the-shop", claim(BATCH, "d4"), title="Exports of the shop")])
     worker.work(home.home)

@@ -119,3 +119,31 @@ def test_a_number_belongs_to_the_word_it_counts() -> None:
     assert unsupported("Version 2 handles uploads.", ground) == ["2"]
     assert unsupported("There are 3 workers.", ground) == ["3"]
     assert unsupported("Each tries for 30 minutes.", ground) == ["30"]
+
+
+@pytest.mark.parametrize(
+    ("claim", "text", "missing"),
+    [
+        ("Version 2 of the API is live.", "Two users asked about the API version.", ["2"]),
+        ("The fee is 2 %.", "The fee is 2 €.", ["2"]),
+        ("Queue A has 4 workers.", "Queue B has 4 workers.", ["A"]),
+        ("Bench 3 is misted every 20 minutes.", "banco 3: 20 secondi", ["20"]),
+    ],
+)
+def test_a_number_of_other_things_and_the_letter_of_another_thing_support_nothing(
+    claim: str, text: str, missing: list[str]
+) -> None:
+    assert set(missing) <= set(unsupported(claim, text))
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        ("Version 2 of the API is live.", "The API's version went from 1 to 2 for all users."),
+        ("The fee is 2 %.", "The fee: 2%."),
+        ("Queue B has 4 workers.", "Queues A and B have 4 workers each."),
+        ("Il banco 3 va ogni 20 minuti.", "banco 3: 20 min"),
+    ],
+)
+def test_the_same_number_and_the_same_letter_support_a_claim_in_other_words(claim: str, text: str) -> None:
+    assert unsupported(claim, text) == []

@@ -97,11 +97,11 @@ def words(text: str) -> Words:
     placed = tuple((match[1], match[2]) for match in _PLACED.finditer(folded))
     return Words(
         frozenset(stems | against), frozenset(against - stems), frozenset(_NUMBER.findall(text)), placed, subject,
-        _lettered(text),
+        lettered(text),
     )  # fmt: skip
 
 
-def _lettered(text: str) -> dict[str, frozenset[str]]:
+def lettered(text: str) -> dict[str, frozenset[str]]:
     """Return the words before a single capital, each with its letters; "I" is a pronoun."""
     found: dict[str, frozenset[str]] = {}
     for match in _LETTERED.finditer(text):

@@ -11,7 +11,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable
 
-from memoria.language import identifiers
+from memoria.language import identifiers, statements
 from memoria.wiki import quantities
 from memoria.wiki.quantities import Evidence
 
@@ -61,6 +61,7 @@ def unsupported(claim: str, evidence: str) -> list[str]:
     starts = [token.start for token in stream]
     missing = [name for name in names if not _is_held(name, ground, known)]
     missing += [match[0].strip() for match in dates if not _is_day(match, known)]
+    missing += _other_letters(claim, evidence)
     for match in numbers:
         token = _at(stream, starts, match.start())
         if token is not None and token.kind == "date":
@@ -68,6 +69,18 @@ def unsupported(claim: str, evidence: str) -> list[str]:
         elif token is None or not known.says(token, stream):
             missing.append(match[0])
     return list(dict.fromkeys(missing))
+
+
+def _other_letters(claim: str, evidence: str) -> list[str]:
+    """Return the capitals that say which thing is meant ("queue A") where the text tells of another one only."""
+    known = statements.lettered(evidence)
+    named = [(known.get(word, letters), letters) for word, letters in statements.lettered(claim).items()]
+    return [
+        letter
+        for others, letters in named
+        for letter in sorted(letters - others)
+        if not re.search(rf"(?<!\w){letter}(?!\w)", evidence)
+    ]
 
 
 def _parts(text: str) -> tuple[list[str], list[re.Match[str]], list[re.Match[str]]]:

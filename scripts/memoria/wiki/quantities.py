@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from memoria.language.function_words import word_set
-from memoria.language.stemming import porter, without_ending
+from memoria.language.stemming import porter, singular, without_ending
 from memoria.language.stop_words import LIGHT_WORDS
 
 NEAR = 7  # tokens between a number and a word that belongs to it
@@ -25,7 +25,7 @@ _SPACED = rf"[^\W_{UNSPACED}]"
 _TOKEN = re.compile(
     r"(?P<date>\b\d{4}-\d\d-\d\d\b)"
     rf"|(?P<number>(?<!{_SPACED})\d+(?:[.,:]\d+)*(?!{_SPACED}{{4,}}|{_SPACED}*\d))"
-    rf"|(?P<word>{_SPACED}+|[{UNSPACED}]+|\#(?=\d))"
+    rf"|(?P<word>{_SPACED}+|[{UNSPACED}]+|\#(?=\d)|(?:(?<=\d)|(?<=\d\s))[%€])"
     r"|(?P<end>[.!?;](?=\s|$)|[。！？；]|\n\s*\n)|(?P<pause>[,()、，–—→]|->)"  # noqa: RUF001 (of such scripts)
 )
 _LATIN = re.compile(r"[a-zA-ZÀ-ɏ]")
@@ -49,15 +49,15 @@ _NUMBER_WORDS = {
 _UNITS = {
     spelling: name
     for name, spellings in {
-        "second": "s sec secs second seconds sekunde sekunden segundo segundos seconde secondes",
+        "second": "s sec secs second seconds sekunde sekunden segundo segundos seconde secondes secondo secondi",
         "millisecond": "ms msec millisecond milliseconds millisekunden мс",
-        "minute": "min mins minute minutes minuten minuto minutos",
-        "hour": "h hour hours hr hrs stunde stunden heure heures hora horas",
-        "day": "d day days tag tage tagen jour jours día días",
-        "week": "week weeks woche wochen semaine semaines semana semanas",
-        "month": "month months monat monate monaten mois mes meses",
+        "minute": "min mins minute minutes minuten minuto minutos minuti",
+        "hour": "h hour hours hr hrs stunde stunden heure heures hora horas ore",
+        "day": "d day days tag tage tagen jour jours día días giorno giorni",
+        "week": "week weeks woche wochen semaine semaines semana semanas settimana settimane",
+        "month": "month months monat monate monaten mois mes meses mesi",
         "year": "year years jahr jahre jahren an ans année années año años",
-        "percent": "% percent prozent",
+        "percent": "% percent prozent", "euro": "€ eur euro euros",
         "pixel": "px pixel pixels",
         "kilobyte": "kb kib ko", "megabyte": "mb mib mo", "gigabyte": "gb gib go", "terabyte": "tb tib",
         "times": "x times time mal fois veces", "byte": "byte bytes", "bit": "bit bits",
@@ -163,7 +163,8 @@ class Evidence:
         if not held or any(self._is_translated(token.sentence, claim) for token in held):
             return bool(held)
         if around.label is not None and (self._knows([around.label]) or len(number.text) < LABELLED_DIGITS):
-            return self.stand_by(held, [around.label])
+            numbered = [token for token in held if not self._counts(token, around.label, claim)]
+            return self.stand_by(numbered, [around.label])
         same_unit = [token for token in held if around.unit and self.units[token.start] == around.unit]
         if same_unit:
             return not self._is_other(same_unit, around.beside) and not self._is_elsewhere(same_unit, around)
@@ -200,6 +201,16 @@ class Evidence:
         if part is None or any(part.forms & token.forms for token in claim if token.kind == "number"):
             return False
         return any(token.forms & other.forms for token in rest for other in claim if other.kind == "word")
+
+    def _counts(self, number: Token, label: Token, claim: list[Token]) -> bool:
+        """Return whether the number counts things that the claim does not name ("two users"), and follows no label."""
+        at = self.tokens.index(number)
+        before, after = self.tokens[max(at - 1, 0) : at], self.tokens[at + 1 : at + 2]
+        if any(token.forms & label.forms for token in before):
+            return False
+        counted = [token for token in after if token.kind == "word" and token.place - number.place == 1]
+        named = {form for token in claim for form in token.forms}
+        return any(singular(token.text) != token.text and named.isdisjoint(token.forms) for token in counted)
 
     def stand_by(self, held: Collection[Token], words: Iterable[Token]) -> bool:
         """Return whether one of these numbers is the closest to one of these words."""
