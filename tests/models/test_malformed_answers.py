@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -115,3 +116,20 @@ def test_what_is_written_for_json_is_read_as_it_was_meant(wrote: str, meant: obj
 def test_a_value_that_is_cut_off_is_never_completed(wrote: str) -> None:
     with pytest.raises(loose_json.CutOffError):
         loose_json.read(wrote, 0)
+
+
+_GOOD_TEXT = json.dumps(FLUSH, ensure_ascii=False, indent=1)
+
+
+@pytest.mark.parametrize(
+    "wrote",
+    [
+        _GOOD_TEXT.replace('"', "”"),
+        re.sub('"([^"]*)"', r"„\1“", _GOOD_TEXT),
+        json.dumps([FLUSH]),
+    ],
+    ids=["the same closing quote on both sides", "German quotes", "the only item of a list"],
+)
+def test_quotes_of_other_languages_and_a_list_around_the_answer_are_read(wrote: str) -> None:
+    fault = Fault("flush", "", wrote, FLUSH)
+    assert holds(answer.read(wrote, fault.prompt), FLUSH)

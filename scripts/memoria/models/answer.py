@@ -75,15 +75,19 @@ def _find_object(text: str, schema: JsonObject) -> JsonObject:
     found = _values(_decoded(text))
     objects = [(value, length) for value, length in found.values if isinstance(value, dict)]
     inner = [(part, length) for value, length in objects for part in value.values() if isinstance(part, dict)]
-    for candidates in (objects, inner):  # ``inner``: the answer in an object of its own, {"note": {...}}
+    lists = [(value, length) for value, length in found.values if isinstance(value, list)]
+    listed = [(part, length) for value, length in lists for part in value if isinstance(part, dict)]
+    # ``inner``: the answer in an object of its own, {"note": {...}}; ``alone``: as the only item of a list
+    alone = listed if len(listed) == 1 else []
+    for candidates in (objects, inner, alone):
         ranked = [(known_names(value, schema), length, value) for value, length in candidates]
         best = max(ranked, key=lambda row: row[:2], default=(0, 0, None))
         if best[0]:
             return _joined(schema, [value for known, _, value in ranked if known]) or best[2] or {}
     if found.is_cut_off:
         raise BadAnswerError("The model's answer contains no JSON object that is whole; it was cut off.")
-    if listed := _as_list(found.values, schema):
-        return listed
+    if items := _as_list(found.values, schema):
+        return items
     if objects:
         return max(objects, key=lambda pair: pair[1])[0]  # so that the reason names what it lacks
     raise BadAnswerError(f"The model's answer contains no JSON object; it begins {text.strip()[:60]!r}.")

@@ -17,8 +17,8 @@ _CLOSING = {'"': '"', "'": "'", "“": '”"', "„": '“”"', "”": '”"', 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.])")
 _NAME = re.compile(r"[A-Za-z_$][\w$-]*")
 _BARE = re.compile(r"[^\W\d][\w./-]*")
-_NEXT_KEY = re.compile(r"[\"'“‘`]|[A-Za-z_$][\w$-]*\s*:")  # noqa: RUF001
-_NEXT_VALUE = re.compile(r"[\[{\]}\"'“‘`\d-]|(?:true|false|null|True|False|None)\b|[A-Za-z_$][\w$-]*\s*:")  # noqa: RUF001
+_NEXT_KEY = re.compile(r"[\"'“”„‘«`]|[A-Za-z_$][\w$-]*\s*:")  # noqa: RUF001
+_NEXT_VALUE = re.compile(r"[\[{\]}\"'“”„‘«`\d-]|(?:true|false|null|True|False|None)\b|[A-Za-z_$][\w$-]*\s*:")  # noqa: RUF001
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "'": "'", "\\": "\\", "/": "/", "\n": ""}
 _LITERALS: dict[str, Any] = {
     "true": True, "false": False, "null": None, "True": True, "False": False, "None": None, "undefined": None,
