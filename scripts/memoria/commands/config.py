@@ -23,7 +23,7 @@ from memoria.base import invocation
 from memoria.base.paths import Paths
 from memoria.base.plugin_options import CHANGE
 from memoria.base.settings import MEND_CONFIG, PLUGIN_OPTION, Field, Settings, config_path
-from memoria.ground import clock, config_file
+from memoria.ground import clock, config_file, printable
 from memoria.ground.errors import ExpectedError
 from memoria.ground.exchange import Exchange
 from memoria.models import chain
@@ -154,7 +154,7 @@ def _checked(field: Field, words: Sequence[str]) -> Any:
     except ValueError as error:
         raise ExpectedError(f"{field.name} must be {error}, not {' '.join(words)!r}. {field.sentence}") from None
     if value and (problem := _problem(field, value)):
-        raise ExpectedError(f"{problem}. {field.sentence}")
+        raise ExpectedError(f"{printable.clause(problem)}. {field.sentence}")
     return list(value) if isinstance(value, tuple) else value
 
 
