@@ -13,6 +13,7 @@ import pytest
 
 from memoria import cli
 from memoria.base.paths import own_command
+from memoria.ground import locks
 from places import ROOT
 
 PAGE = (ROOT / "docs" / "json.md").read_text("utf-8")
@@ -31,6 +32,9 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     env = {"PATH": "/usr/bin:/bin", "HOME": str(folder / "user")}
     command = [*own_command(sys.executable, "demo"), "--home", str(folder / "home")]
     subprocess.run(command, env=env, check=True, capture_output=True)
+    for name in ("worker.lock", "compile.lock"):  # the demo's hooks leave a worker behind
+        with locks.waiting(folder / "home" / ".memoria" / name):
+            pass
     return folder / "home"
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from facts import MONDAY, SHOP, a_fact
@@ -187,6 +187,7 @@ BETWEEN = st.sampled_from(
 
 
 @given(st.lists(st.tuples(NAMES, TITLES, BETWEEN), max_size=4), st.sampled_from(["\n", "\r\n"]), BETWEEN)
+@example([("shop", "^0", ""), ("shop", "It takes n ^2", "")], "\n", "")
 def test_the_index_and_the_daily_log_see_the_same_entries(
     told: list[tuple[str, str, str]], end: str, before: str
 ) -> None:

@@ -23,6 +23,7 @@ from memoria.facts.fact import GLOBAL, Fact
 from memoria.facts.past import Past, current
 from memoria.ground import markdown
 from memoria.indexing.ended import NOTHING, Ended, titled
+from memoria.language.pattern import Pattern
 
 PASSAGE_CHARS = 1_200  # longer paragraphs are split, at line ends where possible
 
@@ -32,6 +33,7 @@ RELATED = "Related"  # the section of an article that links others
 
 _LABEL = re.compile(r"^\*\*([^*\n]{1,60}):\*\*\s*")
 _SOURCE = re.compile(r"\[\[(daily/\d{4}-\d\d-\d\d#\^e-[0-9a-z]+)\|[^\[\]\n]*\]\]")
+_ID = Pattern(r"(?:^|\s)\^[a-z]-[0-9a-z]+\s*$")  # in an entry; "n ^2" is text there
 _LINK = re.compile(r"\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]")
 _IS_LINK = re.compile(r"^\s*[-*+] \[\[(?!daily/)")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
@@ -173,7 +175,7 @@ def entries(
     outdated = {fact.id: fact for fact in facts if fact.is_outdated or fact.history}
     for part in day_text.parts(when or date.min):
         told = _without_outdated(part.text, outdated) if part.entry else _without_facts(part.text)
-        passages = tuple(_sections(told, ""))
+        passages = tuple(_sections(told, "", _ID))
         session = part.entry.session if part.entry else ""
         if not part.heading and not part.entry:
             anchor, title = "", day
@@ -278,12 +280,12 @@ def _asked(path: str, anchor: str, leads_to: str, phrases: Iterable[str], owner:
     )  # fmt: skip
 
 
-def _sections(body: str, title: str) -> Iterator[Passage]:
-    """Yield paragraphs and list items, each labelled with the heading or bold label above it."""
+def _sections(body: str, title: str, block_id: Pattern = markdown.BLOCK_ID) -> Iterator[Passage]:
+    """Yield paragraphs and list items without block ids, each labelled with the heading or bold label above it."""
     label = ""
     paragraph: list[str] = []
     for row, in_code in markdown.code_rows(body.split("\n")):
-        line = _LINK.sub(r"\1", markdown.BLOCK_ID.sub("", row)).rstrip()
+        line = _LINK.sub(r"\1", block_id.sub("", row)).rstrip()
         (level, heading), bold = ((0, ""), None) if in_code else (markdown.heading(line), _LABEL.match(line))
         item = not in_code and line.lstrip().startswith(("- ", "* ", "+ "))
         if not line.strip() or level or bold or item:
