@@ -8,7 +8,8 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,17 @@ import pytest
 from memoria import cli
 from memoria.audit import client_checks, rehearsal, state_checks
 from memoria.audit.finding import BROKEN, NOTE, OK, Finding
+from memoria.audit.self_test import Fired, SelfTest
 from memoria.base import interpreter
 from memoria.base import paths as places
 from memoria.base.paths import Paths
 from memoria.briefing import notices
 from memoria.capture.spool import Spool
 from memoria.commands import doctor
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.entry import Entry
+from memoria.daily.ledger import Ledger
+from memoria.ground import clock, locks
 from memoria.ground.home import Home
 from places import ROOT
 from shelves import DAY, HOUR, Shelf, client
@@ -295,6 +301,45 @@ def test_a_hook_that_fails_the_rehearsal_is_broken(home: Home, monkeypatch: pyte
     broken.chmod(0o755)
     monkeypatch.setattr(rehearsal, "client_python", lambda environ: str(broken))
     assert "no such module" in one(rehearsal.check_rehearsal(home), BROKEN).text
+
+
+def test_the_rehearsals_home_stays_until_all_that_works_in_it_has_ended(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left: list[Callable[[], None]] = []  # what still happens in the scratch home, one step for each look at it
+    homes: list[Path] = []
+
+    def replay(rehearsed: SelfTest, *_: object) -> Iterator[Fired]:
+        paths = rehearsed.paths
+        daily = DailyLog.of(paths)
+        homes.append(Path(paths.home))
+        day = home.zone.day(clock.now())
+        Path(paths.state).mkdir()
+        daily.append(Entry("one", day, "10:00", "s", "shop", "shop-000000", "Title", turns=("k1",), model="m"))
+        with closing(Ledger.of(paths)) as ledger:
+            daily.refresh(ledger)
+        stack = {name: ExitStack() for name in ("observer_lock", "worker_lock", "compile_lock")}
+        for name in ("observer_lock", "worker_lock"):
+            stack[name].enter_context(locks.held(Path(getattr(paths, name))))
+
+        def begin_compile() -> None:
+            stack["compile_lock"].enter_context(locks.held(Path(paths.compile_lock)))
+            with closing(Ledger.of(paths)) as ledger:
+                ledger.mark_compiled({entry.id: "" for entry in ledger.entries()})
+
+        left.extend([stack["observer_lock"].close, stack["worker_lock"].close, begin_compile])
+        left.append(stack["compile_lock"].close)
+        yield Fired("SessionEnd", 0.0, 0, b"", b"")
+
+    def look_again(_: float) -> None:
+        assert homes[0].exists()
+        left.pop(0)()
+
+    monkeypatch.setattr(SelfTest, "replay", replay)
+    monkeypatch.setattr(time, "sleep", look_again)
+    assert [finding.level for finding in rehearsal.check_rehearsal(home)] == [OK, OK]
+    assert left == []
+    assert not homes[0].exists()
 
 
 def test_a_line_for_the_user_is_left_once_for_each_kind_until_it_changes(paths: Paths) -> None:

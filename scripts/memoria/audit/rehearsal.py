@@ -7,6 +7,7 @@ import os
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 from memoria.audit.client_settings import client_python
@@ -14,8 +15,13 @@ from memoria.audit.finding import BROKEN, NOTE, OK, Finding, Findings
 from memoria.audit.self_test import SelfTest
 from memoria.base import invocation
 from memoria.base import paths as places
+from memoria.base.paths import Paths
+from memoria.base.settings import Settings
+from memoria.capture import detach
 from memoria.capture.spool import Spool
+from memoria.daily import gate
 from memoria.daily.daily_log import DailyLog
+from memoria.daily.ledger import Ledger
 from memoria.ground import clock
 from memoria.ground.home import Home
 
@@ -49,11 +55,24 @@ def _outcome(rehearsal: SelfTest) -> Finding:
             return Finding("rehearsal", BROKEN, f"no entry within {PATIENCE_S:.0f} s: {_last_words(rehearsal)}",
                            f"see what {invocation.shown('flush --now')} says")  # fmt: skip
         time.sleep(0.05)
-    while Spool(rehearsal.paths.spool).jobs() and time.monotonic() - started < PATIENCE_S:
-        time.sleep(0.05)  # the scratch folder goes when the worker is done with it
-    return Finding(
-        "rehearsal", OK, f"the worker wrote the entry {time.monotonic() - started:.1f} s after the last hook"
-    )
+    took_s = time.monotonic() - started
+    while _is_at_work(rehearsal.paths) and time.monotonic() - started < PATIENCE_S:
+        time.sleep(0.05)  # what still works would make the scratch folder again
+    return Finding("rehearsal", OK, f"the worker wrote the entry {took_s:.1f} s after the last hook")
+
+
+def _is_at_work(paths: Paths) -> bool:
+    """Return whether observer, worker or compile is at work or about to begin; the first starts the second, and so on.
+
+    They are looked at in this order, so that none is missed that another one has started meanwhile.
+    """
+    if detach.is_starting(paths.starting("observer")) or detach.is_locked(paths.observer_lock):
+        return True
+    if detach.is_starting(paths.starting("worker")) or Spool(paths.spool).jobs() or detach.is_locked(paths.worker_lock):
+        return True
+    with closing(Ledger.of(paths)) as ledger:  # no file says that a compile was started
+        is_due = gate.is_due(ledger, Settings().compile_interval_min)
+    return is_due or detach.is_locked(paths.compile_lock)
 
 
 def _last_words(rehearsal: SelfTest) -> str:

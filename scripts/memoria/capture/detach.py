@@ -84,7 +84,7 @@ def start_worker(settings: Settings, paths: Paths, *, is_ending: bool = False) -
 def _start_one(name: str, verb: str, settings: Settings, paths: Paths, is_ending: bool) -> str:
     lock = paths.worker_lock if name == "worker" else paths.observer_lock
     starting = paths.starting(name)
-    if _is_starting(starting):
+    if is_starting(starting):
         return name + " starting"
     if is_locked(lock):
         return name + " busy"
@@ -142,14 +142,14 @@ def _start_later(ways: list[list[str]], paths: Paths) -> str:
     hooks leaves one sleeping process and no more.
     """
     late = paths.worker_late
-    if _is_starting(late, 2 * MINUTE_S):
+    if is_starting(late, 2 * MINUTE_S):
         return "worker waits for the minute to end"
     _sign(late, os.O_CREAT)
     start(ways, paths, late, MINUTE_S - time.time() % MINUTE_S)
     return "worker starts when the minute is over: as many as spawns_per_min were started in it"
 
 
-def _is_starting(path: str, within_s: float = STARTING_S) -> bool:
+def is_starting(path: str, within_s: float = STARTING_S) -> bool:
     """Whether a worker was started a moment ago, lives, and has not tried for its lock yet."""
     try:
         if not 0 <= time.time() - os.stat(path).st_mtime < within_s:
