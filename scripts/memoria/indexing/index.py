@@ -198,30 +198,30 @@ class Index:
         An article without citations is left out.
         """
         projects = {ident: about.project for ident, about in self.entries().items()}
-        rows = self._db.execute(
-            "SELECT path, text FROM documents"
-            " JOIN passages ON passages.id BETWEEN documents.id << ? AND ((documents.id + 1) << ?) - 1"
-            " WHERE kind = 'article' AND text LIKE '%#^e-%'",
-            (layout.SHIFT, layout.SHIFT),
-        )
         found: defaultdict[str, set[str]] = defaultdict(set)
-        for path, text in rows:
-            found[path] |= {projects.get(ident.removeprefix("e-"), "?") for ident in layout.entry_ids(text)}
+        for path, kind, ident in self._citing():
+            if kind == "article":
+                found[path].add(projects.get(ident, "?"))
         return dict(found)
 
     def citations(self) -> dict[str, set[str]]:
-        """Return the paths of the articles that cite each entry, by the entry's id."""
+        """Return the paths of the articles that cite each entry, now or in their history, by the entry's id."""
+        found: defaultdict[str, set[str]] = defaultdict(set)
+        for path, _, ident in self._citing():
+            found[ident].add(path)
+        return dict(found)
+
+    def _citing(self) -> Iterator[tuple[str, str, str]]:
+        """Yield path and kind of each document of the wiki, once for each entry that it cites, and that entry's id."""
         rows = self._db.execute(
-            "SELECT path, text FROM documents"
+            "SELECT path, kind, text FROM documents"
             " JOIN passages ON passages.id BETWEEN documents.id << ? AND ((documents.id + 1) << ?) - 1"
             " WHERE path LIKE 'knowledge/%' AND text LIKE '%#^e-%'",
             (layout.SHIFT, layout.SHIFT),
         )
-        found: defaultdict[str, set[str]] = defaultdict(set)
-        for path, text in rows:
+        for path, kind, text in rows:
             for ident in layout.entry_ids(text):
-                found[ident.removeprefix("e-")].add(path)
-        return dict(found)
+                yield path, kind, ident.removeprefix("e-")
 
     def history_stamp(self) -> dict[str, Stamp]:
         """Return under the name ``history`` a stamp that changes with what stands under the articles' History."""
