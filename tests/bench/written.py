@@ -21,7 +21,7 @@ sys.path.extend(str(Path(__file__).resolve().parents[1] / part) for part in ("."
 from bench import retrieval
 from memoria.daily.entry import Entry
 from memoria.daily.entry_form import render
-from memoria.facts import fact, lines
+from memoria.facts import claim_check, fact, lines
 from memoria.indexing import documents
 from memoria.indexing.documents import Document
 from memoria.indexing.index import Index
@@ -59,7 +59,7 @@ def _written(number: int, session: retrieval.JsonObject) -> Iterator[Document]:
     exchanges = list(_exchanges(session["turns"]))
     noted = Offline().complete(tasks.flush({"project": "", "facts": [], "exchanges": exchanges, "open_items": []})).data
     stamp = fact.Stamp(said.project, said.session, datetime.combine(day, time(12), UTC))
-    facts = fact.check(noted["learned"], fact.Material.of(exchanges), stamp).facts
+    facts = claim_check.check(noted["learned"], claim_check.Material.of(exchanges), stamp).facts
     if not noted["worth_saving"] and not facts:
         return
     entry = Entry(

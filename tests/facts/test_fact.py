@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from facts import MONDAY, SHOP
 from memoria.facts import lines
-from memoria.facts.fact import MAX_FACTS, Fact, Material, Stamp, check, sentences
+from memoria.facts.claim_check import MAX_FACTS, Material, check, sentences
+from memoria.facts.fact import Fact, Stamp
 
 STAMP = Stamp(SHOP, "s-1", MONDAY)
 SAID = Material(

@@ -14,7 +14,8 @@ from memoria.daily.day_text import DayText
 from memoria.daily.entry import Entry, Learned
 from memoria.daily.entry_form import render
 from memoria.facts import lines
-from memoria.facts.fact import Fact, Material, Stamp, check
+from memoria.facts.claim_check import Material, check
+from memoria.facts.fact import Fact, Stamp
 from memoria.facts.lines import Lines
 
 DAY = date(2026, 11, 16)

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoria.facts.fact import Material, Stamp, check
+from memoria.facts.claim_check import Material, check
+from memoria.facts.fact import Stamp
 from memoria.ground.errors import BadAnswerError
 from memoria.models import tasks
 from memoria.models.extractive.offline import Offline

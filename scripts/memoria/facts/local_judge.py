@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from memoria.facts import retractions
-from memoria.facts.fact import Checked, Material, Stamp, check, sentences
+from memoria.facts.claim_check import Checked, Material, check, sentences
+from memoria.facts.fact import Stamp
 from memoria.language import cues
 
 Exchange = Mapping[str, Any]

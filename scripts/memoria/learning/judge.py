@@ -14,9 +14,9 @@ from typing import Final
 
 from memoria.base.fence import fenced
 from memoria.daily.ledger import Ledger
-from memoria.facts import fact as facts
-from memoria.facts import local_judge
-from memoria.facts.fact import Checked, Fact, Material, Stamp
+from memoria.facts import claim_check, local_judge
+from memoria.facts.claim_check import Checked, Material
+from memoria.facts.fact import Fact, Stamp
 from memoria.ground.clock import Zone
 from memoria.ground.errors import ModelError
 from memoria.ground.home import Home
@@ -95,7 +95,7 @@ def checked(
 ) -> Judged:
     """Return the facts, and the ends of facts among ``near``, in a model's answer that these exchanges prove."""
     idents = [str(fact["id"]) for fact in near]
-    found = facts.check(
+    found = claim_check.check(
         answer.get("learned"), Material.of(materials), stamp, shown=idents, ended=answer.get("ended", ())
     )
     return Judged(found, model, usage or Usage())

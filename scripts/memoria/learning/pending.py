@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from memoria.daily.ledger import JUDGING, Ledger
 from memoria.facts import local_judge
-from memoria.facts.fact import MAX_FACTS
+from memoria.facts.claim_check import MAX_FACTS
 from memoria.facts.local_judge import Cues
 from memoria.facts.store import Store
 from memoria.ground import backoff

@@ -15,7 +15,8 @@ from memoria.base import invocation
 from memoria.base.project import Project
 from memoria.base.visibility import Visibility
 from memoria.briefing.refresh import consequences, renew
-from memoria.facts.fact import Fact, Material, Stamp, check
+from memoria.facts.claim_check import Material, check
+from memoria.facts.fact import Fact, Stamp
 from memoria.facts.keeper import Keeper
 from memoria.ground import clock
 from memoria.ground.errors import ExpectedError

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from memoria.facts.fact import MAX_FACTS
+from memoria.facts.claim_check import MAX_FACTS
 from memoria.language import cues, identifiers, prose
 from memoria.language.similarity import jaccard
 from memoria.models.protocol import JsonObject
