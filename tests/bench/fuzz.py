@@ -1,10 +1,10 @@
 """Tell the hooks anything, and see that they exit with 0, print nothing but the protocol's JSON and lose nothing.
 
-``uv run python tests/bench/fuzz.py --inputs 10000`` starts all six hooks as the client does, each with an input that
-hypothesis made up: bytes, JSON of any shape, recorded payloads with fields of wrong types, paths that are folders,
-FIFOs, devices or memoria's own files, cut short or megabytes long. In between, a real session goes on; in the end
-every one of its turns stands in the daily logs exactly once, and nothing was written outside home and state. Short
-form: tests/test_faults.py.
+``uv run python tests/bench/fuzz.py --inputs 10000`` starts six hooks (all but those of tools and sub-agents) as the
+client does, each with an input that hypothesis made up: bytes, JSON of any shape, recorded payloads with fields of
+wrong types, paths that are folders, FIFOs, devices or memoria's own files, cut short or megabytes long. In between, a
+real session goes on; in the end every one of its turns stands in the daily logs exactly once, and nothing was written
+outside home and state. Short form: tests/test_faults.py.
 """
 
 from __future__ import annotations
