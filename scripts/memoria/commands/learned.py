@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from memoria.base import invocation, project
-from memoria.briefing import correcting
-from memoria.briefing.correcting import Corrected
 from memoria.briefing.refresh import renew
+from memoria.correcting import facts as correcting
+from memoria.correcting.facts import Corrected
 from memoria.daily import reference
 from memoria.daily.ledger import Ledger
 from memoria.facts.fact import GLOBAL, KINDS, Fact

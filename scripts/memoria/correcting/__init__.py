@@ -1,1 +1,1 @@
-"""A person's word against a claim of an article, and the steps of the wiki that are taken back."""
+"""A person's word against a claim or a learned fact, and the steps of the wiki that are taken back."""

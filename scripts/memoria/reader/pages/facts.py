@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memoria.briefing import correcting
+from memoria.correcting import facts as correcting
 from memoria.facts.fact import GLOBAL, KINDS, MAX_CONTENT, Fact
 from memoria.facts.keeper import Keeper
 from memoria.facts.store import corrected

@@ -1,4 +1,4 @@
-"""Correcting: a person's change of learned facts, with everything that follows from it in wiki and prepared pages.
+"""Facts: a person's change of learned facts, with everything that follows from it in wiki and prepared pages.
 
 The daily log is changed first, then the store, then what was made of the facts elsewhere. If there is a memory server,
 the change is queued for it.
