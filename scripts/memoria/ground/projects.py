@@ -10,7 +10,7 @@ import json
 import logging
 import os
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,11 @@ class Folder:
     commit: str = ""
     mark: str = ""
 
+    @classmethod
+    def of(cls, about: Mapping[str, Any]) -> Folder:
+        """Return the folder whose fields the map's file holds as ``about``; a field that it lacks is empty."""
+        return cls(*(str(about.get(each.name, "")) for each in fields(cls)))
+
 
 @dataclass(slots=True)
 class Projects:
@@ -60,10 +65,7 @@ class Projects:
     def read(cls, path: str) -> Projects:
         """Return the map in the file ``path``."""
         known = project.known(path)
-        folders = {
-            root: Folder(*(about.get(name, "") for name in ("key", "remote", "commit", "mark")))
-            for root, about in known.folders.items()
-        }
+        folders = {root: Folder.of(about) for root, about in known.folders.items()}
         return cls(Path(path), folders, dict(known.aliases))
 
     def learn(self, cwds: Iterable[str], *, split_worktrees: bool = False) -> bool:
@@ -97,8 +99,7 @@ class Projects:
         before = len(self.folders), len(self.aliases)
         for root, about in _objects(told.get("folders")):
             if isinstance(about, dict):
-                known = [str(about.get(name, "")) for name in ("key", "remote", "commit", "mark")]
-                self.folders.setdefault(root, Folder(*known))
+                self.folders.setdefault(root, Folder.of(about))
         for old, new in _objects(told.get("aliases")):
             self.aliases.setdefault(old, str(new))
         if (len(self.folders), len(self.aliases)) != before:
@@ -154,10 +155,7 @@ class Projects:
 
     def _write(self) -> None:
         stored = {
-            "folders": {
-                root: {"key": known.key, "remote": known.remote, "commit": known.commit, "mark": known.mark}
-                for root, known in sorted(self.folders.items())
-            },
+            "folders": {root: asdict(known) for root, known in sorted(self.folders.items())},
             "aliases": dict(sorted(self.aliases.items())),
         }
         files.replace(self.path, json.dumps(stored, ensure_ascii=False, indent=1), mode=0o600)

@@ -183,12 +183,8 @@ def features(sentence: str, bare: str) -> list[str]:
     ]
 
 
-def score(sentence: str, bare: str) -> float:
-    """Return how likely a sentence holds on: the log odds, so that 0 means as likely as not."""
-    return _sum(features(sentence, bare))
-
-
-def _sum(found: list[str]) -> float:
+def _score(found: list[str]) -> float:
+    """Return how likely a sentence with these features holds on: the log odds, so that 0 means as likely as not."""
     return BASE + sum(_WEIGHTS[name] for name in found)
 
 
@@ -210,7 +206,7 @@ def is_at_hand(sentence: str, bare: str) -> bool:
     if not _ENGLISH.search(sentence) or _HOLDS_ON.search(sentence):
         return False
     found = features(sentence, bare)
-    if "practice" in found or _sum(found) >= 0:
+    if "practice" in found or _score(found) >= 0:
         return False
     return "one change" in found or bool(_SCREEN.search(sentence) or _REPORTS.search(bare))
 
@@ -225,7 +221,7 @@ def of(sentence: str, bare: str) -> Cue | None:
     if not is_candidate(sentence, bare):
         return None
     found = features(sentence, bare)
-    reached = _sum(found)
+    reached = _score(found)
     marks = MARKS | LESSER_MARKS if reached >= SURER else MARKS
     if reached < CERTAIN or (marks.isdisjoint(found) and not _HOLDS_ON.search(sentence)):
         return None

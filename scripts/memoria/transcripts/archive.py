@@ -183,7 +183,7 @@ class Archive:
 
 
 def row(turn: Turn) -> dict[str, Any]:
-    """The turn as JSON has it: empty fields are left out, and the ids of tool uses, which tell a reader nothing."""
+    """Return a turn as JSON has it: without empty fields and the ids of tool uses, which tell a reader nothing."""
     row = asdict(turn) | {"time": turn.time.isoformat() if turn.time else "", "uses": ()}
     return {name: value for name, value in row.items() if value or name in ("key", "role")}
 
@@ -203,7 +203,7 @@ def _read(path: Path, *, backwards: bool = False) -> Iterator[Turn]:
 
 
 def turn_of(row: dict[str, Any]) -> Turn:
-    """The turn of a row; ValueError, KeyError or TypeError when it is none."""
+    """Return the turn of a row; raise ValueError, KeyError or TypeError when it is none."""
     from memoria.transcripts.turn import Role, Turn  # noqa: PLC0415 (slow, and not needed to see what is there)
 
     known = {field: row[field] for field in ("message_id", "cwd", "branch") if field in row}

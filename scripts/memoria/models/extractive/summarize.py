@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from memoria.facts.claim_check import MAX_FACTS
 from memoria.language import cues, identifiers, prose
+from memoria.language.function_words import word_set
 from memoria.language.similarity import jaccard
 from memoria.models.protocol import JsonObject
 
@@ -143,9 +144,7 @@ _WORK_DONE = _cue(
 
 
 # Words that say that something was wrong or is right again, and not what; "This is the actual root cause."
-_EMPTY = frozenset(
-    "actual bug cause clear correct fix fixed good issue now place problem real root simple solution".split()  # noqa: SIM905
-)
+_EMPTY = word_set("actual bug cause clear correct fix fixed good issue now place problem real root simple solution")
 MIN_WORDS = 2  # content words beside these, without which a sentence that names nothing says nothing
 
 
