@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 Json = dict[str, Any]
 
@@ -80,14 +81,24 @@ class Form(NamedTuple):
     first: int
 
 
-class Forms(Protocol):
+@dataclass(slots=True)
+class Forms(ABC):
     """What was seen so far of one session."""
 
-    found: dict[str, Form]
+    found: dict[str, Form] = field(default_factory=dict, init=False)
+    _lines: int = field(default=0, init=False)
 
     def see(self, raw: bytes, turns: int) -> None:
         """Look at the next line, of which the reader made so many turns."""
-        ...
+        self._lines += 1
+        form = self._form(raw, turns)
+        if form:
+            known = self.found.get(form, Form(0, self._lines))
+            self.found[form] = Form(known.lines + 1, known.first)
+
+    @abstractmethod
+    def _form(self, raw: bytes, turns: int) -> str:
+        """Return the form of a line when it is unknown, else ``""``."""
 
 
 def of(agent: str, *, keeps_sidechains: bool = False) -> Forms:
@@ -98,21 +109,11 @@ def of(agent: str, *, keeps_sidechains: bool = False) -> Forms:
 
 
 @dataclass(slots=True)
-class OtherForms:
+class OtherForms(Forms):
     """What was seen of another agent's session: a line is known by its ``path`` of fields, which say its kind."""
 
     path: tuple[tuple[str, ...], ...]
     known: frozenset[str]
-    found: dict[str, Form] = field(default_factory=dict)
-    _lines: int = 0
-
-    def see(self, raw: bytes, turns: int) -> None:
-        """Look at the next line, of which the reader made so many turns."""
-        self._lines += 1
-        form = self._form(raw, turns)
-        if form:
-            known = self.found.get(form, Form(0, self._lines))
-            self.found[form] = Form(known.lines + 1, known.first)
 
     def _form(self, raw: bytes, turns: int) -> str:
         try:
@@ -133,21 +134,11 @@ def _at(value: Any, fields: tuple[str, ...]) -> str:
 
 
 @dataclass(slots=True)
-class UnknownForms:
+class UnknownForms(Forms):
     """What was seen so far of one transcript; ``keeps_sidechains``: whether sub-agents' lines are to become turns."""
 
     keeps_sidechains: bool = False
-    found: dict[str, Form] = field(default_factory=dict)
-    _lines: int = 0
-    _uuids: set[str] = field(default_factory=set)
-
-    def see(self, raw: bytes, turns: int) -> None:
-        """Look at the next line, of which the reader made so many turns."""
-        self._lines += 1
-        form = self._form(raw, turns)
-        if form:
-            known = self.found.get(form, Form(0, self._lines))
-            self.found[form] = Form(known.lines + 1, known.first)
+    _uuids: set[str] = field(default_factory=set, init=False)
 
     def _form(self, raw: bytes, turns: int) -> str:
         try:
