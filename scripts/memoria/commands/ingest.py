@@ -14,70 +14,36 @@ import signal
 import subprocess
 import sys
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
-from memoria.audit import estimate
-from memoria.audit.receipt import BY_PROGRAM, Account, Receipt
+from memoria.audit import ingest_plan
+from memoria.audit.ingest_plan import Item, Plan, Source
+from memoria.audit.receipt import Receipt
 from memoria.base import paths as places
-from memoria.base import project
 from memoria.capture import detach
 from memoria.capture.spool import Spool
 from memoria.daily.ledger import Ledger
-from memoria.ground import clock, files, printable, projects
+from memoria.ground import clock, files, printable
 from memoria.ground.argument_types import positive
 from memoria.ground.errors import ExpectedError, UsageError
 from memoria.ground.home import Home
 from memoria.models import budget, chain, prices, tasks
 from memoria.models.metered import CHARS_PER_TOKEN
 from memoria.transcripts import client_files
-from memoria.transcripts.client_files import Found, Head
 from memoria.transcripts.clients import table
 from memoria.transcripts.clients.protocol import Client
-
-Source = tuple[Client, Path]
 
 AT_ONCE = 4  # sessions in the spool at a time
 LOOK_S = 0.2  # seconds between two checks of the spool
 MAX_FRUITLESS = 3  # workers that end without an error and leave every job; then something is wrong
 OUTPUT_TOKENS = 700  # of one entry, measured on the flush prompts of real sessions
 ENTRY_TOKENS, COMPILE_TOKENS, ARTICLE_TOKENS = 700, 8_000, 6_000  # an entry, the articles near it, the articles written
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One transcript to ingest, with estimated ``turns`` and ``chars``."""
-
-    account: Account
-    turns: int
-    chars: int
-
-
-@dataclass(slots=True)
-class Plan:
-    """What to ingest, oldest first, and the number of skipped transcripts by reason."""
-
-    items: list[Item] = field(default_factory=list)
-    passed: Counter[str] = field(default_factory=Counter)
-    bytes: int = 0
-    seconds: float = 0.0  # duration of the survey
-
-    @property
-    def turns(self) -> int:
-        """Estimated number of turns."""
-        return sum(item.turns for item in self.items)
-
-    @property
-    def chars(self) -> int:
-        """Estimated number of characters that go to the model."""
-        return sum(item.chars for item in self.items)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +79,9 @@ def command(args: argparse.Namespace, home: Home) -> int:
     sources = _sources(args)
     ledger = Ledger.of(home.paths)
     try:
-        plan = survey(home, ledger, sources, args)
+        plan = ingest_plan.survey(
+            home, ledger, sources, since=_since(args.since, home), name=args.project, limit=args.limit
+        )
         if not args.json:
             print("\n".join(_described(plan, home, sources)))
         elif args.dry_run or not plan.items:
@@ -152,81 +120,11 @@ def _sources(args: argparse.Namespace) -> list[Source]:
     return found
 
 
-def _listed(home: Home, sources: Sequence[Source]) -> list[Found]:
-    """Return the transcripts of all sources, the one that changed longest ago first."""
-    sides = home.settings.keep_sidechains
-    return client_files.ordered(found for client, path in sources for found in client.transcripts(path, sides=sides))
-
-
-def survey(home: Home, ledger: Ledger, sources: Sequence[Source], args: argparse.Namespace) -> Plan:
-    """Examine every transcript of the sources; writes nothing but the results of comparisons."""
+def _since(text: str, home: Home) -> float:
     try:
-        since = client_files.moment(args.since, home.zone, clock.now()) if args.since else 0.0
+        return client_files.moment(text, home.zone, clock.now()) if text else 0.0
     except ValueError:
-        raise UsageError(f"--since takes a day such as 2026-11-01, or 14d; not {args.since!r}.") from None
-    plan, started = Plan(), time.perf_counter()
-    transcripts = _listed(home, sources)
-    wanted = _wanted(home, transcripts, args.project)
-    receipt = Receipt(home, ledger, Spool(home.paths.spool))
-    for found in transcripts:
-        if found.changed < since:
-            continue
-        if args.limit and len(plan.items) >= args.limit:
-            break
-        try:
-            head = table.of(found).head(found.path)
-            owner = project.of(head.cwd, home.settings, home.paths)
-            if wanted not in ("", owner.key):
-                continue
-            plan.bytes += found.size
-            item = _item(receipt, found, head, owner, plan)
-        except OSError as error:
-            plan.passed[f"cannot be read ({error.strerror})"] += 1
-            continue
-        if item and item.turns:
-            plan.items.append(item)
-        elif item:
-            plan.passed["nothing was said"] += 1
-    plan.seconds = time.perf_counter() - started
-    return plan
-
-
-def _wanted(home: Home, transcripts: Sequence[Found], name: str) -> str:
-    """Return the key of the project that is meant, ``""`` when none is; UsageError when no transcript is of it."""
-    if not name:
-        return ""
-    keys = set()
-    for found in transcripts:
-        with suppress(OSError):
-            keys.add(project.of(table.of(found).head(found.path).cwd, home.settings, home.paths).key)
-    return projects.meant(name, keys, home)
-
-
-def _item(receipt: Receipt, found: Found, head: Head, owner: project.Project, plan: Plan) -> Item | None:
-    """Return the unrecorded rest of a transcript; None, with a reason in the plan, when it is to be skipped."""
-    reason = receipt.left_alone(found, head)
-    if reason and reason != BY_PROGRAM:
-        plan.passed[reason] += 1
-    elif receipt.is_open(found):
-        is_claude = found.agent == table.CLAUDE.name
-        plan.passed["in progress: its hooks capture it" if is_claude else "in progress, or ended just now"] += 1
-    elif receipt.waits(head.session):
-        plan.passed["already waiting in the spool"] += 1
-    else:
-        return _counted(receipt, found, head, owner, plan)
-    return None
-
-
-def _counted(receipt: Receipt, found: Found, head: Head, owner: project.Project, plan: Plan) -> Item | None:
-    fates = receipt.known_fates(found, head.session)
-    account = Account(found, head.session, owner.name, owner.key, head.cwd, fates or {})
-    if fates is not None and not account.open_turns:
-        plan.passed["already recorded" if account.turns else "nothing was said"] += 1
-        return None
-    counted = estimate.count(found.path, table.of(found))
-    if fates is None:
-        return Item(account, counted.turns, counted.chars)
-    return Item(account, account.open_turns, counted.chars * account.open_turns // max(1, account.turns))
+        raise UsageError(f"--since takes a day such as 2026-11-01, or 14d; not {text!r}.") from None
 
 
 def forecast(plan: Plan, call_chars: int) -> tuple[Estimate, Estimate]:
