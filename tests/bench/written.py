@@ -1,17 +1,21 @@
 """Is a session found more often when what was written about it is searched beside its turns?
 
-    uv run python tests/bench/written.py DIR [DIR ...]
+    uv run python tests/bench/written.py DIR [DIR ...] [--answers FOLDER]
 
 Takes the folders of ``retrieval.py``. Of each session the offline model writes an entry with its facts, as a flush
 does, and both are cut as the product cuts a daily log. Measured are the turns alone, what was written alone, and both.
+
+With ``--answers``, a model writes instead: FOLDER is given a request for each session, ``NAME.txt``, and every
+``NAME.json`` in it is the model's answer. While answers are missing, nothing is measured.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, time
 from pathlib import Path
@@ -25,20 +29,30 @@ from memoria.facts import claim_check, fact, lines
 from memoria.indexing import documents
 from memoria.indexing.documents import Document
 from memoria.indexing.index import Index
-from memoria.models import tasks
+from memoria.models import answer, tasks
 from memoria.models.extractive.offline import Offline
+from memoria.models.protocol import Prompt
 
 NO_DATE = date(2026, 1, 1)  # of the sessions of a set that has no dates; no document is given it
+
+
+Writer = Callable[[str, Prompt], retrieval.JsonObject]  # of a session's name and the request for its note
 
 
 def main() -> int:
     """Print one table a folder."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="+", type=Path)
-    for folder in parser.parse_args().folders:
+    parser.add_argument("--answers", type=Path, help="a folder for requests and the answers of a model")
+    args = parser.parse_args()
+    for folder in args.folders:
         sessions, queries = retrieval.read(folder / "corpus.jsonl"), retrieval.read(folder / "queries.jsonl")
+        if args.answers and (missing := _ask(sessions, args.answers)):
+            print(f"{missing} of {len(sessions)} requests in {args.answers} have no answer yet")
+            return 1
+        write = _answered(args.answers) if args.answers else _offline
         said = [retrieval.document(session) for session in sessions]
-        written = [document for number, session in enumerate(sessions) for document in _written(number, session)]
+        written = [document for number, session in enumerate(sessions) for document in _written(number, session, write)]
         kinds = [document.kind for document in written]
         retrieval.headline(folder)
         for name, indexed in (("said", said), ("written", written), ("both", [*said, *written])):
@@ -52,12 +66,36 @@ def main() -> int:
     return 0
 
 
-def _written(number: int, session: retrieval.JsonObject) -> Iterator[Document]:
+def _ask(sessions: Sequence[retrieval.JsonObject], folder: Path) -> int:
+    """Write the request for each session's note; return how many have no answer."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for session in sessions:
+        (folder / f"{_name(session)}.txt").write_text(_request(list(_exchanges(session["turns"]))).text, "utf-8")
+    return sum(not (folder / f"{_name(session)}.json").exists() for session in sessions)
+
+
+def _answered(folder: Path) -> Writer:
+    return lambda name, prompt: answer.read((folder / f"{name}.json").read_text("utf-8"), prompt)
+
+
+def _offline(_name: str, prompt: Prompt) -> retrieval.JsonObject:
+    return Offline().complete(prompt).data
+
+
+def _name(session: retrieval.JsonObject) -> str:
+    return re.sub(r"\W+", "-", session["session"])
+
+
+def _request(exchanges: list[retrieval.JsonObject]) -> Prompt:
+    return tasks.flush({"project": "", "facts": [], "exchanges": exchanges, "open_items": []})
+
+
+def _written(number: int, session: retrieval.JsonObject, write: Writer) -> Iterator[Document]:
     """The documents of a session's entry and its facts."""
     said = retrieval.document(session)
     day = date.fromisoformat(said.date) if said.date else NO_DATE
     exchanges = list(_exchanges(session["turns"]))
-    noted = Offline().complete(tasks.flush({"project": "", "facts": [], "exchanges": exchanges, "open_items": []})).data
+    noted = write(_name(session), _request(exchanges))
     stamp = fact.Stamp(said.project, said.session, datetime.combine(day, time(12), UTC))
     facts = claim_check.check(noted["learned"], claim_check.Material.of(exchanges), stamp).facts
     if not noted["worth_saving"] and not facts:
@@ -65,7 +103,7 @@ def _written(number: int, session: retrieval.JsonObject) -> Iterator[Document]:
     entry = Entry(
         f"e{number:07}", day, "12:00", said.session, said.project, said.project, noted["title"], noted["context"],
         tuple(noted["key_exchanges"]), tuple(noted["decisions"]), tuple(noted["lessons"]), tuple(noted["action_items"]),
-        tuple(map(lines.learned, facts)), (f"turn {number}",), "offline",
+        tuple(map(lines.learned, facts)), (f"turn {number}",), "model",
     )  # fmt: skip
     for document in documents.of_file(f"daily/{day}.md", f"# {day}\n\n{render(entry)}"):
         yield replace(document, session=said.session, date=said.date)  # whose form the log does not take
