@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -64,7 +65,8 @@ def test_a_long_passage_counts_by_its_best_piece_only() -> None:
     assert scores[0] > 1.1 * scores[1]
 
 
-def test_an_entry_does_not_outrank_the_turns_of_another_session_by_being_short() -> None:
+@pytest.mark.parametrize("kind", ["entry", "fact"])
+def test_a_note_does_not_outrank_the_turns_of_another_session_by_being_short(kind: str) -> None:
     said = (
         "The deploy waits for the night.",
         "We rotate the signing keys each quarter.",
@@ -72,10 +74,10 @@ def test_an_entry_does_not_outrank_the_turns_of_another_session_by_being_short()
     )
     noted = ("Signing keys, the deploy at night.", "Kept logs, and who is on call in winter.")
     turns = Document("archive/a", "turn", session="a", passages=tuple(map(Passage, said)))
-    entry = Document("daily/2026-11-20.md", "entry", "e-b", "b", passages=tuple(map(Passage, noted)))
+    written = Document("daily/2026-11-20.md", kind, "x-b", "b", passages=tuple(map(Passage, noted)))
     with Index(":memory:") as index:
-        index.add([turns, entry])
+        index.add([turns, written])
         found = index.search("signing keys")
         assert [hit.session for hit in found] == ["a", "b"]
-        (alone,) = index.search("signing keys", kinds=("entry",))
-        assert alone.score > found[0].score > found[1].score, "where no turns are searched, an entry counts in full"
+        (alone,) = index.search("signing keys", kinds=(kind,))
+        assert alone.score > found[0].score > found[1].score, "where no turns are searched, it counts in full"

@@ -24,7 +24,7 @@ QUERY_WORDS = 48
 _CANDIDATES = 80  # documents that are read and scored as a whole; the better half is also scored by passage
 _VIEWED = 12  # documents of which statements are taken, and that each part of the question scores
 _NEAR_BEST = 0.5  # least share of the best statement's evidence
-_ENTRY = 0.8  # factor for an entry among turns: a short text scores high by few words (docs/recall.md)
+_WRITTEN = 0.8  # factor for what was written of a session, among turns: a short text scores high by few words
 
 
 class UnreadableError(Exception):
@@ -94,15 +94,15 @@ class Finder:
     def _weighed(
         self, ranked: Sequence[ranking.Candidate], kinds: Collection[str]
     ) -> list[tuple[float, int, dict[int, float]]]:
-        """Return documents with their scores, best first; an entry counts less among turns, one of which it sums up."""
+        """Return documents with their scores, best first; what was written of a session counts less among its turns."""
         asked = ", ".join("?" * len(ranked))
         found = self._db.execute(
-            f"SELECT id FROM documents WHERE kind = 'entry' AND id IN ({asked})",  # noqa: S608 (question marks)
+            f"SELECT id FROM documents WHERE kind IN ('entry', 'fact', 'asked') AND id IN ({asked})",  # noqa: S608 (marks)
             [each.document for each in ranked],
         )
-        entries = {document for (document,) in found} if "turn" in kinds else ()
+        written = {document for (document,) in found} if "turn" in kinds else ()
         weighed = [
-            (each.score * (_ENTRY if each.document in entries else 1.0), each.document, each.passages)
+            (each.score * (_WRITTEN if each.document in written else 1.0), each.document, each.passages)
             for each in ranked
         ]
         return sorted(weighed, key=lambda each: (-each[0], each[1]))
