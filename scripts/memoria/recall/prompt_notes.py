@@ -112,20 +112,25 @@ def _chosen(found: list[Statement], keys: set[str]) -> list[Statement]:
     for statement in found:
         if note_rows.key(statement) in keys:
             continue
-        twin = next((known for known in chosen if _says_no_more(statement, known)), None)
+        twin = next((known for known in chosen if _is_same(statement, known) or _says_no_more(statement, known)), None)
         if twin is None:
             chosen.append(statement)
-        elif _rank(statement) < _rank(twin) and statement.words >= twin.words:
+        elif _rank(statement) < _rank(twin) and (_is_same(statement, twin) or statement.words >= twin.words):
             chosen[chosen.index(twin)] = statement
     return chosen
 
 
+def _is_same(statement: Statement, known: Statement) -> bool:
+    """Return whether two statements are one sentence, alone or with the sentences around it."""
+    pairs = ((statement.text, known.text), (statement.core, known.core))
+    return any(
+        duplicates.same(duplicates.sentence(note_rows.said(one)), duplicates.sentence(note_rows.said(other)))
+        for one, other in pairs
+    )
+
+
 def _says_no_more(statement: Statement, known: Statement) -> bool:
     """Return whether a statement answers nothing that a better one does not: a fact, its entry, its claim, its turn."""
-    if duplicates.same(
-        duplicates.sentence(note_rows.said(statement.text)), duplicates.sentence(note_rows.said(known.text))
-    ):
-        return True
     if statement.hit.by != known.hit.by or not statement.words <= known.words:
         return False
     if statement.hit.kind == known.hit.kind == "fact":
