@@ -392,6 +392,23 @@ def test_a_fact_and_the_turn_it_was_learned_from_take_one_place(world: Paths) ->
     assert row.startswith("- [fact, 2026-11-19, the user] We bill in whole cents; amounts are integers. (daily/")
 
 
+def test_a_fact_and_the_entry_that_says_it_between_other_words_take_one_place(world: Paths) -> None:
+    rule = "The night ferry and the flush race stay in the harbour, `turnWorkerLock` is removed"
+    entry = Document(
+        path="daily/2026-11-19.md", anchor="e-abcd1234", kind="entry", session="then", date="2026-11-19",
+        passages=(Passage(f"- {rule}. 1. keep both 2. flush them at night", "Decisions Made"),),
+    )  # fmt: skip
+    fact = Document(
+        path="daily/2026-11-19.md", anchor="l-abcd1234", kind="fact", session="then", date="2026-11-19",
+        passages=(Passage(f"{rule}."),),
+    )  # fmt: skip
+    remember(world, entry, fact)
+    (row,) = rows(
+        ask(world, "Is turnWorkerLock of the worker still called? Does the night ferry belong with the flush race?")
+    )
+    assert row.startswith("- [fact")
+
+
 def test_two_facts_of_one_session_are_two_answers(world: Paths) -> None:
     facts = [
         Document(
@@ -446,6 +463,18 @@ def test_what_was_only_pasted_is_not_the_question(world: Paths, paste: str) -> N
     assert ask(world, f"Have a look at this:\n{paste}") == ""
     if not paste.startswith("#"):
         assert ask(world, f"{PROMPT}\n\n{paste}", session="s2")
+
+
+def test_particles_and_orders_in_chinese_and_japanese_are_no_match(world: Paths) -> None:
+    remember(
+        world,
+        note(text="用户希望助手先看一下文档, 这个项目的代码要修改。"),
+        note("b", "このファイルを確認してください。"),
+    )
+    assert ask(world, "你帮我看一下这个文档可以吗, 然后修改代码") == ""
+    assert ask(world, "このテストを確認してください、お願いします") == ""
+    remember(world, note("c", "限价单的手续费按成交金额计算。"))
+    assert "手续费" in ask(world, "帮我看一下限价单的手续费怎么算")
 
 
 def test_words_that_say_only_what_to_do_are_no_match(world: Paths) -> None:
@@ -503,6 +532,9 @@ def test_what_was_only_asked_or_ordered_in_another_session_answers_nothing(world
         "Move the flush race and the worker lock into one module of the harbour.",
         "Then try the flush race with the worker lock of the harbour.",
         "I'm curious if the flush race needs the worker lock of the harbour.",
+        "Also, please bring the flush race and the worker lock to the harbour.",
+        "Bitte bring flush race und worker lock in den Hafen.",
+        "请把 flush race 和 worker lock 放到 harbour",
     ],
 )
 def test_an_order_or_a_question_without_its_mark_is_for_its_day(world: Paths, said: str) -> None:
@@ -514,6 +546,19 @@ def test_what_an_entry_quotes_of_an_order_answers_nothing(world: Paths) -> None:
     quoted = '"Read the notes on the flush race and give the worker lock to the harbour."'
     remember(world, note(text=quoted, kind="entry"))
     assert ask(world) == ""
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Please never take the worker lock in the flush race of the harbour.",
+        "Bitte den worker lock nie im flush race nehmen, dort liegt der Hafen.",
+        "请始终在 flush race 之前释放 worker lock harbour",
+    ],
+)
+def test_a_rule_that_is_asked_for_politely_is_a_note(world: Paths, said: str) -> None:
+    remember(world, conversation("e1", ("user", said), session="then"))
+    assert said in ask(world)
 
 
 @pytest.mark.parametrize("lasting", ["and never back", "instead", "because both wait for it"])

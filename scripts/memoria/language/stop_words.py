@@ -62,3 +62,12 @@ MINOR_WORDS = _EVERYDAY_WORDS | word_set(
     добавь измени исправь напиши объясни открой переделай покажи поменяй проверь сделай создай убери удали файл
     функция"""
 )
+# The same for scripts without blanks between words, which are searched by pairs of characters: Chinese particles,
+# pronouns and conjunctions, of which a pair that holds one is no name, and what people tell an assistant to do.
+MINOR_CHARACTERS = frozenset(
+    "的了吗嗎呢吧呀啊我你他她它您们是不这那哪些请請帮幫把被给給让讓么麼什怎很太就也都还還又且但因所以为為如果已和与與或在有要想看说說做一个個"
+)
+MINOR_PAIRS = word_set(
+    """文件 文档 文檔 代码 代碼 项目 修改 添加 增加 删除 检查 测试 运行 更新 函数 函數 提交 结果 问题 错误 现在
+    可能 需求 方案 具体 実装 追加 修正 削除 変更 確認 作成 実行 関数 結果 問題"""
+)

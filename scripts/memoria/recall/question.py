@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memoria.language.stop_words import MINOR_WORDS
+from memoria.language.stop_words import MINOR_CHARACTERS, MINOR_PAIRS, MINOR_WORDS
 from memoria.search import tokens
 
 WORDS = 3  # a prompt with fewer content words ("yes, go on") asks nothing that can be looked up
@@ -61,7 +61,16 @@ def minor_terms(parts: list[str]) -> set[str]:
     words = {word.strip(_AROUND).lower() for part in parts for word in part.split()}
     minor = {term for word in words & MINOR_WORDS for term in tokens.of(word)}
     endings = {word.rpartition(".")[2] for word in words if "." in word[1:-1]}
-    return minor | {term for word in words for term in tokens.of(word) if term in endings or _is_short_number(term)}
+    terms = {term for word in words for term in tokens.of(word)}
+    return minor | {term for term in terms if term in endings or _is_short_number(term) or _is_minor_pair(term)}
+
+
+def _is_minor_pair(term: str) -> bool:
+    """Return whether a pair of characters of a script without blanks is no name of anything."""
+    if term.isascii() or len(term) != 2:
+        return False
+    has_hiragana = any("\u3041" <= character <= "\u309f" for character in term)  # a particle or an ending
+    return has_hiragana or term in MINOR_PAIRS or not MINOR_CHARACTERS.isdisjoint(term)
 
 
 def _is_short_number(term: str) -> bool:

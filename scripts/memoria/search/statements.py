@@ -47,10 +47,17 @@ _ORDERS = frozenset((  # what an order to work begins with
     "summarize", "tell", "test", "tidy", "train", "translate", "try", "turn", "undo", "use", "verify", "view",
     "wait", "watch", "work", "write",
 ))  # fmt: skip
+_PLEASE = (  # what makes an order of any verb
+    "please ", "bitte ", "por favor ", "s'il te plaît ", "s'il vous plaît ", "пожалуйста ", "请", "請",
+)  # fmt: skip
 _LASTING = frozenset((  # what makes a rule of an order: it holds longer than for that work
     "always", "because", "can't", "don't", "doesn't", "every", "from", "instead", "must", "never", "no", "not",
     "only", "rather", "should", "since", "than", "unless", "until", "whenever", "without",
+    "immer", "kein", "keine", "nicht", "nie", "niemals", "nur", "ohne", "sondern", "statt", "weil",
+    "jamais", "pas", "plutôt", "sans", "seulement", "toujours", "jamás", "nunca", "porque", "siempre", "sin", "solo",
+    "sólo", "без", "вместо", "всегда", "не", "никогда", "потому", "только",
 ))  # fmt: skip
+_LASTING_PAIRS = ("不要", "必须", "总是", "始终", "永远", "只能", "一律", "必ず", "常に")  # of scripts without blanks
 _FIELDS = 3  # values (``files=3``) in a line that a program logged
 _ASKS = "?\uff1f"
 
@@ -114,15 +121,27 @@ def states(sentence: str, *, is_told: bool) -> bool:
     words = sentence.lower().replace("\u2019", "'").split()
     if not words or words[-1].rstrip(_CLOSING)[-1:] in _ASKS or sentence.count("=") >= _FIELDS:
         return False
+    is_order = False
     while words and words[0].strip(",.!:-*>") in _LEADING:
+        is_order |= _beginning(words).startswith(_PLEASE)
         del words[0]
-    beginning = " ".join(words[:5]).lstrip(_OPENING).replace(",", "") + " "
+    beginning = _beginning(words)
     if is_told:
         return not beginning.startswith(_ANNOUNCING)
-    is_order = beginning.partition(" ")[0] in _ORDERS
-    if is_order and _LASTING.isdisjoint(word.strip(_AROUND) for word in words):
+    is_order |= beginning.partition(" ")[0] in _ORDERS or beginning.startswith(_PLEASE)
+    if is_order and not _lasts(sentence, words):
         return False
     return not beginning.startswith(_REQUESTING)
+
+
+def _lasts(sentence: str, words: Sequence[str]) -> bool:
+    """Return whether an order, in lower case as ``words``, holds longer than for the work of its day."""
+    is_rule = not _LASTING.isdisjoint(word.strip(_AROUND) for word in words)
+    return is_rule or any(pair in sentence for pair in _LASTING_PAIRS)
+
+
+def _beginning(words: Sequence[str]) -> str:
+    return " ".join(words[:5]).lstrip(_OPENING).replace(",", "") + " "
 
 
 def _core(passage: str, spans: list[tuple[int, int]], number: int) -> str:
