@@ -15,6 +15,7 @@ from memoria.transcripts.tombstones import Tombstones
 from reader_home import Browser, fill
 
 PAGE = "Notes\n<memoria-notes-1a2b3c>\n## What matters most\n- Use pnpm.\n</memoria-notes-1a2b3c>\n"
+SECRET = "ghp_" + "a8B3c9D2e7F1g6H5i4J0k8L3m9N2o7P1q6R5"  # not a key
 NOTES = (
     "Notes that may fit:\n<memoria-notes-1a2b3c>\n"
     "- [fact, 2026-11-20, the user] Charges carry the `order_key` of the order. (daily/2026-11-20#^l-c1001)\n"
@@ -78,6 +79,46 @@ def test_where_the_transcript_is_gone_the_page_says_so_and_names_the_recorded_no
 
 def test_a_session_that_nothing_is_known_of_has_no_such_page(home: Home) -> None:
     assert Browser(home).enter().get("/session/nobody/seen").status == 404
+
+
+def test_what_was_given_in_a_folder_that_was_excluded_since_is_not_shown(home: Home, tmp_path: Path) -> None:
+    hidden = tmp_path / "hidden"
+    hidden.mkdir()
+    off = {"cwd": str(hidden)}
+    _transcript(
+        home,
+        [
+            {"type": "user", "message": {"role": "user", "content": "How are charges of an order identified?"}},
+            _added("UserPromptSubmit", NOTES),
+            {"type": "user", "message": {"role": "user", "content": "How does the zeppelin land?"}, **off},
+            {**_added("UserPromptSubmit", NOTES.replace("tea with milk", "tea in a zeppelin")), **off},
+            {**_added("SessionStart", PAGE), **off},
+        ],
+    )
+    page = Browser(home).enter().get("/session/s-c1/seen").text
+    assert page.count("zeppelin") == 3
+    assert "Use pnpm" in page
+    (hidden / ".memoria-off").touch()
+    page = Browser(home).enter().get("/session/s-c1/seen").text
+    assert "How are charges of an order identified?" in page
+    assert "zeppelin" not in page
+    assert "Use pnpm" not in page
+    assert page.count("Not shown: ") == 2
+    assert ".memoria-off" in page
+
+
+def test_no_secret_that_was_typed_is_among_the_words_shared_with_a_note(home: Home) -> None:
+    prompt = f"Charges of the order fail with order_key={SECRET} now."
+    _transcript(
+        home,
+        [
+            {"type": "user", "message": {"role": "user", "content": prompt}},
+            _added("UserPromptSubmit", NOTES),
+        ],
+    )
+    page = Browser(home).enter().get("/session/s-c1/seen").text
+    assert "words shared with the prompt: Charges, order" in page
+    assert SECRET not in page
 
 
 def test_what_was_forgotten_since_is_not_shown_again(home: Home) -> None:

@@ -2,6 +2,8 @@
 
 Claude Code writes into the transcript what hooks add to the context, with the time and the event (from version 2.1.92
 on), so that nothing is recorded twice. Of a session without such lines, the keys of its notes are known for a month.
+The transcript still has what memoria may not keep: secrets, what was forgotten, and what was said in a folder that was
+excluded since. None of it is returned.
 """
 
 from __future__ import annotations
@@ -10,12 +12,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import takewhile
 from pathlib import Path
 
 from memoria.base.visibility import Visibility
 from memoria.evaluating import answers
 from memoria.ground import clock
 from memoria.ground.home import Home
+from memoria.reader.site import Site
 from memoria.recall import prompt_notes, question
 from memoria.recall.shown_notes import ShownNotes
 from memoria.search import tokens
@@ -23,6 +27,7 @@ from memoria.search.reader import Finder, UnreadableError
 from memoria.search.statements import Statement
 from memoria.transcripts import client_files
 from memoria.transcripts.json_lines import Json, objects
+from memoria.transcripts.screen import Screen
 from memoria.transcripts.turn import Turn
 from memoria.transcripts.turn_reader import Reader
 
@@ -52,24 +57,29 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What one event gave: a page as ``text``, or ``notes``; ``prompt`` is what was asked before it."""
+    """What one event gave: a page as ``text``, or ``notes``; ``prompt`` is what was asked before it.
+
+    ``withheld``: why nothing of it is shown.
+    """
 
     event: str
     time: datetime | None
-    text: str
-    notes: tuple[Note, ...]
-    prompt: str
+    text: str = ""
+    notes: tuple[Note, ...] = ()
+    prompt: str = ""
+    withheld: str = ""
 
 
 @dataclass(slots=True)
 class _Seen:
     event: str
     time: datetime | None
+    folder: str
     text: str
     before: int  # number of turns that were said before
 
 
-def of_transcript(home: Home, session: str, path: str) -> list[Given]:
+def of_transcript(site: Site, session: str, path: str) -> list[Given]:
     """Return what a session was given, in order; raise OSError when its transcript cannot be read."""
     reader = Reader(keep_sidechains=False)
     turns: list[Turn] = []
@@ -80,33 +90,40 @@ def of_transcript(home: Home, session: str, path: str) -> list[Given]:
                 found += (_Seen(*each, len(turns)) for value in objects(line) for each in _context(value))
             turns += reader.read((line,))
     turns += reader.settle()
-    return [_given(home, session, each, turns) for each in found]
+    screen = Screen.of(site.home)
+    return [_given(site, screen, session, each, turns) for each in found]
 
 
-def _context(value: Json) -> Iterator[tuple[str, datetime | None, str]]:
-    """Yield event, time and text of what a hook of memoria added to the context."""
+def _context(value: Json) -> Iterator[tuple[str, datetime | None, str, str]]:
+    """Yield event, time, folder and text of what a hook of memoria added to the context."""
     attachment = value.get("attachment")
     if not isinstance(attachment, dict) or attachment.get("type") != "hook_additional_context":
         return
     content = attachment.get("content")
     for text in content if isinstance(content, list) else [content]:
         if isinstance(text, str) and FENCE in text:
-            yield str(attachment.get("hookEvent", "")), clock.parse(value.get("timestamp")), text
+            event, time = str(attachment.get("hookEvent", "")), clock.parse(value.get("timestamp"))
+            yield event, time, str(value.get("cwd", "")), text
 
 
-def _given(home: Home, session: str, seen: _Seen, turns: Sequence[Turn]) -> Given:
+def _given(site: Site, screen: Screen, session: str, seen: _Seen, turns: Sequence[Turn]) -> Given:
+    withheld = "" if site.has_excluded else screen.excluded(seen.folder)
+    asked = None
+    if seen.event != START:
+        asked = next((turn for turn in reversed(turns[: seen.before]) if turn.role == "user"), None)
+    if asked and not withheld:
+        asked, withheld = screen.shown(asked, has_excluded=site.has_excluded)
+    if withheld:
+        return Given(seen.event, seen.time, withheld=withheld)
+    text = site.redact(screen.tombstones.without(seen.text))
     if seen.event == START:
-        return Given(seen.event, seen.time, seen.text, (), "")
-    asked = next((turn.text for turn in reversed(turns[: seen.before]) if turn.role == "user"), "")
-    after = []
-    for turn in turns[seen.before :]:
-        if turn.role == "user":
-            break
-        after.append(turn)
+        return Given(seen.event, seen.time, text)
+    prompt = site.redact(asked.text) if asked else ""
+    after = takewhile(lambda turn: turn.role != "user", turns[seen.before :])
     said = answers.text_of([turn for turn in after if turn.role == "assistant"])
-    found = _search(home, session, asked) if seen.event == PROMPT else []
-    notes = tuple(_note(match, asked, said, found) for row in seen.text.split("\n") if (match := _ROW.match(row)))
-    return Given(seen.event, seen.time, "" if notes else seen.text, notes, asked)
+    found = _search(site.home, session, prompt) if seen.event == PROMPT else []
+    notes = tuple(_note(match, prompt, said, found) for row in text.split("\n") if (match := _ROW.match(row)))
+    return Given(seen.event, seen.time, "" if notes else text, notes, prompt)
 
 
 def _search(home: Home, session: str, prompt: str) -> list[Statement]:

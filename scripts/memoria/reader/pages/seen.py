@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-
 from memoria.reader import address, seen, sessions
 from memoria.reader.catalog import INSIDE, Catalog
-from memoria.reader.seen import Given
 from memoria.reader.site import Site
 from memoria.reader.view import Asked, View, missing
-from memoria.transcripts.screen import Screen
 
 MAX_GIVEN = 60  # that one page shows
 EVENTS = {
@@ -29,7 +24,7 @@ def show(site: Site, asked: Asked) -> View:
     if one is None:
         return missing("There is no such session, or nothing of it is known any more.")
     try:
-        given = seen.of_transcript(site.home, ident, one.transcript) if one.transcript else []
+        given = seen.of_transcript(site, ident, one.transcript) if one.transcript else []
         is_there = bool(one.transcript)
     except OSError:
         given, is_there = [], False
@@ -37,7 +32,7 @@ def show(site: Site, asked: Asked) -> View:
     values = {
         "session": one,
         "label": site.catalog.label(one.project),
-        "given": _shown(site, given[:MAX_GIVEN]),
+        "given": given[:MAX_GIVEN],
         "more": max(0, len(given) - MAX_GIVEN),
         "is_there": is_there,
         "keys": [(key, path_of(key.partition(" ")[0], site.catalog)) for key in keys],
@@ -46,22 +41,6 @@ def show(site: Site, asked: Asked) -> View:
         "local": site.local,
     }
     return View("seen.html", "What Claude saw", values)
-
-
-def _shown(site: Site, given: Sequence[Given]) -> list[Given]:
-    """Return what was given without secrets and without what was forgotten since, which the transcript still has."""
-    stones = Screen.of(site.home).tombstones
-
-    def clean(text: str) -> str:
-        return site.redact(stones.without(text))
-
-    return [
-        replace(
-            each, prompt=clean(each.prompt), text=clean(each.text),
-            notes=tuple(note for note in each.notes if not stones.holds(note.said)),
-        )
-        for each in given
-    ]  # fmt: skip
 
 
 def path_of(source: str, catalog: Catalog) -> str:
