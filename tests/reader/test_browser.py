@@ -15,6 +15,7 @@ from hostile_home import fill_hostile
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry, Learned
 from memoria.ground.home import Home
+from memoria.reader.static_site import StaticSite
 from reader_home import DAY, SHOP, fill, write
 from real_browser import NEEDS_BROWSER, Served, chromium, served, until
 
@@ -263,14 +264,35 @@ def test_reading_and_search_work_without_javascript(server: Served) -> None:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1440])
 def test_axe_finds_nothing(server: Served, theme: Any, width: int) -> None:
-    axe = importlib.import_module("axe_playwright_python.sync_playwright").Axe()  # is not installed everywhere
     with chromium(color_scheme=theme, viewport={"width": width, "height": 900}, bypass_csp=True) as context:
         page = entered(server, context, ARTICLE)
         for path in paths(page, server):
             page.goto(server.origin + path)
-            found = axe.run(page).response["violations"]
-            told = [(each["id"], [node["html"][:160] for node in each["nodes"]]) for each in found]
-            assert not told, (path, json.dumps(told, indent=1))
+            found = violations(page)
+            assert not found, (path, found)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1440])
+def test_axe_finds_nothing_in_an_export(home: Home, tmp_path: Path, theme: Any, width: int) -> None:
+    site = tmp_path / "site"
+    StaticSite(home, site).write()
+    of_each_kind = {path.relative_to(site).parts[0]: path for path in sorted(site.rglob("*.html"))}
+    with chromium(color_scheme=theme, viewport={"width": width, "height": 900}) as context:
+        page = context.new_page()
+        for path in (*of_each_kind.values(), site / "article" / "concepts" / "hostile.html"):
+            page.goto(path.as_uri())
+            found = violations(page)
+            assert not found, (path.name, found)
+
+
+def violations(page: Any) -> str:
+    """Return what axe finds wrong with a page, as JSON, ``""`` for nothing."""
+    axe = importlib.import_module("axe_playwright_python.sync_playwright").Axe()  # is not installed everywhere
+    found = [
+        (each["id"], [node["html"][:160] for node in each["nodes"]]) for each in axe.run(page).response["violations"]
+    ]
+    return json.dumps(found, indent=1) if found else ""
 
 
 def paths(page: Any, server: Served) -> list[str]:
