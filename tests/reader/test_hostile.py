@@ -41,9 +41,7 @@ class Checked(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Check an element and its attributes."""
         given = {name: value or "" for name, value in attrs}
-        faults = [
-            name for name in given if name.startswith("on") or name in ("style", "srcdoc", "formaction", "srcset")
-        ]
+        faults = [name for name in given if name.startswith("on") or name in RUNNING]
         faults += [given[name] for name in ("href", "action") if not LEADING.match(given.get(name, ""))]
         if not TAGS.fullmatch(tag) or faults:
             self.faults.append(f"<{tag}> {faults}")

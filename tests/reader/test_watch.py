@@ -47,18 +47,18 @@ def browser(gate: Gate) -> Iterator[Browser]:
     made.site.watch.join()
 
 
-def behind(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the search index be built only when the gate is open."""
+def start(browser: Browser, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start to watch; the search index waits for the gate to be opened."""
     refresh = sources.refresh
     monkeypatch.setattr(sources, "refresh", lambda *given: gate() and refresh(*given))
+    browser.site.watch.start()
+    assert gate.reached.wait(60)
 
 
 def test_the_first_page_does_not_wait_for_the_search_index(
     browser: Browser, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    behind(gate, monkeypatch)
-    browser.site.watch.start()
-    assert gate.reached.wait(60)
+    start(browser, gate, monkeypatch)
     home = browser.get("/")
     assert home.status == 200
     assert "Checkout retries without double charges" in home.text
@@ -75,9 +75,7 @@ def test_the_first_page_does_not_wait_for_the_search_index(
 def test_what_changes_while_the_index_is_built_is_shown_and_found_afterwards(
     browser: Browser, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    behind(gate, monkeypatch)
-    browser.site.watch.start()
-    assert gate.reached.wait(60)
+    start(browser, gate, monkeypatch)
     write(browser.home, "concepts/late", "# Late\n\nA zeppelin.\n")
     browser.site.look_again()  # does not wait for the index that is being built
     assert browser.get("/article/concepts/late").status == 200
@@ -115,9 +113,7 @@ def test_a_memory_that_cannot_be_read_is_said_in_the_page(browser: Browser, monk
 def test_days_show_the_articles_that_rest_on_them_once_the_index_is_there(
     browser: Browser, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    behind(gate, monkeypatch)
-    browser.site.watch.start()
-    assert gate.reached.wait(60)
+    start(browser, gate, monkeypatch)
     assert browser.get("/as-of").status == 503  # would say that no article cites an entry
     assert browser.get("/timeline").status == 200
     gate.opened.set()

@@ -43,6 +43,12 @@ def lines(text: str) -> str:
     return fence.visible(text).translate(_table)
 
 
+def shortened(text: str, limit: int) -> str:
+    """Return ``text`` as one line; one over ``limit`` characters is cut after a word and ends in an ellipsis."""
+    plain = line(text)
+    return plain if len(plain) <= limit else f"{plain[:limit].rsplit(' ', 1)[0]} …"
+
+
 class _Printable:
     """A text stream that prints only what ``lines`` leaves; everything but writing text is the stream's own."""
 

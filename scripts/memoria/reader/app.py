@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 from urllib.parse import parse_qsl, urlencode
@@ -21,8 +20,6 @@ from memoria.reader.page_table import ACTIONS, PAGES, Action, Page
 from memoria.reader.pages import attention
 from memoria.reader.site import Site
 from memoria.reader.view import Asked, View
-
-log = logging.getLogger(__name__)
 
 THEMES = ("light", "dark")
 THEME_COOKIE = "memoria_theme"

@@ -97,6 +97,11 @@ class Catalog:
         return slug.removeprefix(INSIDE) if slug.removeprefix(INSIDE) in self.rows else ""
 
 
+def slug_of(path: str) -> str:
+    """Return the slug of an article that is in this file below the home."""
+    return path.removeprefix(INSIDE).removesuffix(".md")
+
+
 def _facts(home: Home, visible: Visibility) -> tuple[tuple[LearnedFact, ...], int]:
     with Keeper.at(home) as keeper:
         known = [fact for fact in keeper.store.facts() if any(map(visible.shows, fact.projects))]

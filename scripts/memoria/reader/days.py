@@ -9,7 +9,7 @@ from memoria.daily.ledger import Booked
 from memoria.facts.fact import Fact
 from memoria.indexing.index import Index
 from memoria.reader import facts
-from memoria.reader.catalog import INSIDE
+from memoria.reader.catalog import slug_of
 from memoria.reader.site import Site
 from memoria.wiki.article_cache import Row
 
@@ -47,12 +47,9 @@ def _cited(site: Site) -> dict[str, tuple[str, ...]]:
     with Index(site.home.paths.index) as index:
         found = index.citations()
     return {
-        ident: tuple(sorted(slug for path in paths if (slug := _slug(path)) in rows)) for ident, paths in found.items()
+        ident: tuple(sorted(slug for path in paths if (slug := slug_of(path)) in rows))
+        for ident, paths in found.items()
     }
-
-
-def _slug(path: str) -> str:
-    return path.removeprefix(INSIDE).removesuffix(".md")
 
 
 def _read(site: Site) -> tuple[Day, ...]:

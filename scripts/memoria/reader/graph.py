@@ -187,7 +187,7 @@ def _spots(
     spots = []
     for (node, x, y), radius in zip(nodes, radii, strict=True):
         title = site.catalog.rows[node.slug].title
-        name = title if len(title) <= NAME_CHARS else f"{title[: NAME_CHARS - 1].rstrip()}…"
+        name = shortened(title, NAME_CHARS)
         free, freer = [*taken, *dots], [*large, *dots]
         side = _free_side(x, y, radius, name, free) if labels < MAX_LABELS else ""
         is_large = bool(side) and larges < MAX_LARGE and _has_room(_rectangle(x, y, radius, name, side, 2.0), freer)
@@ -199,6 +199,11 @@ def _spots(
             large.append(_rectangle(x, y, radius, name, side, 2.0))
         labels, larges = labels + bool(side), larges + is_large
     return tuple(spots)
+
+
+def shortened(title: str, limit: int) -> str:
+    """Return a title of at most ``limit`` characters, with an ellipsis if it is longer."""
+    return title if len(title) <= limit else f"{title[: limit - 1].rstrip()}…"
 
 
 def _free_side(x: float, y: float, radius: float, name: str, taken: Sequence[Rectangle], size: float = 1.0) -> str:

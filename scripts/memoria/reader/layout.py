@@ -66,10 +66,11 @@ def of(projects: Mapping[str, str], pairs: Iterable[tuple[str, str]]) -> Layout:
     for one, other in pairs:
         links[one].add(other)
         links[other].add(one)
+    slugs = sorted(projects, key=lambda slug: (-len(links[slug]), slug))
     groups: dict[str, list[str]] = {}
-    for slug in sorted(projects, key=lambda slug: (-len(links[slug]), slug)):
+    for slug in slugs:
         groups.setdefault(projects[slug], []).append(slug)
-    placed = {key: _project(slugs, links, projects) for key, slugs in groups.items()}
+    placed = {key: _project(group, links, projects) for key, group in groups.items()}
     order = sorted(groups, key=lambda key: (-placed[key][1], key))
     centres = _arranged([placed[key][1] for key in order])
     places: dict[str, Point] = {}
@@ -78,7 +79,6 @@ def of(projects: Mapping[str, str], pairs: Iterable[tuple[str, str]]) -> Layout:
         points, radius = placed[key]
         clusters.append(Cluster(key, x, y, radius, len(points)))
         places |= {slug: (x + dx, y + dy) for slug, (dx, dy) in points.items()}
-    slugs = sorted(projects, key=lambda slug: (-len(links[slug]), slug))
     numbers = {slug: number for number, slug in enumerate(slugs)}
     nodes = tuple(Node(slug, *places[slug], len(links[slug])) for slug in slugs)
     edges = sorted((numbers[one], numbers[other]) for one in slugs for other in links[one])

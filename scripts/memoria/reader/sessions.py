@@ -55,6 +55,11 @@ def all_of(site: Site) -> tuple[Session, ...]:
     return site.kept("sessions", lambda: _read(site), ledger_stamp(site.home))
 
 
+def find(site: Site, ident: str) -> Session | None:
+    """Return a session that may be shown, None when there is none of this id."""
+    return next((one for one in all_of(site) if one.ident == ident), None)
+
+
 def ledger_stamp(home: Home) -> tuple[int, ...]:
     """Return what changes whenever the ledger is written."""
     paths = Path(home.paths.ledger), Path(f"{home.paths.ledger}-wal")

@@ -21,12 +21,11 @@ MAX_BACKLINKS = 40
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A section as HTML; ``anchor`` is its id on the page, ``count`` the number of its claims."""
+    """A section as HTML; ``anchor`` is its id on the page."""
 
     heading: str
     anchor: str
     html: Html
-    count: int = 0
 
 
 def show(site: Site, asked: Asked) -> View:
@@ -64,7 +63,6 @@ def show(site: Site, asked: Asked) -> View:
         "is_exact": is_exact,
         "around": None if day else graph.around(site, slug),
         "step": _newest_step(site, slug),
-        "created": article.front.text("created"),
     }
     return View("article.html", row.title, values)
 
@@ -112,7 +110,7 @@ def _part(site: Site, slug: str, section: Section, *, is_current: bool) -> Part:
     anchor = "".join(letter if letter.isalnum() else "-" for letter in section.heading.casefold())
     digest = _digest if is_current else _past_digest
     html = site.markdown.blocks(section.rows, slug, digest, is_current=is_current)
-    return Part(section.heading, f"s-{anchor}", html, len(list(section.claims())))
+    return Part(section.heading, f"s-{anchor}", html)
 
 
 def _digest(row: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from memoria.answering.origin import Origin, Trace, Tracer
 from memoria.daily.entry import Entry
 from memoria.ground import printable
+from memoria.reader import paging
 from memoria.reader.markdown import Html
 from memoria.reader.pages import article
 from memoria.reader.site import Site
@@ -41,7 +42,7 @@ def show(site: Site, asked: Asked) -> View:
     entry, trace, claim = _traced(site, asked)
     if entry is None or trace is None:
         return missing("There is no such entry. It may have been forgotten.")
-    start = _number(asked.query.get("start", ""))
+    start = paging.number(asked.query.get("start", ""))
     present = [origin for origin in trace.origins if origin.turn or origin.withheld]
     marked = {origin.key for origin in trace.matching} if claim else set()
     if claim and not start:
@@ -73,7 +74,7 @@ def source(site: Site, asked: Asked) -> View:
     words = [origin.turn for origin in trace.matching if origin.turn and origin.turn.role == "user"]
     said = words[-1] if words else None
     values = _about(site, entry) | {
-        "quote": _shortened(site.redact(said.text)) if said else "",
+        "quote": printable.shortened(site.redact(said.text), CARD_CHARS) if said else "",
         "time": f"{site.local(said.time):%H:%M}" if said and said.time else entry.time,
         "slug": asked.query.get("of", ""),
         "digest": asked.query.get("claim", ""),
@@ -130,12 +131,3 @@ def _lists(entry: Entry) -> list[tuple[str, tuple[str, ...]]]:
         ("Open items", entry.action_items),
         ("Key exchanges", entry.key_exchanges),
     ]
-
-
-def _shortened(text: str) -> str:
-    plain = printable.line(text)
-    return plain if len(plain) <= CARD_CHARS else plain[:CARD_CHARS].rsplit(" ", 1)[0] + " …"
-
-
-def _number(text: str) -> int:
-    return int(text) if text.isdecimal() and len(text) < 8 else 0

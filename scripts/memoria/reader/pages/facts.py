@@ -33,7 +33,6 @@ def show(site: Site, asked: Asked) -> View:
         "label": site.catalog.label,
         "day": lambda fact: site.home.zone.day(fact.last or fact.time),
         "corrected": corrected,
-        "line": site.markdown.line,
     }
     return View("facts.html", "Facts", values)
 

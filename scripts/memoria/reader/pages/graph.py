@@ -118,7 +118,7 @@ def around(site: Site, slug: str) -> Neighbourhood | None:
     neighbours = []
     for number, other in enumerate(order[:NEIGHBOURS]):
         title = catalog.rows[other].title
-        name = title if len(title) <= NAME_CHARS else f"{title[: NAME_CHARS - 1].rstrip()}…"
+        name = graph.shortened(title, NAME_CHARS)
         neighbours.append(Neighbour(other, title, name, FIRST + number * ROW_HEIGHT, ways[other]))
     height = 2 * FIRST + (len(neighbours) - 1) * ROW_HEIGHT
     return Neighbourhood(tuple(neighbours), height / 2, height, max(0, len(order) - NEIGHBOURS))

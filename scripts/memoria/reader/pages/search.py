@@ -11,7 +11,7 @@ from memoria.indexing import lookup
 from memoria.indexing.highlight import excerpt
 from memoria.indexing.index import Index
 from memoria.reader import address
-from memoria.reader.catalog import INSIDE, Catalog
+from memoria.reader.catalog import Catalog, slug_of
 from memoria.reader.site import Site
 from memoria.reader.view import Asked, View
 from memoria.search import layout, tokens
@@ -61,8 +61,6 @@ def show(site: Site, asked: Asked) -> View:
         "kinds": KINDS,
         "results": found,
         "is_building": not site.watch.has_indexed,
-        "is_part": is_part,
-        "projects": [(shown.key, shown.label) for shown in site.catalog.projects if shown.key],
     }
     return View("parts/results.html" if is_part else "search.html", f"{query} · Search" if query else "Search", values)
 
@@ -115,7 +113,7 @@ def _of_hit(hit: Hit, catalog: Catalog, wanted: set[str]) -> Result:
 def _also(hit: Hit, catalog: Catalog) -> Iterator[tuple[str, str]]:
     """Yield titles and paths of what was left out for the result."""
     for key in hit.also:
-        slug = key.removeprefix(INSIDE).removesuffix(".md")
+        slug = slug_of(key)
         ident = key.rpartition("#^e-")[2]
         if slug in catalog.rows:
             yield catalog.rows[slug].title, address.article(slug)
@@ -124,7 +122,7 @@ def _also(hit: Hit, catalog: Catalog) -> Iterator[tuple[str, str]]:
 
 
 def _slug(hit: Hit) -> str:
-    return hit.path.removeprefix(INSIDE).removesuffix(".md") if hit.kind == "article" else ""
+    return slug_of(hit.path) if hit.kind == "article" else ""
 
 
 def _path(hit: Hit, catalog: Catalog) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memoria.reader import address, seen, sessions
-from memoria.reader.catalog import INSIDE, Catalog
+from memoria.reader.catalog import Catalog, slug_of
 from memoria.reader.site import Site
 from memoria.reader.view import Asked, View, missing
 
@@ -20,7 +20,7 @@ EVENTS = {
 def show(site: Site, asked: Asked) -> View:
     """Return what a session was given."""
     ident = asked.path["ident"]
-    one = next((one for one in sessions.all_of(site) if one.ident == ident), None)
+    one = sessions.find(site, ident)
     if one is None:
         return missing("There is no such session, or nothing of it is known any more.")
     try:
@@ -48,7 +48,7 @@ def path_of(source: str, catalog: Catalog) -> str:
     anchor = source.rpartition("#^")[2]
     if anchor.startswith("l-"):
         return address.fact(anchor)
-    slug = source.partition("#")[0].removeprefix(INSIDE).removesuffix(".md")
+    slug = slug_of(source.partition("#")[0])
     if slug in catalog.rows:
         return address.article(slug)
     ident = anchor.removeprefix("e-").removeprefix("archive/")

@@ -62,7 +62,7 @@ def _fits(one: Session, key: str, words: list[str], only: str) -> bool:
 def show_one(site: Site, asked: Asked) -> View:
     """Return a session: its entries, what became of its turns in numbers, and for ``?turns=1`` each of them."""
     ident = asked.path["ident"]
-    one = next((one for one in sessions.all_of(site) if one.ident == ident), None)
+    one = sessions.find(site, ident)
     if one is None:
         return missing("There is no such session, or nothing of it is known any more.")
     with closing(Ledger.of(site.home.paths)) as ledger:
@@ -108,7 +108,6 @@ def _fate(site: Site, turn: Turn, ledger: Ledger, hidden: str) -> Fate:
     path, said = "", hidden or ledger.reason_of(turn.key) or "not recorded yet"
     if ident:
         path, said = (address.entry(entry.id), entry.title) if entry else ("", "in an entry that was taken out")
-    text = "" if hidden else printable.line(site.redact(turn.text))
-    short = text if len(text) <= EXCERPT else text[:EXCERPT].rsplit(" ", 1)[0] + " …"
+    text = "" if hidden else printable.shortened(site.redact(turn.text), EXCERPT)
     who = {"user": "You", "assistant": "Claude", "error": "Error", "note": "Note"}[turn.role]
-    return Fate(who, f"{site.local(turn.time):%Y-%m-%d %H:%M}" if turn.time else "", short, path, said)
+    return Fate(who, f"{site.local(turn.time):%Y-%m-%d %H:%M}" if turn.time else "", text, path, said)
