@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from html import unescape
 from urllib.parse import urlsplit
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from memoria.capture.spool import Spool
 from memoria.daily.ledger import Ledger
 from memoria.ground.home import Home
-from reader_home import Browser, fill, links, write
+from reader_home import ARTICLES, LONG, Browser, fill, links, write
 
 
 @pytest.fixture
@@ -70,6 +71,29 @@ def test_the_card_of_a_claim_holds_the_users_own_words(browser: Browser) -> None
     turns = browser.get(source).text
     assert turns.count("turn user match") >= 1
     assert "a second worker must come to the same key" in turns
+
+
+def test_a_long_conversation_is_turned_page_by_page_to_its_beginning() -> None:
+    home = Home.open()
+    claim = ("Key Points", "Line 130 is about the harbour", ("long1",))
+    fill(home, [LONG], [ARTICLES[2] | {"claims": (claim,), "related": ()}])
+    browser = Browser(home).enter()
+
+    def turned(page: str, name: str) -> str:
+        before = page.partition(f">{name} turns</a>")[0]
+        return browser.get(unescape(before.rpartition('href="')[2].rstrip('"')).partition("#")[0]).text
+
+    page = browser.get("/entry/long1").text
+    assert "Line 59 is" in page
+    assert "Line 60 is" not in page
+    assert "Line 60 is" in turned(page, "Later")
+    assert "Line 0 is" in turned(turned(page, "Later"), "Earlier")
+    source = next(link for link in links(browser.get("/article/concepts/order-queue").text) if "/entry/" in link)
+    page = browser.get(unescape(source)).text
+    assert "Line 130 is" in page
+    page = turned(page, "Earlier")
+    assert "Line 60 is" in page
+    assert "Line 0 is" in turned(page, "Earlier")
 
 
 def test_a_claim_of_the_history_leads_to_the_words_that_it_came_from(browser: Browser) -> None:

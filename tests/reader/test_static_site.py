@@ -14,7 +14,7 @@ from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.reader.static_site import StaticSite
 from memoria.reader.watch import Watch
-from reader_home import ARTICLES, BLOG, ENTRIES, HOSTILE, SHOP, fill, write
+from reader_home import ARTICLES, BLOG, ENTRIES, HOSTILE, LONG, SHOP, fill, write
 
 SECRET = "ghp_" + "a8B3c9D2e7F1g6H5i4J0k8L3m9N2o7P1q6R5"  # not a key
 
@@ -32,11 +32,13 @@ def texts(folder: Path) -> dict[str, str]:
 
 def test_every_article_and_entry_is_a_page_and_every_link_leads_to_a_file(home: Home, tmp_path: Path) -> None:
     write(home, "concepts/hostile", HOSTILE)
+    fill(home, [LONG], [])
     folder = tmp_path / "site"
     count = StaticSite(home, folder).write()
     pages = texts(folder)
     assert len(pages) == count
     assert {f"entry/{about['id']}.html" for about in ENTRIES} < pages.keys()
+    assert "Line 149 is" in pages["entry/long1-120.html"]
     for about in ARTICLES:
         assert any(f"<h1>{about['title']}</h1>" in text for text in pages.values()), about["slug"]
     for name, text in pages.items():

@@ -60,6 +60,13 @@ ENTRIES: list[dict[str, Any]] = [
      ("assistant", "Three attempts with a second between them."))},
 ]  # fmt: skip
 
+# of more turns than one page shows; a claim can come from "Line 130 is about the harbour."
+LONG = ENTRIES[-1] | {
+    "id": "long1",
+    "title": "A long conversation",
+    "said": [("user", f"Line {n} is about the {'harbour' if n == 130 else 'rest'}.") for n in range(150)],
+}
+
 ARTICLES: list[dict[str, Any]] = [
     {"slug": "concepts/checkout", "title": "Checkout", "project": SHOP, "aliases": ["Kasse"],
      "summary": "How an order becomes a charge, and what keeps a customer from paying twice.",

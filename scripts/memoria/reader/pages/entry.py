@@ -8,7 +8,7 @@ from typing import Any
 from memoria.answering.origin import Origin, Trace, Tracer
 from memoria.daily.entry import Entry
 from memoria.ground import printable
-from memoria.reader import paging
+from memoria.reader import address, paging
 from memoria.reader.markdown import Html
 from memoria.reader.pages import article
 from memoria.reader.site import Site
@@ -45,19 +45,24 @@ def show(site: Site, asked: Asked) -> View:
     start = paging.number(asked.query.get("start", ""))
     present = [origin for origin in trace.origins if origin.turn or origin.withheld]
     marked = {origin.key for origin in trace.matching} if claim else set()
-    if claim and not start:
+    if claim and "start" not in asked.query:
         first = next((number for number, origin in enumerate(present) if origin.key in marked), 0)
         start = first // PAGE_TURNS * PAGE_TURNS
     shown = present[start : start + PAGE_TURNS]
+    slug, digest = asked.query.get("of", ""), asked.query.get("claim", "")
+
+    def link(to: int) -> str:
+        first = str(to) if to or digest else ""  # with a claim, no number is the page of the claim
+        return f"{address.asked(address.entry(entry.id), start=first, of=slug, claim=digest)}#turns"
+
     values = _about(site, entry) | {
         "claim": claim,
-        "slug": asked.query.get("of", ""),
-        "digest": asked.query.get("claim", ""),
+        "slug": slug,
+        "digest": digest,
         "turns": [_spoken(site, entry, origin, marked) for origin in shown],
         "absent": len(trace.origins) - len(present),
-        "start": start,
-        "earlier": max(start - PAGE_TURNS, 0) if start else -1,
-        "later": start + PAGE_TURNS if start + PAGE_TURNS < len(present) else -1,
+        "earlier": link(max(start - PAGE_TURNS, 0)) if start else "",
+        "later": link(start + PAGE_TURNS) if start + PAGE_TURNS < len(present) else "",
         "total": len(present),
         "lists": [(name, [site.markdown.line(text) for text in texts]) for name, texts in _lists(entry) if texts],
         "context": site.markdown.line(entry.context),
