@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import closing
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -129,6 +129,29 @@ def test_costs_are_drawn_by_day_and_project_with_the_budget_as_a_line(home: Home
     assert 'class="limit" x1="0" x2="100" y1="33.333"' in page
     assert "<dd>$1.75</dd>" in page
     assert "<dd>$10.75</dd>" in browser.get("/receipt?days=92").text
+
+
+def test_the_sums_of_costs_are_those_of_the_days_that_the_plot_begins_and_ends_with(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noon = home.zone.midnight(date(2026, 11, 20)) + timedelta(hours=12)
+    first = home.zone.midnight(date(2026, 10, 21))
+    monkeypatch.setattr(clock, "now", lambda: noon)
+    with closing(Ledger.of(home.paths)) as ledger:
+        for when, usd in ((first - timedelta(minutes=1), 4.0), (first, 0.5)):
+            ledger.book(Call("flush", "haiku", "shop-1a2b3c", "ok", 10, 5, usd), when)
+    page = Browser(home).enter().get("/receipt").text
+    assert "<span>21 October 2026</span><span>today</span>" in page
+    assert "in 31 days, 1 model call</dt><dd>$0.50</dd>" in page
+
+
+def test_sessions_are_shown_while_another_process_closes_the_ledger(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser = Browser(home).enter()
+    exists = Path.exists
+    monkeypatch.setattr(Path, "exists", lambda path: path.name.endswith("-wal") or exists(path))  # a moment ago
+    assert browser.get("/sessions").status == 200
 
 
 def test_costs_of_a_year_are_drawn_by_week_and_shown_as_soon_as_they_are_booked(home: Home) -> None:

@@ -14,6 +14,7 @@ from memoria.base import project
 from memoria.daily.ledger import Booked, Ledger
 from memoria.ground.home import Home
 from memoria.reader.site import Site
+from memoria.reader.watch import changed
 from memoria.transcripts import client_files
 
 _SIDE = "agent-"  # how the name of a sub-agent's transcript begins
@@ -62,8 +63,7 @@ def find(site: Site, ident: str) -> Session | None:
 
 def ledger_stamp(home: Home) -> tuple[int, ...]:
     """Return what changes whenever the ledger is written."""
-    paths = Path(home.paths.ledger), Path(f"{home.paths.ledger}-wal")
-    return tuple(path.stat().st_mtime_ns if path.exists() else 0 for path in paths)
+    return changed(home.paths.ledger), changed(f"{home.paths.ledger}-wal")
 
 
 def _read(site: Site) -> tuple[Session, ...]:

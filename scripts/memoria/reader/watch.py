@@ -44,7 +44,7 @@ class Watch:
         self.prepare: Callable[[], object] = lambda: None  # called by the thread after each change
         self._prepared = 0  # the number for which it was called
         self.signs: Callable[[], object] = lambda: None  # what pages show besides, compared at each look
-        self._config = _changed(config_path(os.environ))
+        self._config = changed(config_path(os.environ))
         self._looking = threading.Lock()
         self._indexing = threading.Lock()
         self._is_indexed = False  # whether the search index knows the files of the catalog
@@ -183,16 +183,16 @@ class Watch:
 
     def _read_exclusions(self) -> None:
         """Let an exclusion hold that was set while the server runs; other settings hold after the next start."""
-        changed = _changed(config_path(os.environ))
-        if changed != self._config:
+        stamp = changed(config_path(os.environ))
+        if stamp != self._config:
             fresh = Settings.load()
             if not fresh.refusal:
-                self._config = changed
+                self._config = stamp
                 self.home.settings.exclude = fresh.exclude
 
 
-def _changed(path: str) -> int:
-    """Return when a file was changed, 0 when it is not there."""
+def changed(path: str) -> int:
+    """Return when a file was changed (ns), 0 when it is not there."""
     try:
         return os.stat(path).st_mtime_ns  # noqa: PTH116 (as everywhere for paths of the home)
     except OSError:
@@ -201,10 +201,4 @@ def _changed(path: str) -> int:
 
 def _settings(home: Home) -> frozenset[tuple[str, object]]:
     """Return the stamps of the files that say which projects there are, and which are hidden."""
-    found = []
-    for path in (home.paths.projects, home.paths.folders):
-        try:
-            found.append((path, os.stat(path).st_mtime_ns))  # noqa: PTH116 (as everywhere for paths of the home)
-        except OSError:
-            continue
-    return frozenset(found)
+    return frozenset((path, changed(path)) for path in (home.paths.projects, home.paths.folders))

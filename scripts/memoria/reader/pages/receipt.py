@@ -25,7 +25,6 @@ from memoria.audit.receipt import (
 from memoria.capture import detach
 from memoria.capture.spool import Spool
 from memoria.daily.ledger import Ledger
-from memoria.ground import clock
 from memoria.ground.printable import counted
 from memoria.models import budget
 from memoria.reader import plot, sessions
@@ -100,7 +99,7 @@ def _costs(site: Site, ledger: Ledger, period: int) -> dict[str, Any]:
     by_day: dict[tuple[str, str], float] = {}
     by_project: dict[str, tuple[float, int]] = {}
     by_model: dict[str, tuple[float, int]] = {}
-    calls = ledger.calls_since(clock.now() - timedelta(days=period))
+    calls = ledger.calls_since(site.home.zone.midnight(today - timedelta(days=period - 1)))
     for (day, key, model), used in budget.totals(calls, site.home.zone).items():
         name = (site.catalog.label(key) if visible.shows(key) else HIDDEN) if key else SEVERAL
         by_day[day.isoformat(), name] = by_day.get((day.isoformat(), name), 0.0) + used.cost_usd
