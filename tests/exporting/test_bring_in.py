@@ -137,6 +137,11 @@ def test_what_was_forgotten_here_does_not_come_back(full: Home, empty: Home) -> 
         ({"knowledge": {"concepts\\x.md": "y"}}, "no page"),
         ({"archive": {"c1": {"day": "never", "turns": []}}}, "damaged"),
         ({"archive": {"c1": {"day": "2026-11-20", "turns": [{}]}}}, "damaged"),
+        ({"archive": {"../c1": {"day": "2026-11-20", "turns": []}}}, "damaged"),
+        ({"knowledge": {"concepts/x.md": "half a pair: \ud800"}}, "damaged"),
+        ({"daily": {"2026-11-20": "half a pair: \ud800"}}, "damaged"),
+        ({"forgotten": {"salt": "no digits", "texts": []}}, "damaged"),
+        ({"forgotten": {"texts": [{}]}}, "damaged"),
         ({"taken_back": {"x": {"nonsense": 1}}}, "damaged"),
     ],
 )

@@ -25,7 +25,7 @@ from memoria.ground import clock, files, locks, printable, project_folders
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.ground.projects import Projects
-from memoria.transcripts import archive
+from memoria.transcripts import archive, tombstones
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.tombstones import Tombstones
 from memoria.wiki import index_page
@@ -50,7 +50,7 @@ class Brought:
 
 
 def checked(data: bytes) -> JsonObject:
-    """Return the record in a file; raise ExpectedError when it is none, or one of a later version."""
+    """Return the record in a file; raise ExpectedError when it is damaged, of another version, or something else."""
     try:
         found = json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -66,24 +66,30 @@ def checked(data: bytes) -> JsonObject:
     for name, kind in _PARTS.items():
         if not isinstance(found.setdefault(name, kind()), kind):
             raise ExpectedError(f"The export is damaged: {name!r} is not as docs/export.md says. Nothing was changed.")
-    _check_names(found)
+    _check_parts(found)
     return found
 
 
-def _check_names(found: JsonObject) -> None:
-    """Raise ExpectedError when a name would lead out of its folder, or a text is none."""
-    for name, told in found["knowledge"].items():
+def _check_parts(found: JsonObject) -> None:
+    """Raise ExpectedError when a name would lead out of its folder, or when a value could not be written."""
+    for name, content in found["knowledge"].items():
         path = PurePosixPath(name)
         is_bad = path.is_absolute() or ".." in path.parts or "\\" in name or "\0" in name or ":" in name
-        if is_bad or path.suffix != ".md" or not isinstance(told, str):
+        if is_bad or path.suffix != ".md" or not isinstance(content, str):
             raise ExpectedError(f"The export is damaged: {printable.line(name)!r} is no page. Nothing was changed.")
-    for name, told in found["daily"].items():
-        if not clock.is_day(name) or not isinstance(told, str):
+    for name, content in found["daily"].items():
+        if not clock.is_day(name) or not isinstance(content, str):
             raise ExpectedError(f"The export is damaged: {printable.line(name)!r} is no day. Nothing was changed.")
     try:
-        for kept in found["archive"].values():
-            date.fromisoformat(kept["day"])
-            [archive.turn_of(row) for row in kept["turns"]]
+        for part in (*found["knowledge"], *found["knowledge"].values(), *found["daily"].values()):
+            part.encode("utf-8", "surrogateescape")
+        for ident, conversation in found["archive"].items():
+            if not archive.is_entry_id(ident):
+                raise ValueError(f"{printable.line(ident)!r} is not an entry id")
+            date.fromisoformat(conversation["day"])
+            [archive.turn_of(row) for row in conversation["turns"]]
+        if found["forgotten"]:
+            tombstones.parsed(found["forgotten"])
         [Past.from_json(json.dumps(past)) for past in found["taken_back"].values()]
     except (KeyError, TypeError, ValueError) as error:
         raise ExpectedError(f"The export is damaged ({error}). Nothing was changed.") from error
@@ -110,10 +116,10 @@ def bring_in(home: Home, found: JsonObject) -> Brought:
     return brought
 
 
-def _pages(home: Home, told: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _pages(home: Home, pages: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield the pages that are not there; raise ExpectedError when some are there with another text."""
     differing = []
-    for name, content in told.items():
+    for name, content in pages.items():
         path = Path(home.paths.knowledge, name)
         if not path.exists():
             yield name, content
@@ -136,9 +142,9 @@ def _merged_log(mine: str, theirs: str) -> str:
     return mine + "".join(f"\n## {block}" for block in theirs.split("\n## ")[1:] if block not in known)
 
 
-def _days(home: Home, told: Mapping[str, str], brought: Brought) -> None:
+def _days(home: Home, days: Mapping[str, str], brought: Brought) -> None:
     daily, forgotten = DailyLog.of(home.paths), Tombstones.of(home.paths)
-    for name, content in told.items():
+    for name, content in days.items():
         day = date.fromisoformat(name)
         is_new = not daily.path(day).exists()
         left: list[str] = []
@@ -191,18 +197,15 @@ def _knowledge(home: Home, pages: Mapping[str, str], brought: Brought) -> None:
     transactions.commit(changes, read, f"import of {printable.counted(len(changes), 'file')}")
 
 
-def _archive(home: Home, told: Mapping[str, JsonObject], brought: Brought) -> None:
+def _archive(home: Home, conversations: Mapping[str, JsonObject], brought: Brought) -> None:
     kept = Archive.of(home.paths, home.settings.archive_mb)
     here = {each.entry for each in kept.listed()}
     daily, forgotten = DailyLog.of(home.paths), Tombstones.of(home.paths)
     buried = {ident for day in daily.days() for ident, _ in daily.forgotten(day)}
-    for ident, about in told.items():
+    for ident, about in conversations.items():
         if ident not in here and ident not in buried:
-            try:
-                turns = [turn for row in about["turns"] if not forgotten.holds((turn := archive.turn_of(row)).text)]
-                kept.keep(ident, date.fromisoformat(about["day"]), turns)
-            except ValueError as error:
-                raise ExpectedError(f"The export is damaged ({error}).") from error
+            turns = [turn for row in about["turns"] if not forgotten.holds((turn := archive.turn_of(row)).text)]
+            kept.keep(ident, date.fromisoformat(about["day"]), turns)
             brought.archived.append(ident)
 
 

@@ -42,11 +42,7 @@ class Tombstones:
         self.stones: list[Tombstone] = []
         self._codes: dict[str, int] = {}
         try:
-            stored = json.loads(path.read_bytes())
-            self.salt = bytes.fromhex(stored["salt"])
-            self.stones = [
-                Tombstone(int(one["length"]), str(one["digest"]), int(one["begin"])) for one in stored["texts"]
-            ]
+            self.salt, self.stones = parsed(json.loads(path.read_bytes()))
         except FileNotFoundError:
             pass
         except (KeyError, TypeError, ValueError) as error:
@@ -124,6 +120,12 @@ class Tombstones:
     def _write(self) -> None:
         stored = {"salt": self.salt.hex(), "texts": [stone._asdict() for stone in self.stones]}
         files.replace(self.path, json.dumps(stored, indent=1), mode=PRIVATE)
+
+
+def parsed(stored: Any) -> tuple[bytes, list[Tombstone]]:
+    """Return the salt and the tombstones in stored JSON; raise KeyError, TypeError or ValueError when it is damaged."""
+    stones = [Tombstone(int(one["length"]), str(one["digest"]), int(one["begin"])) for one in stored["texts"]]
+    return bytes.fromhex(stored["salt"]), stones
 
 
 def _strings(value: Any) -> Iterator[str]:
