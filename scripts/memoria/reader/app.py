@@ -96,7 +96,7 @@ def _acted(site: Site, action: Action) -> Callable[[Request], object]:
 def _news(site: Site) -> Callable[[Request], Response]:
     """Return the stream that says when something has changed that a page may show."""
 
-    async def told() -> AsyncIterator[str]:
+    async def changes() -> AsyncIterator[str]:
         number, waited = site.watch.number, 0.0
         yield "retry: 3000\n\n"
         while not site.watch.is_closed:
@@ -111,7 +111,7 @@ def _news(site: Site) -> Callable[[Request], Response]:
                 yield ":\n\n"  # a comment, by which the server notices that the page is gone
 
     def stream(_: Request) -> Response:
-        return StreamingResponse(told(), media_type="text/event-stream")
+        return StreamingResponse(changes(), media_type="text/event-stream")
 
     return stream
 

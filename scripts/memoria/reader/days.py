@@ -34,12 +34,12 @@ class Day:
 
 def all_of(site: Site) -> tuple[Day, ...]:
     """Return the days on which something happened, the latest first."""
-    return site.kept("days", lambda: _read(site))
+    return site.cached("days", lambda: _read(site))
 
 
 def citations(site: Site) -> Mapping[str, tuple[str, ...]]:
     """Return the slugs of the articles that may be shown and cite each entry, by the entry's id."""
-    return site.kept("citations", lambda: _cited(site))
+    return site.cached("citations", lambda: _cited(site))
 
 
 def _cited(site: Site) -> dict[str, tuple[str, ...]]:

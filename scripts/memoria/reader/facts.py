@@ -19,7 +19,7 @@ class Facts:
 
 def all_of(site: Site) -> Facts:
     """Return the facts as they are now."""
-    return site.kept("facts", lambda: _read(site))  # they stand in the daily logs, with which the catalog changes
+    return site.cached("facts", lambda: _read(site))  # they stand in the daily logs, with which the catalog changes
 
 
 def _read(site: Site) -> Facts:

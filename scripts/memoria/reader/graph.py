@@ -86,7 +86,7 @@ def whole(site: Site) -> Layout:
         places = tuple((slug, row.project) for slug, row in catalog.rows.items())
         return _laid_out(places, tuple(catalog.backlinks.items()))
 
-    return site.kept("graph", make)
+    return site.cached("graph", make)
 
 
 @lru_cache(maxsize=1)

@@ -93,7 +93,7 @@ def page_at(site: Site, day: date, key: str) -> str | None:
     """Return the page that a session of a project would have started with; None for a wiki that is too large."""
     if len(site.catalog.rows) > MAX_REPLAYED:
         return None
-    return site.kept(f"page {key}", lambda: _page(site, day, key), day)
+    return site.cached(f"page {key}", lambda: _page(site, day, key), day)
 
 
 def _page(site: Site, day: date, key: str) -> str:

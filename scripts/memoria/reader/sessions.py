@@ -53,7 +53,7 @@ class Session:
 
 def all_of(site: Site) -> tuple[Session, ...]:
     """Return the sessions that may be shown, the latest first."""
-    return site.kept("sessions", lambda: _read(site), ledger_stamp(site.home))
+    return site.cached("sessions", lambda: _read(site), ledger_stamp(site.home))
 
 
 def find(site: Site, ident: str) -> Session | None:

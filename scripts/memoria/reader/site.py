@@ -43,7 +43,7 @@ class Site:
         self.watch = Watch(home, self.visible)
         self.markdown = Renderer(self.target, redact)
         self.templates = Templates(redact, self.markdown.words)
-        self._kept: dict[str, tuple[object, Any]] = {}
+        self._cache: dict[str, tuple[object, Any]] = {}
 
     @property
     def catalog(self) -> Catalog:
@@ -67,13 +67,13 @@ class Site:
         """Read what an action has changed."""
         self.watch.look()
 
-    def kept(self, name: str, make: Callable[[], Made], stamp: object = None) -> Made:
+    def cached(self, name: str, make: Callable[[], Made], stamp: object = None) -> Made:
         """Return what ``make`` returns, made again only for a new catalog or another ``stamp``."""
         _ = self.catalog  # which looks whether there is a new one
         current = self.watch.number, stamp
-        known = self._kept.get(name)
+        known = self._cache.get(name)
         if known is None or known[0] != current:
-            known = self._kept[name] = (current, make())
+            known = self._cache[name] = (current, make())
         made: Made = known[1]
         return made
 

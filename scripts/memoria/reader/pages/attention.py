@@ -114,6 +114,6 @@ def retry_consolidate(site: Site, _: Asked) -> Done:
     return _started(site, "Contradictions are being looked for.", "consolidate")
 
 
-def _started(site: Site, told: str, *command: str) -> Done:
+def _started(site: Site, said: str, *command: str) -> Done:
     detach.start([places.own_command(sys.executable, *command)], site.home.paths)
-    return Done("/", told)
+    return Done("/", said)

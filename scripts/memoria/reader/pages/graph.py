@@ -39,7 +39,7 @@ def show(site: Site, asked: Asked) -> View:
         return graph.window(site, picture, x, y, zoom, found)
 
     values = {
-        "window": site.kept("graph window", draw) if not asked.query.keys() - {"part", "said"} else draw(),
+        "window": site.cached("graph window", draw) if not asked.query.keys() - {"part", "said"} else draw(),
         "width": graph.WIDTH,
         "height": graph.HEIGHT,
         "x": round(x, 1),
@@ -64,7 +64,7 @@ def _found(site: Site, query: str, key: str | None) -> set[str]:
     words = query.casefold().split()
     if not words:
         return set()
-    named = site.kept("names", lambda: _names(site))
+    named = site.cached("names", lambda: _names(site))
     found = (slug for slug, project, names in named if key in (None, project) and all(w in names for w in words))
     return set(islice(found, MAX_FOUND))
 
@@ -108,7 +108,7 @@ def around(site: Site, slug: str) -> Neighbourhood | None:
     """Return the articles that are linked with one, those that link both ways first; None when there are none."""
     catalog = site.catalog
     to = set(catalog.backlinks.get(slug, ()))
-    linked = site.kept("links", lambda: _turned(site)).get(slug, set())
+    linked = site.cached("links", lambda: _turned(site)).get(slug, set())
     ways = {other: "both" if other in to and other in linked else "to" if other in to else "from"
             for other in to | linked}  # fmt: skip
     if not ways:

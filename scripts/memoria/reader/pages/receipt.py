@@ -63,7 +63,7 @@ def show(site: Site, asked: Asked) -> View:
     stamp = sessions.ledger_stamp(site.home), site.today, site.home.settings.daily_budget_usd
     with closing(Ledger.of(site.home.paths)) as ledger:
         costs = partial(_costs, site, ledger, period)
-        values = _turns(site, ledger) | site.kept(f"costs {period}", costs, stamp)
+        values = _turns(site, ledger) | site.cached(f"costs {period}", costs, stamp)
     return View("receipt.html", "Receipt", values)
 
 

@@ -88,8 +88,8 @@ def as_of(site: Site, asked: Asked) -> View:
     key = asked.query.get("project", "")
     if day is None:
         day = site.today - timedelta(days=1)
-    there, unknown = site.kept("articles then", partial(past.rows_at, site, day), day)
-    facts = site.kept("facts then", partial(past.facts_at, site, day), day)
+    there, unknown = site.cached("articles then", partial(past.rows_at, site, day), day)
+    facts = site.cached("facts then", partial(past.facts_at, site, day), day)
     if key:
         there, unknown = ([row for row in rows if row.project in (key, "")] for rows in (there, unknown))
         facts = [fact for fact in facts if key in fact.projects or "*" in fact.projects]
