@@ -19,7 +19,7 @@ from memoria.reader import days, graph, security, sessions, templating
 from memoria.reader.page_table import ACTIONS, PAGES, Action, Page
 from memoria.reader.pages import attention
 from memoria.reader.site import Site
-from memoria.reader.view import Asked, View
+from memoria.reader.view import Asked, View, missing
 
 THEMES = ("light", "dark")
 THEME_COOKIE = "memoria_theme"
@@ -119,8 +119,11 @@ def _news(site: Site) -> Callable[[Request], Response]:
 def _absent(site: Site) -> Callable[[Request, Exception], Response]:
     def absent(request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 500
-        said = "There is no such page." if status == 404 else getattr(error, "detail", "")
-        return _response(site, request, View("message.html", "Not found", {"said": said}, status))
+        if status == 404:
+            return _response(site, request, missing("There is no such page."))
+        return _response(
+            site, request, View("message.html", "Not done", {"said": getattr(error, "detail", "")}, status)
+        )
 
     return absent
 
