@@ -20,6 +20,7 @@ from typing import BinaryIO, NamedTuple
 from memoria.audit import unknown_forms
 from memoria.audit.changes import MISSING, Changes
 from memoria.base import project
+from memoria.base.exclude import EXCLUDED_BY
 from memoria.base.paths import safe_name
 from memoria.capture import paused
 from memoria.capture.spool import Job, Spool
@@ -313,7 +314,7 @@ def _is_there(spool: Spool, job: Job) -> bool:
 
 
 def _was_left_alone(fates: dict[str, int], reason: str) -> bool:
-    return SKIPPED + reason in fates if reason else any("excluded by" in fate for fate in fates)
+    return SKIPPED + reason in fates if reason else any(EXCLUDED_BY in fate for fate in fates)
 
 
 def check_some(home: Home, ledger: Ledger, spool: Spool) -> list[Account]:

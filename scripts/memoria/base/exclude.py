@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from memoria.base.settings import Settings
 
 MARKER = ".memoria-off"
+EXCLUDED_BY = "excluded by "  # begins the reason for a session in an excluded folder; a pattern or a path follows
 OWN = "memoria's own"  # the reason for a session in the state folder, such as those of model calls
 
 
@@ -142,4 +143,4 @@ def reason(cwd: str, settings: Settings, paths: Paths) -> str:
     if os.path.join(cwd, "").startswith(own):
         return OWN
     found = Excluder(settings.exclude).reason(cwd)
-    return f"excluded by {found}" if found else ""
+    return f"{EXCLUDED_BY}{found}" if found else ""

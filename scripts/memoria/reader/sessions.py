@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -71,7 +72,7 @@ def _read(site: Site) -> tuple[Session, ...]:
     for entry in site.catalog.entries.values():
         entries.setdefault(entry.session, []).append(entry)
     with closing(Ledger.of(site.home.paths)) as ledger:
-        counts, checked = ledger.turn_counts(), _by_session(ledger)
+        counts, checked = ledger.turn_counts(), _by_session(site, ledger)
     sessions = []
     for ident, booked in entries.items():
         path, fates = checked.get(ident, ("", {}))
@@ -81,18 +82,29 @@ def _read(site: Site) -> tuple[Session, ...]:
     return tuple(sorted(sessions, key=lambda one: (one.day, one.ident), reverse=True))
 
 
-def _by_session(ledger: Ledger) -> dict[str, tuple[str, dict[str, int]]]:
+def own_turns(site: Site, fates: Mapping[str, int]) -> Counter[str]:
+    """Return the number of the turns that are a transcript's own, by what became of them."""
+    found: Counter[str] = Counter()
+    for fate, count in fates.items():
+        if fate.startswith(SKIPPED):
+            found[SKIPPED + site.reason(fate.removeprefix(SKIPPED))] += count
+        elif not fate.startswith((REPEATED, NOT_UNDERSTOOD)):
+            found[fate] += count
+    return found
+
+
+def _by_session(site: Site, ledger: Ledger) -> dict[str, tuple[str, Mapping[str, int]]]:
     """Return the transcript of each session that was compared, and the number of its own turns by their fates."""
-    found = {}
+    found: dict[str, tuple[str, Mapping[str, int]]] = {}
     for path, (_, fates) in ledger.checked().items():
-        own = {fate: count for fate, count in fates.items() if not fate.startswith((REPEATED, NOT_UNDERSTOOD))}
+        own = own_turns(site, fates)
         place = Path(path)
         if own and place.suffix == ".jsonl" and not place.name.startswith(_SIDE):
             found[place.stem] = (path, own)
     return found
 
 
-def _without_entries(site: Site, checked: Mapping[str, tuple[str, dict[str, int]]]) -> Iterator[Session]:
+def _without_entries(site: Site, checked: Mapping[str, tuple[str, Mapping[str, int]]]) -> Iterator[Session]:
     """Yield the sessions of which no entry is known and whose transcripts still say which project they belong to."""
     visible = site.visible()
     for ident, (path, fates) in checked.items():

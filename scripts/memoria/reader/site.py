@@ -7,6 +7,7 @@ from datetime import date, datetime
 from functools import lru_cache
 from typing import Any, TypeVar
 
+from memoria.base.exclude import EXCLUDED_BY
 from memoria.base.visibility import Visibility
 from memoria.ground import clock, markdown
 from memoria.ground.home import Home
@@ -34,11 +35,22 @@ class Everything(Visibility):
 class Site:
     """One home as pages."""
 
-    def __init__(self, home: Home, redact: Callable[[str], str] = str, *, has_excluded: bool = False) -> None:
-        """``redact`` is applied to every text that a page shows; ``has_excluded`` shows excluded projects as well."""
+    def __init__(
+        self,
+        home: Home,
+        redact: Callable[[str], str] = str,
+        *,
+        has_excluded: bool = False,
+        names_excluded: bool = True,
+    ) -> None:
+        """``redact`` is applied to every text that a page shows; ``has_excluded`` shows excluded projects as well.
+
+        ``names_excluded``: the reason why something is left out names the excluded folder.
+        """
         self.home = home
         self.redact = lru_cache(MAX_REDACTED)(Redactor(home.settings.redact_extra).redact)  # for a transcript's words
         self.has_excluded = has_excluded
+        self.names_excluded = names_excluded
         self._visibility = Everything if has_excluded else Visibility
         self.watch = Watch(home, self.visible)
         self.markdown = Renderer(self.target, redact)
@@ -58,6 +70,10 @@ class Site:
     def today(self) -> date:
         """The user's calendar day."""
         return self.home.zone.day(clock.now())
+
+    def reason(self, why: str) -> str:
+        """Return why something is left out, as a page may say it."""
+        return why if self.names_excluded or not why.startswith(EXCLUDED_BY) else "excluded"
 
     def local(self, moment: datetime) -> datetime:
         """Return a moment as the user's wall clock shows it."""

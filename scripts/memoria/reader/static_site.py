@@ -36,7 +36,7 @@ class StaticSite:
         """``has_excluded``: whether excluded projects are written as well."""
         self.folder = folder
         self.redact = lru_cache(_CACHED)(Redactor(home.settings.redact_extra).redact)
-        self.site = Site(home, self.redact, has_excluded=has_excluded)
+        self.site = Site(home, self.redact, has_excluded=has_excluded, names_excluded=has_excluded)
         self.shared = {
             "navigation": [(page.path, page.name) for page in PAGES if page.name and page.exported is not None],
             "theme": "", "token": "", "said": "", "words": "", "is_static": True,

@@ -117,7 +117,7 @@ def _about(site: Site, entry: Entry) -> dict[str, Any]:
 def _spoken(site: Site, entry: Entry, origin: Origin, marked: set[str]) -> Spoken:
     turn = origin.turn
     if turn is None:
-        return Spoken("A turn", "note", "", Html(), "", (), is_matching=False, withheld=origin.withheld)
+        return Spoken("A turn", "note", "", Html(), "", (), is_matching=False, withheld=site.reason(origin.withheld))
     time = f"{site.local(turn.time):%Y-%m-%d %H:%M}" if turn.time else ""
     is_answer = turn.role == "assistant"
     who = _WHO.get(turn.role) or table.speaker(entry.agent)

@@ -14,7 +14,6 @@ from memoria.audit.receipt import (
     ASIDE,
     BEFORE,
     CAPTURED,
-    NOT_UNDERSTOOD,
     OPEN,
     REPEATED,
     SKIPPED,
@@ -73,7 +72,7 @@ def _turns(site: Site, ledger: Ledger) -> dict[str, Any]:
     fates: Counter[str] = Counter()
     for _, counts in checked.values():
         fates.update(counts)
-    own = {fate: count for fate, count in fates.items() if not fate.startswith((REPEATED, NOT_UNDERSTOOD))}
+    own = sessions.own_turns(site, fates)
     changes = Changes(site.home, ledger, Spool(site.home.paths.spool))
     forms = not_understood((path, counts) for path, (_, counts) in checked.items())
     return {
