@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from contextlib import closing
 from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from memoria.audit.changes import MISSING
+from memoria.audit.receipt import ASIDE, BEFORE, CAPTURED, OPEN, UNHOOKED, WAITING
 from memoria.base import project
 from memoria.daily.ledger import Call, Ledger
 from memoria.ground import clock, config_file
@@ -115,6 +118,14 @@ def test_the_receipt_names_what_is_missing_and_offers_to_compare(home: Home, tmp
     assert '<div class="missing"><dt>missing</dt><dd>1</dd></div>' in page
     assert 'action="/receipt/compare"' in page
     assert "Nothing is missing" not in page
+
+
+def test_the_receipt_accounts_for_every_turn(home: Home, tmp_path: Path) -> None:
+    fates = (CAPTURED, WAITING, ASIDE, OPEN, BEFORE, UNHOOKED, MISSING, "skipped: nothing worth an entry")
+    _transcript(home, "s-c1", tmp_path, ["Hello."], {fate: 2**number for number, fate in enumerate(fates)})
+    page = Browser(home).enter().get("/receipt").text.partition('<dl class="numbers">')[2].partition("</dl>")[0]
+    total, *parts = (int(number) for number in re.findall(r"<dd>(\d+)</dd>", page))
+    assert total == sum(parts) == 2 ** len(fates) - 1
 
 
 def test_costs_are_drawn_by_day_and_project_with_the_budget_as_a_line(home: Home) -> None:

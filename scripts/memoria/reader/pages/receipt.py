@@ -17,6 +17,7 @@ from memoria.audit.receipt import (
     OPEN,
     REPEATED,
     SKIPPED,
+    UNHOOKED,
     WAITING,
     check_some,
     not_understood,
@@ -40,6 +41,7 @@ _WORDS = {
     ASIDE: "set aside because they could not be summarised",
     OPEN: "in sessions in progress",
     BEFORE: "from before memoria was installed",
+    UNHOOKED: "of other agents, captured by no hook",
     MISSING: "missing",
 }
 SEVERAL, HIDDEN = "several projects", "excluded projects"
