@@ -79,8 +79,11 @@ class _Seen:
     before: int  # number of turns that were said before
 
 
-def of_transcript(site: Site, session: str, path: str) -> list[Given]:
-    """Return what a session was given, in order; raise OSError when its transcript cannot be read."""
+def of_transcript(site: Site, session: str, path: str, limit: int) -> tuple[list[Given], int]:
+    """Return what a session was given first, at most ``limit``, and how many more there are.
+
+    Raise OSError when its transcript cannot be read.
+    """
     reader = Reader(keep_sidechains=False)
     turns: list[Turn] = []
     found: list[_Seen] = []
@@ -91,7 +94,7 @@ def of_transcript(site: Site, session: str, path: str) -> list[Given]:
             turns += reader.read((line,))
     turns += reader.settle()
     screen = Screen.of(site.home)
-    return [_given(site, screen, session, each, turns) for each in found]
+    return [_given(site, screen, session, each, turns) for each in found[:limit]], max(0, len(found) - limit)
 
 
 def _context(value: Json) -> Iterator[tuple[str, datetime | None, str, str]]:

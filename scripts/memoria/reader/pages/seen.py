@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from memoria.reader import address, seen, sessions
 from memoria.reader.catalog import Catalog, slug_of
+from memoria.reader.seen import Given
 from memoria.reader.site import Site
 from memoria.reader.view import Asked, View, missing
 
@@ -23,17 +24,18 @@ def show(site: Site, asked: Asked) -> View:
     one = sessions.find(site, ident)
     if one is None:
         return missing("There is no such session, or nothing of it is known any more.")
+    given, more, is_there = list[Given](), 0, bool(one.transcript)
     try:
-        given = seen.of_transcript(site, ident, one.transcript) if one.transcript else []
-        is_there = bool(one.transcript)
+        if is_there:
+            given, more = seen.of_transcript(site, ident, one.transcript, MAX_GIVEN)
     except OSError:
-        given, is_there = [], False
+        is_there = False
     keys = [] if given else seen.keys_of(site.home, ident)
     values = {
         "session": one,
         "label": site.catalog.label(one.project),
-        "given": given[:MAX_GIVEN],
-        "more": max(0, len(given) - MAX_GIVEN),
+        "given": given,
+        "more": more,
         "is_there": is_there,
         "keys": [(key, path_of(key.partition(" ")[0], site.catalog)) for key in keys],
         "events": EVENTS,
