@@ -5,10 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memoria.indexing import documents
 from memoria.indexing.documents import Document, Passage
 from memoria.indexing.index import Index
+from memoria.language.similarity import bigrams, jaccard
+from memoria.search import duplicates
 
 FACT = "Use pnpm instead of npm for the shop, because the lock file is pnpm's."
 DAY = f"""# Daily Log: 2026-11-20
@@ -111,3 +115,13 @@ def test_the_documents_of_one_session_are_one_result_that_names_the_others(tmp_p
 def test_two_articles_are_never_taken_for_one(tmp_path: Path) -> None:
     hits = found(tmp_path, "dough in the shop", article("Dough is made."), article("Dough is made."))
     assert [kind for kind, _ in hits].count("article") >= 2
+
+
+@given(st.data())
+def test_whether_two_sentences_say_the_same_depends_on_their_pairs_of_words_alone(data: st.DataObject) -> None:
+    one = data.draw(st.lists(st.sampled_from("abcdefghijklmnop"), max_size=30))
+    changes = st.dictionaries(st.integers(0, 30), st.sampled_from("abpqrst"), max_size=6)
+    changed = data.draw(changes)
+    other = [changed.get(place, word) for place, word in enumerate(one)] + data.draw(st.lists(st.just("z"), max_size=2))
+    is_same = jaccard(bigrams(one), bigrams(other)) >= duplicates.SAME or (bool(one) and one == other)
+    assert duplicates.same(one, other) == is_same

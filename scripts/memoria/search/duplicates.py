@@ -80,9 +80,16 @@ def _without(passages: list[str], said: list[str]) -> list[str]:
 
 
 def same(one: list[str], other: list[str]) -> bool:
-    """Return whether two sentences, as lists of words, say the same."""
+    """Return whether two sentences, as lists of words, say the same.
+
+    Each word that only one of them holds stands in a pair that only that one holds, and a pair has two words. Both have
+    fewer pairs than words together, so that with more such words than ``differing`` the similarity is below ``SAME``.
+    """
     if one == other:
         return bool(one)
+    differing = 2 * (1 - SAME) * (len(one) + len(other))
+    if len(set(one).symmetric_difference(other)) > differing:
+        return False
     from memoria.language.similarity import bigrams, jaccard  # noqa: PLC0415 (a hook that compares none does not pay)
 
     return jaccard(bigrams(one), bigrams(other)) >= SAME and _numbers(one) == _numbers(other)
