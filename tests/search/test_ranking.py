@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from memoria.indexing.documents import Document, Passage
 from memoria.indexing.index import Index
-from memoria.search import ranking
+from memoria.search import layout, matching, ranking
 
 COUNTS = st.floats(min_value=0.01, max_value=1e5)
 
@@ -81,3 +81,22 @@ def test_a_note_does_not_outrank_the_turns_of_another_session_by_being_short(kin
         assert [hit.session for hit in found] == ["a", "b"]
         (alone,) = index.search("signing keys", kinds=(kind,))
         assert alone.score > found[0].score > found[1].score, "where no turns are searched, it counts in full"
+
+
+@given(
+    st.lists(st.lists(st.sampled_from("bcdfghjk"), min_size=1, max_size=12), min_size=1, max_size=5), st.floats(0, 3)
+)
+def test_a_part_is_scored_to_the_end_where_it_may_reach_the_least_score(texts: list[list[str]], least: float) -> None:
+    with Index(":memory:") as index:
+        index.add([document("a", *map(" ".join, texts)), *(document(f"x{each}", "b c d", "x y") for each in range(9))])
+        search = matching.Matching(index._db, 40)
+        rated, known = search.rated([*"bcdfghjk"], "")
+        parts = [[rated[word] for word in part] for part in ("bcd", "fgh", "jkb")]
+        once, again = (search.ranked(rated, known, 40, matching.scope("", None, layout.KINDS), None) for _ in "12")
+    for whole, bounded in zip(once, again, strict=True):
+        whole.look_at_parts(parts, 0.0)
+        bounded.look_at_parts(parts, least)
+        is_reached = whole.score >= least
+        assert (
+            (bounded.score, bounded.passages) == (whole.score, whole.passages) if is_reached else bounded.score < least
+        )

@@ -119,21 +119,44 @@ class Asked:
         asked = {term for topic in self.topics for term in topic}
         return len(set(tokens.of(statement.core)) - asked) >= _ADDED
 
-    def promising(self, ranked: Iterable[ranking.Candidate]) -> list[tuple[float, ranking.Candidate, dict[int, float]]]:
-        """Return the documents that may have enough evidence, with its bound and those of passages, highest first."""
-        found = [(candidate, self._bounds(candidate)) for candidate in ranked]
-        rows = [(candidate.score * max(bounds.values()), candidate, bounds) for candidate, bounds in found if bounds]
-        return sorted(rows, key=lambda row: -row[0])
+    def leading(self, ranked: Iterable[ranking.Candidate]) -> list[Lead]:
+        """Return the documents of which a passage of the text holds what the question is about."""
+        found = [Lead(candidate, self._bounds(candidate)) for candidate in ranked]
+        return [lead for lead in found if lead.bounds]
+
+    def promising(self, leads: Iterable[Lead]) -> list[Lead]:
+        """Return those that may have enough evidence, the highest bound first, without their other passages."""
+        for lead in leads:
+            score = lead.candidate.score
+            lead.bounds = {passage: weight for passage, weight in lead.bounds.items() if weight * score >= self.least}
+        return sorted((lead for lead in leads if lead.bounds), key=lambda lead: -lead.bound())
 
     def _bounds(self, candidate: ranking.Candidate) -> dict[int, float]:
-        """Return the greatest weight that a statement of each passage can have, of those with enough evidence."""
-        found = {}
-        for passage, held in candidate.held(self.rated).items():
-            weight = max(sum(self.weights[term] for term in topic if term in held) for topic in self.topics)
-            is_named = passage >= len(ranking.HEAD) and not self.naming.isdisjoint(held)
-            if is_named and weight * candidate.score >= self.least:
-                found[passage] = weight
-        return found
+        """Return the greatest weight that a statement of each passage can have, of those that hold a naming word."""
+        return {
+            passage: max(sum(self.weights[term] for term in topic if term in held) for topic in self.topics)
+            for passage, held in candidate.held(self.rated).items()
+            if passage >= len(ranking.HEAD) and not self.naming.isdisjoint(held)
+        }
+
+
+class Lead:
+    """A document that may answer a question: ``bounds`` are the greatest weights that statements of it can have."""
+
+    __slots__ = ("bounds", "candidate")
+
+    def __init__(self, candidate: ranking.Candidate, bounds: dict[int, float]) -> None:
+        """``bounds`` are those of passages, by number."""
+        self.candidate = candidate
+        self.bounds = bounds
+
+    def needed(self, least: float) -> float:
+        """Return a score below which no statement of the document has the least evidence."""
+        return least / max(*self.bounds.values(), ranking.ROUNDING) * (1.0 - ranking.ROUNDING)
+
+    def bound(self) -> float:
+        """Return what the evidence for its statements does not exceed."""
+        return self.candidate.score * max(self.bounds.values())
 
 
 def _is_pasted(passage: str) -> bool:

@@ -74,11 +74,12 @@ class Matching:
             small = "H" if len(ends) < len(codes) else "I"
             places = ranking.Places(_numbers(codes, "I"), _numbers(ends, small), _numbers(positions, small), wanted)
             lengths, factor = _numbers(packed, "H"), _boost(about, own, newest)
-            read.append((ranking.outline(words, places, lengths) * factor, document, places, lengths, factor))
+            score, held = ranking.outline(words, places, lengths)
+            read.append((score * factor, document, held, lengths, factor))
         read.sort(key=lambda item: (-item[0], item[1]))
         return [
-            ranking.Candidate(document, ranking.Text(places, lengths), factor)
-            for _, document, places, lengths, factor in read[:most]
+            ranking.Candidate(document, ranking.Text(held, lengths), factor)
+            for _, document, held, lengths, factor in read[:most]
         ]
 
     def size(self, project: str) -> tuple[int, int]:

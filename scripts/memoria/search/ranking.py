@@ -78,46 +78,45 @@ class Places:
 class Held:
     """A word of the query in a document: its ``positions``, its counts and its scores by passage, and the whole score.
 
-    None of it depends on the other words, so that it is worked out once for all parts of a question.
+    None of it depends on the other words, so that it is worked out once for all parts of a question. Counts and scores
+    by passage are there after ``divide``.
     """
 
     __slots__ = ("bits", "counted", "positions", "scored", "whole")
 
-    def __init__(self, word: Word, text: Text) -> None:
-        bits = self.bits = word.bits
-        lengths = text.lengths
-        self.positions = text.places.of(word.code)
+    def __init__(self, bits: float, positions: Sequence[int], whole: float) -> None:
+        self.bits = bits
+        self.positions = positions
+        self.whole = whole
+        self.counted: dict[int, float] = {}
+        self.scored: dict[int, float] = {}
+
+    def divide(self, text: Text) -> None:
+        """Count and score the word in each passage."""
+        bits, lengths = self.bits, text.lengths
         self.counted = counted = text.counts(self.positions)
         self.scored = {passage: fit(count, lengths[passage], bits) for passage, count in counted.items()}
-        self.whole = fit(sum(counted.values()), text.size, bits)
 
 
 class Text:
-    """A document for ranking: the positions of its words, divided into passages."""
+    """A document for ranking: the words of the query that it ``held``, by code, divided into passages."""
 
-    __slots__ = ("_held", "lengths", "own", "places", "size", "starts", "wholes")
+    __slots__ = ("_held", "lengths", "own", "starts", "wholes")
 
-    def __init__(self, places: Places, lengths: Sequence[int]) -> None:
+    def __init__(self, held: Mapping[int, Held], lengths: Sequence[int]) -> None:
         """Take the number of words in each passage as ``lengths``, with ``OWN_BIT`` and ``PIECE_BIT`` set in them."""
-        self.places = places
-        self.size = len(places)
-        self._held: dict[int, Held] = {}
         self.own = [bool(length & OWN_BIT) for length in lengths]
         self.lengths = [length & MAX_PASSAGE for length in lengths]
         self.starts = [0, *accumulate(self.lengths)]
         self.wholes = list(accumulate(not length & PIECE_BIT for length in lengths))  # the same number for all pieces
+        self._held = held
+        for word in held.values():
+            word.divide(self)
 
     def held(self, words: Iterable[Word]) -> list[Held | None]:
         """Return what the document holds of each of these words of the query."""
-        known, here = self._held, self.places.held
-        found: list[Held | None] = []
-        for word in words:
-            code = word.code
-            held = known.get(code) if code in here else None
-            if held is None and code in here:
-                held = known[code] = Held(word, self)
-            found.append(held)
-        return found
+        known = self._held
+        return [known.get(word.code) for word in words]
 
     def counts(self, positions: Sequence[int]) -> dict[int, float]:
         """Return how often each passage holds the word; occurrences in title and names are weighted."""
@@ -154,16 +153,16 @@ class Candidate:
         if found > self.score:
             self.score, self.passages = found, view.alone
 
-    def look_at_parts(self, parts: Iterable[Sequence[Word]]) -> None:
+    def look_at_parts(self, parts: Iterable[Sequence[Word]], least: float) -> None:
         """Score the document by each part of the query; of equal scores that of the first part counts.
 
-        A part that cannot reach what another one has reached is not scored to the end.
+        A part that cannot reach ``least``, or what another one has reached, is not scored to the end.
         """
         views = [View(words, self.text, self.boost) for words in parts]
         bounded = [(view.bound(), number) for number, view in enumerate(views) if view.found]
         best = -1
         for bound, number in sorted(bounded, key=_highest):
-            if bound < self.score:
+            if bound < max(self.score, least):
                 break
             found = views[number].score()
             if found > self.score or (found == self.score and number < best):
@@ -197,11 +196,12 @@ def attainable(words: Sequence[Word]) -> float:
     return sum(3 * word.bits for word in words) or 1.0
 
 
-def outline(words: Sequence[Word], places: Places, lengths: Sequence[int]) -> float:
-    """Return the score of the document as a whole, a fast first estimate."""
+def outline(words: Sequence[Word], places: Places, lengths: Sequence[int]) -> tuple[float, dict[int, Held]]:
+    """Return the score of the document as a whole, a fast first estimate, and the words that it holds, by code."""
     title = lengths[0] & MAX_PASSAGE
     names = title + (lengths[1] & MAX_PASSAGE)
     total, size, here = 0.0, len(places), places.held
+    found: dict[int, Held] = {}
     for word in words:
         if word.code in here:
             positions = places.of(word.code)
@@ -209,8 +209,11 @@ def outline(words: Sequence[Word], places: Places, lengths: Sequence[int]) -> fl
             if positions[0] < names:
                 in_title = bisect_left(positions, title)
                 count += (HEAD[0] - 1) * in_title + (HEAD[1] - 1) * (bisect_left(positions, names) - in_title)
-            total += fit(count, size, word.bits)
-    return total
+            whole = fit(count, size, word.bits)
+            total += whole
+            if word.code not in found:
+                found[word.code] = Held(word.bits, positions, whole)
+    return total, found
 
 
 def _highest(bounded: tuple[float, int]) -> tuple[float, int]:

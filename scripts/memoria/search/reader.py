@@ -131,38 +131,37 @@ class Finder:
             return []
         try:
             rated, known = self._matching.rated(words, "")
-            ranked = self._matching.ranked(
-                rated, known, _VIEWED, matching.scope("", view, kinds or layout.KINDS), view
-            )[:_VIEWED]
+            own = self._own_project(view)
+            here, held = self._matching.rated(words, own) if own else (rated, known)
+            asked = evidence.Asked(parts, topics, here, least[0], room)
+            asked.weigh(minor, held, *self._matching.size(own))
+            if asked.naming.isdisjoint(known):  # no document holds what the question is about
+                return []
+            scope = matching.scope("", view, kinds or layout.KINDS)
+            ranked = self._matching.ranked(rated, known, _VIEWED, scope, view)[:_VIEWED]
+            leads = asked.leading(ranked)
             if len(topics) > 1:
                 asked_for = [[rated[word] for word in topic if word in rated] for topic in topics]
-                for candidate in ranked:
-                    candidate.look_at_parts(asked_for)
-            here, held, size = self._here(words, view)
-            asked = evidence.Asked(parts, topics, here, least[0], room)
-            asked.weigh(minor, held, *size)
+                for lead in leads:
+                    lead.candidate.look_at_parts(asked_for, lead.needed(asked.least))
             found = list(self._asked_for(asked, least[1], known, view, kinds or layout.KINDS))
             found = [statement for statement in found if not session or session not in statement.sessions]
-            for bound, candidate, bounds in asked.promising(ranked):
-                if found and bound < _NEAR_BEST * max(statement.evidence for statement in found):
+            for lead in asked.promising(leads):
+                if found and lead.bound() < _NEAR_BEST * max(statement.evidence for statement in found):
                     break
-                said = self._statements(candidate, bounds, asked, view)
+                said = self._statements(lead.candidate, lead.bounds, asked, view)
                 found += [statement for statement in said if not session or session not in statement.sessions]
         except sqlite.module().Error as error:
             raise UnreadableError(str(error)) from None
         found.sort(key=lambda statement: -statement.evidence)
         return [statement for statement in found if statement.evidence >= _NEAR_BEST * found[0].evidence]
 
-    def _here(
-        self, words: list[str], view: Visibility | None
-    ) -> tuple[dict[str, ranking.Word], dict[str, int], tuple[int, int]]:
-        """Return the words as ``rated`` does, and the number of documents and words, in the project that asks.
+    def _own_project(self, view: Visibility | None) -> str:
+        """Return the project that asks, in which words are weighed; ``""``, the whole home, when it has no documents.
 
-        Among many projects the words of one project's own subject are rare, and yet they name nothing in it. A project
-        that nothing is known of is asked as the whole home.
+        Among many projects the words of one project's own subject are rare, and yet they name nothing in it.
         """
-        own = view.own if view and self._matching.size(view.own)[0] else ""
-        return (*self._matching.rated(words, own), self._matching.size(own))
+        return view.own if view and self._matching.size(view.own)[0] else ""
 
     def holding(
         self, terms: Sequence[str], *, view: Visibility, kinds: Collection[str], most: int
