@@ -16,7 +16,7 @@ from memoria.capture import hook
 from memoria.capture.open_sessions import OpenSessions
 from memoria.recall import note_rows, question
 from memoria.recall.shown_notes import ShownNotes, given
-from memoria.search import duplicates, phrases, reader
+from memoria.search import duplicates, reader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ NOTES = 4
 EVIDENCE = 0.45  # least evidence for a statement; prompts without an answer stay below it (docs/recall.md)
 EVIDENCE_LONG = 0.6  # and for a prompt of more than LONG topics, of which any may match by chance
 LONG = 6
+FIT = 0.75  # least fit of phrases; above that of one word that stands nowhere else and makes up half of a phrase
+FIT_OF_SEVERAL = 1.43  # and for a prompt of several topics, of which any may match by chance
 KINDS = ("article", "entry", "fact", "memory", "turn")
 CANDIDATES = 40  # half the default of a search, because the user waits
 _RANKS = {"fact": 0, "article": 1, "memory": 2, "entry": 3, "turn": 4}  # which of two that say the same is shown
@@ -100,7 +102,8 @@ def searched(
     """
     topics, minor = question.topics_of(parts), question.minor_terms(parts)
     evidence = EVIDENCE_LONG if len(topics) > LONG else EVIDENCE
-    least = threshold * evidence, threshold * phrases.needed(len(topics))
+    fit = FIT if len(topics) == 1 else FIT_OF_SEVERAL
+    least = threshold * evidence, threshold * fit
     return finder.statements(
         topics, least=least, room=note_rows.NOTE_CHARS, view=view, kinds=KINDS, minor=minor, session=session
     )

@@ -12,9 +12,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-NEEDED = 0.75  # least fit of a question; above that of one word that stands nowhere else and makes up half of a phrase
-NEEDED_OF_SEVERAL = 1.43  # and of a question in several parts, of which any may match by chance
-
 
 def fit(
     topics: Sequence[Collection[str]],
@@ -35,8 +32,3 @@ def fit(
         held_by_any = set().union(*shared.values())
         best = max(best, sum(weights.get(word, 0.0) for word in topic if word in held_by_any) * sqrt(whole))
     return best
-
-
-def needed(topics: int) -> float:
-    """Return the least fit with which a question in so many topics is answered by a document."""
-    return NEEDED if topics == 1 else NEEDED_OF_SEVERAL

@@ -7,7 +7,7 @@ raises ``UnreadableError`` and no other error. docs/recall.md describes the rank
 from __future__ import annotations
 
 from memoria.base import sqlite
-from memoria.search import duplicates, evidence, layout, matching, phrases, ranking, statements, tokens
+from memoria.search import duplicates, evidence, layout, matching, ranking, statements, tokens
 from memoria.search.hit import Hit
 from memoria.search.statements import Statement
 from memoria.search.stored import PASSAGES, SHOW, Stored, shows_all
@@ -207,6 +207,8 @@ class Finder:
         """Yield the beginnings of the documents whose phrases fit the question, at least as well as ``least``."""
         if not self._matching.has_kind(layout.ASKED):
             return
+        from memoria.search import phrases  # noqa: PLC0415 (most homes hold none)
+
         candidates = self._matching.candidates(known, matching.scope("", view, (layout.ASKED,)))
         for candidate in self._matching.promising(list(asked.rated.values()), candidates, len(candidates), view):
             held = candidate.held(asked.rated)
