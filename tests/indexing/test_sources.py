@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from datetime import date
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from memoria.ground import files
 from memoria.ground.clock import Zone
 from memoria.indexing import sources
 from memoria.indexing.index import Index
+from memoria.search import layout
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn import Turn
 
@@ -79,6 +82,19 @@ def test_archived_turns_are_found_with_their_session_and_read_once(
         assert (hit.title, hit.date) == ("Port of the listener", "2026-11-20")
         monkeypatch.setattr(Archive, "turns", lambda *_: pytest.fail("read again"))
         assert sources.refresh(index, world) == 0
+
+
+@pytest.mark.parametrize(
+    ("model", "importance"),
+    [("claude:haiku", layout.NOTED), ("offline", layout.USUAL), ("own-words", layout.USUAL)],
+)
+def test_turns_that_a_model_has_noted_are_less_important(world: Paths, model: str, importance: float) -> None:
+    Path(world.daily, "2026-11-20.md").write_text(DAY.replace("model=scripted", f"model={model}"), "utf-8")
+    archive(world).keep("abcdefgh", date(2026, 11, 20), turns("I love pangolins"))
+    with Index(world.index) as index:
+        sources.refresh(index, world)
+    with closing(sqlite3.connect(world.index)) as database:
+        assert database.execute("SELECT importance FROM documents WHERE kind = 'turn'").fetchall() == [(importance,)]
 
 
 def test_a_forgotten_conversation_is_not_found_any_more(world: Paths) -> None:

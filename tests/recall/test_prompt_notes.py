@@ -83,10 +83,13 @@ def test_a_prompt_is_given_the_note_that_fits_it_with_its_date_and_source(world:
     assert row.endswith("(knowledge/concepts/worker-lock.md)")
 
 
-def asked_fact(text: str, *phrases: str, **more: Any) -> list[Document]:
+def asked_fact(text: str, *phrases: str, importance: float = 0.8, **more: Any) -> list[Document]:
     """A fact and the phrases that lead to it."""
     day, ident = "daily/2026-11-19.md", "l-7f3a"
-    fact = Document(path=day, kind="fact", anchor=ident, passages=(Passage(text, own=True),), date="2026-11-19", **more)
+    fact = Document(
+        path=day, kind="fact", anchor=ident, passages=(Passage(text, own=True),), date="2026-11-19",
+        importance=importance, **more,
+    )  # fmt: skip
     asked = Document(
         path=day, kind="asked", anchor=f"asked-{ident}", passages=tuple(map(Passage, phrases)),
         superseded_by=f"^{ident}", project=fact.project,
@@ -100,6 +103,13 @@ def test_a_prompt_without_a_word_of_what_it_needs_is_given_it_by_what_it_is_aske
     assert row == "- [fact, 2026-11-19, the user] We bill in whole cents. (daily/2026-11-19.md#^l-7f3a)"
     assert ask(world, "Add a spinner to the upload dialog", session="s2") == ""
     assert ask(world, "Add a discount column to the orders table") == "", "a statement is shown once"
+
+
+@pytest.mark.parametrize(("importance", "is_shown"), [(0.8, True), (0.7, False)])
+def test_only_what_matters_is_shown_without_a_shared_word(world: Paths, importance: float, is_shown: bool) -> None:
+    remember(world, *asked_fact("We bill in whole cents.", "add a price column", importance=importance))
+    assert bool(ask(world, "Add a price column to the orders table")) is is_shown
+    assert ask(world, "Do we bill in whole cents or in floats?", session="s2"), "found by its words, it is shown anyway"
 
 
 def test_phrases_lead_to_no_other_projects_fact(world: Paths) -> None:
@@ -186,7 +196,7 @@ def test_languages_without_blanks_have_sentences_too() -> None:
 
 def test_a_prompt_that_begins_with_a_path_is_no_command(world: Paths) -> None:
     remember(world, note())
-    assert ask(world, "/tmp/flush lost the worker lock in the flush race")
+    assert ask(world, "/tmp/flush lost the worker lock in the flush race, why?")
 
 
 def test_a_note_comes_once_a_session_and_again_after_a_compaction(world: Paths) -> None:
@@ -374,6 +384,25 @@ def test_a_turn_answers_where_no_note_does_with_its_day_and_who_said_it(world: P
     assert row.startswith("- [turn, 2026-11-19, the user] Sums: ")
     assert "we bill in whole cents" in row
     assert row.endswith("(archive/e1)")
+
+
+def test_a_turn_that_a_model_has_noted_needs_more(world: Paths) -> None:
+    turns = conversation("e1", ("user", CENTS), ("assistant", "The sum added floats."), session="then", title="Sums")
+    remember(world, replace(turns, importance=layout.NOTED))
+    assert ask(world, "do we bill with fractions of cents, or with whole cents?") == ""
+
+
+def test_who_orders_work_is_told_only_what_fits_most_of_it(world: Paths) -> None:
+    remember(world, note(text="Pilots sign the tide table of the quay.", kind="fact", title=""))
+    assert ask(world, "Paint the tide table of the quay blue") == ""
+    assert ask(world, "Is the tide table of the quay beside a crane?", session="s2")
+    assert ask(world, "Put up the tide table of the quay", session="s3")
+
+
+def test_who_orders_work_is_not_told_the_same_again(world: Paths) -> None:
+    remember(world, note(text="The pilots sign the tide table beside the quay.", kind="fact"))
+    assert ask(world, "Let the pilots sign the tide table beside the quay") == ""
+    assert ask(world, "Do the pilots sign the tide table beside the quay?", session="s2"), "a question is confirmed"
 
 
 def test_a_fact_and_the_turn_it_was_learned_from_take_one_place(world: Paths) -> None:

@@ -24,6 +24,7 @@ from memoria.facts.past import Past, current
 from memoria.ground import markdown
 from memoria.indexing.ended import NOTHING, Ended, titled
 from memoria.language.pattern import Pattern
+from memoria.search import layout
 
 PASSAGE_CHARS = 1_200  # longer paragraphs are split, at line ends where possible
 
@@ -75,7 +76,7 @@ class Document:
     keywords: tuple[str, ...] = ()
     passages: tuple[Passage, ...] = ()
     date: str = ""
-    importance: float = 0.5
+    importance: float = layout.USUAL
     superseded_by: str = ""
 
     @property

@@ -61,7 +61,7 @@ def _archived(index: Index, archive: Archive, daily: Path, ended: Ended) -> dict
     It is read only when the file is new, or when it or the log of its day has changed, where its facts may have ended.
     """
     known: dict[str, About] = {}  # the entries' fields, queried once, after the index has read the daily logs
-    outdated = cache(partial(_outdated, daily))
+    day_of = cache(partial(_read, daily))
 
     @cache
     def stamp_of(day: str) -> Stamp:
@@ -72,9 +72,12 @@ def _archived(index: Index, archive: Archive, daily: Path, ended: Ended) -> dict
         if not known:
             known.update(index.entries())
         about = known.get(entry, About("", "", "", day))
-        facts = [fact for fact in outdated(day) if fact.session in ("", about.session)]
+        outdated, noted = day_of(day)
+        facts = [fact for fact in outdated if fact.session in ("", about.session)]
         past = [each for fact in facts for each in ended.of_fact(fact)]
-        return _conversation(archive, entry, about, [*past, *ended.past(f"daily/{day}#^e-{entry}")])
+        importance = layout.NOTED if entry in noted else layout.USUAL
+        found = _conversation(archive, entry, about, [*past, *ended.past(f"daily/{day}#^e-{entry}")])
+        return [replace(document, importance=importance) for document in found]
 
     return {
         f"archive/{archived.path.name}": (
@@ -94,14 +97,15 @@ def _stamp(daily: Path, day: str) -> Stamp:
     return stat.st_mtime_ns, stat.st_size
 
 
-def _outdated(daily: Path, day: str) -> list[Fact]:
-    """Return the facts of a day that no longer hold, or that were worded anew."""
+def _read(daily: Path, day: str) -> tuple[list[Fact], set[str]]:
+    """Return the facts of a day that no longer hold or were worded anew, and the ids of the entries by a model."""
     try:
+        when = date.fromisoformat(day)
         text = DayText((daily / f"{day}.md").read_text("utf-8", "replace"), NO_ALIASES)
-        facts = lines.of_day(text, date.fromisoformat(day))
     except (OSError, ValueError):
-        return []
-    return [fact for fact in facts if fact.ended or fact.history]
+        return [], set()
+    outdated = [fact for fact in lines.of_day(text, when) if fact.ended or fact.history]
+    return outdated, {part.entry.id for part in text.parts(when) if part.entry and part.entry.is_noted}
 
 
 def _conversation(archive: Archive, entry: str, about: About, past: Collection[Past]) -> list[Document]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from math import log2
 
-from memoria.search import ranking, tokens
+from memoria.search import ranking, statements, tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,8 +26,9 @@ _PASTED_CHARS = 1_000  # a longer passage of a prompt was pasted
 _MARKUP = ("```", "**", "\n#", "# ", "| ")  # so was one with markup, such as a plan or a review
 _HELD = 0.55  # least share of one topic's weight that a record of work must hold: two of its words may meet by chance
 _HELD_OF_MANY = 0.5  # and anything else, when the question has many topics
+_FIT = 0.9  # least product of evidence and share that a fact or article needs where a prompt asks nothing
 _WORDS = 2  # least number of words shared with the question, without those that count less
-_ADDED = 1  # least number of words that a record of work adds: the same may only have been asked before
+_ADDED = 0.3  # least share of its words that a fact or article adds, where a prompt asks nothing
 _FEW = 5  # documents that a statement may stand in: fact, phrases, entry, turns, and claims of several articles
 _NAMING = 0.4  # power of the number of documents; a word that more of them hold, and more than _FEW, names nothing
 _ENDING = 5  # most letters of a file name's ending
@@ -41,7 +42,19 @@ class Asked:
     anything else, the name of a file is none of them, since many things are done in one file.
     """
 
-    __slots__ = ("files", "identifiers", "least", "minor", "names", "naming", "rated", "room", "topics", "weights")
+    __slots__ = (
+        "asks",
+        "files",
+        "identifiers",
+        "least",
+        "minor",
+        "names",
+        "naming",
+        "rated",
+        "room",
+        "topics",
+        "weights",
+    )
 
     def __init__(
         self,
@@ -58,6 +71,7 @@ class Asked:
         self.files = {term for term, chunk in self.names.items() if _is_file(chunk)}
         self.topics = topics
         self.rated = rated
+        self.asks = any(part.rstrip().endswith(tuple(statements.ASKS)) for part in parts)
         self.least = least
         self.room = room
         self.weights: dict[str, float] = {}
@@ -95,18 +109,26 @@ class Asked:
         if statement.hit.kind in WORK:
             needed = self.least * self._of_work(statement, naming)
             is_named = len(names) >= _WORDS and not naming <= self.files
-            return is_named and statement.evidence >= needed and self._adds(statement) and self._holds(statement, _HELD)
+            return (
+                is_named and statement.evidence >= needed and self._added(statement) and self._held(statement) >= _HELD
+            )
         words, held = (own_words, 0.0) if len(self.topics) < _MANY else (names, _HELD_OF_MANY)
-        is_named = bool(naming) and len(words) >= _WORDS
-        return is_named and statement.evidence >= self.least and self._holds(statement, held)
+        if not naming or len(words) < _WORDS or statement.evidence < self.least:
+            return False
+        share = self._held(statement)
+        fits = statement.evidence * share >= _FIT * self.least and self._added(statement) >= _ADDED
+        return share >= held and (self.asks or fits)
 
-    def _holds(self, statement: Statement, share: float) -> bool:
-        """Return whether the sentence that answers holds a share of what one of the topics names, by weight."""
+    def _held(self, statement: Statement) -> float:
+        """Return the largest share of what one of the topics names, by weight, that the sentence that answers holds."""
         said = frozenset(tokens.of(statement.core))
-        return any(self.weight(said.intersection(topic)) >= share * self.weight(topic) for topic in self.topics)
+        shares = (self.weight(said.intersection(topic)) / (self.weight(topic) or 1.0) for topic in self.topics)
+        return max(shares, default=0.0)
 
     def _of_work(self, statement: Statement, naming: Collection[str]) -> float:
         """Return how many times the least evidence a record of work needs."""
+        if statement.is_noted:
+            return _OF_MANY
         if statement.hit.kind == "turn" and statement.speaker != "user":
             return _OF_WORK if self.identifiers.isdisjoint(naming) else _NAMED
         if len(self.topics) >= _MANY:
@@ -114,10 +136,11 @@ class Asked:
         is_typed = statement.speaker == "user" and not _is_pasted(statement.hit.passages[0])
         return _TYPED if is_typed else _OF_WORK
 
-    def _adds(self, statement: Statement) -> bool:
-        """Return whether the sentence that answers says something that the question does not say itself."""
+    def _added(self, statement: Statement) -> float:
+        """Return the share of its words that the sentence that answers adds; it may only say the same again."""
         asked = {term for topic in self.topics for term in topic}
-        return len(set(tokens.of(statement.core)) - asked) >= _ADDED
+        said = set(tokens.of(statement.core))
+        return len(said - asked) / max(1, len(said))
 
     def leading(self, ranked: Iterable[ranking.Candidate]) -> list[Lead]:
         """Return the documents of which a passage of the text holds what the question is about."""

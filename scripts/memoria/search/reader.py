@@ -24,6 +24,7 @@ QUERY_WORDS = 48
 _CANDIDATES = 80  # documents that are read and scored as a whole; the better half is also scored by passage
 _VIEWED = 12  # documents of which statements are taken, and that each part of the question scores
 _NEAR_BEST = 0.5  # least share of the best statement's evidence
+_MATTERS = 0.8  # least importance of what shares no word with a question; what is merely useful seldom helps then
 _WRITTEN = 0.8  # factor for what was written of a session, among turns: a short text scores high by few words
 
 
@@ -218,7 +219,7 @@ class Finder:
             row = self._stored.current(candidate.document) if found >= least else None
             screen = self._stored.screen(row, view) if row and row[3] in kinds else None
             text, _, own = self._stored.passage(row[0], len(ranking.HEAD)) if row and screen else ("", "", False)
-            if row is None or screen is None or not text or not screen(text):
+            if row is None or screen is None or not text or not screen(text) or row[10] < _MATTERS:
                 continue
             hit = Hit(row[1:9], found, [text])
             hit.by = "phrases"
@@ -249,6 +250,7 @@ class Finder:
             found = candidate.score * (max(bounds.values()) if is_successor else weight)
             statement = Statement(hit, shown, "user" if own else label if hit.kind == "turn" else "")
             statement.core, statement.evidence, statement.words = core, found, words
+            statement.is_noted = hit.kind == "turn" and row[10] < layout.USUAL
             if is_successor or asked.is_answered(statement):  # what was superseded has passed ``bounds``
                 statement.sessions = self._stored.sessions(hit)
                 yield statement

@@ -59,7 +59,7 @@ _LASTING = frozenset((  # what makes a rule of an order: it holds longer than fo
 ))  # fmt: skip
 _LASTING_PAIRS = ("不要", "必须", "总是", "始终", "永远", "只能", "一律", "必ず", "常に")  # of scripts without blanks
 _FIELDS = 3  # values (``files=3``) in a line that a program logged
-_ASKS = "?\uff1f"
+ASKS = "?\uff1f"  # at the end of a question
 
 
 class Statement:
@@ -68,10 +68,10 @@ class Statement:
     ``hit`` is its document, with the passage; ``text`` the sentences to show; ``core`` the one that answers;
     ``speaker`` who said them, ``user``, ``assistant`` or ``""``; ``label`` that of the passage, such as a fact's kind.
     ``evidence`` is at least 0; ``words`` are the terms of the question that it holds; ``sessions`` those in which it
-    was said, as far as they are known.
+    was said, as far as they are known. ``is_noted``: whether it is a turn whose conversation a model has noted.
     """
 
-    __slots__ = ("core", "evidence", "hit", "label", "sessions", "speaker", "text", "words")
+    __slots__ = ("core", "evidence", "hit", "is_noted", "label", "sessions", "speaker", "text", "words")
 
     def __init__(self, hit: Hit, text: str, speaker: str) -> None:
         self.hit = hit
@@ -79,6 +79,7 @@ class Statement:
         self.core = text
         self.speaker = speaker
         self.label = ""
+        self.is_noted = False
         self.evidence = 0.0
         self.words: frozenset[str] = frozenset()
         self.sessions: frozenset[str] = frozenset()
@@ -119,7 +120,7 @@ def best(
 def states(sentence: str, *, is_told: bool) -> bool:
     """Return whether a sentence is no question, request or log, and not what a model (``is_told``) is about to do."""
     words = sentence.lower().replace("\u2019", "'").split()
-    if not words or words[-1].rstrip(_CLOSING)[-1:] in _ASKS or sentence.count("=") >= _FIELDS:
+    if not words or words[-1].rstrip(_CLOSING)[-1:] in ASKS or sentence.count("=") >= _FIELDS:
         return False
     is_order = False
     while words and words[0].strip(",.!:-*>") in _LEADING:

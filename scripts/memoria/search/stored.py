@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 PASSAGES = 3  # of a document that are shown
 _SUCCESSIONS = 8  # greatest length of a chain of superseded facts that is followed
-SHOW = "SELECT id, key, path, kind, anchor, session, project, title, date, superseded_by FROM documents"
+SHOW = "SELECT id, key, path, kind, anchor, session, project, title, date, superseded_by, importance FROM documents"
 
 
 class Stored:
