@@ -109,9 +109,8 @@ class Asked:
         if statement.hit.kind in WORK:
             needed = self.least * self._of_work(statement, naming)
             is_named = len(names) >= _WORDS and not naming <= self.files
-            return (
-                is_named and statement.evidence >= needed and self._added(statement) and self._held(statement) >= _HELD
-            )
+            is_strong = is_named and statement.evidence >= needed
+            return is_strong and self._added(statement) > 0 and self._held(statement) >= _HELD
         words, held = (own_words, 0.0) if len(self.topics) < _MANY else (names, _HELD_OF_MANY)
         if not naming or len(words) < _WORDS or statement.evidence < self.least:
             return False
