@@ -399,6 +399,12 @@ def test_who_orders_work_is_told_only_what_fits_most_of_it(world: Paths) -> None
     assert ask(world, "Put up the tide table of the quay", session="s3")
 
 
+def test_the_words_of_every_programs_errors_name_none_of_them(world: Paths) -> None:
+    remember(world, note(text="TypeError: Cannot read properties of undefined: the ferry has no deck.", kind="fact"))
+    assert ask(world, "The crane fails with a TypeError: Cannot read properties of undefined, why?") == ""
+    assert ask(world, "The ferry fails with a TypeError: Cannot read properties of undefined, its deck?", session="s2")
+
+
 def test_who_orders_work_is_not_told_the_same_again(world: Paths) -> None:
     remember(world, note(text="The pilots sign the tide table beside the quay.", kind="fact"))
     assert ask(world, "Let the pilots sign the tide table beside the quay") == ""

@@ -44,7 +44,7 @@ COMMON_WORDS = ENGLISH | GERMAN | _EVERYDAY_WORDS
 
 # What people tell an assistant to do, whatever the project: such words say little about what a prompt needs to know.
 MINOR_WORDS = _EVERYDAY_WORDS | word_set(
-    """address addressed agent agents.md answer apply approach branch branches brainstorm build check ci claude
+    """address addressed agent agents.md answer apply approach branch branches brainstorm build cannot check ci claude
     claude.md code command commands comment comments commit commits compare complete contain contains correct create
     debug delete describe description discuss doc docs document documentation documents draft edit error errors explain
     fail failed failing fails failure failures feedback first function functions generate git github help id ids
@@ -53,6 +53,7 @@ MINOR_WORDS = _EVERYDAY_WORDS | word_set(
     remove rename repo repository respond review reviews rewrite save search second session sessions show
     solution start status step steps stop string summary talk task tasks text token tokens tool type undo unit user
     value variable verify version wait write
+    exception nan nil null properties property reading referenceerror syntaxerror typeerror undefined valueerror
     aktualisiere andere ändere baue behebe benenne bitte datei entferne erkläre fehler funktion füge lege lösche mach
     mache prüfe schreib schreibe teste verwende zeig zeige
     affiche ajoute applique change corrige crée enlève explique fais fichier fonction lance mets modifie montre regarde

@@ -10,6 +10,7 @@ from memoria.base.visibility import Visibility
 from memoria.capture import hook
 from memoria.recall import note_rows, shown_notes
 from memoria.search import reader, tokens
+from memoria.search.evidence import Least
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def post_tool_use_failure(event: hook.Event, settings: Settings, paths: Paths) -
     try:
         with reader.Finder(paths.index, candidates=CANDIDATES) as finder:
             found = finder.statements(
-                lines, least=(EVIDENCE, inf), room=note_rows.NOTE_CHARS, view=view, kinds=KINDS, minor=minor(),
+                lines, least=Least(EVIDENCE, inf), room=note_rows.NOTE_CHARS, view=view, kinds=KINDS, minor=minor(),
                 session=event.session,
             )  # fmt: skip
     except reader.UnreadableError as error:

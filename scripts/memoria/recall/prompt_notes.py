@@ -17,6 +17,7 @@ from memoria.capture.open_sessions import OpenSessions
 from memoria.recall import note_rows, question
 from memoria.recall.shown_notes import ShownNotes, given
 from memoria.search import duplicates, reader
+from memoria.search.evidence import Least
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ EVIDENCE = 0.45  # least evidence for a statement; prompts without an answer sta
 EVIDENCE_LONG = 0.6  # and for a prompt of more than LONG topics, of which any may match by chance
 LONG = 6
 FIT = 0.75  # least fit of phrases; above that of one word that stands nowhere else and makes up half of a phrase
+FIT_OF_ORDER = 0.9  # least evidence times share of a topic, where nothing is asked, as a multiple of the evidence
 FIT_OF_SEVERAL = 1.43  # and for a prompt of several topics, of which any may match by chance
 KINDS = ("article", "entry", "fact", "memory", "turn")
 CANDIDATES = 40  # half the default of a search, because the user waits
@@ -101,11 +103,19 @@ def searched(
     ``threshold`` multiplies the least evidence and the least fit of phrases.
     """
     topics, minor = question.topics_of(parts), question.minor_terms(parts)
-    evidence = EVIDENCE_LONG if len(topics) > LONG else EVIDENCE
-    fit = FIT if len(topics) == 1 else FIT_OF_SEVERAL
-    least = threshold * evidence, threshold * fit
+    least = Least(
+        threshold * (EVIDENCE_LONG if len(topics) > LONG else EVIDENCE),
+        threshold * (FIT if len(topics) == 1 else FIT_OF_SEVERAL),
+        0.0 if question.is_asked(topics) else FIT_OF_ORDER,
+    )
     return finder.statements(
-        topics, least=least, room=note_rows.NOTE_CHARS, view=view, kinds=KINDS, minor=minor, session=session
+        topics,
+        least=least,
+        room=note_rows.NOTE_CHARS,
+        view=view,
+        kinds=KINDS,
+        minor=minor,
+        session=session,
     )
 
 

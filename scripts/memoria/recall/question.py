@@ -24,6 +24,7 @@ _AROUND = "\"'()[]{}<>*_`,.;:!?\u00bf\u00a1"
 _ROOTS = ("/", "~/", "./", "../", "@", "`/", "`~/", "'/", '"/', "(/")
 _BULLETS = ("- ", "* ", "+ ")
 _ENDS = ".?!;:"
+_QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 _SHELL_MARKS = frozenset("%$#")
 _FULL_STOPS = "\u3002\uff01\uff1f\uff1b"  # of scripts that put no blank after them
 
@@ -56,11 +57,16 @@ def topics_of(parts: list[str]) -> list[str]:
     return [part for part in parts if len(tokens.of_query(part)) >= WORDS] or [" ".join(parts)]
 
 
+def is_asked(topics: list[str]) -> bool:
+    """Return whether one of the parts of a prompt ends as a question does."""
+    return any(topic.rstrip().endswith(_QUESTION_MARKS) for topic in topics)
+
+
 def minor_terms(parts: list[str]) -> set[str]:
     """Return the terms of the words that say what is to be done and not to what."""
-    words = {word.strip(_AROUND).lower() for part in parts for word in part.split()}
-    minor = {term for word in words & MINOR_WORDS for term in tokens.of(word)}
-    endings = {word.rpartition(".")[2] for word in words if "." in word[1:-1]}
+    words = {word.strip(_AROUND) for part in parts for word in part.split()}
+    minor = {term for word in words if word.lower() in MINOR_WORDS for term in tokens.of(word)}
+    endings = {word.rpartition(".")[2].lower() for word in words if "." in word[1:-1]}
     terms = {term for word in words for term in tokens.of(word)}
     return minor | {term for term in terms if term in endings or _is_short_number(term) or _is_minor_pair(term)}
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from math import log2
 
-from memoria.search import ranking, statements, tokens
+from memoria.search import ranking, tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,13 +26,27 @@ _PASTED_CHARS = 1_000  # a longer passage of a prompt was pasted
 _MARKUP = ("```", "**", "\n#", "# ", "| ")  # so was one with markup, such as a plan or a review
 _HELD = 0.55  # least share of one topic's weight that a record of work must hold: two of its words may meet by chance
 _HELD_OF_MANY = 0.5  # and anything else, when the question has many topics
-_FIT = 0.9  # least product of evidence and share that a fact or article needs where a prompt asks nothing
 _WORDS = 2  # least number of words shared with the question, without those that count less
-_ADDED = 0.3  # least share of its words that a fact or article adds, where a prompt asks nothing
+_ADDED = 0.3  # least share of its words that a fact or article adds, where it has to fit: the same may be said again
 _FEW = 5  # documents that a statement may stand in: fact, phrases, entry, turns, and claims of several articles
 _NAMING = 0.4  # power of the number of documents; a word that more of them hold, and more than _FEW, names nothing
 _ENDING = 5  # most letters of a file name's ending
 _MINOR = 0.35  # weight of a word that says what to do and not with what
+
+
+class Least:
+    """What an answer must reach: ``evidence``, and the fit of the ``phrases`` that lead to it without a shared word.
+
+    ``fit`` is what a fact or article needs of its evidence times the share of a topic that it holds, as a multiple of
+    the evidence. It is for those who ask nothing, and are told only what concerns most of it; 0 for a question.
+    """
+
+    __slots__ = ("evidence", "fit", "phrases")
+
+    def __init__(self, evidence: float, phrases: float, fit: float = 0.0) -> None:
+        self.evidence = evidence
+        self.phrases = phrases
+        self.fit = fit
 
 
 class Asked:
@@ -43,8 +57,8 @@ class Asked:
     """
 
     __slots__ = (
-        "asks",
         "files",
+        "fit",
         "identifiers",
         "least",
         "minor",
@@ -61,7 +75,7 @@ class Asked:
         parts: Sequence[str],
         topics: Sequence[list[str]],
         rated: Mapping[str, ranking.Word],
-        least: float,
+        least: Least,
         room: int,
     ) -> None:
         chunks = [chunk for part in parts for chunk in part.split() if chunk.isascii()]
@@ -71,8 +85,8 @@ class Asked:
         self.files = {term for term, chunk in self.names.items() if _is_file(chunk)}
         self.topics = topics
         self.rated = rated
-        self.asks = any(part.rstrip().endswith(tuple(statements.ASKS)) for part in parts)
-        self.least = least
+        self.least = least.evidence
+        self.fit = least.fit
         self.room = room
         self.weights: dict[str, float] = {}
         self.minor: Collection[str] = ()
@@ -115,8 +129,8 @@ class Asked:
         if not naming or len(words) < _WORDS or statement.evidence < self.least:
             return False
         share = self._held(statement)
-        fits = statement.evidence * share >= _FIT * self.least and self._added(statement) >= _ADDED
-        return share >= held and (self.asks or fits)
+        fits = statement.evidence * share >= self.fit * self.least and self._added(statement) >= _ADDED
+        return share >= held and (fits or not self.fit)
 
     def _held(self, statement: Statement) -> float:
         """Return the largest share of what one of the topics names, by weight, that the sentence that answers holds."""

@@ -112,7 +112,7 @@ class Finder:
         self,
         parts: Sequence[str],
         *,
-        least: tuple[float, float],
+        least: evidence.Least,
         room: int,
         view: Visibility | None = None,
         kinds: Collection[str] = (),
@@ -121,8 +121,8 @@ class Finder:
     ) -> list[Statement]:
         """Return the statements that answer one of the ``parts`` of a question, best first; see ``Statement``.
 
-        ``least`` are the lowest evidence, which must also be half of the best one's, and the lowest fit of phrases that
-        lead to a statement, whose evidence is then in proportion. A statement is shown with its neighbours in at most
+        The ``least`` evidence must also be half of the best one's; that of what phrases lead to is in proportion to
+        their fit. A statement is shown with its neighbours in at most
         ``room`` characters. The terms in ``minor`` count less, and what ``session`` said is left out. Raises
         UnreadableError when the file cannot be read.
         """
@@ -134,7 +134,7 @@ class Finder:
             rated, known = self._matching.rated(words, "")
             own = self._own_project(view)
             here, held = self._matching.rated(words, own) if own else (rated, known)
-            asked = evidence.Asked(parts, topics, here, least[0], room)
+            asked = evidence.Asked(parts, topics, here, least, room)
             asked.weigh(minor, held, *self._matching.size(own))
             if asked.naming.isdisjoint(known):  # no document holds what the question is about
                 return []
@@ -145,7 +145,7 @@ class Finder:
                 asked_for = [[rated[word] for word in topic if word in rated] for topic in topics]
                 for lead in leads:
                     lead.candidate.look_at_parts(asked_for, lead.needed(asked.least))
-            found = list(self._asked_for(asked, least[1], known, view, kinds or layout.KINDS))
+            found = list(self._asked_for(asked, least.phrases, known, view, kinds or layout.KINDS))
             found = [statement for statement in found if not session or session not in statement.sessions]
             for lead in asked.promising(leads):
                 if found and lead.bound() < _NEAR_BEST * max(statement.evidence for statement in found):

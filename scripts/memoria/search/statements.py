@@ -59,7 +59,7 @@ _LASTING = frozenset((  # what makes a rule of an order: it holds longer than fo
 ))  # fmt: skip
 _LASTING_PAIRS = ("不要", "必须", "总是", "始终", "永远", "只能", "一律", "必ず", "常に")  # of scripts without blanks
 _FIELDS = 3  # values (``files=3``) in a line that a program logged
-ASKS = "?\uff1f"  # at the end of a question
+_ASKS = "?\uff1f"
 
 
 class Statement:
@@ -120,7 +120,7 @@ def best(
 def states(sentence: str, *, is_told: bool) -> bool:
     """Return whether a sentence is no question, request or log, and not what a model (``is_told``) is about to do."""
     words = sentence.lower().replace("\u2019", "'").split()
-    if not words or words[-1].rstrip(_CLOSING)[-1:] in ASKS or sentence.count("=") >= _FIELDS:
+    if not words or words[-1].rstrip(_CLOSING)[-1:] in _ASKS or sentence.count("=") >= _FIELDS:
         return False
     is_order = False
     while words and words[0].strip(",.!:-*>") in _LEADING:
