@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from memoria.base.visibility import Visibility
 
-_ROWS = 5_000  # documents that the rare words of a query may match, to bound its cost
+_ROWS = 62.5  # documents for each candidate that the rare words of a query may match, to bound its cost
 _BM25 = "bm25(terms, 3.0, 2.0, 1.0, 0.0)"  # title, names, body, scope: chooses the candidates
 _PREFERRED = 1.15  # factor for documents of the project that asks
 _FRESH = 0.05  # added to the factor of a document of the newest day; halves every _FRESH_DAYS
@@ -118,7 +118,7 @@ class Matching:
         by_rarity = sorted(matching, key=lambda word: (matching[word], word))
         for word in by_rarity:
             rows += matching[word]
-            if rows > _ROWS:
+            if rows > _ROWS * self._most:
                 break
             rare.append(word)
         found: list[int] = []
