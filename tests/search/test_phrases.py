@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memoria.recall.prompt_notes import FIT, FIT_OF_SEVERAL
+from memoria.recall.prompt_notes import PHRASE_FIT, PHRASE_FIT_OF_SEVERAL
 from memoria.search import phrases
 
 WEIGHTS = {"discount": 1.0, "column": 0.9, "add": 0.3}
@@ -19,7 +19,7 @@ def test_words_shared_with_several_phrases_count_together_and_once() -> None:
 def test_a_small_part_of_a_long_phrase_counts_less_than_a_whole_short_one() -> None:
     fits = [phrases.fit([["discount"]], {0: {"discount"}}, [length], WEIGHTS) for length in (1, 2, 4)]
     assert fits == sorted(fits, reverse=True)
-    assert fits[0] > FIT > fits[1]  # one word that stands nowhere else is not enough
+    assert fits[0] > PHRASE_FIT > fits[1]  # one word that stands nowhere else is not enough
 
 
 def test_only_the_words_of_one_topic_count_together() -> None:
@@ -27,7 +27,7 @@ def test_only_the_words_of_one_topic_count_together() -> None:
     assert phrases.fit([["discount"], ["column"]], held, [2], WEIGHTS) < phrases.fit(
         [["discount", "column"]], held, [2], WEIGHTS
     )
-    assert FIT_OF_SEVERAL > FIT
+    assert PHRASE_FIT_OF_SEVERAL > PHRASE_FIT
 
 
 def test_no_word_in_common_is_no_fit() -> None:

@@ -30,10 +30,10 @@ MAX_CHARS = 1_500  # of the whole output
 NOTES = 4
 EVIDENCE = 0.45  # least evidence for a statement; prompts without an answer stay below it (docs/recall.md)
 EVIDENCE_LONG = 0.6  # and for a prompt of more than LONG topics, of which any may match by chance
-LONG = 6
-FIT = 0.75  # least fit of phrases; above that of one word that stands nowhere else and makes up half of a phrase
-FIT_OF_ORDER = 0.9  # least evidence times share of a topic, where nothing is asked, as a multiple of the evidence
-FIT_OF_SEVERAL = 1.43  # and for a prompt of several topics, of which any may match by chance
+LONG = 6  # topics
+FIT_OF_ORDER = 0.9  # where nothing is asked: of evidence times share of a topic, as a multiple of the least evidence
+PHRASE_FIT = 0.75  # least fit of phrases; above that of one word that stands nowhere else and makes up half of one
+PHRASE_FIT_OF_SEVERAL = 1.43  # and for a prompt of several topics, of which any may match by chance
 KINDS = ("article", "entry", "fact", "memory", "turn")
 CANDIDATES = 40  # half the default of a search, because the user waits
 _RANKS = {"fact": 0, "article": 1, "memory": 2, "entry": 3, "turn": 4}  # which of two that say the same is shown
@@ -105,17 +105,11 @@ def searched(
     topics, minor = question.topics_of(parts), question.minor_terms(parts)
     least = Least(
         threshold * (EVIDENCE_LONG if len(topics) > LONG else EVIDENCE),
-        threshold * (FIT if len(topics) == 1 else FIT_OF_SEVERAL),
-        0.0 if question.is_asked(topics) else FIT_OF_ORDER,
+        threshold * (PHRASE_FIT if len(topics) == 1 else PHRASE_FIT_OF_SEVERAL),
+        0.0 if question.has_question(topics) else FIT_OF_ORDER,
     )
     return finder.statements(
-        topics,
-        least=least,
-        room=note_rows.NOTE_CHARS,
-        view=view,
-        kinds=KINDS,
-        minor=minor,
-        session=session,
+        topics, least=least, room=note_rows.NOTE_CHARS, view=view, kinds=KINDS, minor=minor, session=session
     )
 
 

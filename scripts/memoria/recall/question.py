@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from memoria.language.stop_words import MINOR_CHARACTERS, MINOR_PAIRS, MINOR_WORDS
 from memoria.search import tokens
+from memoria.search.statements import ENDS, FULL_STOPS
 
 WORDS = 3  # a prompt with fewer content words ("yes, go on") asks nothing that can be looked up
 READ_CHARS = 1_000  # of the prompt's beginning and of its end; pasted text lies in between
@@ -23,10 +24,8 @@ _PASTED = (  # beginnings of lines that a program wrote
 _AROUND = "\"'()[]{}<>*_`,.;:!?\u00bf\u00a1"
 _ROOTS = ("/", "~/", "./", "../", "@", "`/", "`~/", "'/", '"/', "(/")
 _BULLETS = ("- ", "* ", "+ ")
-_ENDS = ".?!;:"
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 _SHELL_MARKS = frozenset("%$#")
-_FULL_STOPS = "\u3002\uff01\uff1f\uff1b"  # of scripts that put no blank after them
 
 
 def parts_of(prompt: str) -> list[str]:
@@ -57,13 +56,16 @@ def topics_of(parts: list[str]) -> list[str]:
     return [part for part in parts if len(tokens.of_query(part)) >= WORDS] or [" ".join(parts)]
 
 
-def is_asked(topics: list[str]) -> bool:
-    """Return whether one of the parts of a prompt ends as a question does."""
+def has_question(topics: list[str]) -> bool:
+    """Return whether one of the topics of a prompt ends in a question mark."""
     return any(topic.rstrip().endswith(_QUESTION_MARKS) for topic in topics)
 
 
 def minor_terms(parts: list[str]) -> set[str]:
-    """Return the terms of the words that say what is to be done and not to what."""
+    """Return the terms that say little of what a prompt is about.
+
+    Those are of words that stand in any order or any program's errors, particles, endings of files, and short numbers.
+    """
     words = {word.strip(_AROUND) for part in parts for word in part.split()}
     minor = {term for word in words if word.lower() in MINOR_WORDS for term in tokens.of(word)}
     endings = {word.rpartition(".")[2].lower() for word in words if "." in word[1:-1]}
@@ -72,7 +74,7 @@ def minor_terms(parts: list[str]) -> set[str]:
 
 
 def _is_minor_pair(term: str) -> bool:
-    """Return whether a pair of characters of a script without blanks is no name of anything."""
+    """Return whether a term is a pair of Chinese or Japanese characters that names nothing."""
     if term.isascii() or len(term) != 2:
         return False
     has_hiragana = any("\u3041" <= character <= "\u309f" for character in term)  # a particle or an ending
@@ -136,14 +138,14 @@ def _pieces(text: str) -> list[str]:
     found: list[str] = []
     held: list[str] = []
     places: list[int] = []  # position in ``held`` of the word of each term; an identifier gives several
-    for sign in _FULL_STOPS:
+    for sign in FULL_STOPS:
         text = text.replace(sign, sign + "\n")
     for line in text.splitlines():
         words = line.split()
         for number, word in enumerate(words, 1):
             places += [len(held)] * len(tokens.of(word))
             held.append(word)
-            ends = number == len(words) or word.rstrip("\"')]}*_`")[-1:] in _ENDS
+            ends = number == len(words) or word.rstrip("\"')]}*_`")[-1:] in ENDS
             if ends and len(places) >= WORDS:
                 found += _windows(held, places)
                 held, places = [], []

@@ -21,13 +21,14 @@ _OF_WORK = 2.4  # times the least evidence that an entry, what Claude said and w
 _NAMED = 2.0  # and what Claude said of an identifier in the question
 _TYPED = 1.4  # and what a person typed
 _OF_MANY = 3.2  # and an entry or what a person typed, when the question has many topics: any may match by chance
+_NOTED = 3.2  # and a turn whose conversation a model has noted: what matters of it stands in the note
 _MANY = 3  # topics
 _PASTED_CHARS = 1_000  # a longer passage of a prompt was pasted
 _MARKUP = ("```", "**", "\n#", "# ", "| ")  # so was one with markup, such as a plan or a review
 _HELD = 0.55  # least share of one topic's weight that a record of work must hold: two of its words may meet by chance
 _HELD_OF_MANY = 0.5  # and anything else, when the question has many topics
 _WORDS = 2  # least number of words shared with the question, without those that count less
-_ADDED = 0.3  # least share of its words that a fact or article adds, where it has to fit: the same may be said again
+_ADDED = 0.3  # least share of its words that a fact or article adds where nothing is asked: it may only say the same
 _FEW = 5  # documents that a statement may stand in: fact, phrases, entry, turns, and claims of several articles
 _NAMING = 0.4  # power of the number of documents; a word that more of them hold, and more than _FEW, names nothing
 _ENDING = 5  # most letters of a file name's ending
@@ -35,10 +36,10 @@ _MINOR = 0.35  # weight of a word that says what to do and not with what
 
 
 class Least:
-    """What an answer must reach: ``evidence``, and the fit of the ``phrases`` that lead to it without a shared word.
+    """What an answer must reach: ``evidence``, or the fit of the ``phrases`` that lead to it without a shared word.
 
-    ``fit`` is what a fact or article needs of its evidence times the share of a topic that it holds, as a multiple of
-    the evidence. It is for those who ask nothing, and are told only what concerns most of it; 0 for a question.
+    Where nothing is asked, an answer must concern most of a topic: the evidence for a fact or an article, times the
+    share of a topic that it holds, must be at least ``fit`` times ``evidence``. It is 0 for a question.
     """
 
     __slots__ = ("evidence", "fit", "phrases")
@@ -58,7 +59,6 @@ class Asked:
 
     __slots__ = (
         "files",
-        "fit",
         "identifiers",
         "least",
         "minor",
@@ -85,15 +85,18 @@ class Asked:
         self.files = {term for term, chunk in self.names.items() if _is_file(chunk)}
         self.topics = topics
         self.rated = rated
-        self.least = least.evidence
-        self.fit = least.fit
+        self.least = least
         self.room = room
         self.weights: dict[str, float] = {}
         self.minor: Collection[str] = ()
         self.naming = set(rated)
 
     def weigh(self, minor: Collection[str], known: Mapping[str, int], documents: int, words: int) -> None:
-        """Tell which terms say what to do and not with what, in how many documents each stands, and of how many."""
+        """Set the weights of the terms, and which of them name something.
+
+        ``minor``: the terms that say what to do and not with what; ``known``: how many documents hold each term;
+        ``documents`` and ``words``: how many there are in all.
+        """
         unit = log2(max(2, words))
         self.weights = {
             term: word.bits / unit * (_MINOR if term in minor else 1.0) for term, word in self.rated.items()
@@ -121,19 +124,23 @@ class Asked:
         names = {self.names.get(term, term) for term in own_words}
         naming = self.naming.intersection(own_words)
         if statement.hit.kind in WORK:
-            needed = self.least * self._of_work(statement, naming)
+            needed = self.least.evidence * self._of_work(statement, naming)
             is_named = len(names) >= _WORDS and not naming <= self.files
             is_strong = is_named and statement.evidence >= needed
             return is_strong and self._added(statement) > 0 and self._held(statement) >= _HELD
         words, held = (own_words, 0.0) if len(self.topics) < _MANY else (names, _HELD_OF_MANY)
-        if not naming or len(words) < _WORDS or statement.evidence < self.least:
+        if not naming or len(words) < _WORDS or statement.evidence < self.least.evidence:
             return False
         share = self._held(statement)
-        fits = statement.evidence * share >= self.fit * self.least and self._added(statement) >= _ADDED
-        return share >= held and (fits or not self.fit)
+        return share >= held and (not self.least.fit or self._fits(statement, share))
+
+    def _fits(self, statement: Statement, share: float) -> bool:
+        """Return whether a statement concerns most of a topic, of which it holds a share, and adds something to it."""
+        least = self.least.fit * self.least.evidence
+        return statement.evidence * share >= least and self._added(statement) >= _ADDED
 
     def _held(self, statement: Statement) -> float:
-        """Return the largest share of what one of the topics names, by weight, that the sentence that answers holds."""
+        """Return the largest share of a topic's weight that the sentence that answers holds."""
         said = frozenset(tokens.of(statement.core))
         shares = (self.weight(said.intersection(topic)) / (self.weight(topic) or 1.0) for topic in self.topics)
         return max(shares, default=0.0)
@@ -141,7 +148,7 @@ class Asked:
     def _of_work(self, statement: Statement, naming: Collection[str]) -> float:
         """Return how many times the least evidence a record of work needs."""
         if statement.is_noted:
-            return _OF_MANY
+            return _NOTED
         if statement.hit.kind == "turn" and statement.speaker != "user":
             return _OF_WORK if self.identifiers.isdisjoint(naming) else _NAMED
         if len(self.topics) >= _MANY:
@@ -150,7 +157,7 @@ class Asked:
         return _TYPED if is_typed else _OF_WORK
 
     def _added(self, statement: Statement) -> float:
-        """Return the share of its words that the sentence that answers adds; it may only say the same again."""
+        """Return the share of the answering sentence's words that the question does not hold; 0 when it repeats it."""
         asked = {term for topic in self.topics for term in topic}
         said = set(tokens.of(statement.core))
         return len(said - asked) / max(1, len(said))
@@ -161,10 +168,11 @@ class Asked:
         return [lead for lead in found if lead.bounds]
 
     def promising(self, leads: Iterable[Lead]) -> list[Lead]:
-        """Return those that may have enough evidence, the highest bound first, without their other passages."""
+        """Return the documents that may have enough evidence, the highest bound first; drop what else they bound."""
+        least = self.least.evidence
         for lead in leads:
             score = lead.candidate.score
-            lead.bounds = {passage: weight for passage, weight in lead.bounds.items() if weight * score >= self.least}
+            lead.bounds = {passage: weight for passage, weight in lead.bounds.items() if weight * score >= least}
         return sorted((lead for lead in leads if lead.bounds), key=lambda lead: -lead.bound())
 
     def _bounds(self, candidate: ranking.Candidate) -> dict[int, float]:
@@ -177,12 +185,14 @@ class Asked:
 
 
 class Lead:
-    """A document that may answer a question: ``bounds`` are the greatest weights that statements of it can have."""
+    """A document that may answer a question.
+
+    ``bounds`` are the greatest weights that statements of its passages can have, by the passage's number.
+    """
 
     __slots__ = ("bounds", "candidate")
 
     def __init__(self, candidate: ranking.Candidate, bounds: dict[int, float]) -> None:
-        """``bounds`` are those of passages, by number."""
         self.candidate = candidate
         self.bounds = bounds
 

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from memoria.base.visibility import Visibility
 
 _QUERY_CHARS = 20_000  # characters; only the start of a longer query is read
-QUERY_WORDS = 48
+QUERY_WORDS = 48  # terms of a query that are looked up; the others are ignored
 _CANDIDATES = 80  # documents that are read and scored as a whole; the better half is also scored by passage
 _VIEWED = 12  # documents of which statements are taken, and that each part of the question scores
 _NEAR_BEST = 0.5  # least share of the best statement's evidence
-_MATTERS = 0.8  # least importance of what shares no word with a question; what is merely useful seldom helps then
+_MATTERS = 0.8  # least importance of a fact that phrases lead to; a merely useful one seldom helps. An article has .5
 _WRITTEN = 0.8  # factor for what was written of a session, among turns: a short text scores high by few words
 
 
@@ -96,17 +96,21 @@ class Finder:
         self, ranked: Sequence[ranking.Candidate], kinds: Collection[str]
     ) -> list[tuple[float, int, dict[int, float]]]:
         """Return documents with their scores, best first; what was written of a session counts less among its turns."""
-        asked = ", ".join("?" * len(ranked))
-        found = self._db.execute(
-            f"SELECT id FROM documents WHERE kind IN ('entry', 'fact', 'asked') AND id IN ({asked})",  # noqa: S608 (marks)
-            [each.document for each in ranked],
-        )
-        written = {document for (document,) in found} if "turn" in kinds else ()
+        written = self._written([each.document for each in ranked]) if "turn" in kinds else ()
         weighed = [
             (each.score * (_WRITTEN if each.document in written else 1.0), each.document, each.passages)
             for each in ranked
         ]
         return sorted(weighed, key=lambda each: (-each[0], each[1]))
+
+    def _written(self, documents: Sequence[int]) -> set[int]:
+        """Return the entries and facts among documents, and the phrases, which lead to facts."""
+        asked = ", ".join("?" * len(documents))
+        rows = self._db.execute(
+            f"SELECT id FROM documents WHERE kind IN (?, ?, ?) AND id IN ({asked})",  # noqa: S608 (question marks)
+            ("entry", "fact", layout.ASKED, *documents),
+        )
+        return {document for (document,) in rows}
 
     def statements(
         self,
@@ -121,10 +125,10 @@ class Finder:
     ) -> list[Statement]:
         """Return the statements that answer one of the ``parts`` of a question, best first; see ``Statement``.
 
-        The ``least`` evidence must also be half of the best one's; that of what phrases lead to is in proportion to
-        their fit. A statement is shown with its neighbours in at most
-        ``room`` characters. The terms in ``minor`` count less, and what ``session`` said is left out. Raises
-        UnreadableError when the file cannot be read.
+        A statement must reach ``least``, and half of the best one's evidence. What phrases lead to has evidence in
+        proportion to their fit. A statement is shown with its neighbours in at most ``room`` characters. The terms in
+        ``minor`` count less, and what ``session`` said is left out. Raises UnreadableError when the file cannot be
+        read.
         """
         topics = [tokens.of_query(part[:_QUERY_CHARS]) for part in parts]
         words = list(dict.fromkeys(word for topic in topics for word in topic))[:QUERY_WORDS]
@@ -144,8 +148,8 @@ class Finder:
             if len(topics) > 1:
                 asked_for = [[rated[word] for word in topic if word in rated] for topic in topics]
                 for lead in leads:
-                    lead.candidate.look_at_parts(asked_for, lead.needed(asked.least))
-            found = list(self._asked_for(asked, least.phrases, known, view, kinds or layout.KINDS))
+                    lead.candidate.look_at_parts(asked_for, lead.needed(least.evidence))
+            found = list(self._asked_for(asked, known, view, kinds or layout.KINDS))
             found = [statement for statement in found if not session or session not in statement.sessions]
             for lead in asked.promising(leads):
                 if found and lead.bound() < _NEAR_BEST * max(statement.evidence for statement in found):
@@ -200,12 +204,11 @@ class Finder:
     def _asked_for(
         self,
         asked: evidence.Asked,
-        least: float,
         known: dict[str, int],
         view: Visibility | None,
         kinds: Collection[str],
     ) -> Iterator[Statement]:
-        """Yield the beginnings of the documents whose phrases fit the question, at least as well as ``least``."""
+        """Yield the beginnings of the documents that matter and whose phrases fit the question well enough."""
         if not self._matching.has_kind(layout.ASKED):
             return
         from memoria.search import phrases  # noqa: PLC0415 (most homes hold none)
@@ -216,7 +219,7 @@ class Finder:
             if asked.naming.isdisjoint(set().union(*held.values())):
                 continue
             found = phrases.fit(asked.topics, held, candidate.text.lengths, asked.weights)
-            row = self._stored.current(candidate.document) if found >= least else None
+            row = self._stored.current(candidate.document) if found >= asked.least.phrases else None
             screen = self._stored.screen(row, view) if row and row[3] in kinds else None
             text, _, own = self._stored.passage(row[0], len(ranking.HEAD)) if row and screen else ("", "", False)
             if row is None or screen is None or not text or not screen(text) or row[10] < _MATTERS:
@@ -224,7 +227,8 @@ class Finder:
             hit = Hit(row[1:9], found, [text])
             hit.by = "phrases"
             statement = Statement(hit, statements.best(text, (), asked.weight, asked.room)[0], "user" if own else "")
-            statement.evidence, statement.sessions = asked.least * found / least, self._stored.sessions(hit)
+            statement.evidence = asked.least.evidence * found / asked.least.phrases
+            statement.sessions = self._stored.sessions(hit)
             yield statement
 
     def _statements(
@@ -250,7 +254,7 @@ class Finder:
             found = candidate.score * (max(bounds.values()) if is_successor else weight)
             statement = Statement(hit, shown, "user" if own else label if hit.kind == "turn" else "")
             statement.core, statement.evidence, statement.words = core, found, words
-            statement.is_noted = hit.kind == "turn" and row[10] < layout.USUAL
+            statement.is_noted = hit.kind == "turn" and row[10] <= layout.NOTED
             if is_successor or asked.is_answered(statement):  # what was superseded has passed ``bounds``
                 statement.sessions = self._stored.sessions(hit)
                 yield statement

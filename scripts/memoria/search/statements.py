@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
     from memoria.search.hit import Hit
 
-_ENDS = ".!?;:"
+ENDS = ".!?;:"  # what a sentence ends in, before a blank
 _OPENING = '-*> "\u201c\u2018('  # before the first word of a list item, or of what an entry quotes
 _AROUND = ".,;:!?()\"'"
 _CLOSING = "\"')]}*_`\u201d\u2019\u00bb"
-_FULL_STOPS = "\u3002\uff01\uff1f\uff1b"  # of scripts that put no blank after them
+FULL_STOPS = "\u3002\uff01\uff1f\uff1b"  # of scripts that put no blank after them
 _LEADING = (  # what an announcement or a request begins with
     "alright", "also", "and", "but", "excellent", "finally", "first", "good", "great", "hmm", "interesting", "next",
     "now", "ok", "okay", "perfect", "please", "so", "sorry", "then", "yeah", "yes",
@@ -47,7 +47,7 @@ _ORDERS = frozenset((  # what an order to work begins with
     "summarize", "tell", "test", "tidy", "train", "translate", "try", "turn", "undo", "use", "verify", "view",
     "wait", "watch", "work", "write",
 ))  # fmt: skip
-_PLEASE = (  # what makes an order of any verb
+_PLEASE = (  # what makes an order of a sentence with any verb
     "please ", "bitte ", "por favor ", "s'il te plaît ", "s'il vous plaît ", "пожалуйста ", "请", "請",
 )  # fmt: skip
 _LASTING = frozenset((  # what makes a rule of an order: it holds longer than for that work
@@ -94,11 +94,11 @@ def best(
     is_of_work: bool = False,
     is_told: bool = False,
 ) -> tuple[str, str, float, frozenset[str]]:
-    """Return the sentence that shares the most with one topic, the weight of what it shares, and these terms.
+    """Return the text to show, the sentence that shares the most with one topic, and the weight and terms it shares.
 
-    What comes first is that sentence with the sentences after it, then those before it, while all stay within ``room``
-    characters. What records work
-    (``is_of_work``) also holds questions, requests and what a model was about to do; such a sentence answers nothing.
+    The text is that sentence with the sentences after it, then those before it, while all stay within ``room``
+    characters. What records work (``is_of_work``) also holds questions, requests and what a model was about to do; such
+    a sentence answers nothing.
     """
     spans = _sentences(passage)
     if is_of_work:
@@ -118,7 +118,11 @@ def best(
 
 
 def states(sentence: str, *, is_told: bool) -> bool:
-    """Return whether a sentence is no question, request or log, and not what a model (``is_told``) is about to do."""
+    """Return whether a sentence states something, so that it can answer.
+
+    Questions and lines of a log do not, nor does what a model (``is_told``) was about to do. Nor do the requests and
+    orders of others that are for one day.
+    """
     words = sentence.lower().replace("\u2019", "'").split()
     if not words or words[-1].rstrip(_CLOSING)[-1:] in _ASKS or sentence.count("=") >= _FIELDS:
         return False
@@ -136,12 +140,13 @@ def states(sentence: str, *, is_told: bool) -> bool:
 
 
 def _lasts(sentence: str, words: Sequence[str]) -> bool:
-    """Return whether an order, in lower case as ``words``, holds longer than for the work of its day."""
+    """Return whether an order holds longer than for the work of its day; ``words`` are its words in lower case."""
     is_rule = not _LASTING.isdisjoint(word.strip(_AROUND) for word in words)
     return is_rule or any(pair in sentence for pair in _LASTING_PAIRS)
 
 
 def _beginning(words: Sequence[str]) -> str:
+    """Return the first words, without commas and with a blank at the end, for a comparison with whole words."""
     return " ".join(words[:5]).lstrip(_OPENING).replace(",", "") + " "
 
 
@@ -167,15 +172,15 @@ def _sentences(passage: str) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
     start = 0
     for position, character in enumerate(passage):
-        if character == "\n" or character in _FULL_STOPS:
+        if character == "\n" or character in FULL_STOPS:
             is_end = True
         elif character in " \t":
-            is_end = passage[start:position].rstrip(_CLOSING)[-1:] in _ENDS and position > start
+            is_end = passage[start:position].rstrip(_CLOSING)[-1:] in ENDS and position > start
         else:
             continue
         if is_end:
             if passage[start:position].strip():
-                spans.append((start, position + 1 if character in _FULL_STOPS else position))
+                spans.append((start, position + 1 if character in FULL_STOPS else position))
             start = position + 1
     if passage[start:].strip():
         spans.append((start, len(passage)))
