@@ -35,7 +35,6 @@ from memoria.models.protocol import Prompt
 
 NO_DATE = date(2026, 1, 1)  # of the sessions of a set that has no dates; no document is given it
 
-
 Writer = Callable[[str, Prompt], retrieval.JsonObject]  # of a session's name and the request for its note
 
 
@@ -91,7 +90,7 @@ def _request(exchanges: list[retrieval.JsonObject]) -> Prompt:
 
 
 def _written(number: int, session: retrieval.JsonObject, write: Writer) -> Iterator[Document]:
-    """The documents of a session's entry and its facts."""
+    """Yield the documents of a session's entry and its facts."""
     said = retrieval.document(session)
     day = date.fromisoformat(said.date) if said.date else NO_DATE
     exchanges = list(_exchanges(session["turns"]))
@@ -110,7 +109,7 @@ def _written(number: int, session: retrieval.JsonObject, write: Writer) -> Itera
 
 
 def _exchanges(turns: Sequence[retrieval.JsonObject]) -> Iterator[retrieval.JsonObject]:
-    """Exchanges as a model gets them; of two people, who speaks first is the user."""
+    """Yield exchanges as a model gets them; of two people, who speaks first is the user."""
     users = {"user", turns[0]["speaker"]} if turns and turns[0]["speaker"] != "assistant" else {"user"}
     texts: dict[bool, list[str]] = {True: [], False: []}
     for turn in turns:

@@ -1,4 +1,4 @@
-"""Hint: what a prompt is given, what it is not, and in what form."""
+"""Prompt notes: what a prompt is given, what it is not, and in what form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Repeats: a fact, its entry and an article's claim are shown once; what differs in a word that counts is shown."""
+"""Duplicates: a fact, its entry and an article's claim are shown once; what differs in a word that counts is shown."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Stop words: the words that carry too little meaning to count, in one list for each use.
 
-All are lower case and without accents. Words that several uses share are in one list; where two uses differ, a comment
-gives the reason.
+All are lower case; only MINOR_WORDS, which are compared with a prompt as it is typed, have their accents. Words that
+several uses share are in one list; where two uses differ, a comment gives the reason.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ _EVERYDAY_WORDS = word_set(
 # Left out when looking for the topics of technical prose.
 COMMON_WORDS = ENGLISH | GERMAN | _EVERYDAY_WORDS
 
-# What people tell an assistant to do, whatever the project: such words say little about what a prompt needs to know.
+# What people tell an assistant to do, whatever the project, and what every program's errors say: such words say little
+# about what a prompt needs to know.
 MINOR_WORDS = _EVERYDAY_WORDS | word_set(
     """address addressed agent agents.md answer apply approach branch branches brainstorm build cannot check ci claude
     claude.md code command commands comment comments commit commits compare complete contain contains correct create
@@ -63,11 +64,12 @@ MINOR_WORDS = _EVERYDAY_WORDS | word_set(
     добавь измени исправь напиши объясни открой переделай покажи поменяй проверь сделай создай убери удали файл
     функция"""
 )
-# The same for scripts without blanks between words, which are searched by pairs of characters: Chinese particles,
-# pronouns and conjunctions, of which a pair that holds one is no name, and what people tell an assistant to do.
+# Chinese and Japanese have no blanks between words and are searched by pairs of characters. A pair that holds one of
+# these Chinese particles, pronouns and conjunctions names nothing.
 MINOR_CHARACTERS = frozenset(
     "的了吗嗎呢吧呀啊我你他她它您们是不这那哪些请請帮幫把被给給让讓么麼什怎很太就也都还還又且但因所以为為如果已和与與或在有要想看说說做一个個"
 )
+# And these pairs are what people tell an assistant to do.
 MINOR_PAIRS = word_set(
     """文件 文档 文檔 代码 代碼 项目 修改 添加 增加 删除 检查 测试 运行 更新 函数 函數 提交 结果 问题 错误 现在
     可能 需求 方案 具体 実装 追加 修正 削除 変更 確認 作成 実行 関数 結果 問題"""

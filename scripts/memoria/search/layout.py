@@ -11,7 +11,7 @@ HISTORY = "history"  # what no longer holds: found only by those who ask for it
 ASKED = "asked"  # the phrases by which a document is asked for; they lead to it and are not shown
 HIDDEN = (HISTORY, ASKED)  # with KINDS, all kinds that there are
 USUAL = 0.5  # importance of a document of which nobody said how much it matters
-NOTED = 0.45  # that of turns whose conversation a model has noted: what matters of them stands in the note
+NOTED = 0.45  # that of turns whose conversation a model has noted, since what matters of them stands in the note
 TOOLS = "tools"  # the label of a turn's tool lines, which are no statements
 
 

@@ -39,7 +39,7 @@ class Matching:
         self._sizes: dict[str, tuple[int, int]] = {}
 
     def rated(self, words: list[str], project: str) -> tuple[dict[str, ranking.Word], dict[str, int]]:
-        """Return the words with their information, and the number of documents of those that any holds."""
+        """Return the words with their information content, and how many documents hold each that any holds."""
         _, total = self.size(project)
         known = self.holding(words, project)
         rated = {word: ranking.Word(tokens.code(word), known.get(word, NOWHERE)[1], total) for word in words}
@@ -83,7 +83,7 @@ class Matching:
         ]
 
     def size(self, project: str) -> tuple[int, int]:
-        """Return the number of documents and of words in everything that is searched."""
+        """Return the number of documents and of words in a project, or in the whole home for ``""``."""
         if project not in self._sizes:
             where, values = ("WHERE project = ?", (project,)) if project else ("", ())
             asked = f"SELECT sum(documents), sum(words) FROM totals {where}"  # noqa: S608 (a constant)

@@ -99,12 +99,15 @@ class Held:
 
 
 class Text:
-    """A document for ranking: the words of the query that it ``held``, by code, divided into passages."""
+    """A document for ranking: the words of the query that it holds, and where its passages begin and end."""
 
     __slots__ = ("_held", "lengths", "own", "starts", "wholes")
 
     def __init__(self, held: Mapping[int, Held], lengths: Sequence[int]) -> None:
-        """Take the number of words in each passage as ``lengths``, with ``OWN_BIT`` and ``PIECE_BIT`` set in them."""
+        """Take the words that it holds as ``held``, by code, and the number of words in each passage as ``lengths``.
+
+        ``OWN_BIT`` and ``PIECE_BIT`` are set in the lengths.
+        """
         self.own = [bool(length & OWN_BIT) for length in lengths]
         self.lengths = [length & MAX_PASSAGE for length in lengths]
         self.starts = [0, *accumulate(self.lengths)]
