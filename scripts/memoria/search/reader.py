@@ -104,7 +104,7 @@ class Finder:
         return sorted(weighed, key=lambda each: (-each[0], each[1]))
 
     def _written(self, documents: Sequence[int]) -> set[int]:
-        """Return the entries and facts among documents, and the phrases, which lead to facts."""
+        """Return the entries and facts among documents, and the phrases that lead to facts and articles."""
         asked = ", ".join("?" * len(documents))
         rows = self._db.execute(
             f"SELECT id FROM documents WHERE kind IN (?, ?, ?) AND id IN ({asked})",  # noqa: S608 (question marks)
