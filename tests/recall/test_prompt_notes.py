@@ -405,6 +405,20 @@ def test_the_words_of_every_programs_errors_name_none_of_them(world: Paths) -> N
     assert ask(world, "Why is there a TypeError, has the ferry no deck?", session="s2")
 
 
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "Draw the tide table of the quay. Is it?",
+        'Is this the "tide table of the quay (or of the crane)?"',
+        "Shall the pilots sign the long tide table of the quay, or the crane, dock, gate, mill, or what is it to be?",
+        "هل جدول الميناء صحيح؟",
+    ],
+)
+def test_a_question_is_one_wherever_it_stands(prompt: str) -> None:
+    assert question.has_question(question.parts_of(prompt))
+    assert not question.has_question(question.parts_of(prompt.replace("?", ".").replace("؟", ".")))
+
+
 def test_who_orders_work_is_not_told_the_same_again(world: Paths) -> None:
     remember(world, note(text="The pilots sign the tide table beside the quay.", kind="fact"))
     assert ask(world, "Let the pilots sign the tide table beside the quay") == ""

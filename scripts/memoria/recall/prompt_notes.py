@@ -106,7 +106,7 @@ def searched(
     least = Least(
         threshold * (EVIDENCE_LONG if len(topics) > LONG else EVIDENCE),
         threshold * (PHRASE_FIT if len(topics) == 1 else PHRASE_FIT_OF_SEVERAL),
-        0.0 if question.has_question(topics) else FIT_OF_ORDER,
+        0.0 if question.has_question(parts) else FIT_OF_ORDER,
     )
     return finder.statements(
         topics, least=least, room=note_rows.NOTE_CHARS, view=view, kinds=KINDS, minor=minor, session=session

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memoria.language.stop_words import MINOR_CHARACTERS, MINOR_PAIRS, MINOR_WORDS
 from memoria.search import tokens
-from memoria.search.statements import ENDS, FULL_STOPS
+from memoria.search.statements import CLOSING, ENDS, FULL_STOPS, QUESTION_MARKS
 
 WORDS = 3  # a prompt with fewer content words ("yes, go on") asks nothing that can be looked up
 READ_CHARS = 1_000  # of the prompt's beginning and of its end; pasted text lies in between
@@ -24,7 +24,6 @@ _PASTED = (  # beginnings of lines that a program wrote
 _AROUND = "\"'()[]{}<>*_`,.;:!?\u00bf\u00a1"
 _ROOTS = ("/", "~/", "./", "../", "@", "`/", "`~/", "'/", '"/', "(/")
 _BULLETS = ("- ", "* ", "+ ")
-_QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 _SHELL_MARKS = frozenset("%$#")
 
 
@@ -56,9 +55,9 @@ def topics_of(parts: list[str]) -> list[str]:
     return [part for part in parts if len(tokens.of_query(part)) >= WORDS] or [" ".join(parts)]
 
 
-def has_question(topics: list[str]) -> bool:
-    """Return whether one of the topics of a prompt ends in a question mark."""
-    return any(topic.rstrip().endswith(_QUESTION_MARKS) for topic in topics)
+def has_question(parts: list[str]) -> bool:
+    """Return whether one of the sentences of a prompt ends in a question mark."""
+    return any(part.rstrip().rstrip(CLOSING)[-1:] in tuple(QUESTION_MARKS) for part in parts)
 
 
 def minor_terms(parts: list[str]) -> set[str]:
@@ -145,7 +144,7 @@ def _pieces(text: str) -> list[str]:
         for number, word in enumerate(words, 1):
             places += [len(held)] * len(tokens.of(word))
             held.append(word)
-            ends = number == len(words) or word.rstrip("\"')]}*_`")[-1:] in ENDS
+            ends = number == len(words) or word.rstrip(CLOSING)[-1:] in ENDS
             if ends and len(places) >= WORDS:
                 found += _windows(held, places)
                 held, places = [], []
@@ -159,4 +158,6 @@ def _windows(words: list[str], places: list[int]) -> list[str]:
         return [" ".join(words)]
     starts = range(0, len(places) - STEP_WORDS, STEP_WORDS)
     spans = [places[start : start + 2 * STEP_WORDS] for start in starts]
-    return list(dict.fromkeys(" ".join(words[span[0] : span[-1] + 1]) for span in spans))
+    windows = [" ".join(words[span[0] : span[-1] + 1]) for span in spans]
+    windows[-1] = " ".join(words[spans[-1][0] :])  # to the sentence's end, which may ask
+    return list(dict.fromkeys(windows))

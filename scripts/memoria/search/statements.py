@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 ENDS = ".!?;:"  # what a sentence ends in, before a blank
 _OPENING = '-*> "\u201c\u2018('  # before the first word of a list item, or of what an entry quotes
 _AROUND = ".,;:!?()\"'"
-_CLOSING = "\"')]}*_`\u201d\u2019\u00bb"
+CLOSING = "\"')]}*_`\u201d\u2019\u00bb"
 FULL_STOPS = "\u3002\uff01\uff1f\uff1b"  # of scripts that put no blank after them
 _LEADING = (  # what an announcement or a request begins with
     "alright", "also", "and", "but", "excellent", "finally", "first", "good", "great", "hmm", "interesting", "next",
@@ -59,7 +59,7 @@ _LASTING = frozenset((  # what makes a rule of an order: it holds longer than fo
 ))  # fmt: skip
 _LASTING_PAIRS = ("不要", "必须", "总是", "始终", "永远", "只能", "一律", "必ず", "常に")  # of scripts without blanks
 _FIELDS = 3  # values (``files=3``) in a line that a program logged
-_ASKS = "?\uff1f"
+QUESTION_MARKS = "?\uff1f\u061f"
 
 
 class Statement:
@@ -124,7 +124,7 @@ def states(sentence: str, *, is_told: bool) -> bool:
     orders of others that are for one day.
     """
     words = sentence.lower().replace("\u2019", "'").split()
-    if not words or words[-1].rstrip(_CLOSING)[-1:] in _ASKS or sentence.count("=") >= _FIELDS:
+    if not words or words[-1].rstrip(CLOSING)[-1:] in QUESTION_MARKS or sentence.count("=") >= _FIELDS:
         return False
     is_order = False
     while words and words[0].strip(",.!:-*>") in _LEADING:
@@ -175,7 +175,7 @@ def _sentences(passage: str) -> list[tuple[int, int]]:
         if character == "\n" or character in FULL_STOPS:
             is_end = True
         elif character in " \t":
-            is_end = passage[start:position].rstrip(_CLOSING)[-1:] in ENDS and position > start
+            is_end = passage[start:position].rstrip(CLOSING)[-1:] in ENDS and position > start
         else:
             continue
         if is_end:
