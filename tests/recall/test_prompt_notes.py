@@ -408,7 +408,7 @@ def test_the_words_of_every_programs_errors_name_none_of_them(world: Paths) -> N
 @pytest.mark.parametrize(
     "prompt",
     [
-        "Draw the tide table of the quay. Is it?",
+        "Draw the tide table of the quay. Is it so?",
         'Is this the "tide table of the quay (or of the crane)?"',
         "Shall the pilots sign the long tide table of the quay, or the crane, dock, gate, mill, or what is it to be?",
         "هل جدول الميناء صحيح؟",
