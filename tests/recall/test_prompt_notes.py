@@ -408,7 +408,7 @@ def test_the_words_of_every_programs_errors_name_none_of_them(world: Paths) -> N
 @pytest.mark.parametrize(
     "prompt",
     [
-        "Draw the tide table of the quay. Is it so?",
+        "Draw the tide table of the quay. Is it red?",
         'Is this the "tide table of the quay (or of the crane)?"',
         "Shall the pilots sign the long tide table of the quay, or the crane, dock, gate, mill, or what is it to be?",
         "هل جدول الميناء صحيح؟",
@@ -526,6 +526,20 @@ def test_particles_and_orders_in_chinese_and_japanese_are_no_match(world: Paths)
     assert "手续费" in ask(world, "帮我看一下限价单的手续费怎么算")
 
 
+@pytest.mark.parametrize(
+    ("prompt", "text"),
+    [
+        ("Kan het ook zo worden gemaakt dat wij niets zien?", "Het kan ook zo zijn dat wij niets kunnen worden."),
+        ("Perché questo può anche stare con quello?", "Questo può anche essere perché quello deve."),
+        ("Você também pode isso já com todos?", "Isso também pode ser com todos já."),
+        ("Czy to może być tylko tak dla mnie?", "To może być tak tylko dla mnie jeszcze."),
+    ],
+)
+def test_function_words_of_any_language_are_no_match(world: Paths, prompt: str, text: str) -> None:
+    remember(world, note(text=text, kind="fact"))
+    assert ask(world, prompt) == ""
+
+
 def test_words_that_say_only_what_to_do_are_no_match(world: Paths) -> None:
     remember(world, note(text="Review the changes of the branch, run the tests and push the commit."))
     assert ask(world, "please review the changes on this branch") == ""
@@ -584,6 +598,9 @@ def test_what_was_only_asked_or_ordered_in_another_session_answers_nothing(world
         "Also, please bring the flush race and the worker lock to the harbour.",
         "Bitte bring flush race und worker lock in den Hafen.",
         "请把 flush race 和 worker lock 放到 harbour",
+        "Ik wil de flush race en de worker lock in de harbour hebben.",
+        "Bij de flush race wil ik de worker lock in de harbour zien.",
+        "Beim flush race möchte ich den worker lock im Hafen sehen.",
     ],
 )
 def test_an_order_or_a_question_without_its_mark_is_for_its_day(world: Paths, said: str) -> None:

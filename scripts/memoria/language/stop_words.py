@@ -6,7 +6,7 @@ several uses share are in one list; where two uses differ, a comment gives the r
 
 from __future__ import annotations
 
-from memoria.language.function_words import ENGLISH, GERMAN, word_set
+from memoria.language.function_words import ENGLISH, FUNCTION_WORDS, GERMAN, word_set
 
 # These change what a rule says ("before the commit", "after the commit"), so a comparison of rules keeps them.
 _RELATIONS = word_set(
@@ -73,4 +73,29 @@ MINOR_CHARACTERS = frozenset(
 MINOR_PAIRS = word_set(
     """文件 文档 文檔 代码 代碼 项目 修改 添加 增加 删除 检查 测试 运行 更新 函数 函數 提交 结果 问题 错误 现在
     可能 需求 方案 具体 実装 追加 修正 削除 変更 確認 作成 実行 関数 結果 問題"""
+)
+# Function words and orders of languages of which the index leaves no words out ("door" is a word in English): they
+# count little in a prompt that is written in the language.
+MINOR_OF_LANGUAGES = tuple(
+    word_set(words) - FUNCTION_WORDS
+    for words in (
+        # Dutch
+        """aan alle alles ben bent bij boven daar daarna dan dat deze doe doen door dus een eerst er even ga gaan geen
+        graag heeft heel het hoe hun iets ik je jij jouw jullie kan klik kunnen laat laten maak maar maken met mij mijn
+        moet moeten naar niet niets nog nu om onder ons onze ook op te tot tussen uit uw van veel voeg voor waar
+        waarom want waren wat weer wel welke wie wij wil willen wordt worden zal zet zich zij zijn zo zonder zorg zou
+        zullen""",
+        # Italian
+        """abbiamo aggiungi ai alla allo anche ancora che chi ci con crea cui dai dal dalla degli dei delle deve devono
+        dove fa fai fammi fare fra ha hai hanno ma metti mia mio nel nella più perché poi possono può quella quello
+        questa queste questi questo sei siamo sono sua sul sulla suo tra tua tuo tutti tutto voglio vorrei è""",
+        # Portuguese
+        """adicione ainda ao aquele com crie das deve dos ela ele em está estão eu faça faz fazer foi gostaria isso isto
+        já mas meu minha mais nas não nós onde os ou pela pelo pode podem quando queria quero ser seu são também tem
+        ter todos tudo um uma você""",
+        # Polish
+        """ale bardzo być był była było chcę co czy dla dlaczego do dodaj gdzie jak jest jeszcze już kiedy kto ma mają
+        mi mnie może można moje mój na nie od po proszę przez przy się są ta tak te tego tej ten tylko tym w wszystko z
+        za zmień zrób że""",
+    )
 )

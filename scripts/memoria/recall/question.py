@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memoria.language.stop_words import MINOR_CHARACTERS, MINOR_PAIRS, MINOR_WORDS
+from memoria.language.stop_words import MINOR_CHARACTERS, MINOR_OF_LANGUAGES, MINOR_PAIRS, MINOR_WORDS
 from memoria.search import tokens
 from memoria.search.statements import CLOSING, ENDS, FULL_STOPS, QUESTION_MARKS
 
@@ -13,6 +13,7 @@ PART_WORDS = 10  # content words in a part; a sentence with no more is one part
 STEP_WORDS = 4  # a longer sentence is split into windows of twice as many words, moved by this step
 DOCUMENT_CHARS = 600  # a longer prompt with headings holds a document, such as a plan, from its first heading on
 SHORT_NUMBER = 2  # digits of a number that stands in so many texts that it says little
+SPOKEN = 0.15  # least share of a prompt's words that are function words of the language it is written in
 NEAREST = 2  # parts of a path that say which file is meant
 COLUMNS = "    "  # between columns of a table that a program printed, and before code
 LETTERS = 0.65  # least share of letters and blanks in a line of prose
@@ -66,7 +67,10 @@ def minor_terms(parts: list[str]) -> set[str]:
     Those are of words that stand in any order or any program's errors, particles, endings of files, and short numbers.
     """
     words = {word.strip(_AROUND) for part in parts for word in part.split()}
-    minor = {term for word in words if word.lower() in MINOR_WORDS for term in tokens.of(word)}
+    said = [word.lower() for word in words]
+    spoken = [held for held in MINOR_OF_LANGUAGES if sum(map(held.__contains__, said)) >= SPOKEN * len(said)]
+    little = MINOR_WORDS.union(*spoken)
+    minor = {term for word in words if word.lower() in little for term in tokens.of(word)}
     endings = {word.rpartition(".")[2].lower() for word in words if "." in word[1:-1]}
     terms = {term for word in words for term in tokens.of(word)}
     return minor | {term for term in terms if term in endings or _is_short_number(term) or _is_minor_pair(term)}

@@ -36,7 +36,11 @@ _REQUESTING = (  # and wishes
     "investigate ", "explain ", "consider ", "the user asked: ",
     "kannst du ", "könntest du ", "ich möchte ", "ich hätte gern ", "peux-tu ", "pourrais-tu ", "je voudrais ",
     "j'aimerais ", "puedes ", "podrías ", "quisiera ", "me gustaría ", "можешь ", "мне хотелось бы ",
+    "ik wil ", "ik zou ", "kun je ", "kan je ", "kunnen we ", "zou je ", "maak ", "voeg ", "zorg ",
+    "vorrei ", "voglio ", "puoi ", "potresti ", "aggiungi ", "quero ", "gostaria ", "você pode ", "adicione ", "crie ",
+    "chcę ", "chciałbym ", "czy możesz ", "dodaj ", "zrób ",
 )  # fmt: skip
+_WISHING = (" wil ik ", " zou ik ", " möchte ich ", " will ich ", " hätte ich gern")  # where the verb comes second
 _ORDERS = frozenset((  # what an order to work begins with
     "adjust", "attach", "build", "change", "clean", "close", "commit", "compare", "compile", "complete", "continue",
     "convert", "copy", "debug", "decompose", "delete", "deploy", "describe", "do", "download", "draw", "execute",
@@ -136,7 +140,7 @@ def states(sentence: str, *, is_told: bool) -> bool:
     is_order |= beginning.partition(" ")[0] in _ORDERS or beginning.startswith(_PLEASE)
     if is_order and not _lasts(sentence, words):
         return False
-    return not beginning.startswith(_REQUESTING)
+    return not (beginning.startswith(_REQUESTING) or any(wish in sentence.lower() for wish in _WISHING))
 
 
 def _lasts(sentence: str, words: Sequence[str]) -> bool:
