@@ -33,16 +33,31 @@ _INFINITE = float("inf")
 
 
 def loads(text: str) -> object:
-    """Parse one JSON document; ValueError when it is not one (like ``json.loads``, with ``strict=False``)."""
+    """Parse one JSON document; ValueError when it is not one (like ``json.loads``, with ``strict=False``).
+
+    A lone surrogate, which no file and no database can hold, becomes a question mark.
+    """
     text = text.strip(_WHITESPACE + "\ufeff")
     try:
         value, end = _scan(text, 0)
+        if "\\ud" in text or "\\uD" in text:
+            value = _storable(value)
     except RecursionError:
         raise ValueError("JSON nested too deep") from None
     except (StopIteration, SystemError):  # Python 3.10 and 3.11 have no error to raise until json.decoder is imported
         raise ValueError(_reason(text)) from None
     if end != len(text):
         raise ValueError("more than one JSON value")
+    return value
+
+
+def _storable(value: object) -> object:
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, list):
+        return [_storable(item) for item in value]
+    if isinstance(value, dict):
+        return {_storable(name): _storable(item) for name, item in value.items()}
     return value
 
 
