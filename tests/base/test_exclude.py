@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from memoria.base.exclude import MARKER, Excluder
+from memoria.base.paths import MAX_PATH
 from places import ROOT
 
 
@@ -81,4 +82,19 @@ def test_it_imports_nothing_slow() -> None:
         text=True,
         check=True,
     )
-    assert answer.stdout.strip() == "['__future__', 'memoria', 'memoria.base', 'memoria.base.exclude']"
+    assert answer.stdout.strip() == (
+        "['__future__', 'memoria', 'memoria.base', 'memoria.base.exclude', 'memoria.base.paths']"
+    )
+
+
+def test_a_folder_whose_name_no_system_can_write_is_compared_with_the_patterns() -> None:
+    assert Excluder(["secret"]).matches("/secret/\ud800")
+    assert not Excluder(["secret"]).matches("/open/\ud800")
+
+
+def test_a_path_longer_than_any_can_be_costs_no_more_than_the_longest(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr("os.path.exists", asked.append)
+    assert not Excluder(["secret"]).matches("/a" * 200_000)
+    assert len(asked) <= MAX_PATH
+    assert Excluder(["secret"]).matches("/secret" + "/a" * 200_000)

@@ -181,3 +181,11 @@ def test_no_git_is_run_to_know_a_project(tmp_path: Path) -> None:
         env={"PYTHONPATH": str(root)}, capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert done.stdout.strip() == "False"
+
+
+def test_a_path_longer_than_any_can_be_is_looked_for_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(project, "_mode", lambda path: len(asked) if asked.append(path) else 0)
+    folder = "/a" * 200_000
+    assert project.place(folder).root == folder
+    assert asked == []

@@ -591,3 +591,21 @@ def test_patterns_would_rather_miss_than_invent(half: str, precision: float, rec
 )
 def test_what_is_no_rule_is_not_taken_for_one(user: str) -> None:
     assert local_judge.claims([exchange(1, user).material()]) == []
+
+
+@pytest.mark.parametrize("folder", ["", "/repo\0", "/repo\ud800"])
+@pytest.mark.parametrize("path", ["\0/CLAUDE.md", "\ud800/CLAUDE.md", "~nobody-of-this-name/CLAUDE.md"])
+def test_a_memory_that_no_file_can_be_is_read_from_the_line_alone(path: str, folder: str) -> None:
+    long = "Use pnpm, not npm. " * 300
+    assert client_saved.from_lines([f"Write {path}: {long}"], folder) == [long]
+    (found,) = client_saved.from_lines([f"Bash echo x >> {path}"], folder)
+    assert found.strip() == f"echo x >> {path}"
+
+
+def test_a_memory_below_the_home_folder_is_read_wherever_the_session_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    (tmp_path / "CLAUDE.md").write_text("- Use pnpm.\n", "utf-8")
+    assert "Use pnpm." in client_saved.from_lines(["Bash echo x >> ~/CLAUDE.md"], "/repo")[0]

@@ -19,6 +19,8 @@ from __future__ import annotations
 
 import os
 
+from memoria.base.paths import MAX_PATH, expanded
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,7 +43,7 @@ class Excluder:
         self._names: list[tuple[str, str]] = []
         self._paths: list[tuple[str, list[str]]] = []
         for pattern in patterns:
-            plain = _normal(os.path.expanduser(pattern.strip())).rstrip("/")
+            plain = _normal(expanded(pattern.strip())).rstrip("/")
             if "/" in plain:
                 rooted = plain.startswith("/") or plain[1:2] == ":"
                 self._paths.append((pattern, _parts(plain) if rooted else ["**", *_parts(plain)]))
@@ -56,16 +58,17 @@ class Excluder:
         """Return the pattern or the path of the marker file that excludes this folder, ``""`` when it is not excluded.
 
         Takes one ``stat`` for each folder on the path and, if there are patterns, one lookup of the real path: a folder
-        reached through a symbolic link is compared by both names. An empty or relative ``cwd`` is not excluded.
+        reached through a symbolic link is compared by both names. An empty or relative ``cwd`` is not excluded. One
+        that is too long for any folder is compared with the patterns, and markers count as far as a path can reach.
         """
         if not os.path.isabs(cwd) or "\0" in cwd:
             return ""
         if self._names or self._paths:
-            for path in {cwd, os.path.realpath(cwd)}:
+            for path in {cwd, _real(cwd)}:
                 found = self._pattern_for(_parts(_normal(path)))
                 if found:
                     return found
-        return _marker_above(cwd)
+        return _marker_above(cwd[:MAX_PATH])
 
     def _pattern_for(self, parts: list[str]) -> str:
         for pattern, name in self._names:
@@ -75,6 +78,14 @@ class Excluder:
             if path_fits(parts, wanted):
                 return pattern
         return ""
+
+
+def _real(folder: str) -> str:
+    """Return the real path of a folder, the path itself when no folder can have it."""
+    try:
+        return os.path.realpath(folder) if len(folder) <= MAX_PATH else folder
+    except ValueError:  # a lone surrogate
+        return folder
 
 
 def _marker_above(folder: str) -> str:

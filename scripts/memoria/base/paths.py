@@ -27,6 +27,7 @@ def _root(package: str) -> str:
 
 ROOT = _root(PACKAGE)
 
+MAX_PATH = 32_767  # characters of a path, the most that any system takes
 MAX_NAME_BYTES = 200  # of a file named after a project's key; 255 is what file systems take
 MAX_NAME_WINDOWS = 100  # there 260 characters are the most of a whole path
 WINDOWS = os.name == "nt"  # a value that tests can change
@@ -36,6 +37,14 @@ DEVICES = frozenset(
 SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
 FORBIDDEN = '<>:"/\\|?*'  # in a file's name on Windows
 SPOOL_BOXES = ("tmp", "new", "cur", "failed")  # below the spool; the folder of a job is its state
+
+
+def expanded(path: str) -> str:
+    """Return ``path`` with the home folder for ``~``; unchanged when no user can have the name that it holds."""
+    try:
+        return os.path.expanduser(path)
+    except ValueError:  # a NUL or a lone surrogate
+        return path
 
 
 def file_name(key: str) -> str:

@@ -17,6 +17,7 @@ import os
 import stat
 
 from memoria.base import quickjson
+from memoria.base.paths import MAX_PATH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def of(cwd: str, settings: Settings, paths: Paths) -> Project:
 def place(cwd: str, split_worktrees: bool = False) -> Place:
     """Return the place of a working folder, by looking for ``.git`` in it and the folders above it."""
     folder = os.path.abspath(cwd) if cwd and not _is_windows_path(cwd) else cwd
-    root = folder
+    root = folder if len(folder) <= MAX_PATH else ""  # no folder has a longer one
     while root:
         marker = os.path.join(root, ".git")
         mode = _mode(marker)

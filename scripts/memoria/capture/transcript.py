@@ -10,6 +10,7 @@ import os
 import stat
 
 from memoria.base import quickjson
+from memoria.base.paths import expanded
 
 COPY_BYTES = 8 * 1024 * 1024  # maximum that a hook copies; of an older remainder, only the range is recorded
 _FOLDER = b'"cwd"'
@@ -41,7 +42,7 @@ def locate(named: str, session: str, cwd: str) -> str:
     (seen in Claude Code 1.0 to 2.1.329).
     """
     if named:
-        return os.path.expanduser(named)
+        return expanded(named)
     if not session or "/" in session or "\\" in session or session in (".", ".."):
         return ""
     config = os.environ.get("CLAUDE_CONFIG_DIR") or os.path.join(os.path.expanduser("~"), ".claude")

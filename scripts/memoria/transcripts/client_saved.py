@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from memoria.base.paths import expanded
+
 MAX_FILE_BYTES: Final = 200_000  # bytes read of one file; the client itself loads far less
 
 CUT: Final = 4_000  # characters from which a tool's line counts as cut (``tooluse.LINE``)
@@ -99,7 +101,7 @@ def _paths(text: str) -> Iterator[str]:
 
 
 def _files_of(command: str, cwd: str) -> list[str]:
-    return [_text((Path(cwd) / path).expanduser()) for path in _paths(command) if is_memory(path)]
+    return [_text(Path(cwd) / expanded(path)) for path in _paths(command) if is_memory(path)]
 
 
 def _saves_by_mcp(name: str, given: Mapping[str, Any]) -> bool:
@@ -126,5 +128,5 @@ def _text(path: Path) -> str:
     try:
         with path.open("rb") as file:
             return file.read(MAX_FILE_BYTES).decode("utf-8", "replace")
-    except OSError:
+    except (OSError, ValueError):  # ValueError: a NUL or a lone surrogate
         return ""
