@@ -61,3 +61,15 @@ def test_where_no_claim_can_be_written_both_answer(tmp_path: Path, monkeypatch: 
     machine = Machine(tmp_path, monkeypatch)
     assert machine.asks(PLUGIN)
     assert machine.asks(SETTINGS)
+
+
+@pytest.mark.parametrize("event", ["tool-\0", "tool-\ud800", "tool-a/../../b", "start-" + "x" * 5_000])
+def test_whatever_the_client_calls_an_event_only_one_of_two_installations_answers_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, event: str
+) -> None:
+    answers = []
+    for installation in (PLUGIN, SETTINGS):
+        monkeypatch.setattr(once, "installation", lambda name=installation: name)
+        answers.append(once.is_first(str(tmp_path / "where"), "s1", event))
+    assert answers == [True, False]
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file() and path.parent.name != "where"] == []

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 DOCTOR = "{} says what to do; what is said meanwhile is read from the transcripts then."
 CLAUDE = "claude"
+MAX_LOGGED = 2_000  # characters of one line of the log
 MAX_INPUT_BYTES = 64 * 1024 * 1024  # bytes of stdin read at most; the client's largest field is one answer
 
 
@@ -178,7 +179,7 @@ def _is_mangled(value: object) -> bool:
 
 def log(paths: Paths, message: str) -> None:
     """One line in ``log/hook.log``; silently nothing when even that cannot be written."""
-    text = " ".join(message.split())
+    text = " ".join(message[:MAX_LOGGED].split())
     if not (text.isascii() and text.isprintable()):
         from memoria.base import fence  # noqa: PLC0415 (most lines hold nothing that could hide)
 

@@ -10,6 +10,7 @@ import os
 import time
 
 from memoria.base import paths as places
+from memoria.base.paths import safe_name
 
 CLAIM_S = 10  # hooks of one event start within moments of each other
 ENDING = ".claim"
@@ -20,7 +21,8 @@ def is_first(folder: str, session: str, event: str) -> bool:
     """Return whether no hook of another installation has answered this event of a session."""
     now = time.time()
     moment = int(now // CLAIM_S)
-    names = [os.path.join(folder, f"{session}.{event}.{number}{ENDING}") for number in (moment, moment - 1)]
+    about = f"{session}.{safe_name(event)}"  # the event's name holds what the client said
+    names = [os.path.join(folder, f"{about}.{number}{ENDING}") for number in (moment, moment - 1)]
     try:
         try:
             descriptor = os.open(names[0], CLAIM, 0o600)
