@@ -83,3 +83,10 @@ def test_a_long_page_is_cut_between_rows(world: Paths) -> None:
 def test_an_agent_tool_with_any_input_is_survived(world: Paths) -> None:
     for given in ({}, {"prompt": 3, "subagent_type": ["x"]}, {"prompt": "a"}):
         assert fire(world, "PreToolUse", tool_name="Agent", tool_input=given) == ""
+
+
+def test_a_type_of_any_length_costs_the_next_sub_agents_nothing(world: Paths) -> None:
+    for kind in ("x" * 3_000_000, "Explore"):
+        begin(world, TASK, kind)
+        assert "zebra" in fire(world, "SubagentStart", agent_type=kind, agent_id=kind[:9])
+    assert Path(world.hints, "s1").stat().st_size < 10_000

@@ -213,3 +213,36 @@ def test_a_large_edit_costs_no_more_than_its_beginning() -> None:
     text = json.dumps([f"some_symbol_{number}" for number in range(100_000)])
     touched = mentions.of_tool("Edit", {"file_path": "/a/b.py", "old_string": text, "new_string": text}, "/a")
     assert len(touched.symbols) == mentions.MAX_SYMBOLS
+
+
+@pytest.mark.parametrize("odd", ["~\0/x", "~\ud800/x", "\0", "\ud800/prices.py"])
+def test_a_name_that_no_file_can_have_hides_no_note(world: Paths, odd: str) -> None:
+    remember(world, fact("Never run `make deploy` on a Friday."))
+    assert use(world, "Edit", file_path=odd) == ""
+    assert "on a Friday" in use(world, "Bash", command=f"make deploy {odd}")
+
+
+def test_a_command_over_many_files_costs_no_more_than_one_over_the_first() -> None:
+    touched = mentions.of_tool("Bash", {"command": "rm " + " ".join(f"a/{n}.py" for n in range(400))}, CWD)
+    assert len(touched.files) == mentions.MAX_FILES
+    several = mentions.of_tool("Bash", {"command": "; ".join(f"rm a/{n}.py b/{n}.py" for n in range(400))}, CWD)
+    assert len(several.files) <= mentions.MAX_FILES
+
+
+def test_many_edits_of_a_file_cost_no_more_than_the_first() -> None:
+    def edits(count: int) -> list[dict[str, str]]:
+        return [{"old_string": f"oldName{n}", "new_string": "x"} for n in range(count)]
+
+    touched = [mentions.of_tool("MultiEdit", {"file_path": "a.py", "edits": edits(n)}, CWD) for n in (100, 10)]
+    assert touched[0].symbols == [f"oldName{n}" for n in range(mentions.MAX_EDITS)]
+    assert touched[1].symbols == [f"oldName{n}" for n in range(10)]
+
+
+def test_of_a_long_list_of_shown_notes_the_newest_are_known(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shown_notes, "MAX_BYTES", 400)
+    shown = shown_notes.ShownNotes(paths.hints, "s1")
+    for number in range(50):
+        shown.add([f"key-{number}"])
+    keys = shown.keys()
+    assert "key-49" in keys
+    assert "key-0" not in keys

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from memoria.base import exclude
+from memoria.base.paths import expanded
 from memoria.language.function_words import FUNCTION_WORDS, word_set
 from memoria.search import tokens
 
@@ -23,6 +24,8 @@ EXACT = 3  # by its path, its program with the subcommand, or as a symbol
 MAX_SYMBOLS = 24
 MIN_SYMBOL_CHARS = 6
 MAX_COMMANDS = 6
+MAX_FILES = 24  # of a command; each is compared with every word of what may mention it
+MAX_EDITS = 24  # of one file
 READ_CHARS = 4_000  # of each text of an edit and of a command
 _COMMON_FILES = word_set(  # their names stand in many folders, so that a path is needed
     """__init__.py __main__.py conftest.py main.py app.py utils.py setup.py index.js index.ts index.tsx index.html
@@ -91,8 +94,9 @@ def of_tool(tool: str, given: Mapping[str, object], cwd: str) -> Touched:
     if tool == "Bash":
         for words in _commands(_text(given, "command")):
             touched.commands.append(words)
-            paths = [word.lstrip(">") for word in words]
-            touched.files += [parts for word in paths if _is_path(word) for parts in [_parts(word, cwd)] if parts]
+            paths = list(filter(_is_path, (word.lstrip(">") for word in words)))
+            room = MAX_FILES - len(touched.files)
+            touched.files += [parts for word in paths[:room] for parts in [_parts(word, cwd)] if parts]
         return touched
     path = _text(given, "file_path") or _text(given, "notebook_path")
     if parts := _parts(path, cwd) if path else []:
@@ -109,7 +113,7 @@ def _text(given: Mapping[str, object], name: str) -> str:
 def _edited(given: Mapping[str, object]) -> Iterator[str]:
     """Yield the texts of an edit before and after it; a whole file says nothing about what is being decided."""
     edits = given.get("edits")
-    for edit in (given, *(edits if isinstance(edits, list) else ())):
+    for edit in (given, *(edits[:MAX_EDITS] if isinstance(edits, list) else ())):
         if isinstance(edit, dict):
             yield _text(edit, "old_string")
             yield _text(edit, "new_string")
@@ -131,7 +135,7 @@ def _is_symbol(word: str) -> bool:
 
 
 def _parts(path: str, cwd: str) -> list[str]:
-    whole = os.path.normpath(os.path.join(cwd, os.path.expanduser(path)))
+    whole = os.path.normpath(os.path.join(cwd, expanded(path)))
     return [part for part in whole.replace("\\", "/").split("/") if part]
 
 

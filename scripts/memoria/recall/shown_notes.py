@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memoria.base.paths import Paths
 
-MAX_BYTES = 1_000_000  # of one file that are read; a note takes about 60
+MAX_BYTES = 1_000_000  # of one file that are read, its newest; a note takes about 60
 
 
 class ShownNotes:
@@ -71,6 +71,7 @@ def read(path: str) -> list[dict[str, object]]:
     """Return the objects of a file of shown notes in order; ``[]`` when there is no file."""
     try:
         with open(path, "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - MAX_BYTES))
             rows = file.read(MAX_BYTES).decode("utf-8", "replace").split("\n")
     except FileNotFoundError:
         return []

@@ -28,6 +28,7 @@ TASK_CHARS = 4_000  # of a task that are read
 TERMS = 60  # of a task that are recorded
 TOGETHER_S = 10  # sub-agents of one type that are started within this time share their tasks
 SHARED = 2  # terms that a row and the task must share
+TYPE_CHARS = 200  # of the name of an agent type
 DEFAULT_TYPE = "general-purpose"
 RULES = ("- [correction", "- [preference")
 INTRO = (
@@ -42,7 +43,7 @@ def record(event: hook.Event, given: dict[str, object], settings: Settings, path
     kind = given.get("subagent_type")
     terms = tokens.of_query("\n".join(texts)[:TASK_CHARS])[:TERMS]
     if settings.subagent_page and event.session and terms:
-        kind = kind if isinstance(kind, str) and kind else DEFAULT_TYPE
+        kind = kind[:TYPE_CHARS] if isinstance(kind, str) and kind else DEFAULT_TYPE
         ShownNotes(paths.hints, event.session).append([{"task": " ".join(terms), "agent": kind, "at": time.time()}])
 
 
@@ -50,7 +51,7 @@ def subagent_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[
     """Return the part of the page that concerns the sub-agent's task, or None when its task is not known."""
     if not settings.subagent_page or exclude.reason(event.cwd, settings, paths):
         return None
-    terms = _task(ShownNotes(paths.hints, event.session).lines(), event.text("agent_type"))
+    terms = _task(ShownNotes(paths.hints, event.session).lines(), event.text("agent_type")[:TYPE_CHARS])
     if not terms:
         return None
     page = session_start.context(project.of(event.cwd, settings, paths).key, "", settings, paths)
