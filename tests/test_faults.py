@@ -8,7 +8,6 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-import runpy
 import shutil
 import subprocess
 import sys
@@ -19,8 +18,10 @@ import pytest
 
 from bench import faults, fuzz
 from bench.crash import ENTRY
-from bench.faults import HOOKS, SCENARIOS, Tally, World
-from full_disk import Done, Fault, run
+from bench.faults import SCENARIOS, Tally, World
+from full_disk import Done, Fault
+from places import ROOT
+from registered import HOOKS
 
 pytestmark = [
     pytest.mark.slow,
@@ -36,6 +37,20 @@ POINTS = {
     ("verify --repair", "once"): (4,), ("forget", "lasting"): (4, 11, 17), ("forget", "once"): (12,),
     ("install", "once"): (7,),
 }  # fmt: skip
+
+POINTS |= {
+    (name, way): (1,) for name, each in SCENARIOS.items() if each.is_hook for way in ("once", "lasting")
+    if (name, way) not in POINTS
+}  # fmt: skip
+
+
+def test_every_hook_is_fuzzed_and_meets_a_full_disk_without_being_named_here() -> None:
+    assert {Path(hook.script).name for hook in HOOKS.values()} == {path.name for path in (ROOT / "hooks").glob("*.py")}
+    assert {hook.event for hook in HOOKS.values()} <= set(fuzz.PAYLOADS), "record what the client says of it"
+    assert {tool for hook in HOOKS.values() for tool in hook.tools} <= set(faults.TOOLS), "name an input of the tool"
+    assert {name for name, each in SCENARIOS.items() if each.is_hook} == {
+        f"{name} {tool}".strip() for name, hook in HOOKS.items() for tool in hook.tools or ("",)
+    }
 
 
 @pytest.mark.parametrize(("name", "way"), POINTS, ids=map("-".join, POINTS))
@@ -61,15 +76,9 @@ def test_the_suite_notices_a_hook_that_speaks_and_a_turn_that_is_lost(tmp_path: 
 
 @pytest.mark.timeout(300)
 def test_whatever_a_hook_is_told_it_exits_with_0_and_loses_nothing(tmp_path: Path) -> None:
-    def forked(world: World, event: str, raw: bytes) -> Done:
-        def hook() -> int:
-            runpy.run_path(str(faults.ROOT / "hooks" / f"{HOOKS[event]}.py"))
-            return 0
-
-        return run(hook, world.env, stdin=raw, cwd=str(world.project), fault=Fault())
-
-    report, tally = fuzz.campaign(tmp_path / "world", 150, forked)
-    assert report.inputs.total() == 150
+    report, tally = fuzz.campaign(tmp_path / "world", 150, World.tell, every=31)
+    assert set(report.inputs) == set(HOOKS)
+    assert report.inputs.total() > 300
     assert report.trouble == []
     assert tally.clean, tally
 
@@ -82,7 +91,7 @@ DROP_FROM_BOUNDS, MAY_WRITE_ANYWHERE = 24, (1, 2)  # of prctl(2); CAP_DAC_OVERRI
 @pytest.fixture
 def world(tmp_path: Path) -> World:
     world = World(tmp_path / "world")
-    faults._compiled_world(world)
+    faults.fill(world)
     return world
 
 
@@ -120,11 +129,7 @@ def bound() -> None:
 def bounded(world: World, *words: str, event: str = "") -> subprocess.CompletedProcess[bytes]:
     """A verb or a hook that permissions hold for, whoever runs the tests."""
     if event:
-        command = [sys.executable, "-S", "-I", str(faults.ROOT / "hooks" / f"{HOOKS[event]}.py")]
-        payload = {
-            "session_id": world.session, "transcript_path": str(world.transcript(world.session)),
-            "cwd": str(world.project), "hook_event_name": event, "source": "startup", "reason": "other",
-        }  # fmt: skip
+        command, payload = world.command(event), world.payload(event, source="startup", reason="other")
     else:
         command, payload = [sys.executable, "-m", "memoria", *words], {}
     return subprocess.run(
@@ -223,7 +228,10 @@ def test_a_transcript_in_whose_place_something_else_stands_hangs_nothing_and_los
     assert tally.clean, tally
 
 
-@pytest.mark.parametrize("name", ["a\0b.jsonl", "x" * 5_000, "t.jsonl/below"], ids=["NUL", "too long", "below a file"])
+@pytest.mark.parametrize(
+    "name", ["a\0b.jsonl", "a\ud800.jsonl", "x" * 5_000, "t.jsonl/below"],
+    ids=["NUL", "lone surrogate", "too long", "below a file"],
+)  # fmt: skip
 def test_a_path_that_no_file_can_have_costs_no_other_session_anything(world: World, name: str) -> None:
     (world.project / "t.jsonl").touch()
     for event in HOOKS:
@@ -234,7 +242,8 @@ def test_a_path_that_no_file_can_have_costs_no_other_session_anything(world: Wor
             "compact_summary": "we met",
             "prompt": "where?",
         }
-        done = world.fire(event, session_id="odd", transcript_path=str(world.project / name), **told)
+        told |= {"session_id": f"odd {name[:2]}", "transcript_path": str(world.project / name)}
+        done = world.fire(event, **told, cwd=str(world.project / name))
         assert (done.status, done.err) == (0, ""), event
     world.say(world.session)
     world.fire("Stop")

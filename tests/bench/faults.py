@@ -36,19 +36,35 @@ from memoria.base.paths import safe_name  # noqa: E402
 from memoria.capture import cursor  # noqa: E402
 from memoria.models.protocol import Prompt  # noqa: E402
 from memoria.models.scripted import Scripted  # noqa: E402
+from memoria.transcripts.clients.table import CLIENTS  # noqa: E402
 from memoria.transcripts.turn_reader import Reader  # noqa: E402
+from registered import CODEX, HOOKS, recorded  # noqa: E402
 
-HOOKS = {
-    "Stop": "stop", "PreCompact": "pre-compact", "PostCompact": "post-compact", "SessionEnd": "session-end",
-    "SessionStart": "session-start", "UserPromptSubmit": "user-prompt-submit",
-}  # fmt: skip
-SPEAKING = ("SessionStart", "UserPromptSubmit")
+NOTED = "Never run `make deploy` before src/prices.py is checked, or the linker cannot find libzebra."
+TOOLS: dict[str, dict[str, Any]] = {  # tool -> an input about which something is noted
+    "Bash": {"command": "make deploy"},
+    "Edit": {"file_path": "src/prices.py", "old_string": "cents = 1", "new_string": "cents = 2"},
+    "MultiEdit": {"file_path": "src/prices.py", "edits": [{"old_string": "cents = 1", "new_string": "cents = 2"}]},
+    "NotebookEdit": {"notebook_path": "src/prices.py", "new_source": "cents = 2"},
+    "Write": {"file_path": "src/prices.py", "content": "cents = 2"},
+    "Agent": {"prompt": "Check the linker and libzebra.", "description": "linker", "subagent_type": "Explore"},
+    "Task": {"prompt": "Check the linker and libzebra.", "description": "linker", "subagent_type": "Explore"},
+}
+ERROR = "Exit code 1\nld: the linker cannot find libzebra"
+PROMPT = "Why does make deploy say that the linker cannot find libzebra?"
+MOMENTS: dict[str, dict[str, Any]] = {  # event -> what the client says of it, where the recorded payload will not do
+    "PreCompact": {"trigger": "auto"},
+    "SessionEnd": {"reason": "other"},
+    "SessionStart": {"source": "resume"},
+    "UserPromptSubmit": {"prompt": PROMPT},
+    "PostToolUseFailure": {"error": ERROR},
+}
+STARTERS = ("Agent", "Task")  # tools of which a note is given to the sub-agent and not at once
 PAGE = 4_096
 MAX_PAGES = 96
 EVERY = 10  # points after which everything is looked at, and not only hook and worker
 WIKI = ("compile", "undo", "forget")  # what changes the wiki: everything is looked at each time
 WAYS = ("once", "lasting", "pages")
-PROMPT = "Was the decision that room is made in time kept?"
 SPENT = "room-is-gone"  # what is forgotten in the scenario of forgetting
 
 
@@ -77,6 +93,8 @@ class World(CrashWorld):
     def __init__(self, base: Path, seed: int = 1) -> None:
         super().__init__(base, 1, seed)
         self.session = self.sessions[0]
+        self.other = ""  # a session whose transcript nobody counts, which is given notes
+        self.rollout = base / "codex" / f"rollout-2026-11-20T10-00-00-{uuid.UUID(int=self.dice.getrandbits(128))}.jsonl"
         self.client = base / "claude"
         self.env |= {
             "CLAUDE_CONFIG_DIR": str(self.client), "MEMORIA_PYTHON": "/bin/true",
@@ -88,19 +106,41 @@ class World(CrashWorld):
         """Where the client keeps a session."""
         return self.base / "claude" / "projects" / "project" / f"{session}.jsonl"
 
-    def fire(self, event: str, fault: Fault = Fault(), **fields: Any) -> Done:  # noqa: B008 (frozen)
-        """Run a hook of the session."""
-        payload = {
-            "session_id": self.session, "transcript_path": str(self.transcript(self.session)),
-            "cwd": str(self.project), "hook_event_name": event, **fields,
+    def say_to_codex(self) -> None:
+        """Codex writes an exchange into its rollout."""
+        self.rollout.parent.mkdir(exist_ok=True)
+        with self.rollout.open("a", encoding="utf-8") as file:
+            for role, kind in (("user", "input_text"), ("assistant", "output_text")):
+                text = f"token-{self.dice.getrandbits(64):016x}"
+                item = {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}
+                line = {"timestamp": "2026-11-20T10:00:00.000Z", "type": "response_item", "payload": item}
+                file.write(json.dumps(line) + "\n")
+
+    def payload(self, name: str, **fields: Any) -> dict[str, Any]:
+        """What the hook's client says at its event."""
+        hook = HOOKS[name]
+        path = self.rollout if hook.agent == CODEX else self.transcript(self.session)
+        return {
+            "session_id": path.stem[-36:] if hook.agent == CODEX else self.session, "transcript_path": str(path),
+            "cwd": str(self.project), "hook_event_name": hook.event, **fields,
         }  # fmt: skip
-        script = str(ROOT / "hooks" / f"{HOOKS[event]}.py")
+
+    def fire(self, name: str, fault: Fault = Fault(), **fields: Any) -> Done:  # noqa: B008 (frozen)
+        """Run a hook of the session, or of Codex's."""
+        return self.tell(name, json.dumps(self.payload(name, **fields)).encode(), fault)
+
+    def tell(self, name: str, raw: bytes, fault: Fault = Fault()) -> Done:  # noqa: B008 (frozen)
+        """Run a hook on this input."""
 
         def hook() -> int:
-            runpy.run_path(script)
+            runpy.run_path(HOOKS[name].script)
             return 0
 
-        return run(hook, self.env, stdin=json.dumps(payload).encode(), cwd=str(self.project), fault=fault)
+        return run(hook, self.env, stdin=raw, cwd=str(self.project), fault=fault)
+
+    def command(self, name: str) -> list[str]:
+        """The command line by which a client starts a hook."""
+        return list(HOOKS[name].words)
 
     def verb(self, *words: str, fault: Fault = Fault()) -> Done:  # noqa: B008 (frozen)
         """Run a verb as the command line does, with a model that answers well."""
@@ -144,6 +184,9 @@ class World(CrashWorld):
     def _count(self, tally: Tally) -> None:
         wanted = {turn.key for path in sorted(self.client.rglob("*.jsonl"))
                   for turn in Reader().read(path.read_bytes().splitlines(True))}  # fmt: skip
+        if self.rollout.exists():
+            reader = Reader(decode=CLIENTS[CODEX].decoder())
+            wanted |= {turn.key for turn in reader.read(self.rollout.read_bytes().splitlines(True))}
         found = Counter(key for entry in self.entries() for key in entry.turns)
         gone = {key for day in self._daily().days() for _, keys in self._daily().forgotten(day) for key in keys}
         tally.lost += len(wanted - set(found) - gone)
@@ -174,7 +217,7 @@ def _answer(prompt: Prompt) -> Any:
             "quote": said, "origin": "user", "supersedes": ""}  # fmt: skip
     return {"worth_saving": True, "title": "Room was made", "context": f"It was about {said}.", "key_exchanges": [],
             "decisions": ["Room is made in time."], "lessons": [], "action_items": ["Buy a disk."],
-            "learned": [fact] if said else []}  # fmt: skip
+            "learned": [fact, {**fact, "kind": "correction", "content": NOTED}] if said else []}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,11 +230,45 @@ class Scenario:
     after: Callable[[World], str] = lambda world: ""  # one more look at what is left; a text says what is wrong
 
 
-def _hook(event: str, **fields: Any) -> Scenario:
-    def act(world: World, fault: Fault) -> Done:
-        return world.fire(event, fault, **fields)
+def _hook(name: str, tool: str = "") -> Scenario:
+    hook = HOOKS[name]
+    fields = {**recorded(hook.event), **MOMENTS.get(hook.event, {})}
+    fields |= {"tool_name": tool, "tool_input": TOOLS[tool]} if tool else {}
+    own = ("session_id", "transcript_path", "cwd")  # these are the world's
+    fields = {key: value for key, value in fields.items() if key not in own}
+    if hook.event == "SessionStart" or not hook.may_speak or hook.agent == CODEX:
+        say = World.say_to_codex if hook.agent == CODEX else _said
+        return Scenario(lambda world, fault: world.fire(name, fault, **fields), say, is_hook=True)
 
-    return Scenario(act, lambda world: world.say(world.session), is_hook=True)
+    def before(world: World) -> None:
+        world.say(world.session)
+        _begin_another(world, hook.event)
+
+    def act(world: World, fault: Fault) -> Done:
+        return world.fire(name, fault, **fields, session_id=world.other)
+
+    def after(world: World) -> str:
+        _begin_another(world, hook.event)
+        done = act(world, Fault())
+        if tool in STARTERS:
+            started = {**recorded("SubagentStart"), "agent_type": TOOLS[tool]["subagent_type"]}
+            started = {key: value for key, value in started.items() if key not in own}
+            done = world.fire("SubagentStart", **started | {"session_id": world.other})
+        return "" if "libzebra" in done.out or "Room is made" in done.out else f"no note with room again: {done}"
+
+    return Scenario(act, before, is_hook=True, after=after)
+
+
+def _said(world: World) -> None:
+    world.say(world.session)
+
+
+def _begin_another(world: World, event: str) -> None:
+    """Let a session begin that was given no notes yet; before a sub-agent starts, it is given its task."""
+    world.other = f"other-{world.dice.getrandbits(64):016x}"
+    if event == "SubagentStart":
+        task = {**TOOLS["Agent"], "subagent_type": recorded(event)["agent_type"]}
+        world.fire("PreToolUse", tool_name="Agent", tool_input=task, session_id=world.other)
 
 
 def _verb(*words: str, before: Callable[[World], object], after: Callable[[World], str] = lambda _: "") -> Scenario:
@@ -264,12 +341,7 @@ def _installed(world: World) -> str:
 
 
 SCENARIOS = {
-    "Stop": _hook("Stop"),
-    "PreCompact": _hook("PreCompact", trigger="auto"),
-    "PostCompact": _hook("PostCompact", compact_summary="All went well."),
-    "SessionEnd": _hook("SessionEnd", reason="other"),
-    "SessionStart": _hook("SessionStart", source="resume"),
-    "UserPromptSubmit": _hook("UserPromptSubmit", prompt=PROMPT, session_id="other"),
+    **{f"{name} {tool}".strip(): _hook(name, tool) for name, hook in HOOKS.items() for tool in hook.tools or ("",)},
     "flush": _verb("flush", "--now", before=_spooled),
     "observe": _verb("observe", before=_answered),
     "compile": _verb("compile", before=_flushed),
@@ -334,11 +406,12 @@ def sweep(
 def _begun(base: Path) -> World:
     """A world in which there is something to work on, and in which memoria has always been there."""
     world = World(base)
-    _compiled_world(world)
+    fill(world)
     return world
 
 
-def _compiled_world(world: World) -> None:
+def fill(world: World) -> None:
+    """Let memoria have worked in a world for a while, so that there is an index and a wiki."""
     _compiled(world)
     Path(world.paths.since).write_text("0\n", encoding="utf-8")
 

@@ -1,10 +1,11 @@
 """Tell the hooks anything, and see that they exit with 0, print nothing but the protocol's JSON and lose nothing.
 
-``uv run python tests/bench/fuzz.py --inputs 10000`` starts six hooks (all but those of tools and sub-agents) as the
-client does, each with an input that hypothesis made up: bytes, JSON of any shape, recorded payloads with fields of
-wrong types, paths that are folders, FIFOs, devices or memoria's own files, cut short or megabytes long. In between, a
-real session goes on; in the end every one of its turns stands in the daily logs exactly once, and nothing was written
-outside home and state. Short form: tests/test_faults.py.
+``uv run python tests/bench/fuzz.py --inputs 10000`` starts every registered hook as its client does, each with an input
+that hypothesis made up: bytes, JSON of any shape, recorded payloads with fields of wrong types, tool inputs that no
+tool has, paths that are folders, FIFOs, devices or memoria's own files, text with NULs and lone surrogates, cut short
+or megabytes long. A hook must end within the time that its client gives it, and must not have failed inside on an input
+that it could read. In between, a real session goes on; in the end every one of its turns stands in the daily logs
+exactly once, and nothing was written outside home and state. Short form: tests/test_faults.py.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
@@ -29,16 +31,38 @@ sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests"), str(ROOT / "tests" /
 from hypothesis import HealthCheck, Phase, given, seed, settings  # noqa: E402 (found through the line above)
 from hypothesis import strategies as st  # noqa: E402
 
-from bench.faults import HOOKS, SPEAKING, Tally, World  # noqa: E402
+from bench.faults import ERROR, MOMENTS, PROMPT, TOOLS, Tally, World, fill  # noqa: E402
 from full_disk import Done  # noqa: E402
 from memoria.base.paths import safe_name  # noqa: E402
+from memoria.capture import hook as hooks  # noqa: E402
+from registered import CODEX, HOOKS, payloads  # noqa: E402
 
-FIELDS = (
-    "session_id", "transcript_path", "cwd", "hook_event_name", "source", "reason", "trigger", "prompt",
-    "compact_summary", "stop_hook_active", "last_assistant_message",
+PAYLOADS = payloads()
+FIELDS = sorted({name for said in PAYLOADS.values() for payload in said for name in payload})
+TEXTS = sorted({name for given in TOOLS.values() for name in given} | {"edits"})  # of a tool's input
+PIECES = (
+    "x",
+    "\\",
+    "[",
+    "/a",
+    "a ",
+    "a.b/c ",
+    "x=1 ",
+    "aB_c ",
+    "é",
+    "\0",
+    "\ud800",
+    "\n",
+    "'",
+    "error: no such x\n",
+    "&",
+)
+MAX_LOGGED = 10_000  # characters of one run of a hook
+ODD: tuple[Any, ...] = (
+    "", "\0", "/a\0", "~\0/x", "\ud800", "/a\ud800", "~\ud800/x", "a/../../x", "~nobody/x", "x" * 5_000, "/a" * 400_000,
+    "a.b/c " * 100_000, None, 7, -1e308, True, ["x"], {"x": 1}, [{"old_string": "aB_ccc", "new_string": None}] * 20_000,
 )  # fmt: skip
-PAYLOADS = [json.loads(path.read_bytes()) for path in sorted((ROOT / "tests" / "fixtures" / "payloads").glob("*.json"))]
-PATIENCE_S = 20.0
+TASKED = "tasked"  # a session that has given a task to a sub-agent
 EVERY = 50  # inputs between two exchanges of the real session
 
 
@@ -47,40 +71,112 @@ class Report:
     """What was said to the hooks, and what was wrong with their answers."""
 
     inputs: Counter[str] = field(default_factory=Counter)
+    answers: Counter[str] = field(default_factory=Counter)  # inputs to which a hook said something
     slowest_s: float = 0.0
     trouble: list[str] = field(default_factory=list)
 
 
-def inputs(world: World) -> st.SearchStrategy[bytes]:
-    """Anything that could stand on a hook's stdin; ``world`` names paths that are worth trying."""
-    hostile = _paths(world)
-    paths = st.sampled_from(hostile) | st.text(max_size=40) | st.text("./\\~ab\0", max_size=30)
-    names = st.sampled_from(["", ".", "..", "/", "a/b", "../../x", "a" * 300, "é" * 200, "\0", "con", world.session])
-    scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=30) | paths | names
+def inputs(world: World, name: str) -> st.SearchStrategy[bytes]:
+    """Anything that could stand on the stdin of a hook; ``world`` names paths that are worth trying."""
+    hook = HOOKS[name]
+    paths = st.sampled_from(_paths(world)) | st.text(max_size=40) | st.text("./\\~ab\0\ud800", max_size=30)
+    own = world.rollout.stem[-36:] if hook.agent == CODEX else world.session
+    names = st.sampled_from(["", ".", "..", "/", "a/b", "../../x", "a" * 300, "é" * 200, "\0", "con", own])
+    letters = st.text(st.characters() | st.sampled_from("\0\n\ud800\udc80\udfff~/\\ ."), max_size=30)
+    scalars = st.none() | st.booleans() | st.integers() | st.floats() | letters | paths | names
     values = st.recursive(
         scalars, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=9), inner, max_size=4)
     )
+    texts = st.sampled_from(_texts()) | letters | paths | names
+    told: dict[str, st.SearchStrategy[Any]] = {
+        **dict.fromkeys(("session_id", "tool_use_id", "agent_id", "agent_type"), names | letters),
+        **dict.fromkeys(("transcript_path", "cwd"), paths | letters),
+        "tool_name": st.sampled_from([*hook.tools, *TOOLS, "", "Other"]), "tool_input": _tool_inputs(texts, values),
+        "error": st.just(ERROR) | texts, "prompt": st.just(PROMPT) | texts, "compact_summary": texts,
+        "source": st.sampled_from(["startup", "resume", "clear", "compact", ""]) | texts,
+        "hook_event_name": st.sampled_from([*(each.event for each in HOOKS.values()), "", "Other"]),
+    }  # fmt: skip
     strange = st.dictionaries(st.sampled_from(FIELDS), values, max_size=6)
-    aimed = st.fixed_dictionaries({}, optional={
-        "session_id": names | st.text(max_size=20), "transcript_path": paths, "cwd": paths,
-        "prompt": st.text(max_size=200), "compact_summary": st.text(max_size=200), "source": st.sampled_from(
-            ["startup", "resume", "clear", "compact", ""]), "hook_event_name": st.sampled_from([*HOOKS, "", "Other"]),
-    })  # fmt: skip
-    payload = st.builds(lambda known, odd: {**known, **odd}, st.sampled_from(PAYLOADS), strange | aimed)
-    text = (payload | strange | aimed | values).map(_dumped)
+    one = st.sampled_from(list(told)).flatmap(
+        lambda field: st.fixed_dictionaries({field: _of(told[field], told[field], values)})
+    )
+    odd = _of(one, one, one, strange, st.fixed_dictionaries({}, optional=told))
+    payload = st.builds(lambda known, odd: {**known, **odd}, _plausible(world, name), odd)
+    text = st.builds(_dumped, _of(payload, payload, payload, payload, payload, payload, odd, values), st.booleans())
     cut = st.builds(lambda raw, at: raw[: at % (len(raw) + 1)], text, st.integers(0, 4_000))
-    letters = st.sampled_from([b"x", b"\\", b"[", b"\xff"])
     huge = st.builds(
-        lambda raw, size, letter: raw[:-1] + b',"x":"' + letter * size + b'"}',
-        aimed.map(_dumped), st.integers(100_000, 3_000_000), letters,
+        _enlarged, _plausible(world, name), st.sampled_from([*FIELDS, *TEXTS]), st.sampled_from(PIECES),
+        st.integers(100_000, 3_000_000),
     )  # fmt: skip
     windows = text.map(lambda raw: raw.replace(b"/", b"\\"))
-    usual = st.binary(max_size=300) | text | text | text | text | cut | windows
-    return st.integers(0, 199).flatmap(lambda roll: huge if roll == 0 else usual)
+    usual = _of(st.binary(max_size=300), *[text] * 9, cut, windows)
+    return st.integers(0, 29).flatmap(lambda roll: huge if roll == 0 else usual)
 
 
-def _dumped(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
+def _each(world: World) -> Iterator[tuple[str, bytes]]:
+    """Each odd value in each field of what a client says of each event, and in each text of a tool's input."""
+    for name, hook in HOOKS.items():
+        places = [(False, place) for place in FIELDS] + [(True, place) for place in TEXTS if hook.tools]
+        for number, ((is_of_tool, place), value) in enumerate(product(places, ODD)):
+            tool = hook.tools[number % len(hook.tools)] if hook.tools else "Bash"
+            odd = {"tool_input": {**TOOLS[tool], place: value}} if is_of_tool else {place: value}
+            session = TASKED if hook.event == "SubagentStart" else f"{name}-{number}"
+            said = {**PAYLOADS[hook.event][0], **MOMENTS.get(hook.event, {}), "cwd": str(world.project)}
+            said |= {"session_id": session, "tool_name": tool, "tool_input": TOOLS[tool]}
+            yield name, _dumped({**said, **odd})
+
+
+def _of(*choices: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """One of these, each as likely as it is named often; ``|`` would count the alternatives within them."""
+    return st.sampled_from(choices).flatmap(lambda chosen: chosen)
+
+
+def _plausible(world: World, name: str) -> st.SearchStrategy[dict[str, Any]]:
+    """What a client says of the event, mostly so that the hook has something to say in a session that is new to it."""
+    hook, every = HOOKS[name], [payload for said in PAYLOADS.values() for payload in said]
+    tools = [{"tool_name": tool, "tool_input": TOOLS[tool]} for tool in hook.tools] or [{}]
+    sessions = st.just(TASKED) if hook.event == "SubagentStart" else st.integers(0, 10**9).map("s{}".format)
+    telling = st.builds(
+        lambda known, tool, session: {
+            **known, **MOMENTS.get(hook.event, {}), **tool, "cwd": str(world.project), "session_id": session
+        },
+        st.sampled_from(PAYLOADS[hook.event]), st.sampled_from(tools), sessions,
+    )  # fmt: skip
+    return _of(*[telling] * 6, st.sampled_from(PAYLOADS[hook.event]), st.sampled_from(every))
+
+
+def _tool_inputs(texts: st.SearchStrategy[str], values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Inputs of tools: those that something is noted about, with a field that is odd, and those that no tool has."""
+    given = dict.fromkeys(TEXTS, _of(texts, texts, values))
+    given["edits"] = st.lists(st.fixed_dictionaries({}, optional=given) | values, max_size=3)
+    odd = st.sampled_from(TEXTS).flatmap(lambda field: st.fixed_dictionaries({field: given[field]}))
+    near = st.builds(lambda known, odd: {**known, **odd}, st.sampled_from(list(TOOLS.values())), odd)
+    return _of(near, near, near, st.fixed_dictionaries({}, optional=given), values)
+
+
+def _enlarged(payload: dict[str, Any], field: str, piece: str, size: int) -> bytes:
+    """The payload with one field, of it or of its tool's input, that repeats a piece up to a size."""
+    text = piece * (size // len(piece))
+    if field in TEXTS and field not in FIELDS:
+        several = [{"old_string": text[:5_000], "new_string": text[:5_000]}] * (size // 10_000)
+        tool_input = {**TOOLS["Edit"], field: several if field == "edits" else text}
+        return _dumped({**payload, "tool_name": "Bash" if field == "command" else "Edit", "tool_input": tool_input})
+    return _dumped({**payload, field: text})
+
+
+def _texts() -> list[str]:
+    """Texts that a tool could be given, each of them hard on who reads commands, paths or symbols."""
+    ends = ["make deploy " + piece * 400 for piece in PIECES]
+    return [
+        *ends, "cp src/prices.py " + " ".join(f"a/{number}.py" for number in range(900)), "~\0/x", "~\ud800/x", "~" * 9,
+        "'make deploy", "cat <<EOF > src/prices.py\n" * 200, "sudo " * 900 + "make deploy", "A=b " * 900, "> " * 900,
+        "aB_" * 2_000, "\u202e\u200b\ufeff make deploy", "\\" * 3_999, "src/prices.py\0", "\ud800 make deploy \udc00",
+    ]  # fmt: skip
+
+
+def _dumped(value: Any, ascii_only: bool = True) -> bytes:
+    """JSON with escapes, by which NULs and lone surrogates reach a hook, or as UTF-8."""
+    return json.dumps(value, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
 
 
 def _paths(world: World) -> list[str]:
@@ -101,12 +197,12 @@ def _paths(world: World) -> list[str]:
     ]  # fmt: skip
 
 
-def as_process(world: World, event: str, raw: bytes) -> Done:
+def as_process(world: World, name: str, raw: bytes) -> Done:
     """The hook as the client starts it."""
     try:
         done = subprocess.run(
-            [sys.executable, "-S", "-I", str(ROOT / "hooks" / f"{HOOKS[event]}.py")], input=raw, env=world.env,
-            cwd=world.project, capture_output=True, check=False, timeout=PATIENCE_S,
+            world.command(name), input=raw, env=world.env, cwd=world.project, capture_output=True, check=False,
+            timeout=HOOKS[name].timeout_s,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         return Done(-14, "", "it hung", ())
@@ -114,40 +210,70 @@ def as_process(world: World, event: str, raw: bytes) -> Done:
 
 
 def campaign(
-    base: Path, count: int, start: Callable[[World, str, bytes], Done], number: int = 1
+    base: Path, count: int, start: Callable[[World, str, bytes], Done], number: int = 1, every: int = 1
 ) -> tuple[Report, Tally]:
-    """So many inputs to all hooks in turn while a session goes on; then settle and count."""
+    """So many inputs to all hooks in turn while a session goes on, then each odd value in each field; settle and count.
+
+    ``every``: of those odd values, take only one in so many.
+    """
     world, report, tally = World(base, number), Report(), Tally()
-    world.env["MEMORIA_SPAWNS_PER_MIN"] = "0"
-    world.say(world.session)
-    world.fire("SessionEnd", reason="other")
-    anything = inputs(world)
+    world.env |= {"MEMORIA_SPAWNS_PER_MIN": "0", "MEMORIA_EXCLUDE": "client-*,**/clients/**"}
+    fill(world)
+    log = Path(world.paths.hook_log)
+    world.say_to_codex()
+    known = {name: st.tuples(st.just(name), inputs(world, name)) for name in HOOKS}
+    anything = st.sampled_from(list(HOOKS)).flatmap(known.__getitem__)
     before = _outside(world)
+
+    def say(name: str, raw: bytes) -> None:
+        logged = log.stat().st_size
+        began = time.monotonic()
+        done = start(world, name, raw)
+        report.slowest_s = max(report.slowest_s, time.monotonic() - began)
+        report.inputs[name] += 1
+        report.answers[name] += bool(done.out)
+        with log.open("rb") as file:
+            file.seek(logged)
+            said = file.read().decode("utf-8", "replace")
+        if wrong := _wrong(name, done) or _failed(raw, said):
+            report.trouble.append(f"{name} {raw[:300]!r} ({len(raw)} bytes): {wrong}")
 
     @seed(number)
     @settings(max_examples=count, deadline=None, database=None, phases=[Phase.generate],
               suppress_health_check=list(HealthCheck))  # fmt: skip
-    @given(st.sampled_from(list(HOOKS)), anything)
-    def tell(event: str, raw: bytes) -> None:
+    @given(anything)
+    def tell(chosen: tuple[str, bytes]) -> None:
+        name, raw = chosen
         if report.inputs.total() >= count:
             return
         if report.inputs.total() % EVERY == 0:
             world.say(world.session)
             world.fire("Stop")
-        began = time.monotonic()
-        done = start(world, event, raw)
-        report.slowest_s = max(report.slowest_s, time.monotonic() - began)
-        report.inputs[event] += 1
-        if wrong := _wrong(event, done):
-            report.trouble.append(f"{event} {raw[:300]!r}: {wrong}")
+            world.say_to_codex()
+            world.fire("codex Stop")
+            world.fire("PreToolUse", tool_name="Agent", tool_input=TOOLS["Agent"], session_id=TASKED)
+        say(name, raw)
 
     tell()
+    for name, raw in islice(_each(world), 0, None, every):
+        say(name, raw)
     report.trouble += sorted(_outside(world) - before)
     world.settle(tally, only=safe_name(world.session))
     return report, tally
 
 
-def _wrong(event: str, done: Done) -> str:
+def _failed(raw: bytes, logged: str) -> str:
+    """What went wrong inside a hook that could read its input; a line of the log is never longer than it may be."""
+    if len(logged) > MAX_LOGGED:
+        return f"logged {len(logged)} characters"
+    try:
+        hooks.read_payload(raw)
+    except ValueError:
+        return ""
+    return next((row for row in logged.splitlines() if " ERROR " in row), "")
+
+
+def _wrong(name: str, done: Done) -> str:
     """What a hook did that it must not; ``""`` when it did well."""
     if done.status or done.err:
         return f"status {done.status}, {done.err[-500:]!r}"
@@ -158,7 +284,7 @@ def _wrong(event: str, done: Done) -> str:
     except ValueError:
         said = None
     whole = isinstance(said, dict) and set(said) <= {"systemMessage", "hookSpecificOutput"}
-    return "" if event in SPEAKING and whole else f"printed {done.out[:200]!r}"
+    return "" if HOOKS[name].may_speak and whole else f"printed {done.out[:200]!r}"
 
 
 def _outside(world: World) -> set[str]:
@@ -171,11 +297,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--inputs", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--every", type=int, default=1, help="of the odd values in each field, one in so many")
     args = parser.parse_args()
     base = Path(tempfile.mkdtemp(prefix="memoria-fuzz-"))
     started = time.monotonic()
-    report, tally = campaign(base, args.inputs, as_process, args.seed)
-    each = ", ".join(f"{event} {count}" for event, count in sorted(report.inputs.items()))
+    report, tally = campaign(base, args.inputs, as_process, args.seed, args.every)
+    each = ", ".join(
+        f"{name} {count} ({report.answers[name]} answered)" for name, count in sorted(report.inputs.items())
+    )
     print(f"{report.inputs.total()} inputs to real hooks in {time.monotonic() - started:.0f} s ({each}), slowest "
           f"{report.slowest_s:.2f} s: {len(report.trouble)} failed, printed or wrote where they must not")  # fmt: skip
     print(f"{tally.turns} turns said meanwhile: lost {tally.lost}, twice {tally.twice}, stranded {tally.stranded}")

@@ -15,10 +15,6 @@ from memoria.capture.spool import Job, Spool
 from places import ROOT
 
 DECLARED = json.loads(Path(ROOT, "hooks", "hooks.json").read_text("utf-8"))["hooks"]
-FILES = {
-    "Stop": "stop", "PreCompact": "pre-compact", "PostCompact": "post-compact", "SessionEnd": "session-end",
-    "SessionStart": "session-start",
-}  # fmt: skip
 SESSION = "5e551014-0000-4000-8000-000000000001"
 
 
