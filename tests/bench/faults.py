@@ -163,6 +163,8 @@ class World(CrashWorld):
         observe, compile and verify.
         """
         self._sound(self.fire("SessionEnd", reason="other"), tally, "a hook with room again")
+        if self.rollout.exists():
+            self._sound(self.fire("codex Stop"), tally, "a hook with room again")
         if whole:
             self._sound(self.fire("SessionStart", source="startup"), tally, "a hook with room again")
         for words in (("flush", "--now"), ("observe",), ("compile",), ("verify", "--all"))[: 4 if whole else 1]:
