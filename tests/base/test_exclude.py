@@ -93,7 +93,7 @@ def test_a_folder_whose_name_no_system_can_write_is_compared_with_the_patterns()
 
 
 def test_a_path_longer_than_any_can_be_costs_no_more_than_the_longest(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
+    asked: list[str] = []
     monkeypatch.setattr("os.path.exists", asked.append)
     assert not Excluder(["secret"]).matches("/a" * 200_000)
     assert len(asked) <= MAX_PATH

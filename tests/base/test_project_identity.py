@@ -185,7 +185,12 @@ def test_no_git_is_run_to_know_a_project(tmp_path: Path) -> None:
 
 def test_a_path_longer_than_any_can_be_is_looked_for_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(project, "_mode", lambda path: len(asked) if asked.append(path) else 0)
+
+    def mode(path: str) -> int:
+        asked.append(path)
+        return 0
+
+    monkeypatch.setattr(project, "_mode", mode)
     folder = "/a" * 200_000
     assert project.place(folder).root == folder
     assert asked == []
