@@ -10,7 +10,6 @@ import json
 import re
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from memoria.audit.client_settings import Hooks, plugin_hooks
@@ -74,6 +73,6 @@ def payloads() -> dict[str, list[dict[str, Any]]]:
     """Return all recorded payloads by their event."""
     found: dict[str, list[dict[str, Any]]] = {}
     for path in sorted(PAYLOADS.glob("*.json")):
-        said = json.loads(Path(path).read_bytes())
+        said = json.loads(path.read_bytes())
         found.setdefault(said["hook_event_name"], []).append(said)
     return found
