@@ -1,11 +1,13 @@
 """What are people given beside their prompts? Writes real prompts and their notes to a file, for a person to judge.
 
     uv run python tests/bench/hint_relevance.py TRANSCRIPTS [CORPUS ...] --out FILE [--sample N] [--seed N] [--half 0|1]
+        [--model NAME]
 
 TRANSCRIPTS and CORPUS are those of hint_threshold.py. Each repository is one project. Its sessions are ingested with
 the offline model and then asked again in the order of time, as ``memoria eval`` does: every typed prompt is given what
 the memory held when its session began. A CORPUS has no times; its sessions count as a day apart, in the order of the
 file, or with ``--backwards`` in the opposite order, in which every prompt sees the sessions that it did not see before.
+``--model ollama:NAME`` lets a model write the notes instead, at the address in ``MEMORIA_OLLAMA_URL``.
 ``--half`` asks the prompts of every second session, by a digest: rules are found with half 0. N of all notes that were
 shown are drawn with the seed and written as JSON lines: prompt, repository, note and the rest of what the prompt was
 given. The rule by which a note is judged is in docs/experiments/threshold.md.
@@ -49,13 +51,19 @@ def main() -> int:
     parser.add_argument("--sample", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--half", type=int, choices=(0, 1))
+    parser.add_argument("--model", default="offline", help="what writes the notes (default: offline)")
     parser.add_argument("--backwards", action="store_true", help="play a CORPUS from its end")
     parser.add_argument("--base", type=Path, help=argparse.SUPPRESS)  # the scratch folder: this is the second process
     args = parser.parse_args()
     if args.base is None:
         with tempfile.TemporaryDirectory(prefix="memoria-hints-") as scratch:
             words = [sys.executable, __file__, *sys.argv[1:], "--base", scratch]
-            env = hooks.environment(Path(scratch)) | {"MEMORIA_MODEL": "offline", "MEMORIA_LEARN_MODELS": ""}
+            env = hooks.environment(Path(scratch)) | {"MEMORIA_MODEL": args.model, "MEMORIA_LEARN_MODELS": ""}
+            env |= {
+                name: os.environ[name]
+                for name in ("MEMORIA_OLLAMA_URL", "MEMORIA_MODEL_TIMEOUT_S")
+                if name in os.environ
+            }
             env["PYTHONPATH"] = os.pathsep.join(sys.path)
             return subprocess.run(words, env=env, check=False).returncode
     source = args.base / "in"
