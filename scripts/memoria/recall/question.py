@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from memoria.language.function_words import QUESTION_PAIRS, QUESTION_WORDS
 from memoria.language.stop_words import MINOR_CHARACTERS, MINOR_OF_LANGUAGES, MINOR_PAIRS, MINOR_WORDS
 from memoria.search import tokens
 from memoria.search.statements import CLOSING, ENDS, FULL_STOPS, QUESTION_MARKS
@@ -13,6 +14,7 @@ PART_WORDS = 10  # content words in a part; a sentence with no more is one part
 STEP_WORDS = 4  # a longer sentence is split into windows of twice as many words, moved by this step
 DOCUMENT_CHARS = 600  # a longer prompt with headings holds a document, such as a plan, from its first heading on
 SHORT_NUMBER = 2  # digits of a number that stands in so many texts that it says little
+BEGINNING = 3  # words of a sentence, one of which asks: "in which month"
 SPOKEN = 0.15  # least share of a prompt's words that are function words of the language it is written in
 NEAREST = 2  # parts of a path that say which file is meant
 COLUMNS = "    "  # between columns of a table that a program printed, and before code
@@ -57,8 +59,15 @@ def topics_of(parts: list[str]) -> list[str]:
 
 
 def has_question(parts: list[str]) -> bool:
-    """Return whether one of the sentences of a prompt ends in a question mark."""
-    return any(part.rstrip().rstrip(CLOSING)[-1:] in tuple(QUESTION_MARKS) for part in parts)
+    """Return whether one of the sentences of a prompt asks: by its mark, or by a word that it begins with."""
+    return any(map(_asks, parts))
+
+
+def _asks(part: str) -> bool:
+    if part.rstrip().rstrip(CLOSING + "!.\u2026")[-1:] in tuple(QUESTION_MARKS):
+        return True
+    first = (word.strip(_AROUND).lower() for word in part.split()[:BEGINNING])
+    return not QUESTION_WORDS.isdisjoint(first) or any(pair in part for pair in QUESTION_PAIRS)
 
 
 def minor_terms(parts: list[str]) -> set[str]:

@@ -29,6 +29,8 @@ _HELD = 0.55  # least share of one topic's weight that a record of work must hol
 _HELD_OF_MANY = 0.5  # and anything else, when the question has many topics
 _WORDS = 2  # least number of words shared with the question, without those that count less
 _ADDED = 0.3  # least share of its words that a fact or article adds where nothing is asked: it may only say the same
+_FEW_FACTS = 3  # facts that hold a word by which one of them is named, however often sessions repeat it
+_REPEATED = 60  # documents, beyond which the facts that hold a word are not counted, to bound the cost
 _FEW = 5  # documents that a statement may stand in: fact, phrases, entry, turns, and claims of several articles
 _NAMING = 0.4  # power of the number of documents; a word that more of them hold, and more than _FEW, names nothing
 _ENDING = 5  # most letters of a file name's ending
@@ -66,7 +68,9 @@ class Asked:
         "naming",
         "rated",
         "room",
+        "telling",
         "topics",
+        "unknown",
         "weights",
     )
 
@@ -90,6 +94,8 @@ class Asked:
         self.weights: dict[str, float] = {}
         self.minor: Collection[str] = ()
         self.naming = set(rated)
+        self.telling = self.naming
+        self.unknown: Collection[str] = ()
 
     def weigh(self, minor: Collection[str], known: Mapping[str, int], documents: int, words: int) -> None:
         """Set the weights of the terms, and which of them name something.
@@ -102,9 +108,24 @@ class Asked:
             term: word.bits / unit * (_MINOR if term in minor else 1.0) for term, word in self.rated.items()
         }
         self.minor = minor
+        self.unknown = {term for term in self.rated if not known.get(term)}
         few = max(_FEW, documents**_NAMING)
         naming = {term for term in self.rated if term not in minor and known.get(term, 0) <= few}
         self.naming = naming - self.files or naming
+        self.telling = self.naming
+
+    def common(self, known: Mapping[str, int]) -> list[str]:
+        """Return the terms that name nothing, and yet may stand in few facts: documents repeat what a fact says."""
+        return [
+            term
+            for term in self.rated
+            if term not in self.naming and term not in self.minor and 0 < known.get(term, 0) <= _REPEATED
+        ]
+
+    def tell(self, facts: Mapping[str, int]) -> None:
+        """Take also the terms that few facts hold for those by which a fact or an article is named."""
+        telling = {term for term, count in facts.items() if 0 < count <= _FEW_FACTS}
+        self.telling = self.naming | (telling - self.files)
 
     def weight(self, terms: Collection[str]) -> float:
         """Return the weight of shared terms."""
@@ -122,7 +143,7 @@ class Asked:
         """Return whether a statement has enough evidence; what records work needs more than a fact or an article."""
         own_words = statement.words.difference(self.minor)
         names = {self.names.get(term, term) for term in own_words}
-        naming = self.naming.intersection(own_words)
+        naming = (self.naming if statement.hit.kind in WORK else self.telling).intersection(own_words)
         if statement.hit.kind in WORK:
             needed = self.least.evidence * self._of_work(statement, naming)
             is_named = len(names) >= _WORDS and not naming <= self.files
@@ -131,18 +152,22 @@ class Asked:
         words, held = (own_words, 0.0) if len(self.topics) < _MANY else (names, _HELD_OF_MANY)
         if not naming or len(words) < _WORDS or statement.evidence < self.least.evidence:
             return False
-        share = self._held(statement)
-        return share >= held and (not self.least.fit or self._fits(statement, share))
+        return self._held(statement) >= held and (not self.least.fit or self._fits(statement))
 
-    def _fits(self, statement: Statement, share: float) -> bool:
-        """Return whether a statement concerns most of a topic, of which it holds a share, and adds something to it."""
+    def _fits(self, statement: Statement) -> bool:
+        """Return whether a statement concerns most of a topic and adds something to it.
+
+        Words that the project does not hold do not count: the new value in an order that changes one is such a word.
+        """
         least = self.least.fit * self.least.evidence
+        share = self._held(statement, self.unknown)
         return statement.evidence * share >= least and self._added(statement) >= _ADDED
 
-    def _held(self, statement: Statement) -> float:
-        """Return the largest share of a topic's weight that the sentence that answers holds."""
+    def _held(self, statement: Statement, without: Collection[str] = ()) -> float:
+        """Return the largest share of a topic, by weight and ``without`` some terms, that the answering sentence holds."""
         said = frozenset(tokens.of(statement.core))
-        shares = (self.weight(said.intersection(topic)) / (self.weight(topic) or 1.0) for topic in self.topics)
+        topics = [[term for term in topic if term not in without] for topic in self.topics]
+        shares = (self.weight(said.intersection(topic)) / (self.weight(topic) or 1.0) for topic in topics)
         return max(shares, default=0.0)
 
     def _of_work(self, statement: Statement, naming: Collection[str]) -> float:
@@ -180,7 +205,7 @@ class Asked:
         return {
             passage: max(sum(self.weights[term] for term in topic if term in held) for topic in self.topics)
             for passage, held in candidate.held(self.rated).items()
-            if passage >= len(ranking.HEAD) and not self.naming.isdisjoint(held)
+            if passage >= len(ranking.HEAD) and not self.telling.isdisjoint(held)
         }
 
 

@@ -102,6 +102,12 @@ class Matching:
         )
         return {word: (documents, passages) for word, documents, passages in rows}
 
+    def counted(self, words: Sequence[str], scope: str) -> dict[str, int]:
+        """Return the number of documents within a scope that hold each word."""
+        asked = "SELECT count(*) FROM terms WHERE terms MATCH ?"
+        expressions = ((word, "{title names body} : " + phrase(word) + scope) for word in words)
+        return {word: self._db.execute(asked, (expression,)).fetchone()[0] for word, expression in expressions}
+
     def has_kind(self, kind: str) -> bool:
         """Return whether there is a document of a kind."""
         term = phrase(layout.scope_terms("", kind)[1])
