@@ -164,7 +164,7 @@ class Asked:
         return statement.evidence * share >= least and self._added(statement) >= _ADDED
 
     def _held(self, statement: Statement, without: Collection[str] = ()) -> float:
-        """Return the largest share of a topic, by weight and ``without`` some terms, that the answering sentence holds."""
+        """Return the largest share of a topic, by weight, that the answering sentence holds, ``without`` some terms."""
         said = frozenset(tokens.of(statement.core))
         topics = [[term for term in topic if term not in without] for topic in self.topics]
         shares = (self.weight(said.intersection(topic)) / (self.weight(topic) or 1.0) for topic in topics)
