@@ -454,6 +454,22 @@ def test_a_rule_that_was_said_in_many_sessions_is_still_found(world: Paths) -> N
     assert row.startswith("- [fact")
 
 
+def test_a_rule_for_all_projects_is_found_however_often_one_of_them_repeats_it(world: Paths) -> None:
+    rule = "The session cookie must expire after 30 minutes, because of the harbour audit."
+    key = project.of("/nowhere/shop", Settings.load({}), world).key
+    fact = Document("daily/2026-11-19.md", "fact", "l-7f3a", "s0", passages=(Passage(rule, own=True),))
+    said = [conversation(f"t{n}", ("user", rule), session=f"s{n}", project=key) for n in range(9)]
+    remember(world, fact, *said)
+    (row,) = rows(ask(world, "When must the session cookie expire?"))
+    assert row.startswith("- [fact")
+
+
+def test_a_statement_that_ends_in_a_lone_mark_is_no_question(world: Paths) -> None:
+    said = "We never take the worker lock in the flush race of the harbour, see the note * )"
+    remember(world, conversation("e1", ("user", said), session="then"))
+    assert "harbour" in ask(world)
+
+
 def test_who_orders_work_is_not_told_the_same_again(world: Paths) -> None:
     remember(world, note(text="The pilots sign the tide table beside the quay.", kind="fact"))
     assert ask(world, "Let the pilots sign the tide table beside the quay") == ""

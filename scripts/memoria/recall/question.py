@@ -5,7 +5,7 @@ from __future__ import annotations
 from memoria.language.function_words import QUESTION_PAIRS, QUESTION_WORDS
 from memoria.language.stop_words import MINOR_CHARACTERS, MINOR_OF_LANGUAGES, MINOR_PAIRS, MINOR_WORDS
 from memoria.search import tokens
-from memoria.search.statements import CLOSING, ENDS, FULL_STOPS, QUESTION_MARKS
+from memoria.search.statements import CLOSING, ENDS, FULL_STOPS, is_question
 
 WORDS = 3  # a prompt with fewer content words ("yes, go on") asks nothing that can be looked up
 READ_CHARS = 1_000  # of the prompt's beginning and of its end; pasted text lies in between
@@ -64,7 +64,7 @@ def has_question(parts: list[str]) -> bool:
 
 
 def _asks(part: str) -> bool:
-    if part.rstrip().rstrip(CLOSING + "!.\u2026")[-1:] in tuple(QUESTION_MARKS):
+    if is_question(part):
         return True
     first = (word.strip(_AROUND).lower() for word in part.split()[:BEGINNING])
     return not QUESTION_WORDS.isdisjoint(first) or any(pair in part for pair in QUESTION_PAIRS)
@@ -157,7 +157,7 @@ def _pieces(text: str) -> list[str]:
         for number, word in enumerate(words, 1):
             places += [len(held)] * len(tokens.of(word))
             held.append(word)
-            ends = number == len(words) or word.rstrip(CLOSING)[-1:] in ENDS
+            ends = number == len(words) or word.rstrip(CLOSING).endswith(ENDS)
             if ends and len(places) >= WORDS:
                 found += _windows(held, places)
                 held, places = [], []

@@ -56,7 +56,8 @@ class Asked:
     """A question in topics: its words, their weights, and what a statement must have to answer it.
 
     ``naming`` are the terms that say what the question is about: few documents hold them. In a question that names
-    anything else, the name of a file is none of them, since many things are done in one file.
+    anything else, the name of a file is none of them, since many things are done in one file. ``naming_facts`` are
+    those and the terms that few facts hold, though many documents repeat them; they name a fact or an article.
     """
 
     __slots__ = (
@@ -66,9 +67,9 @@ class Asked:
         "minor",
         "names",
         "naming",
+        "naming_facts",
         "rated",
         "room",
-        "telling",
         "topics",
         "unknown",
         "weights",
@@ -94,7 +95,7 @@ class Asked:
         self.weights: dict[str, float] = {}
         self.minor: Collection[str] = ()
         self.naming = set(rated)
-        self.telling = self.naming
+        self.naming_facts = self.naming
         self.unknown: Collection[str] = ()
 
     def weigh(self, minor: Collection[str], known: Mapping[str, int], documents: int, words: int) -> None:
@@ -112,20 +113,20 @@ class Asked:
         few = max(_FEW, documents**_NAMING)
         naming = {term for term in self.rated if term not in minor and known.get(term, 0) <= few}
         self.naming = naming - self.files or naming
-        self.telling = self.naming
+        self.naming_facts = self.naming
 
-    def common(self, known: Mapping[str, int]) -> list[str]:
-        """Return the terms that name nothing, and yet may stand in few facts: documents repeat what a fact says."""
-        return [
-            term
-            for term in self.rated
-            if term not in self.naming and term not in self.minor and 0 < known.get(term, 0) <= _REPEATED
-        ]
+    def repeated(self, known: Mapping[str, int]) -> list[str]:
+        """Return the terms that name nothing, since many documents hold them, which may repeat what few facts say.
 
-    def tell(self, facts: Mapping[str, int]) -> None:
-        """Take also the terms that few facts hold for those by which a fact or an article is named."""
-        telling = {term for term, count in facts.items() if 0 < count <= _FEW_FACTS}
-        self.telling = self.naming | (telling - self.files)
+        ``known``: how many documents hold each term.
+        """
+        nameless = [term for term in self.rated if term not in self.naming and term not in self.minor]
+        return [term for term in nameless if 0 < known.get(term, 0) <= _REPEATED]
+
+    def name_facts(self, known: Mapping[str, int]) -> None:
+        """Let the terms that few facts hold name a fact; ``known``: how many facts hold each."""
+        telling = {term for term, count in known.items() if 0 < count <= _FEW_FACTS}
+        self.naming_facts = self.naming | (telling - self.files)
 
     def weight(self, terms: Collection[str]) -> float:
         """Return the weight of shared terms."""
@@ -141,33 +142,35 @@ class Asked:
 
     def is_answered(self, statement: Statement) -> bool:
         """Return whether a statement has enough evidence; what records work needs more than a fact or an article."""
+        is_of_work = statement.hit.kind in WORK
+        said = frozenset(tokens.of(statement.core))
         own_words = statement.words.difference(self.minor)
         names = {self.names.get(term, term) for term in own_words}
-        naming = (self.naming if statement.hit.kind in WORK else self.telling).intersection(own_words)
-        if statement.hit.kind in WORK:
+        naming = (self.naming if is_of_work else self.naming_facts).intersection(own_words)
+        if is_of_work:
             needed = self.least.evidence * self._of_work(statement, naming)
             is_named = len(names) >= _WORDS and not naming <= self.files
             is_strong = is_named and statement.evidence >= needed
-            return is_strong and self._added(statement) > 0 and self._held(statement) >= _HELD
+            return is_strong and self._added(said) > 0 and self._held(said) >= _HELD
         words, held = (own_words, 0.0) if len(self.topics) < _MANY else (names, _HELD_OF_MANY)
         if not naming or len(words) < _WORDS or statement.evidence < self.least.evidence:
             return False
-        return self._held(statement) >= held and (not self.least.fit or self._fits(statement))
+        return self._held(said) >= held and (not self.least.fit or self._fits(statement.evidence, said))
 
-    def _fits(self, statement: Statement) -> bool:
-        """Return whether a statement concerns most of a topic and adds something to it.
+    def _fits(self, evidence: float, said: Collection[str]) -> bool:
+        """Return whether a sentence with these terms concerns most of a topic and adds something to it.
 
         Words that the project does not hold do not count: the new value in an order that changes one is such a word.
         """
         least = self.least.fit * self.least.evidence
-        share = self._held(statement, self.unknown)
-        return statement.evidence * share >= least and self._added(statement) >= _ADDED
+        return evidence * self._held(said, self.unknown) >= least and self._added(said) >= _ADDED
 
-    def _held(self, statement: Statement, without: Collection[str] = ()) -> float:
-        """Return the largest share of a topic, by weight, that the answering sentence holds, ``without`` some terms."""
-        said = frozenset(tokens.of(statement.core))
+    def _held(self, said: Collection[str], without: Collection[str] = ()) -> float:
+        """Return the largest share of a topic, by weight, that the terms of a sentence hold, ``without`` some terms."""
         topics = [[term for term in topic if term not in without] for topic in self.topics]
-        shares = (self.weight(said.intersection(topic)) / (self.weight(topic) or 1.0) for topic in topics)
+        shares = (
+            self.weight([term for term in topic if term in said]) / (self.weight(topic) or 1.0) for topic in topics
+        )
         return max(shares, default=0.0)
 
     def _of_work(self, statement: Statement, naming: Collection[str]) -> float:
@@ -181,11 +184,10 @@ class Asked:
         is_typed = statement.speaker == "user" and not _is_pasted(statement.hit.passages[0])
         return _TYPED if is_typed else _OF_WORK
 
-    def _added(self, statement: Statement) -> float:
-        """Return the share of the answering sentence's words that the question does not hold; 0 when it repeats it."""
+    def _added(self, said: Collection[str]) -> float:
+        """Return the share of a sentence's terms that the question does not hold; 0 when it only repeats it."""
         asked = {term for topic in self.topics for term in topic}
-        said = set(tokens.of(statement.core))
-        return len(said - asked) / max(1, len(said))
+        return sum(term not in asked for term in said) / max(1, len(said))
 
     def leading(self, ranked: Iterable[ranking.Candidate]) -> list[Lead]:
         """Return the documents of which a passage of the text holds what the question is about."""
@@ -205,7 +207,7 @@ class Asked:
         return {
             passage: max(sum(self.weights[term] for term in topic if term in held) for topic in self.topics)
             for passage, held in candidate.held(self.rated).items()
-            if passage >= len(ranking.HEAD) and not self.telling.isdisjoint(held)
+            if passage >= len(ranking.HEAD) and not self.naming_facts.isdisjoint(held)
         }
 
 

@@ -140,9 +140,9 @@ class Finder:
             here, held = self._matching.rated(words, own) if own else (rated, known)
             asked = evidence.Asked(parts, topics, here, least, room)
             asked.weigh(minor, held, *self._matching.size(own))
-            if common := asked.common(held):
-                asked.tell(self._matching.counted(common, matching.scope(own, None, ("fact",))))
-            if asked.telling.isdisjoint(known):  # no document holds what the question is about
+            if repeated := asked.repeated(held):
+                asked.name_facts(self._matching.counted(repeated, matching.scope("", view, ("fact",))))
+            if asked.naming_facts.isdisjoint(known):  # no document holds what the question is about
                 return []
             scope = matching.scope("", view, kinds or layout.KINDS)
             ranked = self._matching.ranked(rated, known, _VIEWED, scope, view)[:_VIEWED]
@@ -218,7 +218,7 @@ class Finder:
         candidates = self._matching.candidates(known, matching.scope("", view, (layout.ASKED,)))
         for candidate in self._matching.promising(list(asked.rated.values()), candidates, len(candidates), view):
             held = candidate.held(asked.rated)
-            if asked.telling.isdisjoint(set().union(*held.values())):
+            if asked.naming_facts.isdisjoint(set().union(*held.values())):
                 continue
             found = phrases.fit(asked.topics, held, candidate.text.lengths, asked.weights)
             row = self._stored.current(candidate.document) if found >= asked.least.phrases else None

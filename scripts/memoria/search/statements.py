@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from memoria.search.hit import Hit
 
-ENDS = ".!?;:"  # what a sentence ends in, before a blank
+ENDS = (".", "!", "?", ";", ":")  # what a sentence ends in, before a blank
 _OPENING = '-*> "\u201c\u2018('  # before the first word of a list item, or of what an entry quotes
 _AROUND = ".,;:!?()\"'"
 CLOSING = "\"')]}*_`\u201d\u2019\u00bb"
@@ -63,7 +63,7 @@ _LASTING = frozenset((  # what makes a rule of an order: it holds longer than fo
 ))  # fmt: skip
 _LASTING_PAIRS = ("不要", "必须", "总是", "始终", "永远", "只能", "一律", "必ず", "常に")  # of scripts without blanks
 _FIELDS = 3  # values (``files=3``) in a line that a program logged
-QUESTION_MARKS = "?\uff1f\u061f"
+_QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 
 
 class Statement:
@@ -128,7 +128,7 @@ def states(sentence: str, *, is_told: bool) -> bool:
     orders of others that are for one day.
     """
     words = sentence.lower().replace("\u2019", "'").split()
-    if not words or words[-1].rstrip(CLOSING)[-1:] in QUESTION_MARKS or sentence.count("=") >= _FIELDS:
+    if not words or is_question(sentence) or sentence.count("=") >= _FIELDS:
         return False
     is_order = False
     while words and words[0].strip(",.!:-*>") in _LEADING:
@@ -141,6 +141,11 @@ def states(sentence: str, *, is_told: bool) -> bool:
     if is_order and not _lasts(sentence, words):
         return False
     return not (beginning.startswith(_REQUESTING) or any(wish in sentence.lower() for wish in _WISHING))
+
+
+def is_question(text: str) -> bool:
+    """Return whether a text ends in a question mark, whatever closes it after that (``?!``, ``?)``)."""
+    return text.rstrip().rstrip(CLOSING + "!.\u2026").endswith(_QUESTION_MARKS)
 
 
 def _lasts(sentence: str, words: Sequence[str]) -> bool:
@@ -179,7 +184,7 @@ def _sentences(passage: str) -> list[tuple[int, int]]:
         if character == "\n" or character in FULL_STOPS:
             is_end = True
         elif character in " \t":
-            is_end = passage[start:position].rstrip(CLOSING)[-1:] in ENDS and position > start
+            is_end = passage[start:position].rstrip(CLOSING).endswith(ENDS)
         else:
             continue
         if is_end:
