@@ -27,13 +27,6 @@ from wiki_home import PORT, PORT_PAGE, WikiHome, claim, entry, page
 LATER = entry("b2", 17, context="The port of the listener is 9090, and the host is local.", title="Move")
 
 
-@pytest.fixture
-def wiki() -> WikiHome:
-    home = WikiHome()
-    home.log(PORT)
-    return home
-
-
 def notes(wiki: WikiHome, kind: str) -> list[str]:
     ledger = Ledger.of(wiki.home.paths)
     try:

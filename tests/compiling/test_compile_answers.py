@@ -15,16 +15,9 @@ from memoria.daily.gate import FIRST_ENTRIES, compile_due
 from memoria.daily.ledger import SET_ASIDE, Ledger
 from memoria.ground import clock
 from memoria.ground.errors import ExpectedError
-from wiki_home import PORT, PORT_PAGE, WikiHome, claim, entry, page
+from wiki_home import PORT_PAGE, WikiHome, claim, entry, page
 
 LATER = entry("b2", 17, context="The listener port moved to the socket `/run/shop.sock`.", title="Port of the listener")
-
-
-@pytest.fixture
-def wiki() -> WikiHome:
-    home = WikiHome()
-    home.log(PORT)
-    return home
 
 
 def aside(wiki: WikiHome) -> list[tuple[str, str]]:
