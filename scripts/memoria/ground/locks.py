@@ -8,6 +8,7 @@ everything else that an idle worker needs (docs/decisions/0008-dependencies.md).
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,8 @@ from typing import IO
 
 from memoria.ground import files
 from memoria.ground.errors import CannotLockError
+
+LOOK_S = 0.2  # seconds between two looks at a lock that another process holds
 
 if sys.platform == "win32":
     import portalocker
@@ -52,6 +55,18 @@ def held(path: Path) -> Iterator[bool]:
     """Try to take the lock of ``path`` without waiting; yield whether it was taken."""
     with _locked(path, wait=False) as mine:
         yield mine
+
+
+@contextmanager
+def held_soon(path: Path, within_s: float) -> Iterator[bool]:
+    """Try to take the lock of ``path`` for up to ``within_s`` seconds; yield whether it was taken."""
+    until = time.monotonic() + within_s
+    while True:
+        with held(path) as mine:
+            if mine or time.monotonic() >= until:
+                yield mine
+                return
+        time.sleep(LOOK_S)
 
 
 @contextmanager

@@ -108,7 +108,10 @@ class _Reader:
         """Return a number, a literal or a single word without quotes."""
         if _NUMBER.match(self.text, self.at):
             number = self._match(_NUMBER)
-            return int(number) if number.lstrip("+-").isdigit() else float(number)
+            try:
+                return int(number) if number.lstrip("+-").isdigit() else float(number)
+            except ValueError as error:  # Python reads no whole number of more than 4,300 digits
+                raise LooseJsonError("a number that is too long") from error
         word = self._match(_BARE)
         if self._peek() not in ",}]":
             raise LooseJsonError("several words without quotes")

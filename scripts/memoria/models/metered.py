@@ -76,12 +76,10 @@ class Metered:
         for wait in (*self.waits_s, None):
             try:
                 with locks.waiting(self.lock):  # flush, compile and others never run two model processes at once
-                    self._check_budget(prompt)
-                    completion = self.model.complete(prompt)
+                    return self._attempt(prompt)
             except OverBudgetError:
-                raise  # no call was made: nothing to book or to retry
+                raise  # no call was made: nothing to retry
             except ModelError as error:
-                self._book_failure(error, prompt, project)
                 again = isinstance(error, BadAnswerError) or (
                     isinstance(error, ModelUnavailableError) and error.retry_now
                 )
@@ -90,39 +88,65 @@ class Metered:
                 if isinstance(error, BadAnswerError):
                     prompt = asked.again(str(error))
                 self.sleep(wait)
-            else:
-                for failure in completion.failures:
-                    self._book(failure.model, type(failure).__name__, failure.usage, prompt, project)
-                self._book(completion.model, "ok", completion.usage, prompt, project)
-                return completion
         raise AssertionError("unreachable")  # the last wait is None
 
-    def _check_budget(self, prompt: Prompt) -> None:
-        """Raise OverBudgetError when the call would exceed the limits, judging by what past calls have cost."""
+    def complete_soon(self, make: Callable[[], Prompt | None], within_s: float) -> Completion | None:
+        """Return the answer to what ``make`` returns once no other call runs; None when it returns None.
+
+        There is one attempt. Raise ModelError when it failed or when other calls ran for ``within_s`` seconds. A call
+        that a KeyboardInterrupt cuts off is booked by estimate.
+        """
+        with locks.held_soon(self.lock, within_s) as mine:
+            if not mine:
+                raise ModelUnavailableError("other model calls were running.", model=self.name)
+            prompt = make()
+            return self._attempt(prompt) if prompt else None
+
+    def _attempt(self, prompt: Prompt) -> Completion:
+        """Make one call within the limits and book it, whatever its outcome; the caller holds the lock."""
+        estimate_usd = self._check_budget(prompt)
+        try:
+            completion = self.model.complete(prompt)
+        except ModelError as error:
+            self._book_failure(error, prompt)
+            raise
+        except KeyboardInterrupt:
+            sent = Usage(input_tokens=len(prompt.text) // CHARS_PER_TOKEN, cost_usd=estimate_usd)
+            self._book(self.model.name.split(",")[0], "cut off", sent, prompt)
+            raise
+        for failure in completion.failures:
+            self._book(failure.model, type(failure).__name__, failure.usage, prompt)
+        self._book(completion.model, "ok", completion.usage, prompt)
+        return completion
+
+    def _check_budget(self, prompt: Prompt) -> float:
+        """Return what the call will cost in dollars, judging by past calls; raise OverBudgetError above the limits."""
         now = clock.now()
         today = self.ledger.calls_since(budget.day_bounds(now, self.limits.zone)[0])
         history = self.ledger.calls_since(now - HISTORY)
         first = self.model.name.split(",")[0]
+        estimate_usd = budget.estimate(history, first, len(prompt.text) // CHARS_PER_TOKEN)
         decision = budget.decide(
             today,
             now,
             self.limits.zone,
             daily_usd=self.limits.daily_usd,
             call_usd=self.limits.call_usd,
-            estimate_usd=budget.estimate(history, first, len(prompt.text) // CHARS_PER_TOKEN),
+            estimate_usd=estimate_usd,
         )
         if not decision.may_call:
             raise OverBudgetError(decision.reason, decision.until)
+        return estimate_usd
 
-    def _book_failure(self, error: ModelError, prompt: Prompt, project: str) -> None:
+    def _book_failure(self, error: ModelError, prompt: Prompt) -> None:
         for part in error.failures or (error,):
-            self._book(part.model or self.model.name, type(part).__name__, part.usage, prompt, project)
+            self._book(part.model or self.model.name, type(part).__name__, part.usage, prompt)
 
-    def _book(self, model: str, outcome: str, usage: Usage, prompt: Prompt, project: str) -> None:
+    def _book(self, model: str, outcome: str, usage: Usage, prompt: Prompt) -> None:
         self.spent += usage
         self.ledger.book(
             Call(
-                prompt.task, model, project, outcome,
+                prompt.task, model, prompt.project, outcome,
                 usage.input_tokens, usage.output_tokens, usage.cost_usd, usage.seconds,
             )
         )  # fmt: skip
