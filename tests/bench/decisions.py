@@ -2,8 +2,9 @@
 
 Plays the sets of ``tests/decisions`` through the hooks, the worker and the compile, with the offline model and with a
 scripted one that writes what a good model would, and asks their prompts. Prints how often the notes, or the notes or
-the page, hold the statement that a prompt needs; how many prompts that need nothing were given something; and how many
-characters the notes had. Without ``--last`` only the tuning half is asked. ``--strangers`` also asks every project the
+the page, hold the statement that a prompt needs, and how often it is among the notes to weigh, of which a model chooses
+in a session; how many prompts that need nothing were given something; and how many characters the notes had. Without
+``--last`` only the tuning half is asked. ``--strangers`` also asks every project the
 real prompts of TRANSCRIPTS and CORPUS, as ``hint_threshold.py`` reads and halves them, of which none is meant for it.
 """
 
@@ -34,14 +35,19 @@ def report(seen: Sequence[Seen]) -> bool:
     """Print the figures of one model; return whether every goal is met."""
     needing = [each for each in seen if each.asked.statement]
     idle = [each for each in seen if not each.asked.statement]
-    print(f"{'':14} {'in the notes':>14} {'notes or page':>15} {'characters':>11}")
+    print(f"{'':14} {'in the notes':>14} {'notes or page':>15} {'to weigh':>15} {'characters':>11}")
     for label, rows in _groups(needing):
         held = sum(each.in_notes for each in rows)
         either = sum(each.in_notes or each.in_page for each in rows)
         size = sum(len(each.notes) for each in rows) / len(rows)
-        print(f"{label:14} {share(held, len(rows)):>14} {share(either, len(rows)):>15} {size:11.0f}")
+        offered = share(sum(each.is_offered for each in rows), len(rows))
+        print(f"{label:14} {share(held, len(rows)):>14} {share(either, len(rows)):>15} {offered:>15} {size:11.0f}")
     given = [each for each in idle if each.notes]
     print(f"need nothing and were given something: {share(len(given), len(idle))}")
+    weighed = [len(each.to_weigh) for each in seen if each.to_weigh]
+    each_has = sum(weighed) / max(1, len(weighed))
+    print(f"prompts with notes to weigh: {share(len(weighed), len(seen))}, {each_has:.1f} each")
+    print(f"need nothing and have notes to weigh: {share(sum(bool(each.to_weigh) for each in idle), len(idle))}")
     shown = [len(each.notes) for each in seen if each.notes]
     print(f"prompts with notes: {share(len(shown), len(seen))}, {sum(shown) / max(1, len(shown)):.0f} characters each")
     rates = {sort: _rate([each for each in needing if each.asked.sort == sort]) for sort in played_decisions.SORTS}

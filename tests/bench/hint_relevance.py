@@ -1,13 +1,14 @@
 """What are people given beside their prompts? Writes real prompts and their notes to a file, for a person to judge.
 
     uv run python tests/bench/hint_relevance.py TRANSCRIPTS [CORPUS ...] --out FILE [--sample N] [--seed N] [--half 0|1]
-        [--model NAME]
+        [--model NAME [--weighed]]
 
 TRANSCRIPTS and CORPUS are those of hint_threshold.py. Each repository is one project. Its sessions are ingested with
 the offline model and then asked again in the order of time, as ``memoria eval`` does: every typed prompt is given what
 the memory held when its session began. A CORPUS has no times; its sessions count as a day apart, in the order of the
 file, or with ``--backwards`` in the opposite order, in which every prompt sees the sessions that it did not see before.
-``--model ollama:NAME`` lets a model write the notes instead, at the address in ``MEMORIA_OLLAMA_URL``.
+``--model ollama:NAME`` lets a model write the notes instead, at the address in ``MEMORIA_OLLAMA_URL``, and with
+``--weighed`` choose those that a prompt needs, as it does in a session.
 ``--half`` asks the prompts of every second session, by a digest: rules are found with half 0. N of all notes that were
 shown are drawn with the seed and written as JSON lines: prompt, repository, note and the rest of what the prompt was
 given. The rule by which a note is judged is in docs/experiments/threshold.md.
@@ -25,6 +26,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from hashlib import md5
 from pathlib import Path
@@ -33,11 +35,18 @@ from typing import Any
 sys.path.extend(str(Path(__file__).resolve().parents[1] / part) for part in (".", "support"))
 
 from bench import hooks
+from memoria.base.paths import Paths
+from memoria.capture import detach
+from memoria.capture.hook import Event
 from memoria.daily.ledger import Ledger
 from memoria.evaluating import replay
 from memoria.evaluating.asking import rows_of
-from memoria.evaluating.history import History, prompt_of
+from memoria.evaluating.history import History, Session, prompt_of
 from memoria.ground.home import Home
+from memoria.recall import prompt_notes, weighed_notes
+from memoria.recall.shown_notes import ShownNotes
+from memoria.transcripts.turn import Exchange
+from memoria.weighing import weigher
 
 FIRST = datetime(2026, 1, 1, tzinfo=UTC)  # of a corpus, which has no times
 
@@ -52,6 +61,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--half", type=int, choices=(0, 1))
     parser.add_argument("--model", default="offline", help="what writes the notes (default: offline)")
+    parser.add_argument("--weighed", action="store_true", help="let the model choose the notes, as in a session")
     parser.add_argument("--backwards", action="store_true", help="play a CORPUS from its end")
     parser.add_argument("--base", type=Path, help=argparse.SUPPRESS)  # the scratch folder: this is the second process
     args = parser.parse_args()
@@ -72,7 +82,8 @@ def main() -> int:
         _place(path, args.base, source)
     for corpus in args.corpora:
         _unfold(corpus, args.base, source, is_backwards=args.backwards)
-    _write_sample(list(_shown(source, args.half)), args)
+    _ingest(source)
+    _write_sample(list(shown(source, args.half, is_weighed=args.weighed)), args)
     return 0
 
 
@@ -128,10 +139,13 @@ def _half(session: str) -> int:
     return md5(session.encode(), usedforsecurity=False).digest()[-1] % 2
 
 
-def _shown(source: Path, half: int | None) -> Iterator[tuple[str, str, str]]:
-    """Yield project, prompt and notes of every prompt that was typed, the oldest session first."""
+def _ingest(source: Path) -> None:
     words = [sys.executable, "-m", "memoria", "ingest", str(source), "--yes"]
     subprocess.run(words, check=False, stdout=subprocess.DEVNULL)  # exit status 1: some hold nothing
+
+
+def shown(source: Path, half: int | None, *, is_weighed: bool = False) -> Iterator[tuple[str, str, str]]:
+    """Yield project, prompt and notes of every prompt that was typed, the oldest session first."""
     home = Home.open()
     with closing(Ledger.of(home.paths)) as ledger, replay.opened(home) as past:
         history = History(home, ledger, source)
@@ -142,7 +156,40 @@ def _shown(source: Path, half: int | None) -> Iterator[tuple[str, str, str]]:
             past.move(session.began, session.project)
             for exchange in session.exchanges:
                 prompt = prompt_of(exchange)
-                yield Path(session.cwd).name, prompt, past.notes(session.ident, session.cwd, prompt, 1.0)
+                if is_weighed and candidate.path:
+                    told = _weighed(past, home, session, _before(candidate.path, exchange, past.paths), prompt)
+                else:
+                    told = past.notes(session.ident, session.cwd, prompt, 1.0)
+                yield Path(session.cwd).name, prompt, told
+
+
+def _before(transcript: Path, exchange: Exchange, paths: Paths) -> str:
+    """Return a copy of what a transcript held when a prompt was entered."""
+    copy = Path(paths.state, "before.jsonl")
+    with transcript.open("rb") as lines, copy.open("wb") as kept:
+        for line in lines:
+            time = json.loads(line).get("timestamp") or ""
+            if exchange.time and time and datetime.fromisoformat(time) >= exchange.time:
+                break
+            kept.write(line)
+    return str(copy)
+
+
+def _weighed(past: replay.Replay, home: Home, session: Session, transcript: str, prompt: str) -> str:
+    """Return what a prompt is given when a model chooses; a question that is answered at once is given that."""
+    handed: list[bytes] = []
+    detach.become = lambda _command, _paths, given: handed.append(given)  # type: ignore[assignment]
+    os.environ[weighed_notes.CLIENT] = "bench"
+    past.settings.weigh_notes = True
+    told = {"hook_event_name": "UserPromptSubmit", "session_id": session.ident, "cwd": session.cwd, "prompt": prompt}
+    event = Event({**told, "transcript_path": transcript})
+    answer = prompt_notes.user_prompt_submit(event, past.settings, past.paths)
+    if not event.after:
+        return str((answer or {}).get("hookSpecificOutput", {}).get("additionalContext", ""))  # type: ignore[attr-defined]
+    event.after()
+    keys, text = weigher.weighed(replace(home, paths=past.paths), weigher.Request.read(handed[0].decode()))
+    ShownNotes(past.paths.hints, session.ident).add(keys)
+    return text
 
 
 def _write_sample(shown: list[tuple[str, str, str]], args: argparse.Namespace) -> None:

@@ -5,7 +5,8 @@
 Started as hooks.json says, the payload on stdin, turn about with a bare interpreter and with the same hook switched
 off, so that all see the same machine. Articles and prompts are those of
 search.py; prompts are five to twelve words out of an article, and long ones of six sentences of eight words out of six
-articles, each in a session of its own.
+articles, each in a session of its own. "To weigh": where a model chooses the notes, until the client goes on; the
+process that would ask the model ends at once.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from memoria.base import state
 from memoria.base.paths import Paths
 from memoria.indexing.documents import Document
 from memoria.indexing.index import Index
+from memoria.recall import weighed_notes
 
 
 def main() -> int:
@@ -46,7 +48,8 @@ def main() -> int:
     scratch = tempfile.mkdtemp(prefix="memoria-hints-")
     try:  # once more, in the place of the client, from which a hook takes the user's variables
         words = [sys.executable, __file__, *sys.argv[1:], "--base", scratch]
-        return subprocess.run(words, env=hooks.environment(Path(scratch)), check=False).returncode
+        nobody = {"MEMORIA_MODEL": "claude:haiku", "MEMORIA_PYTHON": "/bin/true", "MEMORIA_SPAWNS_PER_MIN": "0"}
+        return subprocess.run(words, env=hooks.environment(Path(scratch)) | nobody, check=False).returncode
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
@@ -67,10 +70,14 @@ def _measure(articles: int, rounds: int, scratch: str) -> None:
         "hook, switched off": [],
         "hook": [],
         "hook, long prompt": [],
+        "hook, to weigh": [],
+        "long, to weigh": [],
     }
-    given = 0
+    weigh = env | {weighed_notes.CLIENT: "cli"}
+    given = handed = 0
     for number in range(rounds):
-        raw = _payload(number, scratch, _some(made, chance, chance.randint(5, 12)))
+        short = _some(made, chance, chance.randint(5, 12))
+        raw = _payload(number, scratch, short)
         long = " ".join(f"{_some(made, chance, 8)}." for _ in range(6))
         taken["bare interpreter"].append(_timed(["-S", "-I", "-c", "pass"], env, raw)[0])
         taken["hook, switched off"].append(_timed(hook, off, raw)[0])
@@ -78,12 +85,16 @@ def _measure(articles: int, rounds: int, scratch: str) -> None:
         taken["hook"].append(took)
         given += bool(said)
         taken["hook, long prompt"].append(_timed(hook, env, _payload(f"{number}-long", scratch, long))[0])
+        took, said = _timed(hook, weigh, _payload(f"{number}-weigh", scratch, short))
+        taken["hook, to weigh"].append(took)
+        handed += b'"async"' in said
+        taken["long, to weigh"].append(_timed(hook, weigh, _payload(f"{number}-both", scratch, long))[0])
     bare = statistics.median(taken["bare interpreter"])
     for name, times in taken.items():
         cuts = statistics.quantiles(times, n=20)
         middle = statistics.median(times)
         print(f"{name:20} p50 {middle:6.1f} ms   p95 {cuts[18]:6.1f} ms   {middle / bare:.2f} x bare")
-    print(f"{given} of {rounds} prompts were given notes, {articles} articles")
+    print(f"{given} of {rounds} prompts were given notes, {handed} had notes to weigh, {articles} articles")
 
 
 def _some(made: list[Document], chance: random.Random, words: int) -> str:
@@ -97,10 +108,20 @@ def _payload(session: object, cwd: str, prompt: str) -> bytes:
 
 
 def _timed(rest: list[str], env: Mapping[str, str], payload: bytes) -> tuple[float, bytes]:
-    """Milliseconds until the process is gone, and what it said."""
+    """Milliseconds until the process has printed a line or is gone, and what it said."""
     start = time.perf_counter()
-    run = subprocess.run([hooks.interpreter(), *rest], env=env, input=payload, capture_output=True, check=True)
-    return 1000 * (time.perf_counter() - start), run.stdout
+    pipe = subprocess.PIPE
+    with subprocess.Popen([hooks.interpreter(), *rest], env=env, stdin=pipe, stdout=pipe, stderr=pipe) as run:
+        assert run.stdin
+        assert run.stdout
+        run.stdin.write(payload)
+        run.stdin.close()
+        said = run.stdout.readline()
+        if not said.endswith(b"\n"):
+            run.wait()
+        took = 1000 * (time.perf_counter() - start)
+    assert run.returncode == 0
+    return took, said
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ through the hooks, the worker and the compile, and then asks the prompts.
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,10 +15,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
+from memoria.capture import detach
+from memoria.capture.hook import Event
 from memoria.models.extractive import offline
 from memoria.models.protocol import Model
 from memoria.models.scripted import Scripted
+from memoria.recall import weighed_notes
 from memoria.recall.prompt_notes import user_prompt_submit
 from memoria.recall.session_start import session_start
 from memory_server import MemoryServer
@@ -46,12 +51,18 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a prompt was given: the notes, and whether they or the page hold the statement."""
+    """What a prompt was given: the notes, and whether they or the page hold the statement.
+
+    ``to_weigh``: the notes among which a model would choose, ``is_offered`` whether they hold it. A question that is
+    answered at once has its notes in both.
+    """
 
     asked: Asked
     notes: str
     in_notes: bool
     in_page: bool
+    to_weigh: tuple[str, ...]
+    is_offered: bool
 
 
 @dataclass(frozen=True)
@@ -144,11 +155,32 @@ class Played(Player):
         told = self._told(asked.project)
         notes = self._hook(user_prompt_submit, {**told, "hook_event_name": "UserPromptSubmit", "prompt": asked.prompt})
         marks = asked.statement.marks if asked.statement else ()
-        found = [
+        in_notes, in_page = (
             bool(marks) and any(is_marked(row, marks) for row in text.splitlines())
             for text in (notes, self.pages[asked.project])
-        ]
-        return Seen(asked, notes, *found)
+        )
+        offered = self._to_weigh({**self._told(asked.project), "prompt": asked.prompt})
+        return Seen(
+            asked, notes, in_notes, in_page, offered, bool(marks) and any(is_marked(row, marks) for row in offered)
+        )
+
+    def _to_weigh(self, told: dict[str, object]) -> tuple[str, ...]:
+        """Return the notes that the hook hands over where a model can be asked."""
+        handed: list[bytes] = []
+        event = Event({**told, "hook_event_name": "UserPromptSubmit"})
+        with (
+            patch.object(detach, "become", lambda *given: handed.append(given[2])),
+            patch.dict(os.environ, {weighed_notes.CLIENT: "cli"}),
+            patch.object(self.home.settings, "model", "claude:haiku"),
+            patch.object(self.home.settings, "spawns_per_min", 0),
+            patch.object(self.home.settings, "weigh_notes", True),
+        ):
+            answer = user_prompt_submit(event, self.home.settings, self.home.paths)
+            if event.after:
+                event.after()
+        if not handed:
+            return tuple(str(answer or "").split("\\n"))[1:]
+        return tuple(line for *_, line in json.loads(handed[0])["notes"])
 
     def _page(self, project: str) -> str:
         return self._hook(
@@ -177,6 +209,8 @@ def as_json(seen: Seen) -> str:
     given = {name: getattr(asked, name) for name in ("project", "language", "half", "sort", "prompt")}
     needed = asked.statement.name if asked.statement else ""
     return json.dumps(
-        given | {"needs": needed, "in_notes": seen.in_notes, "in_page": seen.in_page, "notes": seen.notes},
+        given
+        | {"needs": needed, "in_notes": seen.in_notes, "in_page": seen.in_page, "notes": seen.notes}
+        | {"to_weigh": seen.to_weigh, "is_offered": seen.is_offered},
         ensure_ascii=False,
     )
