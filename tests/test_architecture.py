@@ -38,6 +38,7 @@ FOLDERS = (
     "flushing",
     "forgetting",
     "observing",
+    "weighing",
     "learning",
     "briefing",
     "models",

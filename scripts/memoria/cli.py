@@ -39,6 +39,7 @@ VERBS = {
     "compile": "turn new daily entries into articles now",
     "consolidate": "ask which of the most similar facts and claims still hold, and end the others",
     "observe": "note where each session stands and start judging the turns that are due (run after every answer)",
+    "weigh": "choose the notes that a prompt needs (run by the hook while Claude goes on)",
     "diff": "show what the last compile changed in the wiki",
     "undo": "restore the wiki to what it was before the last compile",
     "working": "show what a session holds in mind: task, notes, keys, checkpoints",
@@ -61,7 +62,7 @@ VERBS = {
 GROUPS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "Read": (("open", "search", "query", "why", "learned"), ("show", "working", "diff")),
     "Put right": (("forget", "undo", "lint"), ()),
-    "Run": (("status", "verify", "doctor"), ("flush", "compile", "consolidate", "eval", "observe", "mcp")),
+    "Run": (("status", "verify", "doctor"), ("flush", "compile", "consolidate", "eval", "observe", "weigh", "mcp")),
     "Set up": (("demo", "install", "config", "ingest"), ("uninstall", "move", "export", "import", "completion")),
 }
 LAST_STREAM = 2  # the descriptor of standard error

@@ -11,6 +11,7 @@ import time
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -38,6 +39,8 @@ from memoria.ground.errors import BadAnswerError, LedgerDamagedError, ModelUnava
 from memoria.ground.home import Home
 from memoria.models.protocol import Prompt
 from memoria.models.scripted import Scripted
+from memoria.search import layout
+from memoria.search.reader import Finder
 from memoria.transcripts import intake
 from memoria.transcripts.turn_reader import Reader
 
@@ -684,6 +687,25 @@ def test_the_worker_makes_the_pages_for_a_new_entry_and_those_that_a_killed_one_
     verb.close()
     worker.work(bench.home)
     assert "A day's work" in pages(bench)
+
+
+@pytest.mark.parametrize("damage", ["version", "junk"])
+def test_an_idle_worker_fills_an_index_that_cannot_be_read(bench: Bench, damage: str) -> None:
+    bench.job(exchange(1))
+    bench.script()
+    assert worker.work(bench.home) == 1
+    assert worker.work(bench.home) == 0
+    index = Path(bench.home.paths.index)
+    assert layout.is_current(str(index))
+    if damage == "version":
+        with closing(sqlite3.connect(index)) as db:
+            db.execute(f"PRAGMA user_version = {layout.VERSION - 1}")
+    else:
+        index.write_bytes(b"not a database" * 1000)
+    assert not layout.is_current(str(index))
+    assert worker.work(bench.home) == 0
+    with Finder(str(index)) as filled:
+        assert filled.search("a day's work")
 
 
 def test_a_worker_that_dies_after_it_wrote_owes_the_pages(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ import pytest
 from memoria.base import fence, project, state
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
-from memoria.capture import hook, once
+from memoria.capture import detach, hook, once
 from memoria.indexing.documents import Document, Passage
 from memoria.indexing.index import Index
 from memoria.recall import note_rows, prompt_notes, question, shown_notes
@@ -308,11 +308,22 @@ def test_a_hostile_note_stays_one_line_inside_its_fence(world: Paths) -> None:
     assert said == fence.visible(said)
 
 
-def test_an_index_that_cannot_be_read_is_no_trouble(world: Paths) -> None:
+def test_an_index_that_cannot_be_read_is_no_trouble_and_starts_who_fills_it(
+    world: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[bool] = []
+
+    def start(*_: object, is_ending: bool) -> str:
+        started.append(is_ending)
+        return "worker started"
+
+    monkeypatch.setattr(detach, "start_worker", start)
     assert ask(world) == ""
+    assert started == []
     Path(world.index).write_bytes(b"not a database" * 1000)
     assert ask(world) == ""
-    assert "no notes" in Path(world.log, "hook.log").read_text("utf-8")
+    assert "no notes (worker started): " in Path(world.log, "hook.log").read_text("utf-8")
+    assert started == [True]
 
 
 def run_hook(paths: Paths, payload: bytes) -> subprocess.CompletedProcess[bytes]:

@@ -72,7 +72,9 @@ ENTRY = f"""# 2026-11-18
 
 <!-- memoria entry=abcdefgh session=5e551014-0000-4000-8000-00000000000f turns=t1 project=shop-000001 model=scripted -->
 """
-SHARED = {"MEMORIA_SHARE_PROJECTS": "1"}  # the notes are other projects'
+SHARED = {  # the notes are other projects', and words alone choose them
+    "MEMORIA_SHARE_PROJECTS": "1", "MEMORIA_WEIGH_NOTES": "0",
+}  # fmt: skip
 FENCED = re.compile(r"<memoria-notes-([0-9a-f]{6})>\n(.*?)\n</memoria-notes-\1>", re.DOTALL)
 
 

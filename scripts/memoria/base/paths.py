@@ -156,7 +156,7 @@ class Paths:
         return os.path.join(self.state, process + ".starting")
 
     def spawns(self, process: str) -> str:
-        """Return the file that counts the starts of a ``worker`` or ``observer`` in the current minute."""
+        """Return the file that counts the starts of a ``worker``, ``observer`` or ``weigher`` in the current minute."""
         return os.path.join(self.state, "spawns" if process == "worker" else "spawns." + process)
 
     def page_of(self, project: str, *, short: bool = False) -> str:

@@ -269,6 +269,11 @@ class Settings:
         True, "Tell a session that lost its context (compaction, `/clear`, resume, a killed terminal) where it was."
     )
     hints = setting(True, "Give each prompt the few notes that fit it best, at most 1,500 characters.")
+    weigh_notes = setting(
+        True,
+        "Let the model choose, while Claude goes on, which of the notes that share words with a prompt it needs: one "
+        "short call for about one prompt in four. false, or `offline`: words alone decide, and are right less often.",
+    )
     hint_threshold = setting(
         1.0,
         "Evidence that a note beside a prompt needs, as a multiple of the built-in one: 2 shows fewer notes, 0.5 more. "

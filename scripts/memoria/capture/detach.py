@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 BUILDING = "its packages are being installed"
 STARTING_S = 15.0  # how long a started worker may take to get its lock before another is started
 MINUTE_S = 60.0
-APART = 0x08000000 | 0x00000200  # CREATE_NO_WINDOW | CREATE_NEW_PROCESS_GROUP
+NO_WINDOW = 0x08000000  # CREATE_NO_WINDOW
+APART = NO_WINDOW | 0x00000200  # CREATE_NEW_PROCESS_GROUP
 IGNORED = () if _signal is None else (_signal.SIGINT,)  # by hooks; what they start would inherit that
 BREAKAWAY = 0x01000000  # CREATE_BREAKAWAY_FROM_JOB
 
@@ -247,6 +248,32 @@ def _spawn(command: list[str], environment: dict[str, str], paths: Paths, note: 
         return False
     _sign(note, process=child)
     return True
+
+
+def become(command: list[str], paths: Paths, given: bytes) -> None:
+    """Let this process become a command that reads ``given`` and prints where this one prints.
+
+    The client, which goes on meanwhile, can still end it. OSError when the command cannot be executed or a pipe does
+    not hold ``given``.
+    """
+    environment = worker_environment()
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(_worker_output(paths.worker_output, null), 2)
+    os.chdir(paths.state)
+    if places.WINDOWS:
+        import subprocess  # noqa: PLC0415 (slow; there exec starts a second process and ends this one)
+
+        subprocess.run(command, input=given, env=environment, creationflags=NO_WINDOW, check=False)
+        return
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)  # nobody reads yet
+    if os.write(writing, given) < len(given):
+        raise OSError(f"a pipe does not hold {len(given)} bytes")
+    os.dup2(reading, 0)
+    for signal in IGNORED:
+        _signal.signal(signal, _signal.SIG_DFL)
+    interpreter.hold(command[0])
+    os.execve(command[0], command, environment)  # noqa: S606 (no shell is the point)
 
 
 def _is_inherited(descriptor: int) -> bool:

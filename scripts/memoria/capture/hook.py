@@ -33,15 +33,17 @@ MAX_INPUT_BYTES = 64 * 1024 * 1024  # bytes of stdin read at most; the client's 
 class Event:
     """One hook call: ``name`` (``Stop``, ...), ``session``, ``transcript`` (as told, or empty), ``cwd``, ``fields``.
 
-    ``agent`` is the word for the coding agent that made the call.
+    ``agent`` is the word for the coding agent that made the call. ``after``, if a handler sets it, is called when the
+    handler's answer has been printed: the client goes on, and the hook does in the background.
     """
 
-    __slots__ = ("agent", "cwd", "fields", "name", "session", "transcript")
+    __slots__ = ("after", "agent", "cwd", "fields", "name", "session", "transcript")
 
     def __init__(self, fields: dict[str, object]) -> None:
         """Fields of a wrong type count as missing."""
         self.fields = fields
         self.agent = CLAUDE
+        self.after: Callable[[], None] | None = None
         self.name = self.text("hook_event_name")
         self.session = self.text("session_id")
         self.transcript = self.text("transcript_path")
@@ -93,7 +95,9 @@ class _Call:
             _speak_again(event, paths)
         output = handler(event, settings, paths)
         if output is not None:
-            _stdout(quickjson.dumps(output).encode())
+            _stdout(quickjson.dumps(output).encode() + b"\n" * bool(event.after))  # the client reads a whole line first
+        if event.after:
+            event.after()
 
     def report(self, error: Exception) -> None:
         """Write ``error`` to the log; at a session's start also tell the user of what they can mend."""

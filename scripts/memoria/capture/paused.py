@@ -99,6 +99,18 @@ def end(folder: str, session: str, transcript: str, starts: bool) -> None:
     _write(folder, session, PausedSpans(known.transcript, known.spans, False))
 
 
+def spoken(lines: list[bytes], position: int, quiet: PausedSpans | None) -> list[bytes]:
+    """Return the lines, the first of which starts at ``position``, without those written while memoria was off."""
+    if quiet is None:
+        return lines
+    found = []
+    for line in lines:
+        if not quiet.covers(position):
+            found.append(line)
+        position += len(line)
+    return found
+
+
 def _size(transcript: str) -> int | None:
     try:
         return os.stat(transcript).st_size if transcript else None

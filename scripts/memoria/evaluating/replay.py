@@ -194,6 +194,7 @@ def _settings(home: Home) -> Settings:
     settings = Settings()
     for field in Settings.fields():
         setattr(settings, field.name, getattr(home.settings, field.name))
+    settings.weigh_notes = False  # a replay asks no model
     settings.hints, settings.where_you_were, settings.saved_notice = True, False, False
     settings.tool_notes, settings.error_notes, settings.subagent_page = True, True, True
     return settings

@@ -29,6 +29,7 @@ _EVENTS = {
 
 _LEGEND = """what the words mean
   stood            named by what the session was given, before the prompts or the session named it
+  notes            as words alone choose them; in a session the model does (weigh_notes), and this asks none
   anywhere         named in an earlier session of the project that the memory had by then
   used             the answer took up a name or two rare words of the note; noise: nothing; unclear: one word
   used by chance   the same notes beside the answer to another prompt: what "used" would be worth if they were of no use

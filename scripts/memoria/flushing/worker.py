@@ -39,6 +39,7 @@ from memoria.ground.errors import (
 )
 from memoria.ground.home import Home
 from memoria.ground.printable import clause
+from memoria.search import layout
 from memoria.transcripts.archive import Archive
 
 if TYPE_CHECKING:
@@ -361,6 +362,7 @@ def _bring_up_to_date(worker: Worker, report: Report) -> None:
     outdated = housekeeping.are_pages_outdated(home)
     if (
         outdated
+        or not layout.is_current(home.paths.index)
         or report.entries
         or facts_changed
         or worker.ledger.get(housekeeping.PAGES_DUE)

@@ -48,6 +48,7 @@ CREATE TABLE documents (
 CREATE INDEX documents_source ON documents (source);
 CREATE INDEX documents_date ON documents (date);
 CREATE INDEX documents_anchor ON documents (anchor);
+CREATE INDEX documents_facts ON documents (project, importance) WHERE kind = 'fact';
 CREATE TABLE contents (
     id INTEGER PRIMARY KEY, codes BLOB NOT NULL, ends BLOB NOT NULL, places BLOB NOT NULL, lengths BLOB NOT NULL);
 CREATE TABLE passages (id INTEGER PRIMARY KEY, text TEXT NOT NULL, label TEXT NOT NULL, own INTEGER NOT NULL);

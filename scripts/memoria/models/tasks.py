@@ -162,6 +162,8 @@ COMPILE_SCHEMA = _object(
 
 QUERY_SCHEMA = _object(["text"], text=_text(6_000), rests_on=_many(_must(200), 40))
 
+WEIGH_SCHEMA = _object(["needed"], needed=_many({"type": "integer", "minimum": 1}, 100))
+
 CONTRADICTIONS_SCHEMA = _object(
     ["contradictions"],
     contradictions={
@@ -243,6 +245,17 @@ def query(material: JsonObject) -> Prompt:
     ]
     parts = [("question", material["question"]), ("passages", "\n\n".join(blocks))]
     return _prompt("query", QUERY_SCHEMA, parts, material)
+
+
+def weigh(material: JsonObject) -> Prompt:
+    """Ask which notes a prompt needs.
+
+    ``material``: ``{"prompt": str, "conversation": str, "notes": [str]}``; the conversation is what was said before.
+    """
+    rows = (f"{number}: {note}" for number, note in enumerate(material["notes"], 1))
+    parts = [("conversation", material["conversation"])] if material["conversation"] else []
+    parts += [("prompt", material["prompt"]), ("notes", "\n".join(rows))]
+    return _prompt("weigh", WEIGH_SCHEMA, parts, material)
 
 
 def contradictions(material: JsonObject) -> Prompt:

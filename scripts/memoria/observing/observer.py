@@ -12,7 +12,6 @@ import logging
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +88,7 @@ class Observer:
         piece = transcript.read_after(place.transcript, start, mark)
         if piece is None or not piece.data:
             return dict(before)
-        lines = _spoken(piece.data.splitlines(keepends=True), piece.copied_from, quiet)
+        lines = paused.spoken(piece.data.splitlines(keepends=True), piece.copied_from, quiet)
         lines, is_out = Screen.of(self.home).passing(lines, is_out=bool(before.get(EXCLUDED)))
         client = table.owner(Path(place.transcript), os.environ)
         if client is not table.CLAUDE:
@@ -110,14 +109,6 @@ async def pass_over(session: str, cursors: str, store: Store) -> None:
     if place and piece and not (await memory.get_observed()).get(READ):
         read = {"transcript": place.transcript, "end": piece.end, "mark": piece.mark.hex()}
         await memory.set_observed({READ: read})
-
-
-def _spoken(lines: list[bytes], position: int, quiet: paused.PausedSpans | None) -> list[bytes]:
-    """Return the lines, the first of which starts at ``position``, without those written while memoria was paused."""
-    if quiet is None:
-        return lines
-    starts = accumulate(map(len, lines), initial=position)
-    return [line for line, start in zip(lines, starts, strict=False) if not quiet.covers(start)]
 
 
 def _clean(value: Any, redactor: Redactor) -> Any:

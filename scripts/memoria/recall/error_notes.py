@@ -8,7 +8,7 @@ from math import inf
 from memoria.base import exclude, project
 from memoria.base.visibility import Visibility
 from memoria.capture import hook
-from memoria.recall import note_rows, shown_notes
+from memoria.recall import note_rows, renewal, shown_notes
 from memoria.search import reader, tokens
 from memoria.search.evidence import Least
 
@@ -54,7 +54,7 @@ def post_tool_use_failure(event: hook.Event, settings: Settings, paths: Paths) -
                 session=event.session,
             )  # fmt: skip
     except reader.UnreadableError as error:
-        hook.log(paths, f"{event.name} {event.session} no notes: {error}")
+        renewal.no_notes(event, settings, paths, error)
         return None
     keys = shown.keys()
     chosen = [each for each in found if note_rows.key(each) not in keys and helps(each.text, lines)]

@@ -9,6 +9,8 @@ from memoria.search import tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from memoria.search.hit import Hit
     from memoria.search.statements import Statement
 
@@ -27,15 +29,20 @@ def rendered(
     chosen: list[Statement], own: str, *, intro: str, most_chars: int, most_notes: int
 ) -> tuple[list[str], str]:
     """Return the keys of as many whole notes as fit, and the text of at most ``most_chars`` that holds them."""
+    lines = ((key(statement), row(statement, own)) for statement in chosen)
+    return fitting(lines, intro=intro, most_chars=most_chars, most_notes=most_notes)
+
+
+def fitting(lines: Iterable[tuple[str, str]], *, intro: str, most_chars: int, most_notes: int) -> tuple[list[str], str]:
+    """Return the same of notes that are lines already, given with their keys."""
     room = most_chars - len(intro) - len(fence.fenced("memoria-notes", "")) - 2
     keys: list[str] = []
     rows: list[str] = []
-    for statement in chosen:
-        shown = row(statement, own)
+    for name, shown in lines:
         if shown and shown not in rows and len(shown) + 1 <= room and len(keys) < most_notes:
             room -= len(shown) + 1
             rows.append(shown)
-            keys.append(key(statement))
+            keys.append(name)
     return keys, intro + "\n" + fence.fenced("memoria-notes", "\n".join(rows)) + "\n"
 
 

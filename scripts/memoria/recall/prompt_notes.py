@@ -2,7 +2,8 @@
 
 Searches the index as it is and never waits for an update. The notes are fenced, one on each line, with kind, date and
 source. A session gets each note once, and again after a compaction. When nothing fits well, nothing is shown: an
-irrelevant note costs more than a missing one.
+irrelevant note costs more than a missing one. Where a model can be asked, it chooses the notes while the client goes on
+(``weighed_notes``), from more of them; only a question whose answer is certain enough is answered at once.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from memoria.base.paths import safe_name
 from memoria.base.visibility import Visibility
 from memoria.capture import hook
 from memoria.capture.open_sessions import OpenSessions
-from memoria.recall import note_rows, question
+from memoria.recall import note_rows, question, renewal, weighed_notes
 from memoria.recall.shown_notes import ShownNotes, given
 from memoria.search import duplicates, reader
-from memoria.search.evidence import Least
+from memoria.search.evidence import OF_BEST, WORK, Least
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +36,9 @@ FIT_OF_ORDER = 0.9  # where nothing is asked: of evidence times share of a topic
 PHRASE_FIT = 0.75  # least fit of phrases; above that of one word that stands nowhere else and makes up half of one
 PHRASE_FIT_OF_SEVERAL = 1.43  # and for a prompt of several topics, of which any may match by chance
 KINDS = ("article", "entry", "fact", "memory", "turn")
+TO_WEIGH = 0.5  # share of the least evidence and fit that a note needs for a model to be asked about it
+TO_WEIGH_OF_BEST = 0.3  # and of the best note's evidence
+RULES = ("correction", "preference", "operational")  # kinds of facts that hold for work that shares no word with them
 CANDIDATES = 40  # half the default of a search, because the user waits
 _RANKS = {"fact": 0, "article": 1, "memory": 2, "entry": 3, "turn": 4}  # which of two that say the same is shown
 INTRO = (
@@ -52,17 +56,28 @@ def user_prompt_submit(event: hook.Event, settings: Settings, paths: Paths) -> d
     _record(event, prompt if asks and settings.where_you_were else "", paths)
     if not settings.hints or not asks or not os.path.exists(paths.index):
         return None
+    try:
+        return _answer(event, settings, paths, question.parts_of(prompt))
+    except reader.UnreadableError as error:
+        renewal.no_notes(event, settings, paths, error)
+        return None
+
+
+def _answer(event: hook.Event, settings: Settings, paths: Paths, parts: list[str]) -> dict[str, object] | None:
+    """Return the notes for a prompt in ``parts``, or that a model will choose them; None when nothing fits."""
     shown = ShownNotes(paths.hints, event.session)
     view = Visibility(settings, paths, project.of(event.cwd, settings, paths).key)
-    try:
-        own = "" if shown.was_compacted() else event.session  # until a compaction the context has what it said
-        found = _found(question.parts_of(prompt), view, own, paths, settings.hint_threshold)
-    except reader.UnreadableError as error:
-        hook.log(paths, f"{event.name} {event.session} no notes: {error}")
-        return None
-    notes = note_rows.rendered(
-        _chosen(found, shown.keys()), view.own, intro=INTRO, most_chars=MAX_CHARS, most_notes=NOTES
-    )
+    is_weighed = weighed_notes.may_weigh(settings)
+    own = "" if shown.was_compacted() else event.session  # until a compaction the context has what it said
+    found, rules = _found(parts, view, own, paths, settings.hint_threshold, is_weighed=is_weighed)
+    chosen = _chosen(found, shown.keys())
+    if is_weighed:
+        certain = _certain(chosen) if question.only_asks(parts) else []
+        if not certain:
+            offered = [*chosen, *_others(rules, chosen, shown.keys())] if chosen else []
+            return weighed_notes.handed_over(event, settings, paths, view.own, offered)
+        chosen = certain
+    notes = note_rows.rendered(chosen, view.own, intro=INTRO, most_chars=MAX_CHARS, most_notes=NOTES)
     return given(event, paths, shown, "prompt", notes)
 
 
@@ -84,11 +99,18 @@ def is_asking(prompt: str) -> bool:
     return not (first[0].startswith("/") and "/" not in first[0][1:])
 
 
-def _found(parts: list[str], view: Visibility, session: str, paths: Paths, threshold: float) -> list[Statement]:
+def _found(
+    parts: list[str], view: Visibility, session: str, paths: Paths, threshold: float, *, is_weighed: bool
+) -> tuple[list[Statement], list[Statement]]:
+    """Return what may answer a prompt and, where a model chooses from it, the rules of work that it may choose too."""
     if not parts:
-        return []
+        return [], []
     with reader.Finder(paths.index, candidates=CANDIDATES) as finder:
-        return searched(finder, parts, view, session, threshold)
+        found = searched(finder, parts, view, session, threshold, is_weighed=is_weighed)
+        if not (found and is_weighed):
+            return found, []
+        rules = finder.worthiest(RULES, view=view, most=weighed_notes.NOTES)
+        return found, [rule for rule in rules if not session or session not in rule.sessions]
 
 
 def searched(
@@ -97,17 +119,21 @@ def searched(
     view: Visibility | None = None,
     session: str = "",
     threshold: float = 1.0,
+    *,
+    is_weighed: bool = False,
 ) -> list[Statement]:
     """Return the statements that answer a prompt in ``parts``, best first, without those of ``session``.
 
-    ``threshold`` multiplies the least evidence and the least fit of phrases.
+    ``threshold`` multiplies the least evidence and the least fit of phrases. ``is_weighed``: a model will choose from
+    them, so that less is enough.
     """
     topics, minor = question.topics_of(parts), question.minor_terms(parts)
-    least = Least(
-        threshold * (EVIDENCE_LONG if len(topics) > LONG else EVIDENCE),
-        threshold * (PHRASE_FIT if len(topics) == 1 else PHRASE_FIT_OF_SEVERAL),
-        0.0 if question.has_question(parts) else FIT_OF_ORDER,
-    )
+    evidence = threshold * (EVIDENCE_LONG if len(topics) > LONG else EVIDENCE)
+    fit = threshold * (PHRASE_FIT if len(topics) == 1 else PHRASE_FIT_OF_SEVERAL)
+    if is_weighed:
+        least = Least(TO_WEIGH * evidence, TO_WEIGH * fit, matters=0.0, of_best=TO_WEIGH_OF_BEST)
+    else:
+        least = Least(evidence, fit, 0.0 if question.has_question(parts) else FIT_OF_ORDER)
     return finder.statements(
         topics, least=least, room=note_rows.NOTE_CHARS, view=view, kinds=KINDS, minor=minor, session=session
     )
@@ -125,6 +151,20 @@ def _chosen(found: list[Statement], keys: set[str]) -> list[Statement]:
         elif _rank(statement) < _rank(twin) and (_is_same(statement, twin) or statement.words >= twin.words):
             chosen[chosen.index(twin)] = statement
     return chosen
+
+
+def _others(rules: list[Statement], chosen: list[Statement], keys: set[str]) -> list[Statement]:
+    """Return the rules that are not in the context yet and say something that the chosen notes do not."""
+    fresh = (rule for rule in rules if note_rows.key(rule) not in keys)
+    return [rule for rule in fresh if not any(_is_same(rule, known) for known in chosen)]
+
+
+def _certain(chosen: list[Statement]) -> list[Statement]:
+    """Return the facts and articles for a question that would be shown without a model as well."""
+    noted = [statement for statement in chosen if statement.hit.kind not in WORK]
+    sure = [statement for statement in noted if TO_WEIGH * statement.margin >= 1.0]
+    best = max((statement.evidence for statement in sure), default=0.0)
+    return [statement for statement in sure if statement.evidence >= OF_BEST * best]
 
 
 def _is_same(statement: Statement, known: Statement) -> bool:

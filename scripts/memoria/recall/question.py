@@ -63,6 +63,11 @@ def has_question(parts: list[str]) -> bool:
     return any(map(_asks, parts))
 
 
+def only_asks(parts: list[str]) -> bool:
+    """Return whether a prompt asks and orders nothing: each of its sentences is a question."""
+    return bool(parts) and all(map(_asks, parts))
+
+
 def _asks(part: str) -> bool:
     if is_question(part):
         return True

@@ -11,7 +11,7 @@ import os
 from memoria.base import exclude, project
 from memoria.base.visibility import Visibility
 from memoria.capture import hook
-from memoria.recall import mentions, note_rows, shown_notes
+from memoria.recall import mentions, note_rows, renewal, shown_notes
 from memoria.search import reader
 
 TYPE_CHECKING = False
@@ -63,7 +63,7 @@ def pre_tool_use(event: hook.Event, settings: Settings, paths: Paths) -> dict[st
         with reader.Finder(paths.index) as finder:
             found = list(finder.holding(terms, view=view, kinds=("fact", "article"), most=HOLDING))
     except reader.UnreadableError as error:
-        hook.log(paths, f"{event.name} {event.session} no notes: {error}")
+        renewal.no_notes(event, settings, paths, error)
         return None
     chosen = _chosen(found, touched, own, shown.keys())
     notes = note_rows.rendered(chosen, view.own, intro=INTRO, most_chars=MAX_CHARS, most_notes=NOTES)

@@ -34,6 +34,8 @@ _REPEATED = 60  # documents, beyond which the facts that hold a word are not cou
 _FEW = 5  # documents that a statement may stand in: fact, phrases, entry, turns, and claims of several articles
 _NAMING = 0.4  # power of the number of documents; a word that more of them hold, and more than _FEW, names nothing
 _ENDING = 5  # most letters of a file name's ending
+MATTERS = 0.8  # least importance of a fact that phrases lead to; a merely useful one seldom helps. An article has .5
+OF_BEST = 0.5  # least share of the best statement's evidence
 _MINOR = 0.35  # weight of a word that says what to do and not with what
 
 
@@ -41,15 +43,20 @@ class Least:
     """What an answer must reach: ``evidence``, or the fit of the ``phrases`` that lead to it without a shared word.
 
     Where nothing is asked, an answer must concern most of a topic: the evidence for a fact or an article, times the
-    share of a topic that it holds, must be at least ``fit`` times ``evidence``. It is 0 for a question.
+    share of a topic that it holds, must be at least ``fit`` times ``evidence``. It is 0 for a question. What phrases
+    lead to must have the importance ``matters``, and all must have ``of_best`` of the best one's evidence.
     """
 
-    __slots__ = ("evidence", "fit", "phrases")
+    __slots__ = ("evidence", "fit", "matters", "of_best", "phrases")
 
-    def __init__(self, evidence: float, phrases: float, fit: float = 0.0) -> None:
+    def __init__(
+        self, evidence: float, phrases: float, fit: float = 0.0, *, matters: float = MATTERS, of_best: float = OF_BEST
+    ) -> None:
         self.evidence = evidence
         self.phrases = phrases
         self.fit = fit
+        self.matters = matters
+        self.of_best = of_best
 
 
 class Asked:
@@ -140,8 +147,11 @@ class Asked:
             heaviest[name] = max(heaviest.get(name, 0.0), self.weights.get(term, 0.0))
         return sum(heaviest.values())
 
-    def is_answered(self, statement: Statement) -> bool:
-        """Return whether a statement has enough evidence; what records work needs more than a fact or an article."""
+    def margin(self, statement: Statement) -> float:
+        """Return the evidence for a statement as a multiple of what it needs, 0 when it is no answer.
+
+        What records work needs more than a fact or an article.
+        """
         is_of_work = statement.hit.kind in WORK
         said = frozenset(tokens.of(statement.core))
         own_words = statement.words.difference(self.minor)
@@ -151,11 +161,13 @@ class Asked:
             needed = self.least.evidence * self._of_work(statement, naming)
             is_named = len(names) >= _WORDS and not naming <= self.files
             is_strong = is_named and statement.evidence >= needed
-            return is_strong and self._added(said) > 0 and self._held(said) >= _HELD
+            is_answer = is_strong and self._added(said) > 0 and self._held(said) >= _HELD
+            return statement.evidence / needed if is_answer else 0.0
         words, held = (own_words, 0.0) if len(self.topics) < _MANY else (names, _HELD_OF_MANY)
         if not naming or len(words) < _WORDS or statement.evidence < self.least.evidence:
-            return False
-        return self._held(said) >= held and (not self.least.fit or self._fits(statement.evidence, said))
+            return 0.0
+        is_answer = self._held(said) >= held and (not self.least.fit or self._fits(statement.evidence, said))
+        return statement.evidence / self.least.evidence if is_answer else 0.0
 
     def _fits(self, evidence: float, said: Collection[str]) -> bool:
         """Return whether a sentence with these terms concerns most of a topic and adds something to it.

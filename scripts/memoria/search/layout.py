@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memoria.search import tokens
 
-VERSION = 11  # of the tables and of how files become documents and terms; an index of another version is rebuilt
+VERSION = 12  # of the tables and of how files become documents and terms; an index of another version is rebuilt
 SHIFT = 12  # a passage's row is (document << SHIFT) + its ordinal; ordinals 0 and 1 are the title and the names
 KINDS = ("article", "entry", "fact", "turn", "memory")
 HISTORY = "history"  # what no longer holds: found only by those who ask for it
@@ -13,6 +13,19 @@ HIDDEN = (HISTORY, ASKED)  # with KINDS, all kinds that there are
 USUAL = 0.5  # importance of a document of which nobody said how much it matters
 NOTED = 0.45  # that of turns whose conversation a model has noted, since what matters of them stands in the note
 TOOLS = "tools"  # the label of a turn's tool lines, which are no statements
+
+
+def is_current(path: str) -> bool:
+    """Return whether the file of an index is of this version, going by its header; an empty or missing one is.
+
+    The version is the four bytes at 60 (https://www.sqlite.org/fileformat.html, "user version").
+    """
+    try:
+        with open(path, "rb") as file:
+            header = file.read(64)
+    except OSError:
+        return True
+    return not header or int.from_bytes(header[60:], "big") == VERSION
 
 
 def scope_terms(project: str, kind: str) -> tuple[str, str]:

@@ -23,8 +23,6 @@ _QUERY_CHARS = 20_000  # characters; only the start of a longer query is read
 QUERY_WORDS = 48  # terms of a query that are looked up; the others are ignored
 _CANDIDATES = 80  # documents that are read and scored as a whole; the better half is also scored by passage
 _VIEWED = 12  # documents of which statements are taken, and that each part of the question scores
-_NEAR_BEST = 0.5  # least share of the best statement's evidence
-_MATTERS = 0.8  # least importance of a fact that phrases lead to; a merely useful one seldom helps. An article has .5
 _WRITTEN = 0.8  # factor for what was written of a session, among turns: a short text scores high by few words
 
 
@@ -125,10 +123,9 @@ class Finder:
     ) -> list[Statement]:
         """Return the statements that answer one of the ``parts`` of a question, best first; see ``Statement``.
 
-        A statement must reach ``least``, and half of the best one's evidence. What phrases lead to has evidence in
-        proportion to their fit. A statement is shown with its neighbours in at most ``room`` characters. The terms in
-        ``minor`` count less, and what ``session`` said is left out. Raises UnreadableError when the file cannot be
-        read.
+        A statement must reach ``least``. What phrases lead to has evidence in proportion to their fit. A statement is
+        shown with its neighbours in at most ``room`` characters. The terms in ``minor`` count less, and what
+        ``session`` said is left out. Raises UnreadableError when the file cannot be read.
         """
         topics = [tokens.of_query(part[:_QUERY_CHARS]) for part in parts]
         words = list(dict.fromkeys(word for topic in topics for word in topic))[:QUERY_WORDS]
@@ -154,14 +151,14 @@ class Finder:
             found = list(self._asked_for(asked, known, view, kinds or layout.KINDS))
             found = [statement for statement in found if not session or session not in statement.sessions]
             for lead in asked.promising(leads):
-                if found and lead.bound() < _NEAR_BEST * max(statement.evidence for statement in found):
+                if found and lead.bound() < least.of_best * max(statement.evidence for statement in found):
                     break
                 said = self._statements(lead.candidate, lead.bounds, asked, view)
                 found += [statement for statement in said if not session or session not in statement.sessions]
         except sqlite.module().Error as error:
             raise UnreadableError(str(error)) from None
         found.sort(key=lambda statement: -statement.evidence)
-        return [statement for statement in found if statement.evidence >= _NEAR_BEST * found[0].evidence]
+        return [statement for statement in found if statement.evidence >= least.of_best * found[0].evidence]
 
     def _own_project(self, view: Visibility | None) -> str:
         """Return the project that asks, in which words are weighed; ``""``, the whole home, when it has no documents.
@@ -185,6 +182,18 @@ class Finder:
             order = f"ORDER BY rowid DESC LIMIT {most}"
             for document in self._matching.match(" OR ".join(map(matching.phrase, rare)), scope, order) if rare else []:
                 yield from self._passages(document, view)
+        except sqlite.module().Error as error:
+            raise UnreadableError(str(error)) from None
+
+    def worthiest(self, labels: Collection[str], *, view: Visibility, most: int) -> list[Statement]:
+        """Return up to ``most`` facts of the own project and of all, of the kinds ``labels``, the most important first.
+
+        Raises UnreadableError when the file cannot be read.
+        """
+        try:
+            found = [row for project in {view.own, ""} for row in self._stored.worthiest(project, labels, most)]
+            best = sorted(found, reverse=True)[:most]
+            return [statement for _, document in best for statement in self._passages(document, view)]
         except sqlite.module().Error as error:
             raise UnreadableError(str(error)) from None
 
@@ -224,12 +233,13 @@ class Finder:
             row = self._stored.current(candidate.document) if found >= asked.least.phrases else None
             screen = self._stored.screen(row, view) if row and row[3] in kinds else None
             text, _, own = self._stored.passage(row[0], len(ranking.HEAD)) if row and screen else ("", "", False)
-            if row is None or screen is None or not text or not screen(text) or row[10] < _MATTERS:
+            if row is None or screen is None or not text or not screen(text) or row[10] < asked.least.matters:
                 continue
             hit = Hit(row[1:9], found, [text])
             hit.by = "phrases"
             statement = Statement(hit, statements.best(text, (), asked.weight, asked.room)[0], "user" if own else "")
             statement.evidence = asked.least.evidence * found / asked.least.phrases
+            statement.margin = found / asked.least.phrases if row[10] >= evidence.MATTERS else 1.0
             statement.sessions = self._stored.sessions(hit)
             yield statement
 
@@ -257,7 +267,8 @@ class Finder:
             statement = Statement(hit, shown, "user" if own else label if hit.kind == "turn" else "")
             statement.core, statement.evidence, statement.words = core, found, words
             statement.is_noted = hit.kind == "turn" and row[10] <= layout.NOTED
-            if is_successor or asked.is_answered(statement):  # what was superseded has passed ``bounds``
+            statement.margin = asked.margin(statement) or float(is_successor)  # what it supersedes passed ``bounds``
+            if statement.margin:
                 statement.sessions = self._stored.sessions(hit)
                 yield statement
 
@@ -301,6 +312,15 @@ class Finder:
         heads = len(ranking.HEAD)
         firsts = dict.fromkeys(range(heads, heads + 3), 1.0)
         return [Hit(row[1:9], 1.0, self._stored.texts(row[0], firsts)) for row in rows]
+
+    def digests(self, keys: Collection[str]) -> dict[str, str]:
+        """Return the digest of each document with one of these keys, which any change of it changes."""
+        wanted = ", ".join("?" * len(keys))
+        asked = f"SELECT key, digest FROM documents WHERE key IN ({wanted})"  # noqa: S608 (question marks)
+        try:
+            return dict(self._db.execute(asked, tuple(keys)).fetchall())
+        except sqlite.module().Error as error:
+            raise UnreadableError(str(error)) from None
 
     def at(self, key: str, view: Visibility | None = None) -> Hit | None:
         """Return the document with this key, or its successor, with its first passage; None when none is shown."""

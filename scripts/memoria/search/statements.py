@@ -71,11 +71,12 @@ class Statement:
 
     ``hit`` is its document, with the passage; ``text`` the sentences to show; ``core`` the one that answers;
     ``speaker`` who said them, ``user``, ``assistant`` or ``""``; ``label`` that of the passage, such as a fact's kind.
-    ``evidence`` is at least 0; ``words`` are the terms of the question that it holds; ``sessions`` those in which it
-    was said, as far as they are known. ``is_noted``: whether it is a turn whose conversation a model has noted.
+    ``evidence`` is at least 0, and ``margin`` the same as a multiple of what is needed (1 for what phrases lead to when
+    it matters little); ``words`` are the terms of the question that it holds; ``sessions`` those in which it was said,
+    as far as they are known. ``is_noted``: whether it is a turn whose conversation a model has noted.
     """
 
-    __slots__ = ("core", "evidence", "hit", "is_noted", "label", "sessions", "speaker", "text", "words")
+    __slots__ = ("core", "evidence", "hit", "is_noted", "label", "margin", "sessions", "speaker", "text", "words")
 
     def __init__(self, hit: Hit, text: str, speaker: str) -> None:
         self.hit = hit
@@ -85,6 +86,7 @@ class Statement:
         self.label = ""
         self.is_noted = False
         self.evidence = 0.0
+        self.margin = 0.0
         self.words: frozenset[str] = frozenset()
         self.sessions: frozenset[str] = frozenset()
 

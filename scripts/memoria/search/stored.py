@@ -7,7 +7,7 @@ from memoria.search import layout, ranking
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from typing import Any
 
     from memoria.base.visibility import Visibility
@@ -35,6 +35,18 @@ class Stored:
             column, name = ("anchor", row[9][1:]) if row[9].startswith("^") else ("key", row[9])
             row = self._db.execute(f"{SHOW} WHERE {column} = ?", (name,)).fetchone()
         return row
+
+    def worthiest(self, project: str, labels: Collection[str], most: int) -> list[tuple[float, int]]:
+        """Return importance and id of up to ``most`` current facts of a project with these labels, the best first."""
+        wanted = ", ".join("?" * len(labels))
+        rows = self._db.execute(
+            "SELECT importance, documents.id FROM documents"  # noqa: S608 (question marks)
+            f" JOIN passages ON passages.id = (documents.id << {layout.SHIFT}) + {len(ranking.HEAD)}"
+            f" WHERE kind = 'fact' AND project = ? AND superseded_by = '' AND label IN ({wanted})"
+            f" ORDER BY importance DESC, documents.id DESC LIMIT {most}",
+            (project, *labels),
+        )
+        return rows.fetchall()
 
     def screen(self, row: tuple[Any, ...], view: Visibility | None) -> Callable[[str], bool] | None:
         """Return which passages of a document may be shown; None when the document may not be.

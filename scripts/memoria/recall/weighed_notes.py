@@ -1,0 +1,99 @@
+"""Weighed notes: the notes that may fit a prompt, given to a model to choose from while the client goes on.
+
+Words do not tell which note a prompt needs (docs/decisions/0124-weighed-notes.md). The hook therefore answers that it
+goes on in the background, and becomes the process that asks the model; what that prints, the client gives to the
+session with the result of the next tool use. Nothing is written to disk meanwhile.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from memoria.base import quickjson
+from memoria.capture import hook
+from memoria.recall import note_rows
+from memoria.search import reader
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memoria.base.paths import Paths
+    from memoria.base.settings import Settings
+    from memoria.search.statements import Statement
+
+VERB = "weigh"
+CLIENT = "CLAUDE_CODE_ENTRYPOINT"  # set by Claude Code itself; another client might wait for a hook in the background
+PROGRAM = "sdk"  # how its value begins where a program drives the client (``claude -p``), which ends with the answer
+MODELS = ("claude", "ollama", "scripted")  # that can choose, by the first part of their names
+NOTES = 10  # that the model chooses from
+MAX_CHARS = 3_600  # of them all
+PROMPT_ENDS = (1_300, 700)  # characters of a long prompt's beginning and end that the model reads
+MAX_BYTES = 60_000  # of a request, which a pipe holds as a rule before anybody reads it
+TIMEOUT_MS = 60_000  # that the client is told; the process itself gives up earlier
+
+
+def may_weigh(settings: Settings) -> bool:
+    """Return whether a model can be asked while the client goes on, and a person may be there to see what comes."""
+    first = settings.model.partition(",")[0].partition(":")[0].strip()
+    client = os.environ.get(CLIENT, PROGRAM)
+    return settings.weigh_notes and first in MODELS and not client.startswith(PROGRAM)
+
+
+def handed_over(
+    event: hook.Event, settings: Settings, paths: Paths, own: str, chosen: list[Statement]
+) -> dict[str, object] | None:
+    """Return the answer that the hook goes on in the background, and let it do so; None when there is nothing to weigh.
+
+    ``own`` is the project that asks. Of two installations only one weighs.
+    """
+    if not chosen:
+        return None
+    told = {
+        "session": event.session, "transcript": event.transcript, "cwd": event.cwd, "project": own,
+        "at": time.time(), "prompt": _ends(event.text("prompt")),
+    }  # fmt: skip
+    request, count = _encoded(told, _rows(chosen, own, paths))
+    if not count:
+        return None
+    from memoria.base import interpreter  # noqa: PLC0415 (most prompts have nothing to weigh)
+    from memoria.base import paths as places  # noqa: PLC0415
+    from memoria.capture import detach, once  # noqa: PLC0415
+
+    python = interpreter.find(settings)
+    if not python or not once.is_first(paths.where, places.safe_name(event.session), "prompt"):
+        return None
+    if not detach.may_spawn(paths.spawns("weigher"), settings.spawns_per_min, time.time()):
+        hook.log(paths, f"{event.name} {event.session} no notes: as many as spawns_per_min were weighed this minute")
+        return None
+    hook.log(paths, f"{event.name} {event.session} notes to weigh: {count}")
+    command = places.own_command(python, VERB)
+    event.after = lambda: detach.become(command, paths, request)
+    return {"async": True, "asyncTimeout": TIMEOUT_MS}
+
+
+def _rows(chosen: list[Statement], own: str, paths: Paths) -> list[list[str]]:
+    """Return key, document, its digest and line of the notes to choose from."""
+    with reader.Finder(paths.index) as finder:
+        digests = finder.digests([statement.hit.key for statement in chosen])
+    rows: list[list[str]] = []
+    room = MAX_CHARS
+    for statement in chosen[:NOTES]:
+        shown, document = note_rows.row(statement, own), statement.hit.key
+        room -= len(shown)
+        if shown and room >= 0 and all(shown != line for *_, line in rows):
+            rows.append([note_rows.key(statement), document, digests.get(document, ""), shown])
+    return rows
+
+
+def _encoded(told: dict[str, object], rows: list[list[str]]) -> tuple[bytes, int]:
+    """Return a request of at most MAX_BYTES and the number of its notes, fewer where it would be longer."""
+    while True:
+        request = quickjson.dumps({**told, "notes": rows}).encode()
+        if len(request) <= MAX_BYTES or not rows:
+            return request, len(rows)
+        rows = rows[:-1]
+
+
+def _ends(prompt: str) -> str:
+    first, last = PROMPT_ENDS
+    return prompt if len(prompt) <= first + last else f"{prompt[:first]} […] {prompt[-last:]}"
