@@ -182,7 +182,7 @@ def _weighed(past: replay.Replay, home: Home, session: Session, transcript: str,
     os.environ[weighed_notes.CLIENT] = "bench"
     past.settings.weigh_notes = True
     told = {"hook_event_name": "UserPromptSubmit", "session_id": session.ident, "cwd": session.cwd, "prompt": prompt}
-    event = Event({**told, "transcript_path": transcript})
+    event = Event({**told, "transcript_path": transcript, "permission_mode": "default"})
     answer = prompt_notes.user_prompt_submit(event, past.settings, past.paths)
     if not event.after:
         return str((answer or {}).get("hookSpecificOutput", {}).get("additionalContext", ""))  # type: ignore[attr-defined]

@@ -104,7 +104,7 @@ def _some(made: list[Document], chance: random.Random, words: int) -> str:
 
 def _payload(session: object, cwd: str, prompt: str) -> bytes:
     given = {"session_id": f"s{session}", "cwd": cwd, "hook_event_name": "UserPromptSubmit", "prompt": prompt}
-    return json.dumps(given).encode()
+    return json.dumps(given | {"permission_mode": "default"}).encode()
 
 
 def _timed(rest: list[str], env: Mapping[str, str], payload: bytes) -> tuple[float, bytes]:

@@ -55,10 +55,13 @@ def handed(monkeypatch: pytest.MonkeyPatch, paths: Paths) -> list[tuple[list[str
     return found
 
 
-def ask(paths: Paths, prompt: str = ORDER, session: str = "s1", **env: str) -> dict[str, Any] | None:
-    """Run the hook to its end and return what it printed."""
+def ask(
+    paths: Paths, prompt: str = ORDER, session: str = "s1", client: str = "new", **env: str
+) -> dict[str, Any] | None:
+    """Run the hook to its end and return what it printed; an ``old`` client cannot go on meanwhile."""
     fields = {"hook_event_name": "UserPromptSubmit", "prompt": prompt, "session_id": session, "cwd": "/nowhere/shop"}
-    event = hook.Event({**fields, "transcript_path": "/nowhere/s1.jsonl"})
+    mode = {} if client == "old" else {"permission_mode": "default"}
+    event = hook.Event({**fields, **mode, "transcript_path": "/nowhere/s1.jsonl"})
     given = {"MEMORIA_PYTHON": sys.executable, "MEMORIA_MODEL": "claude:haiku", **env}
     output = prompt_notes.user_prompt_submit(event, Settings.load(given), paths)
     if event.after:
@@ -145,6 +148,12 @@ def test_another_client_is_never_made_to_wait(paths: Paths, handed: Handed, monk
     assert handed == []
 
 
+def test_a_client_that_is_too_old_to_go_on_is_answered_at_once(paths: Paths, handed: Handed) -> None:
+    output = ask(paths, client="old")
+    assert output is None or "async" not in output
+    assert handed == []
+
+
 def test_what_a_session_was_shown_is_not_weighed_again(paths: Paths, handed: Handed) -> None:
     ask(paths)
     shown_notes.ShownNotes(paths.hints, "s1").add([note[0] for note in handed[0][1]["notes"]])
@@ -205,6 +214,7 @@ def as_the_client(paths: Paths, **env: str) -> subprocess.CompletedProcess[bytes
     with Index(paths.index) as index:
         index.add([fact(1, CENTS), fact(2, TAGS), *(fact(number, f"Tide table {number}.") for number in range(10, 50))])
     payload = {"hook_event_name": "UserPromptSubmit", "prompt": ORDER, "session_id": "s1", "cwd": "/nowhere/shop"}
+    payload["permission_mode"] = "default"
     given = {"PATH": os.environ["PATH"], "HOME": paths.home, "MEMORIA_HOME": paths.home, weighed_notes.CLIENT: "cli"}
     command = [sys.executable, "-S", "-I", str(ROOT / "hooks/user-prompt-submit.py")]
     return subprocess.run(

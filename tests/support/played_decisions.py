@@ -167,7 +167,7 @@ class Played(Player):
     def _to_weigh(self, told: dict[str, object]) -> tuple[str, ...]:
         """Return the notes that the hook hands over where a model can be asked."""
         handed: list[bytes] = []
-        event = Event({**told, "hook_event_name": "UserPromptSubmit"})
+        event = Event({**told, "hook_event_name": "UserPromptSubmit", "permission_mode": "default"})
         with (
             patch.object(detach, "become", lambda *given: handed.append(given[2])),
             patch.dict(os.environ, {weighed_notes.CLIENT: "cli"}),

@@ -67,7 +67,7 @@ def _answer(event: hook.Event, settings: Settings, paths: Paths, parts: list[str
     """Return the notes for a prompt in ``parts``, or that a model will choose them; None when nothing fits."""
     shown = ShownNotes(paths.hints, event.session)
     view = Visibility(settings, paths, project.of(event.cwd, settings, paths).key)
-    is_weighed = weighed_notes.may_weigh(settings)
+    is_weighed = weighed_notes.may_weigh(event, settings)
     own = "" if shown.was_compacted() else event.session  # until a compaction the context has what it said
     found, rules = _found(parts, view, own, paths, settings.hint_threshold, is_weighed=is_weighed)
     chosen = _chosen(found, shown.keys())

@@ -32,8 +32,13 @@ MAX_BYTES = 60_000  # of a request, which a pipe holds as a rule before anybody 
 TIMEOUT_MS = 60_000  # that the client is told; the process itself gives up earlier
 
 
-def may_weigh(settings: Settings) -> bool:
-    """Return whether a model can be asked while the client goes on, and a person may be there to see what comes."""
+def may_weigh(event: hook.Event, settings: Settings) -> bool:
+    """Return whether a model can be asked while the client goes on, and a person may be there to see what comes.
+
+    A client that names no permission mode is too old to go on (before Claude Code 1.0.106; the mode is a little older).
+    """
+    if "permission_mode" not in event.fields:
+        return False
     first = settings.model.partition(",")[0].partition(":")[0].strip()
     client = os.environ.get(CLIENT, PROGRAM)
     return settings.weigh_notes and first in MODELS and not client.startswith(PROGRAM)
