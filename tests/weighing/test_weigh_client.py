@@ -74,6 +74,8 @@ class World:
         if not body.get("tools"):
             return "scripted answer"
         if not self.tools or INTRO in text:
+            if not self.may_answer.is_set():  # the small model is asked before Claude has answered
+                wait_until(lambda: bool(self.asked), "the model was asked", 60)
             return "done"
         self.tools -= 1
         wait_until(lambda: bool(self.logged()), "the notes were weighed", 60)  # the first tool takes as long as that
