@@ -59,4 +59,4 @@ def _end_with(parent: int) -> None:
     """Interrupt this process when the one that started it has ended."""
     while os.getppid() == parent:
         time.sleep(LOOK_S)
-    signal.raise_signal(signal.SIGINT)
+    os.kill(os.getpid(), signal.SIGINT)  # to the process: a signal to this thread would not wake the main one
