@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import threading
 from pathlib import Path
 
 import pytest
@@ -39,3 +40,22 @@ def test_a_file_system_without_locks_is_refused_with_a_clear_word(
 def test_an_error_of_the_work_under_a_lock_is_not_taken_for_a_lock_that_cannot_be_had(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError), locks.held(tmp_path / "a.lock"):
         (tmp_path / "missing").read_bytes()
+
+
+def test_a_lock_is_waited_for_only_as_long_as_said(tmp_path: Path) -> None:
+    with locks.held(tmp_path / "lock") as mine:
+        assert mine
+        with locks.held_soon(tmp_path / "lock", 0.0) as other:
+            assert not other
+        freed = threading.Event()
+        waits = threading.Thread(target=lambda: _take(tmp_path / "lock", freed))
+        waits.start()
+        assert not freed.is_set()
+    waits.join()
+    assert freed.is_set()
+
+
+def _take(path: Path, freed: threading.Event) -> None:
+    with locks.held_soon(path, 60.0) as mine:
+        if mine:
+            freed.set()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memoria.daily.ledger import Call, Ledger
-from memoria.ground import clock
+from memoria.ground import clock, locks
 from memoria.ground.errors import BadAnswerError, ModelUnavailableError, OverBudgetError
 from memoria.models import tasks
 from memoria.models.metered import Limits, Metered
@@ -56,6 +56,35 @@ def test_a_fault_that_needs_a_person_is_not_tried_again(ledger: Ledger) -> None:
     with pytest.raises(ModelUnavailableError):
         model.complete(PROMPT, "p")
     assert (len(asked.prompts), slept) == (1, [])
+
+
+def test_a_call_that_must_come_soon_has_one_attempt_and_does_not_wait_for_others_for_long(ledger: Ledger) -> None:
+    model, asked, slept = metered(ledger, [ModelUnavailableError("away"), ANSWER])
+    with pytest.raises(ModelUnavailableError):
+        model.complete_soon(lambda: PROMPT, 0.0)
+    assert (len(asked.prompts), slept, outcomes(ledger)) == (1, [], ["ModelUnavailableError"])
+    assert model.complete_soon(lambda: None, 0.0) is None
+    with locks.held(model.lock), pytest.raises(ModelUnavailableError, match="other model calls"):
+        model.complete_soon(lambda: PROMPT, 0.0)
+    assert len(asked.prompts) == 1
+    completion = model.complete_soon(lambda: PROMPT, 0.0)
+    assert completion
+    assert outcomes(ledger) == ["ModelUnavailableError", "ok"]
+
+
+def test_a_call_that_is_cut_off_is_booked_by_estimate(ledger: Ledger) -> None:
+    ledger.book(Call("flush", "scripted", "p", "ok", 1000, 0, 0.01, 1.0))
+
+    def cut(_: Prompt) -> Item:
+        raise KeyboardInterrupt
+
+    model, _, _ = metered(ledger, cut)
+    with pytest.raises(KeyboardInterrupt):
+        model.complete(PROMPT, "p")
+    *_, (_, call) = ledger.calls_since(clock.parse("2000-01-01T00:00:00Z") or clock.now())
+    assert (call.outcome, call.project) == ("cut off", "p")
+    assert call.cost_usd == pytest.approx(0.01 * call.input_tokens / 1000)
+    assert call.input_tokens > 100
 
 
 def test_a_spent_day_makes_no_call_and_says_until_when(ledger: Ledger) -> None:
