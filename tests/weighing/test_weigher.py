@@ -72,7 +72,8 @@ class World:
             digests = finder.digests([key(n) for n in range(1, 4)])
         request = {
             "session": SESSION, "transcript": str(self.transcript), "cwd": "/nowhere/shop", "project": "shop-1a2b3c",
-            "prompt": prompt, "at": time.time() if at is None else at,
+            "prompt": prompt, "at": time.time() if at is None else at, "client": os.getppid(),
+            "recorded": OpenSessions(self.home.paths.where).latest_prompt(SESSION),
             "notes": [
                 [key(n), key(n), digests[key(n)], f"- [fact] {text} ({key(n)})"] for n, text in enumerate(NOTES, 1)
             ],
@@ -311,21 +312,23 @@ def test_a_long_transcript_is_read_at_its_end_from_a_whole_line(
     assert len(world.asked()) < 6_000
 
 
-@pytest.mark.parametrize("recorded", ["Add a discount", ""])
-@pytest.mark.parametrize("next_", ["answered", "prompted"])
+@pytest.mark.parametrize("next_", ["answered", "prompted", "captured", "the same hook of another installation"])
 def test_nothing_is_given_when_the_session_has_gone_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], recorded: str, next_: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], next_: str
 ) -> None:
     world = World(tmp_path, monkeypatch, {"needed": [1]})
     sessions = OpenSessions(world.home.paths.where)
-    sessions.prompted(SESSION, recorded)
-    past = time.time() - 60
-    os.utime(sessions.path(SESSION, ".prompt"), (past - 1, past - 1))
-    world.meanwhile(lambda: sessions.answered(SESSION) if next_ == "answered" else sessions.prompted(SESSION, recorded))
-    assert world.weigh(capsys=capsys, at=past) == ""
-    os.utime(sessions.path(SESSION, ".prompt"), (past - 1, past - 1))
-    world.meanwhile(lambda: None)
-    assert given(world.weigh(capsys=capsys, at=past))
+    cursor = Path(world.home.paths.cursors, SESSION)
+    cursor.parent.mkdir(exist_ok=True)
+    if next_ != "captured":  # with ``where_you_were`` off no prompt is recorded
+        sessions.prompted(SESSION, "Add a discount")
+    events: dict[str, Callable[[], object]] = {
+        "answered": lambda: sessions.answered(SESSION),
+        "prompted": lambda: sessions.prompted(SESSION, "Write a poem"),
+        "captured": lambda: cursor.write_text("{}"),
+    }
+    world.meanwhile(events.get(next_, lambda: sessions.prompted(SESSION, "Add a discount")))
+    assert bool(world.weigh(capsys=capsys, at=time.time() - 60)) is (next_ not in events)
 
 
 def test_over_the_budget_nothing_is_asked(

@@ -79,20 +79,17 @@ class OpenSessions:
         path = self.path(session, PROMPT)
         if prompt or not os.path.exists(path):
             self._write(path, without_secrets(prompt[: 4 * PROMPT_CHARS])[:PROMPT_CHARS])
-        else:
-            os.utime(path)
 
     def answered(self, session: str) -> None:
         """Record that the latest prompt was answered to its end; the block tells it when the transcript is read."""
         try:
             os.truncate(self.path(session, PROMPT), 0)
-            os.utime(self.path(session, PROMPT))  # the time of an empty file does not change when it is emptied
         except FileNotFoundError:
             pass
 
-    def has_gone_on(self, session: str, since: float) -> bool:
-        """Return whether the session was answered or given another prompt since a time (``time.time()``)."""
-        return self._changed(session, PROMPT) > since
+    def latest_prompt(self, session: str) -> str:
+        """Return what is recorded of the session's latest prompt while it is not answered, ``""`` when nothing is."""
+        return self._text(session, PROMPT)
 
     def was_prompted(self, session: str) -> bool:
         """Return whether the session was given a prompt within the last days."""

@@ -34,7 +34,7 @@ def command(args: argparse.Namespace, home: Home) -> int:  # noqa: ARG001 (all c
     request = Request.read("" if sys.stdin.isatty() else sys.stdin.read())
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # the client's way of ending a hook
-    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=_end_with, args=(request.client,), daemon=True).start()
     try:
         keys, text = weighed(home, request)
         _give(home, request, keys, text)
@@ -55,8 +55,8 @@ def _give(home: Home, request: Request, keys: list[str], text: str) -> None:
     ShownNotes(home.paths.hints, request.session).add(keys)
 
 
-def _end_with(parent: int) -> None:
-    """Interrupt this process when the one that started it has ended."""
-    while os.getppid() == parent:
+def _end_with(client: int) -> None:
+    """Interrupt this process when the client that started it has ended."""
+    while os.getppid() == client:
         time.sleep(LOOK_S)
     os.kill(os.getpid(), signal.SIGINT)  # to the process: a signal to this thread would not wake the main one

@@ -11,7 +11,9 @@ import os
 import time
 
 from memoria.base import quickjson
+from memoria.base.paths import safe_name
 from memoria.capture import hook
+from memoria.capture.open_sessions import OpenSessions
 from memoria.recall import note_rows
 from memoria.search import reader
 
@@ -55,7 +57,8 @@ def handed_over(
         return None
     told = {
         "session": event.session, "transcript": event.transcript, "cwd": event.cwd, "project": own,
-        "at": time.time(), "prompt": _ends(event.text("prompt")),
+        "at": time.time(), "client": os.getppid(), "prompt": _ends(event.text("prompt")),
+        "recorded": OpenSessions(paths.where).latest_prompt(safe_name(event.session)),
     }  # fmt: skip
     request, count = _encoded(told, _rows(chosen, own, paths))
     if not count:
@@ -65,7 +68,7 @@ def handed_over(
     from memoria.capture import detach, once  # noqa: PLC0415
 
     python = interpreter.find(settings)
-    if not python or not once.is_first(paths.where, places.safe_name(event.session), "prompt"):
+    if not python or not once.is_first(paths.where, safe_name(event.session), "prompt"):
         return None
     if not detach.may_spawn(paths.spawns("weigher"), settings.spawns_per_min, time.time()):
         hook.log(paths, f"{event.name} {event.session} no notes: as many as spawns_per_min were weighed this minute")
