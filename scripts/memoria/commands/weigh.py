@@ -20,6 +20,8 @@ from memoria.weighing.weigher import Request, weighed
 
 EVENT = "UserPromptSubmit"
 LOOK_S = 1.0  # seconds between two looks at whether the client is there
+MOST_S = 60.0  # that the process may live
+CLEANUP_S = 10.0  # that it may take to end, of which the Agent SDK gives the model's client 5
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,7 +36,8 @@ def command(args: argparse.Namespace, home: Home) -> int:  # noqa: ARG001 (all c
     request = Request.read("" if sys.stdin.isatty() else sys.stdin.read())
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # the client's way of ending a hook
-    threading.Thread(target=_end_with, args=(request.client,), daemon=True).start()
+    done = threading.Event()
+    threading.Thread(target=_end_with, args=(request.client, done), daemon=True).start()
     try:
         keys, text = weighed(home, request)
         _give(home, request, keys, text)
@@ -43,6 +46,8 @@ def command(args: argparse.Namespace, home: Home) -> int:  # noqa: ARG001 (all c
         outcome = "no note was weighed: the client ended it"
     except OSError as error:
         outcome = f"no note was given: {error.strerror}"
+    finally:
+        done.set()
     hook.log(home.paths, f"{EVENT} {request.session} {outcome}, after {time.monotonic() - began:.1f} s")
     return 0
 
@@ -55,8 +60,11 @@ def _give(home: Home, request: Request, keys: list[str], text: str) -> None:
     ShownNotes(home.paths.hints, request.session).add(keys)
 
 
-def _end_with(client: int) -> None:
-    """Interrupt this process when the client that started it has ended."""
-    while os.getppid() == client:
-        time.sleep(LOOK_S)
-    os.kill(os.getpid(), signal.SIGINT)  # to the process: a signal to this thread would not wake the main one
+def _end_with(client: int, done: threading.Event) -> None:
+    """Interrupt this process when the client that started it has ended or its time is up, and then end it anyway."""
+    until = time.monotonic() + MOST_S
+    while not done.wait(LOOK_S):
+        if os.getppid() != client or time.monotonic() > until:
+            os.kill(os.getpid(), signal.SIGINT)  # to the process: a signal to this thread would not wake the main one
+            if not done.wait(CLEANUP_S):
+                os._exit(1)
