@@ -36,7 +36,7 @@ sys.path.extend(str(Path(__file__).resolve().parents[1] / part) for part in ("."
 
 from bench import hooks
 from memoria.base.paths import Paths
-from memoria.capture import detach
+from memoria.capture import background
 from memoria.capture.hook import Event
 from memoria.daily.ledger import Ledger
 from memoria.evaluating import replay
@@ -178,7 +178,7 @@ def _before(transcript: Path, exchange: Exchange, paths: Paths) -> str:
 def _weighed(past: replay.Replay, home: Home, session: Session, transcript: str, prompt: str) -> str:
     """Return what a prompt is given when a model chooses; a question that is answered at once is given that."""
     handed: list[bytes] = []
-    detach.become = lambda _command, _paths, given: handed.append(given)  # type: ignore[assignment]
+    background.go_on_as = lambda _command, _paths, given: handed.append(given)  # type: ignore[assignment]
     os.environ[weighed_notes.CLIENT] = "bench"
     past.settings.weigh_notes = True
     told = {"hook_event_name": "UserPromptSubmit", "session_id": session.ident, "cwd": session.cwd, "prompt": prompt}

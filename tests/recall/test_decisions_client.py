@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from client_session import Session
+from client_session import Session, held
 from memoria.base import project, state
 from memoria.base.paths import Paths
 from memoria.capture.open_sessions import OpenSessions
@@ -72,12 +72,7 @@ class World:
 
     def session(self, *steps: tuple[str, dict[str, Any]], prompt: str = "go on, please") -> Session:
         self.steps = [{"name": name, "input": given} for name, given in steps]
-        with Session(self.env, self.work, "--plugin-dir", str(ROOT), *TOOLS) as session:
-            session.ask(prompt)
-            session.settle()
-            session.end()
-        assert session.failed_hooks == []
-        return session
+        return held(self.env, self.work, [prompt], "--plugin-dir", str(ROOT), *TOOLS)
 
     def sent(self) -> list[str]:
         """The text of each request that reached the model."""

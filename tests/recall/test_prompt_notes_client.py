@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from client_session import Session, transcripts
+from client_session import Session, held, transcripts
 from memoria.base import state
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
@@ -107,13 +107,7 @@ class World:
         ledger.close()
 
     def session(self, *prompts: str) -> Session:
-        with Session(self.env, self.work, "--plugin-dir", str(ROOT)) as session:
-            for prompt in prompts:
-                session.ask(prompt)
-            session.settle()
-            session.end()
-        assert session.failed_hooks == []
-        return session
+        return held(self.env, self.work, prompts, "--plugin-dir", str(ROOT))
 
     def said(self) -> str:
         """All texts of the last request that reached the model."""

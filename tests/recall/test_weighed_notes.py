@@ -14,9 +14,10 @@ import pytest
 from memoria.base import interpreter, state
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
-from memoria.capture import detach, hook
+from memoria.capture import background, hook
 from memoria.indexing.documents import Document, Passage
 from memoria.indexing.index import Index
+from memoria.models import chain
 from memoria.recall import prompt_notes, shown_notes, weighed_notes
 from places import ROOT
 
@@ -48,7 +49,7 @@ def handed(monkeypatch: pytest.MonkeyPatch, paths: Paths) -> list[tuple[list[str
     """The commands that the hook became, with their requests; the client is Claude Code."""
     state.open_state(paths)
     found: list[tuple[list[str], dict[str, Any]]] = []
-    monkeypatch.setattr(detach, "become", lambda command, _, given: found.append((command, json.loads(given))))
+    monkeypatch.setattr(background, "go_on_as", lambda command, _, given: found.append((command, json.loads(given))))
     monkeypatch.setenv(weighed_notes.CLIENT, "cli")
     with Index(paths.index) as index:
         index.add([fact(1, CENTS), fact(2, TAGS), *(fact(number, f"Tide table {number}.") for number in range(10, 50))])
@@ -187,7 +188,7 @@ def test_a_long_prompt_is_handed_over_by_its_ends_within_what_a_pipe_holds(paths
     ((_, request),) = handed
     assert request["prompt"].startswith(ORDER)
     assert request["prompt"].endswith("Mind the prices of the shop.")
-    assert len(request["prompt"]) < 2_100
+    assert len(request["prompt"]) < 4_100
     assert len(json.dumps(request)) <= weighed_notes.MAX_BYTES
     assert request["notes"]
 
@@ -206,7 +207,7 @@ def test_the_hook_prints_its_answer_as_a_whole_line_before_it_goes_on(
         return {"async": True}
 
     hook._Call().answer(handler)
-    assert order == ['{"async": true}\n', "goes on"]
+    assert order == ['{"async": true}', "\n", "goes on"]
 
 
 def as_the_client(paths: Paths, **env: str) -> subprocess.CompletedProcess[bytes]:
@@ -250,3 +251,16 @@ def test_an_environment_that_is_being_built_weighs_nothing(
     monkeypatch.setattr(interpreter, "find", lambda _: "")
     assert ask(paths) is None
     assert handed == []
+
+
+def test_the_models_that_can_choose_are_those_of_the_table_without_the_offline_one() -> None:
+    assert {*weighed_notes.MODELS, "offline"} == set(chain.BACKENDS)
+
+
+def test_a_rule_for_all_projects_is_offered_in_each(paths: Paths, handed: Handed) -> None:
+    with Index(paths.index) as index:
+        index.add([fact(60, "Hold a pen.", "preference", project="*"), fact(61, "Hold a cup.", "preference")])
+    ask(paths)
+    lines = " ".join(line for *_, line in handed[0][1]["notes"])
+    assert "Hold a pen." in lines
+    assert "Hold a cup." in lines

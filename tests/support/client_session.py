@@ -21,7 +21,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -207,6 +207,17 @@ def probe_plugin(root: Path, folder: Path, probes: Mapping[str, Probe]) -> Path:
         hooks[event] = [{"hooks": [run]}]
     (root / "hooks" / "hooks.json").write_text(json.dumps({"hooks": hooks}))
     return root
+
+
+def held(env: Mapping[str, str], cwd: Path, prompts: Sequence[str], *options: str) -> Session:
+    """Hold a whole session: its prompts one after the other, the hooks that run on, and its end; no hook may fail."""
+    with Session(env, cwd, *options) as session:
+        for prompt in prompts:
+            session.ask(prompt)
+        session.settle()
+        session.end()
+    assert session.failed_hooks == []
+    return session
 
 
 def wait_until(true: Callable[[], object], what: str, timeout: float = 20) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from memoria.capture import detach
+from memoria.capture import background
 from memoria.capture.hook import Event
 from memoria.models.extractive import offline
 from memoria.models.protocol import Model
@@ -169,7 +169,7 @@ class Played(Player):
         handed: list[bytes] = []
         event = Event({**told, "hook_event_name": "UserPromptSubmit", "permission_mode": "default"})
         with (
-            patch.object(detach, "become", lambda *given: handed.append(given[2])),
+            patch.object(background, "go_on_as", lambda *given: handed.append(given[2])),
             patch.dict(os.environ, {weighed_notes.CLIENT: "cli"}),
             patch.object(self.home.settings, "model", "claude:haiku"),
             patch.object(self.home.settings, "spawns_per_min", 0),

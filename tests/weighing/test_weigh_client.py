@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from client_session import Session, wait_until
+from client_session import Session, held, wait_until
 from memoria.base import project, state
 from memoria.base.paths import Paths
 from memoria.daily.ledger import Ledger
@@ -89,13 +89,7 @@ class World:
         return [row for row in rows if " weighed" in row]
 
     def session(self, *prompts: str) -> Session:
-        with Session(self.env, self.work, "--plugin-dir", str(ROOT), "--allowedTools", "Bash") as session:
-            for prompt in prompts:
-                session.ask(prompt)
-            session.settle()
-            session.end()
-        assert session.failed_hooks == []
-        return session
+        return held(self.env, self.work, prompts, "--plugin-dir", str(ROOT), "--allowedTools", "Bash")
 
     def sent(self) -> list[str]:
         """The text of each of Claude's own requests."""

@@ -44,6 +44,7 @@ class World:
     """A home with three facts, a transcript, and a model whose answers stand in a file."""
 
     def __init__(self, base: Path, monkeypatch: pytest.MonkeyPatch, *answers: Any) -> None:
+        base.mkdir(exist_ok=True)
         self.base, self.monkeypatch = base, monkeypatch
         self.script = scripted(base, monkeypatch, weigh=list(answers))
         self.home = Home.open()
@@ -281,6 +282,17 @@ def test_a_prompt_that_is_forgotten_as_a_whole_is_not_asked_about(
     Tombstones.of(world.home.paths).add("the purple elephant")
     assert world.weigh("Paint the purple elephant", capsys=capsys) == ""
     assert not world.script.with_name(world.script.name + ".calls").exists()
+
+
+def test_no_half_of_a_secret_is_left_where_a_text_is_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    token = "ghp_" + "a1B2c3D4" * 5
+    for before in range(230, 290, 6):
+        world = World(tmp_path / str(before), monkeypatch, {"needed": []})
+        world.say(("user", f"{'x' * before} {token} {'y' * 400}"))
+        world.weigh(f"{'x' * (1_050 + before)} {token} {'y' * 1_500}", capsys=capsys)
+        assert "a1B2" not in world.asked(), before
 
 
 def test_what_was_said_while_memoria_was_off_is_not_sent(

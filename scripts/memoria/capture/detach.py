@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 BUILDING = "its packages are being installed"
 STARTING_S = 15.0  # how long a started worker may take to get its lock before another is started
 MINUTE_S = 60.0
-NO_WINDOW = 0x08000000  # CREATE_NO_WINDOW
-APART = NO_WINDOW | 0x00000200  # CREATE_NEW_PROCESS_GROUP
+APART = 0x08000000 | 0x00000200  # CREATE_NO_WINDOW | CREATE_NEW_PROCESS_GROUP
 IGNORED = () if _signal is None else (_signal.SIGINT,)  # by hooks; what they start would inherit that
 BREAKAWAY = 0x01000000  # CREATE_BREAKAWAY_FROM_JOB
 
@@ -235,7 +234,7 @@ def _spawn(command: list[str], environment: dict[str, str], paths: Paths, note: 
         return False
     try:
         null = os.open(os.devnull, os.O_RDWR)
-        output = _worker_output(paths.worker_output, null)
+        output = worker_output(paths.worker_output, null)
         actions = [(os.POSIX_SPAWN_DUP2, source, target) for target, source in enumerate((null, output, output))]
         inherited = [int(name) for name in os.listdir("/dev/fd")]
         closed = [(os.POSIX_SPAWN_CLOSE, number) for number in inherited if number > 2 and _is_inherited(number)]
@@ -248,32 +247,6 @@ def _spawn(command: list[str], environment: dict[str, str], paths: Paths, note: 
         return False
     _sign(note, process=child)
     return True
-
-
-def become(command: list[str], paths: Paths, given: bytes) -> None:
-    """Let this process become a command that reads ``given`` and prints where this one prints.
-
-    The client, which goes on meanwhile, can still end it. OSError when the command cannot be executed or a pipe does
-    not hold ``given``.
-    """
-    environment = worker_environment()
-    null = os.open(os.devnull, os.O_RDWR)
-    os.dup2(_worker_output(paths.worker_output, null), 2)
-    os.chdir(paths.state)
-    if places.WINDOWS:
-        import subprocess  # noqa: PLC0415 (slow; there exec starts a second process and ends this one)
-
-        subprocess.run(command, input=given, env=environment, creationflags=NO_WINDOW, check=False)
-        return
-    reading, writing = os.pipe()
-    os.set_blocking(writing, False)  # nobody reads yet
-    if os.write(writing, given) < len(given):
-        raise OSError(f"a pipe does not hold {len(given)} bytes")
-    os.dup2(reading, 0)
-    for signal in IGNORED:
-        _signal.signal(signal, _signal.SIG_DFL)
-    interpreter.hold(command[0])
-    os.execve(command[0], command, environment)  # noqa: S606 (no shell is the point)
 
 
 def _is_inherited(descriptor: int) -> bool:
@@ -305,10 +278,9 @@ def is_detached() -> bool:
 
 def _let_go(output: str, cwd: str) -> None:
     """Hold nothing of the hook's or the client's any more."""
-    for signal in IGNORED:
-        _signal.signal(signal, _signal.SIG_DFL)
+    heed_signals()
     null = os.open(os.devnull, os.O_RDWR)
-    log = _worker_output(output, null)
+    log = worker_output(output, null)
     os.dup2(null, 0)
     os.dup2(log, 1)
     os.dup2(log, 2)
@@ -316,7 +288,13 @@ def _let_go(output: str, cwd: str) -> None:
     os.chdir(cwd)  # never hold the user's folder, which may be unmounted or removed
 
 
-def _worker_output(path: str, null: int) -> int:
+def heed_signals() -> None:
+    """Take back that a hook ignores signals, which a command that is executed would inherit."""
+    for signal in IGNORED:
+        _signal.signal(signal, _signal.SIG_DFL)
+
+
+def worker_output(path: str, null: int) -> int:
     """Return a descriptor for what a worker prints; a log that cannot be written is no reason not to work."""
     try:
         return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)

@@ -95,8 +95,9 @@ class _Call:
             _speak_again(event, paths)
         output = handler(event, settings, paths)
         if output is not None:
-            _stdout(quickjson.dumps(output).encode() + b"\n" * bool(event.after))  # the client reads a whole line first
+            _stdout(quickjson.dumps(output).encode())
         if event.after:
+            _stdout(b"\n")  # the client goes on when it has read a line
             event.after()
 
     def report(self, error: Exception) -> None:

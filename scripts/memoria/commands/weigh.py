@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 
+from memoria.briefing import housekeeping
 from memoria.capture import hook
 from memoria.ground.home import Home
 from memoria.recall.shown_notes import ShownNotes
@@ -30,8 +31,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def command(args: argparse.Namespace, home: Home) -> int:  # noqa: ARG001 (all commands have this signature)
     """Print the hook's answer, or nothing when the prompt needs no note; return 0."""
-    if hasattr(os, "nice"):
-        os.nice(max(0, 10 - os.nice(0)))
+    housekeeping.lower_priority()
     began = time.monotonic()
     request = Request.read("" if sys.stdin.isatty() else sys.stdin.read())
     if threading.current_thread() is threading.main_thread():

@@ -29,7 +29,8 @@ PROGRAM = "sdk"  # how its value begins where a program drives the client (``cla
 MODELS = ("claude", "ollama", "scripted")  # that can choose, by the first part of their names
 NOTES = 10  # that the model chooses from
 MAX_CHARS = 3_600  # of them all
-PROMPT_ENDS = (1_300, 700)  # characters of a long prompt's beginning and end that the model reads
+PROMPT_ENDS = (2_600, 1_400)  # characters of a long prompt's beginning and end: more than the model is told, so that
+# a secret that is cut here is redacted or left out there
 MAX_BYTES = 60_000  # of a request, which a pipe holds as a rule before anybody reads it
 TIMEOUT_MS = 60_000  # that the client is told; the process itself gives up earlier
 
@@ -65,7 +66,7 @@ def handed_over(
         return None
     from memoria.base import interpreter  # noqa: PLC0415 (most prompts have nothing to weigh)
     from memoria.base import paths as places  # noqa: PLC0415
-    from memoria.capture import detach, once  # noqa: PLC0415
+    from memoria.capture import background, detach, once  # noqa: PLC0415
 
     python = interpreter.find(settings)
     if not python or not once.is_first(paths.where, safe_name(event.session), "prompt"):
@@ -75,7 +76,7 @@ def handed_over(
         return None
     hook.log(paths, f"{event.name} {event.session} notes to weigh: {count}")
     command = places.own_command(python, VERB)
-    event.after = lambda: detach.become(command, paths, request)
+    event.after = lambda: background.go_on_as(command, paths, request)
     return {"async": True, "asyncTimeout": TIMEOUT_MS}
 
 

@@ -7,6 +7,7 @@ raises ``UnreadableError`` and no other error. docs/recall.md describes the rank
 from __future__ import annotations
 
 from memoria.base import sqlite
+from memoria.base.visibility import EVERYWHERE
 from memoria.search import duplicates, evidence, layout, matching, ranking, statements, tokens
 from memoria.search.hit import Hit
 from memoria.search.statements import Statement
@@ -191,7 +192,8 @@ class Finder:
         Raises UnreadableError when the file cannot be read.
         """
         try:
-            found = [row for project in {view.own, ""} for row in self._stored.worthiest(project, labels, most)]
+            places = {view.own, *EVERYWHERE}
+            found = [row for place in places for row in self._stored.worthiest(place, labels, most)]
             best = sorted(found, reverse=True)[:most]
             return [statement for _, document in best for statement in self._passages(document, view)]
         except sqlite.module().Error as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 
 from memoria.capture import paused
 from memoria.ground.home import Home
@@ -16,6 +16,7 @@ TAIL_BYTES = 256 * 1024  # of the transcript that are read
 TURNS = 6  # that are told
 TURN_CHARS = 400  # of one; of a longer one its beginning and its end
 TOOLS = 6  # lines of a turn about tools, which name the files and commands
+TOOL_CHARS = 100  # of one of them
 SPEAKERS = {"user": "user", "assistant": "Claude"}
 
 
@@ -31,8 +32,8 @@ def recent(home: Home, session: str, transcript: str, prompt: str) -> str:
         return ""
     if turns and turns[-1].role == "user" and turns[-1].text.strip() == prompt.strip():
         turns = turns[:-1]
-    redact = Redactor(home.settings.redact_extra).redact
-    return "\n".join(redact(f"[{SPEAKERS[turn.role]}] {_told(turn)}") for turn in turns[-TURNS:])
+    clean = Redactor(home.settings.redact_extra).redact  # before a cut, which may leave half of a secret
+    return "\n".join(f"[{SPEAKERS[turn.role]}] {_told(turn, clean)}" for turn in turns[-TURNS:])
 
 
 def _turns(home: Home, session: str, transcript: str) -> list[Turn]:
@@ -49,15 +50,11 @@ def _turns(home: Home, session: str, transcript: str) -> list[Turn]:
     return [turn for turn in read if turn and turn.role in SPEAKERS and (turn.text.strip() or turn.tools)]
 
 
-def _told(turn: Turn) -> str:
-    return " ".join([cut(turn.text, TURN_CHARS), *(f"[{line}]" for line in _last(turn.tools))]).strip()
+def _told(turn: Turn, clean: Callable[[str], str]) -> str:
+    said = ends(" ".join(clean(turn.text).split()), TURN_CHARS)
+    return " ".join([said, *(f"[{ends(clean(line), TOOL_CHARS)}]" for line in turn.tools[-TOOLS:])]).strip()
 
 
-def _last(tools: Sequence[str]) -> list[str]:
-    return [cut(line, TURN_CHARS // 4) for line in tools[-TOOLS:]]
-
-
-def cut(text: str, most: int) -> str:
-    """Return ``text`` on one line; of a longer one two thirds of ``most`` from its beginning, the rest from its end."""
-    flat = " ".join(text.split())
-    return flat if len(flat) <= most else f"{flat[: most * 2 // 3]} […] {flat[-(most // 3) :]}"
+def ends(text: str, most: int) -> str:
+    """Return ``text``; of more than ``most`` characters two thirds from its beginning, the rest from its end."""
+    return text if len(text) <= most else f"{text[: most * 2 // 3]} […] {text[-(most // 3) :]}"

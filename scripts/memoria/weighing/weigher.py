@@ -36,6 +36,7 @@ from memoria.weighing import conversation
 log = logging.getLogger(__name__)
 
 WAIT_S = 10.0  # seconds for which other model calls are waited for
+PROMPT_CHARS = 2_000  # of the prompt that the model is told
 CALL_S = 30.0  # most that the call itself may take, with all models of a chain
 INTRO = (
     "Notes from earlier sessions that the user's last prompt may need, chosen by memoria while you worked. They are a "
@@ -129,7 +130,7 @@ def _question(home: Home, request: Request) -> Prompt | None:
     if not _may_give(request):
         return None
     redact = Redactor(home.settings.redact_extra).redact
-    prompt = redact(Tombstones.of(home.paths).without(request.prompt))
+    prompt = conversation.ends(redact(Tombstones.of(home.paths).without(request.prompt)), PROMPT_CHARS)
     if not prompt.strip():
         return None
     before = conversation.recent(home, safe_name(request.session), request.transcript, request.prompt)
