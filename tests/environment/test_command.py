@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import memoria
-from client_screen import READY, Screen
-from client_session import Session
+from client_screen import READY, SHELL_MODE, Screen
+from client_session import Session, wait_until
 from messages_api import MessagesApi
 from plugin_person import WAYS, Person, said
 
@@ -80,6 +80,8 @@ def test_a_person_can_run_it_in_a_session_behind_an_exclamation_mark(person: Per
         Screen(person.env, person.project, Path(folder, "s"), *options) as screen,
     ):
         screen.see(READY)
-        screen.press("!")
-        screen.ask("memoria --version", f"memoria {memoria.__version__}")
+        screen.press(SHELL_MODE)
+        wait_until(lambda: READY not in screen.text, "the client is in shell mode")
+        screen.ask("memoria --version", f"memoria {memoria.__version__}", ready=SHELL_MODE)
+        screen.see(READY)  # shell mode is for one command
         screen.leave()

@@ -18,6 +18,7 @@ from client_session import wait_until
 from real_client import DUMMY_KEY, bundled_claude
 
 READY = "\N{HEAVY RIGHT-POINTING ANGLE QUOTATION MARK ORNAMENT}"  # stands before the line a person types in
+SHELL_MODE = "!"  # stands there instead, once it has been typed
 
 
 class Screen:
@@ -44,9 +45,9 @@ class Screen:
         """Whether the client has exited."""
         return self._tmux("display-message", "-p", "-t", "client", "#{pane_dead}").strip() == "1"
 
-    def ask(self, prompt: str, until: str, timeout: float = 60) -> None:
-        """Type a prompt or a slash command, enter it, and wait until the screen shows ``until``."""
-        self.see(READY, timeout)
+    def ask(self, prompt: str, until: str, timeout: float = 60, *, ready: str = READY) -> None:
+        """Once the screen shows ``ready``, type a prompt or a slash command, enter it, and wait for ``until``."""
+        self.see(ready, timeout)
         self._tmux("send-keys", "-t", "client", "-l", prompt)
         self.see(prompt, timeout)
         self._tmux("send-keys", "-t", "client", "Enter")
