@@ -12,10 +12,10 @@ import pytest
 
 from memoria.base.settings import Settings
 from memoria.ground.errors import StoreUnreachableError
-from memoria.working import Scope, TaskState, WorkingMemory, failover_store
+from memoria.working import Scope, TaskState, WorkingMemory, failover_store, redis_scripts
 from memoria.working.factory import open_store
 from memoria.working.sqlite_store import SqliteStore
-from memoria.working.store import Put
+from memoria.working.store import Change, Put
 from redis_server import RedisServer, require_redis
 from shared_memory import machine, shared, until, until_back
 
@@ -155,6 +155,31 @@ def test_a_server_that_restarts_between_two_calls_is_not_noticed(server: RedisSe
             assert (await memory.get_stats())["degraded"] is False
 
     asyncio.run(scenario())
+
+
+def test_tasks_of_one_process_that_change_one_value_do_not_overtake_each_other(
+    server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[Any] = []
+
+    async def scenario() -> None:
+        store: Any = shared(server.url)
+        run = store._script
+
+        async def counted(source: str, *rest: Any) -> Any:
+            answer = await run(source, *rest)
+            if source is redis_scripts.PUT:
+                written.append(answer)
+            return answer
+
+        monkeypatch.setattr(store, "_script", counted)
+        changes = [Change("progress", {"id": str(n), "at": "2026-01-01", "fields": {}}, str(n)) for n in range(30)]
+        await asyncio.gather(*(store.change("session:s", "_task", change, ttl=None) for change in changes))
+        assert len(store._turns) == 0, "nothing is kept of a value that nobody changes"
+        await store.close()
+
+    asyncio.run(scenario())
+    assert len(written) == 30, "none had to be tried again"
 
 
 def test_versions_grow_even_past_a_machine_whose_clock_is_ahead(server: RedisServer) -> None:
