@@ -287,12 +287,15 @@ def test_without_a_login_claude_names_the_remedy(
 def test_a_claude_that_hangs_is_given_up_at_our_deadline_and_its_process_is_gone(
     claude: Callable[..., tuple[Claude, MessagesApi]],
 ) -> None:
-    model, api = claude(lambda _: Hang(), timeout_s=3.0)
-    with pytest.raises(ModelUnavailableError, match="within 3 s") as caught:
-        model.complete(FLUSH)
-    assert caught.value.retry_now
+    for timeout_s in (3.0, 15.0, 75.0):  # on a busy machine its start alone may take longer than the first
+        model, api = claude(lambda _: Hang(), timeout_s=timeout_s)
+        with pytest.raises(ModelUnavailableError, match=f"within {timeout_s:g} s") as caught:
+            model.complete(FLUSH)
+        assert caught.value.retry_now
+        assert _processes_in(model.cwd) == []
+        if api.messages:
+            break
     assert len(api.messages) == 1, "it hung in the model call, not before"
-    assert _processes_in(model.cwd) == []
 
 
 def _processes_in(folder: Path) -> list[str]:
