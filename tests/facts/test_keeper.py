@@ -229,7 +229,7 @@ def test_the_nearest_facts_come_first_and_those_of_other_projects_never(tmp_path
             [
                 *(
                     a_fact(f"Package number{number} belongs to team{number}.", "fact", day=number)
-                    for number in range(9)
+                    for number in range(13)
                 ),
                 a_fact("Carts are stored in Redis.", "fact", day=1),
                 a_fact("Carts of the blog are stored in Redis.", "fact", day=1, project=BLOG),
@@ -243,7 +243,7 @@ def test_the_nearest_facts_come_first_and_those_of_other_projects_never(tmp_path
         ]
         assert len(near) == 5, "the latest are shown too, as what has changed may be said in other words"
         assert BLOG not in {fact.project for fact in near}
-        assert len(home.store.near(" ".join(f"number{number}" for number in range(9)), SHOP)) == 8
+        assert len(home.store.near(" ".join(f"number{number}" for number in range(13)), SHOP)) == 12
         assert near[0].id not in {fact.id for fact in home.store.near("carts", SHOP, [near[0].id])}
 
 
