@@ -73,8 +73,8 @@ def _answer(event: hook.Event, settings: Settings, paths: Paths, parts: list[str
     chosen = _chosen(found, shown.keys())
     if is_weighed:
         certain = _certain(chosen) if question.only_asks(parts) else []
-        if not certain:
-            offered = [*chosen, *_others(rules, chosen, shown.keys())] if chosen else []
+        if chosen and not certain:
+            offered = [*chosen, *_others(rules, chosen, shown.keys())]
             return weighed_notes.handed_over(event, settings, paths, view.own, offered)
         chosen = certain
     notes = note_rows.rendered(chosen, view.own, intro=INTRO, most_chars=MAX_CHARS, most_notes=NOTES)

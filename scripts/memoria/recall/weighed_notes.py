@@ -49,35 +49,37 @@ def may_weigh(event: hook.Event, settings: Settings) -> bool:
 
 def handed_over(
     event: hook.Event, settings: Settings, paths: Paths, own: str, chosen: list[Statement]
-) -> dict[str, object] | None:
-    """Return the answer that the hook goes on in the background, and let it do so; None when there is nothing to weigh.
+) -> dict[str, object]:
+    """Return the answer that the hook goes on in the background, and let it do so; ``own`` is the project that asks.
 
-    ``own`` is the project that asks. Of two installations only one weighs.
+    Nothing else is done before the client has that answer, because the user waits for it.
     """
-    if not chosen:
-        return None
     told = {
         "session": event.session, "transcript": event.transcript, "cwd": event.cwd, "project": own,
         "at": time.time(), "client": os.getppid(), "prompt": _ends(event.text("prompt")),
         "recorded": OpenSessions(paths.where).latest_prompt(safe_name(event.session)),
     }  # fmt: skip
-    request, count = _encoded(told, _rows(chosen, own, paths))
-    if not count:
-        return None
+    event.after = lambda: _go_on(event, settings, paths, told, chosen)
+    return {"async": True, "asyncTimeout": TIMEOUT_MS}
+
+
+def _go_on(
+    event: hook.Event, settings: Settings, paths: Paths, told: dict[str, object], chosen: list[Statement]
+) -> None:
+    """Become the process that weighs, unless nothing can be weighed; of two installations only one weighs."""
     from memoria.base import interpreter  # noqa: PLC0415 (most prompts have nothing to weigh)
     from memoria.base import paths as places  # noqa: PLC0415
     from memoria.capture import background, detach, once  # noqa: PLC0415
 
+    request, count = _encoded(told, _rows(chosen, str(told["project"]), paths))
     python = interpreter.find(settings)
-    if not python or not once.is_first(paths.where, safe_name(event.session), "prompt"):
-        return None
+    if not (count and python and once.is_first(paths.where, safe_name(event.session), "prompt")):
+        return
     if not detach.may_spawn(paths.spawns("weigher"), settings.spawns_per_min, time.time()):
         hook.log(paths, f"{event.name} {event.session} no notes: as many as spawns_per_min were weighed this minute")
-        return None
+        return
     hook.log(paths, f"{event.name} {event.session} notes to weigh: {count}")
-    command = places.own_command(python, VERB)
-    event.after = lambda: background.go_on_as(command, paths, request)
-    return {"async": True, "asyncTimeout": TIMEOUT_MS}
+    background.go_on_as(places.own_command(python, VERB), paths, request)
 
 
 def _rows(chosen: list[Statement], own: str, paths: Paths) -> list[list[str]]:
