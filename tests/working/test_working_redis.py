@@ -12,10 +12,11 @@ import pytest
 
 from memoria.base.settings import Settings
 from memoria.ground.errors import StoreUnreachableError
-from memoria.working import Scope, TaskState, WorkingMemory, failover_store, redis_scripts
+from memoria.working import Scope, TaskState, WorkingMemory, failover_store
 from memoria.working.factory import open_store
+from memoria.working.failover_store import FailoverStore
 from memoria.working.sqlite_store import SqliteStore
-from memoria.working.store import Change, Put
+from memoria.working.store import Put
 from redis_server import RedisServer, require_redis
 from shared_memory import machine, shared, until, until_back
 
@@ -144,6 +145,24 @@ def test_a_hung_server_is_left_and_taken_up_again(
     asyncio.run(scenario())
 
 
+def test_calls_that_one_pause_of_the_server_cuts_off_count_as_one(
+    server: RedisServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(failover_store, "CALL_S", 0.2)
+
+    async def scenario() -> None:
+        store = FailoverStore(lambda: shared(server.url), SqliteStore(tmp_path / "a.db", journal=True))
+        await store.put("session:s", "k", Put("1", 60))
+        assert server.process is not None
+        server.process.send_signal(signal.SIGSTOP)
+        await asyncio.gather(*(store.get("session:s", "k") for _ in range(6)))
+        server.process.send_signal(signal.SIGCONT)
+        assert store._delay == 2 * failover_store.FIRST_RETRY_S, "the wait before the look after the next"
+        await store.close()
+
+    asyncio.run(scenario())
+
+
 def test_a_server_that_restarts_between_two_calls_is_not_noticed(server: RedisServer, tmp_path: Path) -> None:
     async def scenario() -> None:
         async with machine(server.url, tmp_path / "a.db") as memory:
@@ -155,31 +174,6 @@ def test_a_server_that_restarts_between_two_calls_is_not_noticed(server: RedisSe
             assert (await memory.get_stats())["degraded"] is False
 
     asyncio.run(scenario())
-
-
-def test_tasks_of_one_process_that_change_one_value_do_not_overtake_each_other(
-    server: RedisServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    written: list[Any] = []
-
-    async def scenario() -> None:
-        store: Any = shared(server.url)
-        run = store._script
-
-        async def counted(source: str, *rest: Any) -> Any:
-            answer = await run(source, *rest)
-            if source is redis_scripts.PUT:
-                written.append(answer)
-            return answer
-
-        monkeypatch.setattr(store, "_script", counted)
-        changes = [Change("progress", {"id": str(n), "at": "2026-01-01", "fields": {}}, str(n)) for n in range(30)]
-        await asyncio.gather(*(store.change("session:s", "_task", change, ttl=None) for change in changes))
-        assert len(store._turns) == 0, "nothing is kept of a value that nobody changes"
-        await store.close()
-
-    asyncio.run(scenario())
-    assert len(written) == 30, "none had to be tried again"
 
 
 def test_versions_grow_even_past_a_machine_whose_clock_is_ahead(server: RedisServer) -> None:

@@ -293,7 +293,9 @@ class FailoverStore:
             raise StoreUnreachableError("the shared store could not be reached a moment ago")
 
     async def _lose(self, error: StoreUnreachableError) -> None:
-        """Use the embedded store alone until the next look."""
+        """Use the embedded store alone until the next look; of several calls under way at once the first counts."""
+        if not self._up and time.monotonic() < self._next:
+            return
         if self._up or not self._reason:
             log.warning("working memory: %s; the embedded store stands in", error)
         self._up, self._refuses, self._reason, self._fresh = False, False, str(error), False
@@ -301,7 +303,9 @@ class FailoverStore:
         await self._embedded.remember(_AWAY, self._next - time.monotonic() + time.time())
 
     def _refuse(self, error: StoreReadOnlyError) -> None:
-        """Write to the journal until the next look, and go on reading from the shared store."""
+        """Write to the journal until the next look, and go on reading from the shared store; the first counts."""
+        if self._refuses and time.monotonic() < self._next:
+            return
         if not self._refuses:
             log.warning("working memory: %s; writes are journalled", error)
         self._refuses, self._reason = True, str(error)

@@ -28,7 +28,6 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
-from weakref import WeakValueDictionary
 
 import redis.asyncio as redis
 from redis import exceptions
@@ -72,7 +71,6 @@ class RedisStore:
         self.where = _without_password(url)
         self._touched: dict[str, dict[str, int]] = {}
         self._prefixes: dict[str, str] = {}
-        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def get(self, scope: str, key: str) -> Record | None:
         """See ``Store.get``."""
@@ -274,14 +272,7 @@ class RedisStore:
                     await self.register(scope, left)
 
     async def _change(self, scope: str, key: str, made: Sequence[Change], ttl: float | None) -> str:
-        """Apply changes that were not applied before, after those that this process is applying to the same value."""
-        name = f"{self._prefix(scope)}v:{key}"
-        turn = self._turns.setdefault(name, asyncio.Lock())  # tasks of one process would only overtake each other
-        async with turn:
-            return await self._compare_and_set(scope, key, made, ttl)
-
-    async def _compare_and_set(self, scope: str, key: str, made: Sequence[Change], ttl: float | None) -> str:
-        """Apply changes, again and again for ``CONTENTION_S`` while other processes are faster."""
+        """Apply changes that were not applied before; compare and set, for ``CONTENTION_S`` while others are faster."""
         prefix, give_up = self._prefix(scope), time.monotonic() + CONTENTION_S
         text: Any = await self._run(self._command("GET", f"{prefix}v:{key}"))
         while time.monotonic() < give_up:
