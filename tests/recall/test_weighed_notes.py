@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,12 @@ def handed(monkeypatch: pytest.MonkeyPatch, paths: Paths) -> list[tuple[list[str
 
 
 def ask(
-    paths: Paths, prompt: str = ORDER, session: str = "s1", client: str = "new", **env: str
+    paths: Paths,
+    prompt: str = ORDER,
+    session: str = "s1",
+    client: str = "new",
+    meanwhile: Callable[[], object] = lambda: None,
+    **env: str,
 ) -> dict[str, Any] | None:
     """Run the hook to its end and return what it printed; an ``old`` client cannot go on meanwhile."""
     fields = {"hook_event_name": "UserPromptSubmit", "prompt": prompt, "session_id": session, "cwd": "/nowhere/shop"}
@@ -65,6 +71,7 @@ def ask(
     event = hook.Event({**fields, **mode, "transcript_path": "/nowhere/s1.jsonl"})
     given = {"MEMORIA_PYTHON": sys.executable, "MEMORIA_MODEL": "claude:haiku", **env}
     output = prompt_notes.user_prompt_submit(event, Settings.load(given), paths)
+    meanwhile()
     if event.after:
         event.after()
     return output
@@ -86,6 +93,14 @@ def test_an_order_goes_on_in_the_background_with_the_notes_that_may_fit_it(paths
         f"- [fact, 2026-11-20, the user] {TAGS} (daily/2026-11-20.md#^l-00000002)",
     }
     assert shown_notes.ShownNotes(paths.hints, "s1").keys() == set(), "nothing is shown yet"
+
+
+def test_what_is_handed_over_is_of_one_state_of_the_index(paths: Paths, handed: Handed) -> None:
+    ask(paths)
+    ask(paths, session="s2", meanwhile=Path(paths.index).unlink)
+    (_, first), (_, second) = handed
+    assert second["notes"] == first["notes"]
+    assert all(digest for _, _, digest, _ in second["notes"])
 
 
 def test_rules_of_work_are_offered_beside_what_shares_words(paths: Paths, handed: Handed) -> None:
@@ -134,7 +149,7 @@ def test_phrases_may_lead_to_what_matters_less(paths: Paths, handed: Handed) -> 
 @pytest.mark.parametrize(
     "env", [{"MEMORIA_WEIGH_NOTES": "false"}, {"MEMORIA_MODEL": "offline"}, {"MEMORIA_MODEL": "offline,claude:haiku"}]
 )
-def test_without_a_model_words_decide_at_once(paths: Paths, handed: Handed, env: dict[str, str]) -> None:
+def test_without_a_model_words_decide_at_once(paths: Paths, handed: Handed, env: dict[str, Any]) -> None:
     ask(paths, **env)
     output = ask(paths, "Are the prices of the shop integers of whole cents?", session="s2", **env)
     assert output is not None

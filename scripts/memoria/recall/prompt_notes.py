@@ -69,13 +69,13 @@ def _answer(event: hook.Event, settings: Settings, paths: Paths, parts: list[str
     view = Visibility(settings, paths, project.of(event.cwd, settings, paths).key)
     is_weighed = weighed_notes.may_weigh(event, settings)
     own = "" if shown.was_compacted() else event.session  # until a compaction the context has what it said
-    found, rules = _found(parts, view, own, paths, settings.hint_threshold, is_weighed=is_weighed)
+    found, rules, digests = _found(parts, view, own, paths, settings.hint_threshold, is_weighed=is_weighed)
     chosen = _chosen(found, shown.keys())
     if is_weighed:
         certain = _certain(chosen) if question.only_asks(parts) else []
         if chosen and not certain:
             offered = [*chosen, *_others(rules, chosen, shown.keys())]
-            return weighed_notes.handed_over(event, settings, paths, view.own, offered)
+            return weighed_notes.handed_over(event, settings, paths, view.own, offered, digests)
         chosen = certain
     notes = note_rows.rendered(chosen, view.own, intro=INTRO, most_chars=MAX_CHARS, most_notes=NOTES)
     return given(event, paths, shown, "prompt", notes)
@@ -101,16 +101,20 @@ def is_asking(prompt: str) -> bool:
 
 def _found(
     parts: list[str], view: Visibility, session: str, paths: Paths, threshold: float, *, is_weighed: bool
-) -> tuple[list[Statement], list[Statement]]:
-    """Return what may answer a prompt and, where a model chooses from it, the rules of work that it may choose too."""
+) -> tuple[list[Statement], list[Statement], dict[str, str]]:
+    """Return what may answer a prompt; where a model chooses from it, also the rules of work and all digests.
+
+    A digest is read with the statement that it is to vouch for, from one state of the index.
+    """
     if not parts:
-        return [], []
+        return [], [], {}
     with reader.Finder(paths.index, candidates=CANDIDATES) as finder:
         found = searched(finder, parts, view, session, threshold, is_weighed=is_weighed)
         if not (found and is_weighed):
-            return found, []
-        rules = finder.worthiest(RULES, view=view, most=weighed_notes.NOTES)
-        return found, [rule for rule in rules if not session or session not in rule.sessions]
+            return found, [], {}
+        worthiest = finder.worthiest(RULES, view=view, most=weighed_notes.NOTES)
+        rules = [rule for rule in worthiest if not session or session not in rule.sessions]
+        return found, rules, finder.digests({statement.hit.key for statement in (*found, *rules)})
 
 
 def searched(

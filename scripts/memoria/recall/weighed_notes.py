@@ -15,7 +15,6 @@ from memoria.base.paths import safe_name
 from memoria.capture import hook
 from memoria.capture.open_sessions import OpenSessions
 from memoria.recall import note_rows
-from memoria.search import reader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,30 +47,28 @@ def may_weigh(event: hook.Event, settings: Settings) -> bool:
 
 
 def handed_over(
-    event: hook.Event, settings: Settings, paths: Paths, own: str, chosen: list[Statement]
+    event: hook.Event, settings: Settings, paths: Paths, own: str, chosen: list[Statement], digests: dict[str, str]
 ) -> dict[str, object]:
-    """Return the answer that the hook goes on in the background, and let it do so; ``own`` is the project that asks.
+    """Return the answer that the hook goes on in the background, and let it do so.
 
-    Nothing else is done before the client has that answer, because the user waits for it.
+    ``own`` is the project that asks, ``digests`` those of the documents with the ``chosen`` statements. What else there
+    is to do waits until the client has that answer, because the user waits for it.
     """
     told = {
         "session": event.session, "transcript": event.transcript, "cwd": event.cwd, "project": own,
         "at": time.time(), "client": os.getppid(), "prompt": _ends(event.text("prompt")),
         "recorded": OpenSessions(paths.where).latest_prompt(safe_name(event.session)),
     }  # fmt: skip
-    event.after = lambda: _go_on(event, settings, paths, told, chosen)
+    event.after = lambda: _go_on(event, settings, paths, *_encoded(told, _rows(chosen, own, digests)))
     return {"async": True, "asyncTimeout": TIMEOUT_MS}
 
 
-def _go_on(
-    event: hook.Event, settings: Settings, paths: Paths, told: dict[str, object], chosen: list[Statement]
-) -> None:
-    """Become the process that weighs, unless nothing can be weighed; of two installations only one weighs."""
+def _go_on(event: hook.Event, settings: Settings, paths: Paths, request: bytes, count: int) -> None:
+    """Become the process that weighs ``count`` notes, unless it cannot be; of two installations only one weighs."""
     from memoria.base import interpreter  # noqa: PLC0415 (most prompts have nothing to weigh)
     from memoria.base import paths as places  # noqa: PLC0415
     from memoria.capture import background, detach, once  # noqa: PLC0415
 
-    request, count = _encoded(told, _rows(chosen, str(told["project"]), paths))
     python = interpreter.find(settings)
     if not (count and python and once.is_first(paths.where, safe_name(event.session), "prompt")):
         return
@@ -82,10 +79,8 @@ def _go_on(
     background.go_on_as(places.own_command(python, VERB), paths, request)
 
 
-def _rows(chosen: list[Statement], own: str, paths: Paths) -> list[list[str]]:
+def _rows(chosen: list[Statement], own: str, digests: dict[str, str]) -> list[list[str]]:
     """Return key, document, its digest and line of the notes to choose from."""
-    with reader.Finder(paths.index) as finder:
-        digests = finder.digests([statement.hit.key for statement in chosen])
     rows: list[list[str]] = []
     room = MAX_CHARS
     for statement in chosen[:NOTES]:
