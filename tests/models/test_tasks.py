@@ -73,3 +73,9 @@ def test_an_answer_may_have_every_field_whatever_was_outlined() -> None:
 
 def test_a_claim_is_shown_with_the_ids_that_an_answer_names() -> None:
     assert "claim 1 · 2026-11-16 · [Behaviour] The port is 8080. (a1)" in compiled(articles=[PAGE])
+
+
+def test_a_known_fact_takes_no_more_room_than_a_learned_one_may() -> None:
+    by_hand = flushed(facts=[{**FACT, "content": "The port is 8080. " * 200}])
+    assert len(by_hand) < len(flushed(facts=[{**FACT, "content": "x" * 600}])) + 100
+    assert "(3600 characters, cut)" in by_hand

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from memoria.base.fence import fenced
+from memoria.facts.fact import MAX_CONTENT
 from memoria.models.protocol import JsonObject, Prompt
 
 PROMPTS = Path(__file__).parent / "prompts"
@@ -209,7 +210,7 @@ def flush(material: JsonObject) -> Prompt:
 def known_facts(material: JsonObject) -> list[tuple[str, str]]:
     """Return the known facts nearest to a conversation as a labelled part of a prompt, none when there are none."""
     rows = [
-        f"{fact['id']} · {fact['kind']} · {fact['day']} · {fact['origin']} · {fact['content']}"
+        f"{fact['id']} · {fact['kind']} · {fact['day']} · {fact['origin']} · {_cut(fact['content'], MAX_CONTENT)}"
         for fact in material.get("facts", ())
     ]
     return [("facts", "\n".join(rows))] if rows else []
