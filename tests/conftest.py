@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
+import shutil
 import signal
 import socket
 import sys
@@ -57,7 +58,11 @@ def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 @pytest.fixture(autouse=True)
 def own_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """HOME, the client's folder and memoria's home are fresh; no key and no setting leaks in from the developer."""
+    """HOME, the client's folder and memoria's home are fresh; no key and no setting leaks in from the developer.
+
+    A worker or compile that is started in the background ends at once: it would race the test, and ask a real model. A
+    test of one sets ``MEMORIA_PYTHON``, or runs what starts it in an environment of its own.
+    """
     for name in list(os.environ):
         if name.startswith(INHERITED) or name == UV_RUN:  # a message names the command as a shell would find it
             monkeypatch.delenv(name)
@@ -67,6 +72,7 @@ def own_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home / ".claude"))
     monkeypatch.setenv("MEMORIA_HOME", str(tmp_path / "memoria"))
+    monkeypatch.setenv("MEMORIA_PYTHON", shutil.which("true") or "")  # what this process starts in the background
     monkeypatch.setenv("MEMORIA_LEARN_MODELS", "")  # not the developer's ollama
     monkeypatch.setenv("MEMORIA_OWN_WORDS_CHARS", "0")  # a model is asked, except in the tests about own words
     monkeypatch.setenv("MEMORIA_THIN_CLAIMS", "0")  # one claim makes an article, except in the tests about thin ones

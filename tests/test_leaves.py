@@ -103,7 +103,7 @@ def has_trusted(screen: Screen) -> bool:
         return True
     screen.press("Enter" if f"{READY} Yes, I trust this folder" in text else "Down")
     with suppress(AssertionError):
-        wait_until(lambda: screen.text != text, "the client takes the key", 3)
+        wait_until(lambda: screen.text != text, "the client takes the key", 10)
     return False
 
 
@@ -115,7 +115,7 @@ def test_a_folder_that_the_person_trusts_in_the_clients_dialog_changes_nothing(p
     before = fingerprint(person.work)
     with Screen(person.env, person.work, tmp_path / "tmux", "--plugin-dir", str(ROOT), is_trusted=False) as screen:
         screen.see("Trusting this folder")
-        wait_until(lambda: has_trusted(screen), "the dialog closes", 60)
+        wait_until(lambda: has_trusted(screen), "the dialog closes", 120)
         screen.ask("Fix the race in `flush.py`. Always take the lock before reading the spool.", "scripted answer")
         screen.leave()
     person.wait()

@@ -198,6 +198,7 @@ def test_a_named_interpreter_comes_first_then_a_clones_own_then_memorias(
     def way() -> list[str]:
         return [python for python, *_ in detach.commands("flush", Settings.load())]
 
+    monkeypatch.delenv("MEMORIA_PYTHON")
     monkeypatch.setattr(places, "ROOT", str(tmp_path))
     (tmp_path / "pyproject.toml").touch()
     assert way() == []
