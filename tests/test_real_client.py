@@ -219,6 +219,8 @@ STARTS = {
     "spawn": "own_session = None; is_ending = True",
 }
 START = """
+with open(os.path.join(folder, "hook"), "w") as own:
+    own.write(str(os.getpid()))
 child = os.path.join(folder, "child.py")
 command = [sys.executable, "-S", "-I", child, folder]
 if own_session is None:
@@ -258,6 +260,8 @@ def child_of_a_hook(world: World, event: str, start: str, *, hook_waits: bool) -
         session.ask("hello")
         if event == "Stop":
             wait_until((world.found / "pid").exists, "the hook started its child")
+            if not hook_waits:  # a spawned child is found with the hook until that is gone
+                wait_until(lambda: not is_alive(int((world.found / "hook").read_text())), "the hook has ended")
         assert session.end() == 0
     wait_until((world.found / "pid").exists, "the hook started its child")
     return int((world.found / "pid").read_text())
