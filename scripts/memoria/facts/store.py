@@ -28,7 +28,7 @@ from memoria.language import statements
 
 log = logging.getLogger(__name__)
 
-MIN_NEAR, MAX_NEAR = 5, 12  # facts that a model is shown beside what it judges
+MIN_NEAR, MAX_NEAR = 5, 12  # facts shown beside what a model judges (docs/decisions/0125-what-a-flush-is-shown.md)
 _CANDIDATES = 40  # rows compared by similarity, those that share the most words
 TWICE = 2
 SUNK = 0.1  # importance of a rule that was an order of the moment; below that of anything learned otherwise
