@@ -257,11 +257,9 @@ def test_undo_restores_what_a_person_saved_while_the_page_was_compiled(
 
 
 @pytest.mark.parametrize("writer", [append, change_fact, compile_, lint_fix, file_back, undo])
-def test_a_symbolic_link_stays_one_and_its_target_is_written(
-    home: Home, writer: Callable[[Home], Race], tmp_path: Path
-) -> None:
+def test_a_symbolic_link_stays_one_and_its_target_is_written(home: Home, writer: Callable[[Home], Race]) -> None:
     race = writer(home)
-    target = tmp_path / "elsewhere.md"
+    target = race.path.with_name("elsewhere.txt")
     race.path.rename(target)
     race.path.symlink_to(target)
     target.chmod(0o640)

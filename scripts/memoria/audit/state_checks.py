@@ -18,11 +18,13 @@ from memoria.audit.receipt import not_understood
 from memoria.base import invocation
 from memoria.base import paths as places
 from memoria.capture.spool import Spool
+from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
-from memoria.ground import clock, locks, printable
+from memoria.ground import clock, home_files, locks, printable
 from memoria.ground.errors import CannotLockError, ExpectedError
 from memoria.ground.home import Home
 
+NAMED = 5  # files that are not read
 FREE_MB, FREE_WARN_MB = 100, 1_000
 LONG_LOCK_S = 1_800.0
 OLD_JOB_S = 86_400.0
@@ -67,6 +69,22 @@ def check_home(home: Home) -> Findings:
         if places.holds_memory(str(copy)):
             yield Finding("home", NOTE, f"Claude Code copied the clone with your daily logs to {copy}",
                           f"when {folder} has them, delete daily, knowledge and .memoria in the copy")  # fmt: skip
+
+
+def check_files(home: Home) -> Findings:
+    """Check whether something lies among the daily logs and articles that is not read."""
+    folders = (("daily", home.paths.daily, True), ("knowledge", home.paths.knowledge, False))
+    found = [
+        (top, each) for top, folder, is_daily in folders for each in home_files.left_out(folder, is_daily=is_daily)
+    ]
+    for top, each in found[:NAMED]:
+        remedy = "take over what is missing, then delete the copy" if each.original else "move it elsewhere"
+        yield Finding("files", NOTE, f"{top}/{each.name} is not read: it {each.reason}", remedy)
+    if len(found) > NAMED:
+        yield Finding("files", NOTE, f"{len(found) - NAMED} more are not read",
+                      f"{invocation.shown('lint')} names all of them")  # fmt: skip
+    if not found:
+        yield Finding("files", OK, "everything below daily/ and knowledge/ is read")
 
 
 def _client_folder() -> Path:
@@ -204,7 +222,8 @@ def check_clock(home: Home) -> Findings:
         yield Finding(
             "clock", NOTE, f"there is no time zone {home.settings.tz!r}; the system's is used", "correct MEMORIA_TZ"
         )
-    files = [Path(home.paths.ledger), Path(home.paths.hook_log), *Path(home.paths.daily).glob("*.md")]
+    log_ = DailyLog.of(home.paths)
+    files = [Path(home.paths.ledger), Path(home.paths.hook_log), *(log_.path(day) for day in log_.days())]
     ahead = max((path.stat().st_mtime for path in files if path.exists()), default=0.0) - time.time()
     local = home.zone.local(clock.now())
     if ahead > 300:

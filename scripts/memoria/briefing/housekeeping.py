@@ -10,7 +10,6 @@ import logging
 import os
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from memoria.base.paths import Paths
 from memoria.base.visibility import Visibility
 from memoria.briefing import notices
 from memoria.capture.spool import Spool
+from memoria.ground import home_files
 from memoria.ground.digest import sha256
 from memoria.ground.errors import ExpectedError, MemoryStoreError
 from memoria.ground.home import Home
@@ -52,14 +52,8 @@ def wiki_state(paths: Paths) -> str:
 
     It is ``""`` while there is no article.
     """
-    found: list[str] = []
-    for folder, folders, names in os.walk(paths.knowledge):
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "lists")
-        for name in sorted(names) if folder != paths.knowledge else ():
-            if name.endswith(".md") and not name.startswith("."):
-                with suppress(OSError):
-                    status = os.stat(os.path.join(folder, name))  # noqa: PTH116, PTH118 (called ten thousand times)
-                    found.append(f"{folder}/{name} {status.st_mtime_ns} {status.st_size}\n")
+    articles = home_files.articles(paths.knowledge)
+    found = [f"{slug} {status.st_mtime_ns} {status.st_size}\n" for slug, status in articles]
     return sha256("".join(found)) if found else ""
 
 

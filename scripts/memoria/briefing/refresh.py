@@ -23,7 +23,7 @@ from memoria.daily.ledger import Ledger
 from memoria.facts.fact import Ending, Fact
 from memoria.facts.keeper import Keeper
 from memoria.facts.past import Past
-from memoria.ground import clock, locks
+from memoria.ground import clock, home_files, locks
 from memoria.ground.errors import SavedMeanwhileError
 from memoria.ground.exchange import Exchange
 from memoria.ground.home import Home
@@ -101,8 +101,7 @@ def _note_corrections(home: Home, keeper: Keeper, index: Index, *, may_write: bo
     wiki = Wiki.of(home.paths)
     rows = ArticleCache(wiki, index).rows()
     articles = [article for slug, row in rows.items() if row.readable and (article := wiki.get(slug))]
-    log_file = wiki.folder / LOG
-    wrote = index_page.wrote(log_file.read_text("utf-8", "replace")) if log_file.exists() else {}
+    wrote = index_page.wrote((home_files.read_if_there(wiki.folder / LOG) or b"").decode("utf-8", "replace"))
     known = keeper.store.taken_back()
     today = home.zone.local(clock.now()).date().isoformat()
     found = corrected.corrected(articles, wrote, _entry_at(DailyLog.of(home.paths)), today)
@@ -199,8 +198,8 @@ def consequences(home: Home, entries: Collection[str], slugs: Collection[str]) -
     parts = []
     if slugs:
         parts.append(f"Taken out of {counted(len(slugs), 'article')}: {', '.join(slugs)}.")
-    path = Path(home.paths.knowledge, LOG)
-    compiled = index_page.compiled_entries(path.read_text("utf-8", "replace")) if path.exists() else set()
+    log_text = (home_files.read_if_there(Path(home.paths.knowledge, LOG)) or b"").decode("utf-8", "replace")
+    compiled = index_page.compiled_entries(log_text)
     again = [entry for entry in entries if entry.rpartition("^e-")[2] in compiled]
     if again:
         parts.append(f"The next compile reads {', '.join(again)} again.")

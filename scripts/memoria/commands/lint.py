@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from memoria.daily.ledger import Ledger
-from memoria.ground import clock, locks, printable
+from memoria.ground import clock, home_files, locks, printable
 from memoria.ground.errors import ModelError
 from memoria.ground.home import Home
 from memoria.language.words import words
@@ -96,7 +96,7 @@ def fix(home: Home, found: Sequence[Finding]) -> list[str]:
     reported: list[str] = []
     for slug, group in sorted(wanted.items()):
         name = f"{slug}.md"
-        before = Path(home.paths.knowledge, name).read_bytes()
+        before = home_files.read(Path(home.paths.knowledge, name))
         article = Article(slug, before.decode("utf-8", "surrogateescape"))
         for finding in group:
             as_was = article.render()

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from memoria.answering.question import Answer, Passage, ask, cited, found, lines
 from memoria.base.visibility import Visibility
-from memoria.ground import clock, locks, markdown
+from memoria.ground import clock, home_files, locks, markdown
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.indexing import sources
@@ -152,7 +152,7 @@ def _changes(
 
 
 def _bytes(path: Path) -> bytes | None:
-    return path.read_bytes() if path.exists() else None
+    return home_files.read_if_there(path)
 
 
 def _sources(refs: Sequence[str], text: str, articles: dict[str, Article]) -> tuple[str, ...]:

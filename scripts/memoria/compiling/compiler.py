@@ -25,7 +25,7 @@ from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
 from memoria.daily.entry_form import fingerprint, render
 from memoria.daily.ledger import SET_ASIDE, Ledger, compile_job
-from memoria.ground import clock, printable
+from memoria.ground import clock, home_files, printable
 from memoria.ground.errors import BadAnswerError, DropRefusedError, ExpectedError, ModelError
 from memoria.ground.home import Home
 from memoria.ground.projects import labels
@@ -284,8 +284,7 @@ class Compile:
         return (self._bytes(name) or b"").decode("utf-8", "replace")
 
     def _bytes(self, name: str) -> bytes | None:
-        path = self.wiki.folder / name
-        return path.read_bytes() if path.exists() else None
+        return home_files.read_if_there(self.wiki.folder / name)
 
 
 def take_all(compile_: Compile, entries: Sequence[Entry], report: Report, *, quiet: bool) -> ExpectedError | None:

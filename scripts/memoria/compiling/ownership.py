@@ -10,7 +10,7 @@ import logging
 from collections.abc import Mapping
 
 from memoria.compiling.compiler import Compile
-from memoria.ground import printable
+from memoria.ground import home_files, printable
 from memoria.indexing import sources
 from memoria.wiki import index_page, split
 from memoria.wiki.article import Article
@@ -59,6 +59,6 @@ def _write(compile_: Compile, pages: Mapping[str, Article], read: dict[str, str]
         return
     for name in lists:
         path = compile_.wiki.folder / name
-        read[name] = digest(path.read_bytes() if path.exists() else None)
+        read[name] = digest(home_files.read_if_there(path))
     count = printable.counted(len(pages), "page")
     compile_.transactions.commit(changes | lists, read, f"gave {count} to the projects they belong to")

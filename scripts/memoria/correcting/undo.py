@@ -16,7 +16,7 @@ from memoria.correcting.claims import withdraw
 from memoria.daily import gate
 from memoria.daily.ledger import Ledger
 from memoria.facts.keeper import Keeper
-from memoria.ground import clock
+from memoria.ground import clock, home_files
 from memoria.ground.home import Home
 from memoria.wiki import corrected, index_page
 from memoria.wiki.folder import LOG, Wiki
@@ -54,7 +54,7 @@ def _said(transactions: Transactions, step: Step) -> set[str]:
 
 def _taken(home: Home) -> dict[str, str]:
     try:
-        text = Path(home.paths.knowledge, LOG).read_text(encoding="utf-8", errors="replace")
+        text = home_files.text(Path(home.paths.knowledge, LOG))
     except FileNotFoundError:
         return {}
     return index_page.fingerprints(text)

@@ -6,7 +6,6 @@ The file is authoritative: the ledger's list of turns and entries is read from t
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING
 from memoria.base import failpoints, project
 from memoria.base.paths import Paths
 from memoria.daily.ledger import Booked, Item, Ledger
-from memoria.ground import clock, files, locks
+from memoria.ground import files, home_files, locks
 from memoria.ground.errors import FileBusyError, SavedMeanwhileError
 from memoria.ground.exchange import Exchange
 
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from memoria.daily.entry import Entry
 
 TRIES = 30  # to write a file that a person keeps saving: five seconds in all
-_NAME = re.compile(r"\d{4}-\d{2}-\d{2}\.md")
 
 
 class DailyLog:
@@ -54,10 +52,7 @@ class DailyLog:
 
     def days(self) -> list[date]:
         """Return the days that have a file, oldest first."""
-        names = [path.name for path in self.folder.glob("*.md")] if self.folder.is_dir() else []
-        return sorted(
-            date.fromisoformat(name[:-3]) for name in names if _NAME.fullmatch(name) and clock.is_day(name[:-3])
-        )
+        return sorted(date.fromisoformat(day) for day, _ in home_files.days(self.folder))
 
     def entries(self, day: date) -> list[Entry]:
         """Return the entries of a day; ``[]`` when it has no file."""
@@ -78,7 +73,7 @@ class DailyLog:
     def text(self, day: date) -> str:
         """Return a day's text with its own line endings, ``""`` when it has no file."""
         try:
-            return self.path(day).read_bytes().decode("utf-8", "replace")
+            return home_files.text(self.path(day), self.folder)
         except FileNotFoundError:
             return ""
 
@@ -128,6 +123,7 @@ class DailyLog:
         with locks.waiting(self.lock):
             for attempt in range(TRIES):
                 # as bytes, because reading text would convert the line endings of a person's editor
+                home_files.check_place(path, self.folder)
                 before = self.exchange.read(path)
                 text = _header(day) if before is None else before.decode("utf-8", "surrogateescape")
                 changed = change(text)

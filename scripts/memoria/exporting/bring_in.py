@@ -21,7 +21,7 @@ from memoria.daily.ledger import Ledger
 from memoria.exporting.record import FORMAT, VERSION, text
 from memoria.facts.keeper import Keeper
 from memoria.facts.past import Past
-from memoria.ground import clock, files, locks, printable, project_folders
+from memoria.ground import clock, files, home_files, locks, printable, project_folders
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.ground.projects import Projects
@@ -110,7 +110,7 @@ def bring_in(home: Home, found: JsonObject) -> Brought:
     with closing(Ledger.of(home.paths)) as ledger:
         DailyLog.of(home.paths).refresh(ledger)
         log = Path(home.paths.knowledge, LOG)
-        ledger.mark_compiled(index_page.fingerprints(log.read_text("utf-8", "replace") if log.exists() else ""))
+        ledger.mark_compiled(index_page.fingerprints((home_files.read_if_there(log) or b"").decode("utf-8", "replace")))
     with Keeper.at(home) as keeper:
         renew(home, keeper)
     return brought
@@ -190,7 +190,7 @@ def _knowledge(home: Home, pages: Mapping[str, str], brought: Brought) -> None:
             continue
         data = content.encode("utf-8", "surrogateescape")
         path = Path(home.paths.knowledge, name)
-        read[name] = digest(path.read_bytes() if path.exists() else None)
+        read[name] = digest(home_files.read_if_there(path))
         if digest(data) != read[name]:
             changes[name] = data
     brought.files += sorted(changes)

@@ -9,6 +9,7 @@ from typing import Any
 from memoria.base import visibility
 from memoria.daily.daily_log import DailyLog
 from memoria.facts.keeper import Keeper
+from memoria.ground import home_files
 from memoria.ground.home import Home
 from memoria.transcripts import archive
 from memoria.transcripts.archive import Archive
@@ -43,12 +44,12 @@ def record(home: Home) -> JsonObject:
 
 def text(path: Path) -> str:
     """Return what a file holds, byte for byte."""
-    return path.read_bytes().decode("utf-8", "surrogateescape")
+    return home_files.read(path).decode("utf-8", "surrogateescape")
 
 
 def _knowledge(folder: Path) -> dict[str, str]:
-    paths = sorted(folder.rglob("*.md")) if folder.is_dir() else []
-    return {name: text(path) for path in paths if not (name := path.relative_to(folder).as_posix()).startswith(".")}
+    names = [*home_files.generated(folder), *(f"{slug}.md" for slug, _ in home_files.articles(folder))]
+    return {name: text(folder / name) for name in sorted(names)}
 
 
 def _archive(kept: Archive) -> dict[str, JsonObject]:

@@ -25,7 +25,7 @@ from memoria.daily.entry_form import FORGOTTEN
 from memoria.facts.fact import Fact
 from memoria.facts.keeper import Keeper
 from memoria.forgetting import proof
-from memoria.ground import projects
+from memoria.ground import home_files, projects
 from memoria.ground.errors import ArchiveError, ExpectedError
 from memoria.ground.home import Home
 from memoria.language.folding import folded, holds
@@ -336,15 +336,16 @@ class _Planner:
         }
         if (folder / INDEX).exists():
             after |= index_page.pages([Row.of(article) for article in remaining_articles.values()], folder)
-        if (folder / LOG).exists():
-            text = (folder / LOG).read_bytes().decode("utf-8", "surrogateescape")
-            self.read[LOG] = digest(text.encode("utf-8", "surrogateescape"))
+        if (log := home_files.read_if_there(folder / LOG)) is not None:
+            text = log.decode("utf-8", "surrogateescape")
+            self.read[LOG] = digest(log)
             after[LOG] = _log_without(text, plan, gone).encode("utf-8", "surrogateescape")
-        for path in (folder / "lists").glob("*.md"):  # the next compile writes them again
-            text = path.read_text(encoding="utf-8", errors="surrogateescape")
-            after[f"lists/{path.name}"] = _list_without(text, plan).encode("utf-8", "surrogateescape")
+        lists = (name for name in home_files.generated(folder) if "/" in name)
+        for name in lists:  # the next compile writes them again
+            text = home_files.read(folder / name).decode("utf-8", "surrogateescape")
+            after[name] = _list_without(text, plan).encode("utf-8", "surrogateescape")
         for name, data in after.items():
-            stands = (folder / name).read_bytes() if (folder / name).exists() else None
+            stands = home_files.read_if_there(folder / name)
             if data != stands:
                 # what the change was made from; a page saved since then is planned again
                 plan.pages[name], plan.read[name] = data, self.read.get(name, digest(stands))

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from memoria.base import sqlite
+from memoria.ground import home_files
 from memoria.ground.home import Home
 from memoria.indexing.client_memory import ClientMemory
 from memoria.language.folding import folded
@@ -58,7 +59,7 @@ async def search(home: Home, texts: Sequence[str]) -> Proof:
     wanted = [plain for text in texts if (plain := folded(text))]
     for path in _files(home):
         try:
-            data = path.read_bytes()
+            data = home_files.read(path) if path.suffix == ".md" else path.read_bytes()
             proof.files += 1
             proof.bytes += len(data)
             if any(holds(text, wanted) for text in _texts(path, data)):
@@ -100,7 +101,9 @@ def _files(home: Home) -> Iterator[Path]:
     for place in dict.fromkeys((paths.daily, paths.knowledge, paths.state)):
         for folder, below, names in os.walk(place, followlinks=False):
             below[:] = [name for name in below if os.path.join(folder, name) != paths.venv]  # noqa: PTH118 (os.walk)
-            yield from (path for name in names if (path := Path(folder, name)).is_file())
+            # what a link leads to lies in the same folder, and is looked at there, or is not memoria's
+            paths_ = (Path(folder, name) for name in names)
+            yield from (path for path in paths_ if path.is_file() and not path.is_symlink())
 
 
 def _texts(path: Path, data: bytes) -> Iterator[str]:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from memoria.base import atomic, failpoints
 from memoria.base.paths import Paths
-from memoria.ground import files, renames
+from memoria.ground import files, home_files, renames
 from memoria.ground.digest import sha256
 from memoria.ground.errors import SavedMeanwhileError
 from memoria.ground.replaced import Replaced, read, write_conflict_copy
@@ -222,7 +222,7 @@ def _is_being_edited(path: Path) -> bool:
 
 def _content(path: Path) -> bytes | None:
     try:
-        return path.read_bytes()
+        return home_files.read(path)
     except FileNotFoundError:
         return None
 

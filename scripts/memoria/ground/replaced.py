@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from memoria.base import atomic
-from memoria.ground import clock, files, renames
+from memoria.ground import clock, files, home_files, renames
 from memoria.ground.digest import sha256
 
 log = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ _numbers = itertools.count()
 
 def read(path: Path, patience: float) -> bytes:
     """Return a file's content, waiting at most ``patience`` seconds for an editor that is writing it."""
-    with path.open("rb") as file:
+    with home_files.open_regular(path) as file:
         end = time.monotonic() + patience
         while renames.is_being_written(file.fileno()) and time.monotonic() < end:
             time.sleep(0.002)

@@ -23,7 +23,7 @@ from zlib import crc32
 
 from memoria.base.project import digest_of
 from memoria.base.visibility import Visibility
-from memoria.ground import database
+from memoria.ground import database, home_files
 from memoria.indexing import documents, markdown_files
 from memoria.indexing.document_rows import DocumentRows
 from memoria.indexing.documents import Document
@@ -407,7 +407,7 @@ class Index:
 
 
 def _of_file(home: Path, name: str, aliases: Mapping[str, str], ended: Ended) -> Iterable[Document]:
-    return documents.of_file(name, (home / name).read_text("utf-8", "replace"), aliases, ended)
+    return documents.of_file(name, home_files.text(home / name), aliases, ended)
 
 
 def _ended_stamp(name: str, stamp: Stamp, ended: Ended) -> Stamp:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from memoria.ground import database
+from memoria.ground import database, home_files
 from memoria.indexing import documents, markdown_files
 from memoria.indexing.index import Index
 from memoria.search import tokens
@@ -23,7 +23,7 @@ def scanned(home: Path | str, query: str, aliases: Mapping[str, str]) -> Index:
     held: list[tuple[int, str, str]] = []
     for name, _ in markdown_files.found(Path(home)):
         try:
-            text = Path(home, name).read_text("utf-8", "replace")
+            text = home_files.text(Path(home, name))
         except OSError:
             continue
         lower = text.lower()

@@ -21,6 +21,7 @@ from memoria.daily.day_text import DayText
 from memoria.facts import lines
 from memoria.facts.fact import Fact
 from memoria.facts.past import Past
+from memoria.ground import home_files
 from memoria.ground.errors import ArchiveError
 from memoria.indexing import documents
 from memoria.indexing.client_memory import ClientMemory
@@ -101,7 +102,7 @@ def _read(daily: Path, day: str) -> tuple[list[Fact], set[str]]:
     """Return the facts of a day that no longer hold or were worded anew, and the ids of the entries by a model."""
     try:
         when = date.fromisoformat(day)
-        text = DayText((daily / f"{day}.md").read_text("utf-8", "replace"), NO_ALIASES)
+        text = DayText(home_files.text(daily / f"{day}.md", daily), NO_ALIASES)
     except (OSError, ValueError):
         return [], set()
     outdated = [fact for fact in lines.of_day(text, when) if fact.ended or fact.history]

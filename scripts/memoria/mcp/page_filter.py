@@ -13,7 +13,7 @@ from memoria.base.visibility import Visibility
 from memoria.daily.day_text import DayText
 from memoria.daily.ledger import Ledger
 from memoria.facts import lines
-from memoria.ground import markdown
+from memoria.ground import home_files, markdown
 from memoria.ground.errors import PageNotFoundError
 from memoria.search.layout import entry_ids
 from memoria.wiki.folder import INDEX, LOG
@@ -82,7 +82,7 @@ class Filter:
 
     def _shows_article(self, slug: str) -> bool:
         try:
-            text = (self.knowledge / f"{slug}.md").read_text(encoding="utf-8", errors="replace")
+            text = home_files.text(self.knowledge / f"{slug}.md", self.knowledge)
         except (OSError, ValueError):
             return True
         seen, cited = self._seen(text)

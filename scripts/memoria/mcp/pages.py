@@ -21,7 +21,7 @@ from memoria.base.visibility import Visibility
 from memoria.daily import reference
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import DayText
-from memoria.ground import markdown
+from memoria.ground import home_files, markdown
 from memoria.ground.errors import PageNotFoundError
 from memoria.indexing import documents
 from memoria.indexing.client_memory import ClientMemory, Memory
@@ -177,7 +177,7 @@ class Library:
     @staticmethod
     def _text(path: Path) -> str:
         try:
-            return path.read_text(encoding="utf-8", errors="replace")
+            return home_files.text(path)
         except OSError as error:
             raise PageNotFoundError(path.name) from error
 

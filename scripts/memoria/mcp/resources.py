@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote
 from memoria.base.paths import Paths
 from memoria.base.visibility import Visibility
 from memoria.daily.daily_log import DailyLog
-from memoria.ground import markdown
+from memoria.ground import home_files, markdown
 from memoria.ground.errors import ExpectedError, PageNotFoundError
 from memoria.mcp.answers import TITLE_CHARS, flat
 from memoria.mcp.page_filter import Filter
@@ -82,7 +82,7 @@ class Resources:
         folder, _, rest = name.partition("/")
         try:
             below = self.paths.daily if folder == "daily" else self.paths.knowledge
-            text = Path(below, rest).read_text("utf-8", "replace")
+            text = home_files.text(Path(below, rest), below)
             shown.page(name, text)
         except (OSError, PageNotFoundError):
             return []

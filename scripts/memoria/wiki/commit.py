@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from memoria.base.paths import Paths
+from memoria.ground import home_files
 from memoria.wiki import index_page
 from memoria.wiki.article import Article
 from memoria.wiki.article_cache import Row
@@ -35,5 +36,5 @@ def commit(
     digests = dict(read)
     for name in lists:
         path = folder / name
-        digests[name] = digest(path.read_bytes() if path.exists() else None)
+        digests[name] = digest(home_files.read_if_there(path))
     Transactions.of(paths).commit(changes | lists, digests, label, ends, index_page.appended(folder, block))

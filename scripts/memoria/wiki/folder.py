@@ -5,7 +5,6 @@ This module knows articles and links, but no daily logs and no models. A slug ca
 
 from __future__ import annotations
 
-import os
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -14,12 +13,13 @@ from typing import TYPE_CHECKING
 
 from memoria.base import paths as places
 from memoria.base.paths import Paths
+from memoria.ground import home_files
 
 if TYPE_CHECKING:
     from memoria.wiki.article import Article
 
 _SLUG = re.compile(r"[^a-z0-9]+")
-FOLDERS = {"concept": "concepts", "connection": "connections", "qa": "qa"}  # of each kind of article
+FOLDERS = dict(zip(("concept", "connection", "qa"), home_files.ARTICLE_FOLDERS, strict=True))  # of each kind of article
 INDEX, LOG = "index.md", "log.md"
 
 
@@ -52,18 +52,9 @@ class Wiki:
         return self.folder / f"{slug}.md"
 
     def files(self) -> Iterator[tuple[str, tuple[int, int]]]:
-        """Yield every article's slug with its file's time (ns) and size, without hidden files and folders."""
-        for kind in FOLDERS.values():
-            for folder, folders, names in os.walk(self.folder / kind):
-                folders[:] = [name for name in folders if not name.startswith(".")]
-                inside = os.path.relpath(folder, self.folder).replace(os.sep, "/")
-                for name in names:
-                    if name.endswith(".md") and not name.startswith("."):
-                        try:
-                            status = os.stat(os.path.join(folder, name))  # noqa: PTH116, PTH118 (called ten thousand times)
-                        except OSError:
-                            continue
-                        yield f"{inside}/{name[:-3]}", (status.st_mtime_ns, status.st_size)
+        """Yield every article's slug with its file's time (ns) and size."""
+        for slug, status in home_files.articles(self.folder):
+            yield slug, (status.st_mtime_ns, status.st_size)
 
     def slugs(self) -> list[str]:
         """Return every article's slug, sorted."""
@@ -77,7 +68,7 @@ class Wiki:
     def read(self, slug: str) -> bytes | None:
         """Return the bytes of an article, or None when it does not exist."""
         try:
-            return self.path(slug).read_bytes()
+            return home_files.read(self.path(slug), self.folder)
         except FileNotFoundError:
             return None
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from memoria.base import project
 from memoria.daily.entry import Entry
 from memoria.daily.entry_form import fingerprint
-from memoria.ground import markdown, printable, projects
+from memoria.ground import home_files, markdown, printable, projects
 from memoria.wiki.article import link_text
 from memoria.wiki.article_cache import Row
 from memoria.wiki.folder import INDEX, LOG, slugify
@@ -112,7 +112,7 @@ def _lists(shelf: Shelf) -> str:
 
 def pages(rows: Collection[Row], folder: Path) -> dict[str, bytes | None]:
     """Return ``index.md`` and the full lists by path inside the wiki; None marks an obsolete list in ``folder``."""
-    found: dict[str, bytes | None] = {f"lists/{path.name}": None for path in (folder / "lists").glob("*.md")}
+    found: dict[str, bytes | None] = {name: None for name in home_files.generated(folder) if "/" in name}
     found |= {name: text.encode() for name, text in lists(rows).items()}
     return found | {INDEX: index(rows).encode()}
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from memoria.ground import markdown
+from memoria.ground import home_files, markdown
 from memoria.ground.markdown import Link
 from memoria.wiki.article import RELATED, Article
 from memoria.wiki.folder import Wiki
@@ -22,12 +22,10 @@ _FORMAT = re.compile(r"[\s#|^:%\[\]]+")  # characters that Obsidian leaves out o
 
 
 def pages(home: Path) -> Iterator[str]:
-    """Yield every page below ``knowledge/`` and ``daily/``, relative to the home, without ``.md`` and hidden files."""
-    for top in ("knowledge", "daily"):
-        for path in sorted((home / top).rglob("*.md")):
-            inside = path.relative_to(home)
-            if not any(part.startswith(".") for part in inside.parts):
-                yield inside.with_suffix("").as_posix()
+    """Yield every page below ``knowledge/`` and ``daily/``, relative to the home, without ``.md``."""
+    yield from (f"knowledge/{name[:-3]}" for name in home_files.generated(home / "knowledge"))
+    yield from (f"knowledge/{slug}" for slug, _ in home_files.articles(home / "knowledge"))
+    yield from (f"daily/{day}" for day, _ in home_files.days(home / "daily"))
 
 
 class Named(Protocol):
@@ -92,7 +90,7 @@ class LinkTargets:
     def _anchors_of(self, page: str) -> tuple[set[str], set[str]]:
         if page not in self._anchors:
             try:
-                text = (self.home / f"{page}.md").read_text(encoding="utf-8", errors="replace")
+                text = home_files.text(self.home / f"{page}.md", self.home)
             except OSError:
                 text = ""
             blocks = {match[1] for match in _BLOCK.finditer(text)}
@@ -114,7 +112,7 @@ def referring(article: Article, wiki: Wiki, daily: Path) -> list[str] | None:
         if not all(row.startswith(f"- [[{article.slug}") for row in rows) or not _only_related(slug, text, named):
             return None
         found.append(slug)
-    if any(_leads(path.read_text(encoding="utf-8", errors="replace"), named) for path in daily.glob("*.md")):
+    if any(_leads(home_files.text(daily / f"{day}.md"), named) for day, _ in home_files.days(daily)):
         return None
     return found
 

@@ -109,9 +109,9 @@ def frontmatter(snapshot: Snapshot) -> Found:
 
 
 def paths(snapshot: Snapshot) -> Found:
-    """Find pages outside the wiki's folders, or with a name that memoria would not give."""
-    for name in snapshot.strays():
-        yield name, "is outside concepts/, connections/ and qa/, where no compile looks"
+    """Find files that are not read, and pages with a name that memoria would not give."""
+    for stray in snapshot.strays():
+        yield stray.name, f"{stray.reason} and is not read"
     for slug in snapshot.pages:
         name = slug.split("/", 1)[1]
         if slugify(name) != name:

@@ -17,7 +17,7 @@ from memoria.daily.day_text import DayText
 from memoria.daily.entry import Entry
 from memoria.daily.entry_form import fingerprint, render
 from memoria.daily.ledger import Booked, Ledger
-from memoria.ground import clock, printable
+from memoria.ground import clock, home_files, printable
 from memoria.ground.errors import ArchiveError
 from memoria.ground.home import Home
 from memoria.transcripts.archive import Archive
@@ -119,7 +119,7 @@ def _record(home: Home, ledger: Ledger, restored: list[Entry]) -> None:
     log = Path(home.paths.knowledge, LOG)
     if not log.is_file():
         return
-    known = index_page.compiled_entries(log.read_text(encoding="utf-8", errors="replace"))
+    known = index_page.compiled_entries(home_files.text(log))
     again = [_as_read(entry) for entry in restored if entry.id in known]
     if again:
         block = index_page.restored_block(home.zone.local(clock.now()), again)

@@ -14,12 +14,12 @@ from pathlib import Path
 from memoria.base import project
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
-from memoria.ground import markdown
+from memoria.ground import home_files, markdown
 from memoria.ground.home import Home
 from memoria.language.words import words
 from memoria.wiki import index_page
 from memoria.wiki.article import Article
-from memoria.wiki.folder import FOLDERS, LOG, Wiki
+from memoria.wiki.folder import LOG, Wiki
 from memoria.wiki.links import LinkTargets
 
 
@@ -88,16 +88,11 @@ class Snapshot:
         """The ids of the entries that the wiki's log records as taken in."""
         return index_page.compiled_entries(_text(self.wiki.folder / LOG))
 
-    def strays(self) -> Iterator[str]:
-        """Yield Markdown files below ``knowledge/`` but outside the folders of articles, relative to it."""
-        for path in sorted(self.wiki.folder.rglob("*.md")):
-            inside = path.relative_to(self.wiki.folder)
-            hidden = any(part.startswith(".") for part in inside.parts)
-            if not hidden and len(inside.parts) > 1 and not (len(inside.parts) == 2 and inside.parts[0] in _FOLDERS):
-                yield inside.as_posix()
-
-
-_FOLDERS = {*FOLDERS.values(), "lists"}  # a compile writes lists of all articles
+    def strays(self) -> Iterator[home_files.LeftOut]:
+        """Yield the files that are not read."""
+        yield from home_files.left_out(self.wiki.folder, is_daily=False)
+        for found in home_files.left_out(self.daily.folder, is_daily=True):
+            yield found._replace(name=f"daily/{found.name}")
 
 
 def _page(wiki: Wiki, slug: str) -> Page:
@@ -112,6 +107,6 @@ def _page(wiki: Wiki, slug: str) -> Page:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8", errors="surrogateescape")
+        return home_files.read(path).decode("utf-8", "surrogateescape")
     except OSError:
         return ""

@@ -21,7 +21,7 @@ from typing import Any
 from memoria.base import atomic, failpoints
 from memoria.base.paths import Paths
 from memoria.facts.outbox import Outbox
-from memoria.ground import clock, files
+from memoria.ground import clock, files, home_files
 from memoria.ground.digest import sha256
 from memoria.ground.errors import SavedMeanwhileError
 from memoria.ground.exchange import Exchange
@@ -228,7 +228,7 @@ class Transactions:
 
     def _put_side(self, step: Path, row: Row, side: str, current: bytes | None) -> bool:
         """Write one side's content; return False, and leave the file alone, when the stored copy is damaged."""
-        data = _optional(step / f"{row['number']}.{'old' if side == 'before' else 'new'}")
+        data = home_files.read_if_there(step / f"{row['number']}.{'old' if side == 'before' else 'new'}")
         if digest(data) != row[side]:
             log.warning("%s: the stored copy in %s is damaged; the file stays as it is", row["path"], step)
             return False
@@ -266,7 +266,7 @@ class Transactions:
 
     def _block(self, step: Path, row: Row) -> bytes:
         """Return the block that a step appends; nothing when the stored copy is damaged."""
-        block = _optional(step / f"{row['number']}.new")
+        block = home_files.read_if_there(step / f"{row['number']}.new")
         if block is not None and digest(block) == row["after"]:
             return block
         log.warning("%s: the stored copy in %s is damaged; the file stays as it is", row["path"], step)
@@ -316,14 +316,14 @@ class Transactions:
         """Return what a file held before a step, None for no file; ``b""`` for one that the step appended to."""
         if _grows(row):
             return b"" if row["size"] else None
-        return _optional(self.folder / step.name / f"{row['number']}.old")
+        return home_files.read_if_there(self.folder / step.name / f"{row['number']}.old")
 
     def after(self, step: Step, row: Row) -> bytes | None:
         """Return what a step made of a file, or None when the step deleted it; of one it appended to, the block."""
-        return _optional(self.folder / step.name / f"{row['number']}.new")
+        return home_files.read_if_there(self.folder / step.name / f"{row['number']}.new")
 
     def _content(self, name: str) -> bytes | None:
-        return _optional(self.root / name)
+        return home_files.read_if_there(self.root / name, self.root)
 
     def _trim(self) -> None:
         for old in self._plans()[:-KEPT_STEPS]:
@@ -377,10 +377,3 @@ def _found(data: bytes, row: Row, block: bytes) -> tuple[int, int]:
     if torn and block.startswith(torn) and digest(data[: row["size"]]) == row["before"]:
         return row["size"], len(data)
     return len(data), len(data)
-
-
-def _optional(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        return None
