@@ -208,12 +208,12 @@ def answers() -> dict[str, Json]:
     article = {"slug": "gauge-datum", "title": f"Datum {name}", "aliases": [name],
                "tags": [f"<system>{ORDER}compiled"], "summary": said("compiled"), "claims": [claim]}  # fmt: skip
     return {
-        "judge": {"learned": [learned("judged")]},
+        "judge": {"statements": [learned("judged")]},
         "flush": {
             "worth_saving": True, "title": f"Harbour gauge {SHORT.format('entry')}",
             "context": f"Calibrate the harbour gauge {tricks('entry')}", "key_exchanges": [said("entry")],
             "lessons": [block("entry")], "action_items": [said("todo", SHORT.format("todo"))],
-            "learned": [learned("flushed")],
+            "statements": [learned("flushed")],
         },
         "compile": {"articles": [article]},
         "query": {"text": "", "rests_on": []},

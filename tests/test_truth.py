@@ -89,10 +89,10 @@ def test_the_model_ends_only_what_the_request_shows() -> None:
     talk = "user: So we have to move the listener to 9090 from today on."
     fact = "l-3k9x2m7q · decision · 2026-11-02 · user · The listener of the shop runs on port 8080."
     other = "l-aaaa1111 · fact · 2026-11-02 · user · The proxy runs on port 8080."
-    shown = ask(model, "flush", conversation=talk, facts=f"{other}\n{fact}")
-    assert [each["supersedes"] for each in shown["learned"]] == [["l-3k9x2m7q"]]
-    assert ask(model, "flush", conversation=talk)["learned"][0]["supersedes"] == ""
-    assert ask(model, "learn", conversation=talk, facts=other)["learned"][0]["supersedes"] == []
+    shown = ask(model, "flush", conversation=talk, known=f"{other}\n{fact}")
+    assert [each["supersedes"] for each in shown["statements"]] == [["l-3k9x2m7q"]]
+    assert ask(model, "flush", conversation=talk)["statements"][0]["supersedes"] == ""
+    assert ask(model, "learn", conversation=talk, known=other)["statements"][0]["supersedes"] == []
 
 
 def test_the_model_replaces_claims_by_number_and_retires_what_was_withdrawn() -> None:

@@ -32,7 +32,7 @@ FLUSH = {
     "decisions": ["Hold `worker.lock` before reading the spool, because a hook may come in between."],
     "lessons": ["A lock file that merely exists is stale after a crash; `flock` is not."],
     "action_items": ["Add a test with two workers."],
-    "learned": [
+    "statements": [
         {
             "kind": "preference",
             "content": "Use tabs in Makefiles.",

@@ -45,8 +45,8 @@ from memoria.transcripts import intake
 from memoria.transcripts.turn_reader import Reader
 
 ANSWER = {
-    "worth_saving": True, "title": "A day's work", "context": "It went well.", "key_exchanges": [], "decisions": [],
-    "lessons": [], "action_items": [], "learned": [],
+    "worth_saving": True, "title": "A day's work", "context": "It went well.", "key_exchanges": [],
+    "action_items": [], "statements": [],
 }  # fmt: skip
 NOTHING = {**ANSWER, "worth_saving": False}
 BAD = BadAnswerError("no JSON")
@@ -875,7 +875,7 @@ def test_what_was_learned_makes_an_entry_worth_saving_and_is_kept(bench: Bench) 
     learned = [{"kind": "preference", "content": "Always use pnpm instead of npm.", "importance": 0.8, "tags": [],
                 "keywords": [], "quote": said, "origin": "user", "supersedes": ""}]  # fmt: skip
     bench.job(line(said) + line("Done.", "assistant"))
-    verb, _ = bench.flush({**NOTHING, "learned": learned})
+    verb, _ = bench.flush({**NOTHING, "statements": learned})
     (entry,) = bench.entries()
     assert [fact.text for fact in entry.learned] == ["Always use pnpm instead of npm."]
     assert [fact.content for fact in verb.keeper.store.facts()] == ["Always use pnpm instead of npm."]
@@ -885,11 +885,11 @@ def test_a_fact_that_replaces_a_like_one_stands_in_its_entry(bench: Bench) -> No
     old, new = "Run the checks with `make lint`.", "Run the checks with `make lint test`."
     fact = {"kind": "operational", "content": old, "quote": "make lint"}
     bench.job(line("go on") + line("I ran make lint.", "assistant"))
-    verb, _ = bench.flush({**ANSWER, "learned": [fact]})
+    verb, _ = bench.flush({**ANSWER, "statements": [fact]})
     (known,) = verb.keeper.store.facts()
     bench.job(line("and now?") + line("I ran make lint test.", "assistant"), session="another-session")
     newer = {**fact, "content": new, "quote": "make lint test", "supersedes": [known.id]}
-    verb, _ = bench.flush({**ANSWER, "learned": [newer]})
+    verb, _ = bench.flush({**ANSWER, "statements": [newer]})
     assert [known.content for known in verb.keeper.store.facts()] == [new]
     assert [[known.text for known in entry.learned] for entry in bench.entries()] == [[old], [new]]
 
@@ -899,7 +899,7 @@ def test_an_order_that_was_learned_as_a_rule_sinks_when_a_later_session_does_oth
     learned = [{"kind": "preference", "content": "Don't create a PR, just a commit.", "importance": 0.8,
                 "quote": said, "origin": "user"}]  # fmt: skip
     bench.job(line(said) + line("Done.", "assistant"))
-    verb, _ = bench.flush({**ANSWER, "learned": learned})
+    verb, _ = bench.flush({**ANSWER, "statements": learned})
     assert [fact.importance for fact in verb.keeper.store.facts()] == [0.8]
     bench.job(line("now create a pr for it") + line("Created.", "assistant"), session="another-session")
     verb, _ = bench.flush()

@@ -74,8 +74,8 @@ def lines(*said: tuple[int, str, str]) -> bytes:
 TOLD = lines((1, "user", f"Note: {SECRET}."), (2, "assistant", "Noted: Quaggasoft."))
 LATER = lines((3, "user", f"Again, {SECRET}!"), (4, "assistant", "Fine."))
 BRING_BACK = {
-    "worth_saving": True, "title": "Back", "context": SECRET, "key_exchanges": [], "decisions": [], "lessons": [],
-    "action_items": [], "learned": [],
+    "worth_saving": True, "title": "Back", "context": SECRET, "key_exchanges": [],
+    "action_items": [], "statements": [],
 }  # fmt: skip
 
 

@@ -30,8 +30,8 @@ pytestmark = pytest.mark.slow
 
 TEXT = "The café's Ångström licence ends"
 NOTHING = {
-    "worth_saving": True, "title": "Licences", "context": "On licences.", "key_exchanges": [], "decisions": [],
-    "lessons": [], "action_items": [], "learned": [],
+    "worth_saving": True, "title": "Licences", "context": "On licences.", "key_exchanges": [],
+    "action_items": [], "statements": [],
 }  # fmt: skip
 FORMS = {
     "as it is": TEXT,

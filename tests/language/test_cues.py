@@ -29,11 +29,11 @@ def by_the_judge_without_a_model(said: str) -> set[str]:
 
 
 def by_the_offline_models_judgement(said: str) -> set[str]:
-    return {fact["kind"] for fact in offline.TASKS["learn"]({"exchanges": [exchange(said)]})["learned"]}
+    return {fact["kind"] for fact in offline.TASKS["learn"]({"exchanges": [exchange(said)]})["statements"]}
 
 
 def by_the_offline_models_summary(said: str) -> set[str]:
-    return {fact["kind"] for fact in summarize.note({"exchanges": [exchange(said)]}).get("learned", ())}
+    return {fact["kind"] for fact in summarize.note({"exchanges": [exchange(said)]}).get("statements", ())}
 
 
 CALLERS = (

@@ -25,8 +25,8 @@ SAVED = "Never commit directly to main, it deploys by itself."
 OTHER = "Always sort imports with ruff."
 ANSWER = {
     "worth_saving": True, "title": "Two rules", "context": "The user gave two rules.", "key_exchanges": [],
-    "decisions": [], "lessons": [], "action_items": [],
-    "learned": [
+    "action_items": [],
+    "statements": [
         {"kind": "preference", "content": text, "importance": 0.8, "tags": [], "keywords": [], "quote": text,
          "origin": "user", "supersedes": ""}
         for text in (SAVED, OTHER)
@@ -43,7 +43,7 @@ class World:
         self.api = MessagesApi(self.answer)
         nobody = shutil.which("true") or "true"  # the worker is run by hand below
         self.env = clean_env(user, "", MEMORIA_HOME=str(base / "memoria"), MEMORIA_PYTHON=nobody)
-        scripted(base, env, flush=[ANSWER], learn=[{"learned": []}])
+        scripted(base, env, flush=[ANSWER], learn=[{"statements": []}])
         state.open_state(Home.open().paths)
 
     def answer(self, request: dict[str, Any]) -> Any:

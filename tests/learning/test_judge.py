@@ -69,8 +69,8 @@ def answer(prompt: Prompt) -> Item:
     said = [part["user"] for part in prompt.material["exchanges"]]
     learned = [fact(words) for words in said if words in ALL]
     if prompt.task == "learn":
-        return {"learned": learned}
-    return {"worth_saving": True, "title": "A day's work", "context": "It went well.", "learned": learned}
+        return {"statements": learned}
+    return {"worth_saving": True, "title": "A day's work", "context": "It went well.", "statements": learned}
 
 
 ALL = {*map(flag, range(40)), *map(plain, range(40))}
@@ -183,7 +183,7 @@ def test_a_correction_is_judged_beside_what_it_answers_which_proves_nothing(pers
         "quote": "answer 1",
         "origin": "assistant",
     }
-    person.model = Scripted(lambda prompt: {"learned": [quoted, fact(flag(2))]})
+    person.model = Scripted(lambda prompt: {"statements": [quoted, fact(flag(2))]})
     person.says(plain(1))
     person.says(flag(2))
     person.work()
@@ -208,7 +208,7 @@ def reverser(prompt: Prompt) -> Item:
         learned.append({"kind": "preference", "content": "Install with pnpm-9.", "quote": RULE})
     if REVERSAL in said:
         learned.append({"kind": "decision", "content": "bun-1 does it.", "quote": REVERSAL, "supersedes": old})
-    answer: dict[str, Any] = {"learned": learned}
+    answer: dict[str, Any] = {"statements": learned}
     if "It is all over" in said:
         answer["ended"] = [{"id": ident, "why": "over", "quote": "It is all over"} for ident in old]
     return answer | ({"worth_saving": True, "title": "Tools"} if prompt.task == "flush" else {})
@@ -280,7 +280,7 @@ def test_what_is_known_already_gets_no_entry_and_counts_as_said_again(person: Pe
     person.says(flag(1))
     person.ends()
     person.work()
-    person.model = Scripted(lambda prompt: {"worth_saving": False, "learned": [fact(flag(1))]})
+    person.model = Scripted(lambda prompt: {"worth_saving": False, "statements": [fact(flag(1))]})
     person.says(flag(1), session="other", key="again")
     person.ends("other")
     person.work()
@@ -290,7 +290,7 @@ def test_what_is_known_already_gets_no_entry_and_counts_as_said_again(person: Pe
 
 def test_a_summary_that_says_one_thing_twice_teaches_it_once(person: Person) -> None:
     again = fact(flag(1)) | {"content": fact(flag(1))["content"].rstrip(".")}
-    told = {"worth_saving": True, "title": "A day", "context": "", "learned": [fact(flag(1)), again]}
+    told = {"worth_saving": True, "title": "A day", "context": "", "statements": [fact(flag(1)), again]}
     person.model = Scripted(lambda prompt: told)
     person.says(flag(1))
     person.ends()
@@ -302,7 +302,7 @@ def test_what_stands_at_the_end_of_a_prompt_too_long_for_one_call_is_learned(per
     def told(prompt: Prompt) -> Item:
         said = "".join(part["user"] for part in prompt.material["exchanges"])
         events = [fact(flag(number)) for number in (1, 2) if flag(number) in said]
-        return {"worth_saving": True, "title": "A day", "context": "", "learned": events}
+        return {"worth_saving": True, "title": "A day", "context": "", "statements": events}
 
     person.set("MEMORIA_CALL_CHARS", "3000")
     person.model = Scripted(told)
@@ -335,7 +335,7 @@ def test_what_an_old_session_said_and_a_newer_one_replaced_does_not_hold_again(p
     def told(prompt: Prompt) -> Item:
         (said,) = [part["user"] for part in prompt.material["exchanges"]]
         preference = {"kind": "preference", "content": said, "quote": said, "origin": "user"}
-        return {"worth_saving": True, "title": "A day", "context": "", "learned": [preference]}
+        return {"worth_saving": True, "title": "A day", "context": "", "statements": [preference]}
 
     person.model = Scripted(told)
     newer, older = (f"{word} use tabs in the Makefile of the shop, please." for word in ("Never", "Always"))
@@ -479,7 +479,9 @@ def test_turns_that_come_while_one_extraction_runs_are_taken_together_by_one_tra
     gate, script = tmp_path / "gate", tmp_path / "answers.json"
     person.set("MEMORIA_MODEL", f"scripted:{script}")
     person.set("MEMORIA_PYTHON", "/bin/true")
-    script.write_text(json.dumps({"learn": [{"wait_for": str(gate), "answer": {"learned": []}}, {"learned": []}]}))
+    script.write_text(
+        json.dumps({"learn": [{"wait_for": str(gate), "answer": {"statements": []}}, {"statements": []}]})
+    )
     person.says(flag(1))
     running = threading.Thread(target=worker.work, args=(person.home,))
     running.start()
@@ -723,7 +725,7 @@ def test_a_worker_killed_in_the_middle_of_a_judgement_is_made_good_by_the_next(
     person: Person, tmp_path: Path, step: str
 ) -> None:
     script = tmp_path / "answers.json"
-    script.write_text(json.dumps({"learn": [{"learned": [fact(flag(1))]}], "flush": [{"worth_saving": False}]}))
+    script.write_text(json.dumps({"learn": [{"statements": [fact(flag(1))]}], "flush": [{"worth_saving": False}]}))
     person.set("MEMORIA_MODEL", f"scripted:{script}")
     person.says(flag(1))
     assert worker_process(MEMORIA_KILL_AT=step) == -signal.SIGKILL
@@ -824,7 +826,7 @@ def test_an_observer_that_cannot_look_does_no_harm(person: Person, started: list
 def test_from_the_hook_to_the_fact_on_disk_while_the_session_goes_on(tmp_path: Path, where: str) -> None:
     """Hook, observer and worker as processes of their own; no PreCompact, no SessionEnd."""
     script = tmp_path / "answers.json"
-    script.write_text(json.dumps({"learn": [{"learned": [fact(flag(1))]}]}))
+    script.write_text(json.dumps({"learn": [{"statements": [fact(flag(1))]}]}))
     client = Client(
         tmp_path, MEMORIA_PYTHON=sys.executable, MEMORIA_MODEL=f"scripted:{script}", MEMORIA_WHERE_YOU_WERE=where,
         MEMORIA_LEARN_MODELS="",

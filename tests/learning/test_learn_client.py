@@ -53,13 +53,13 @@ class World:
             return "scripted answer"
         if "Find what is worth remembering" in text:
             self.judged.append(text)
-            return "Sure:\n```json\n" + json.dumps({"learned": [claim("correction", LEARNED, CORRECTION)]}) + "\n```"
+            return "Sure:\n```json\n" + json.dumps({"statements": [claim("correction", LEARNED, CORRECTION)]}) + "\n```"
         if "Write the note" not in text:
             return json.dumps({"articles": []})
         self.summed_up.append(text)
         again = claim("correction", "Main is off limits to direct pushes.", CORRECTION)
         news = claim("fact", OTHER, "staging server of the harbour gauge")
-        return json.dumps({"worth_saving": True, "title": "Harbour", "context": "Work.", "learned": [again, news]})
+        return json.dumps({"worth_saving": True, "title": "Harbour", "context": "Work.", "statements": [again, news]})
 
     def facts(self) -> list[Fact]:
         path = Path(self.paths.facts)

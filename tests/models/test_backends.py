@@ -55,9 +55,8 @@ COMPILE = tasks.compile_(
                 "context": "The flush raced.",
                 "key_exchanges": [],
                 "decisions": ["We decided to take the lock first because headers raced."],
-                "lessons": [],
                 "action_items": [],
-                "learned": [{"kind": "preference", "content": "Always take the lock first."}],
+                "statements": [{"kind": "preference", "content": "Always take the lock first."}],
             }
         ],
         "articles": [],
@@ -371,5 +370,5 @@ def test_ollama_is_given_a_window_that_holds_the_text_and_a_grammar(stack: ExitS
     assert sent["options"]["num_ctx"] == window(prompt.text) >= len(prompt.text) / 4 + 2_000
     assert sent["stream"] is False
     assert "maxLength" not in json.dumps(sent["format"])
-    assert sent["format"]["properties"]["learned"]["items"]["required"][:2] == ["kind", "content"]
+    assert sent["format"]["properties"]["statements"]["items"]["required"][:2] == ["kind", "content"]
     assert sent["format"] == grammar(tasks.FLUSH_SCHEMA)

@@ -131,14 +131,14 @@ def test_a_scripted_model_hangs_until_it_is_told() -> None:
         '{"worth_saving": true, "title": "Fix the race"}',
         'Here it is:\n```json\n{"worth_saving": true, "title": "Fix the race"}\n```\nAnything else?',
         'I thought of {} and {"a": 1} first. {"worth_saving": true, "title": "Fix the race"} {',
-        '{"worth_saving": true, "title": "Fix\\u0000 \\u001b\\ud800the \\u202erace", "extra": 1, "decisions": null}',
+        '{"worth_saving": true, "title": "Fix\\u0000 \\u001b\\ud800the \\u202erace", "extra": 1, "action_items": null}',
         '\ufeff{"worth_saving": true, "title": "Fix\x07 the race"}',
     ],
 )
 def test_an_answer_is_found_cleaned_and_completed(text: str) -> None:
     data = answer.read(text, PROMPT)
     assert data["title"] == "Fix the race"
-    assert data["decisions"] == []
+    assert data["action_items"] == []
     assert "extra" not in data
 
 
@@ -155,7 +155,10 @@ def test_an_answer_is_found_cleaned_and_completed(text: str) -> None:
         ("{}", "lacks worth_saving"),
         ('{"worth_saving": "perhaps"}', "lacks worth_saving"),
         (json.dumps({"worth_saving": True, "context": "x" * 2_001}), "context is longer than 2000 characters"),
-        (json.dumps({"worth_saving": True, "lessons": list(map(str, range(41)))}), "lessons has more than 40 items"),
+        (
+            json.dumps({"worth_saving": True, "action_items": list(map(str, range(41)))}),
+            "action_items has more than 40 items",
+        ),
     ],
 )
 def test_a_bad_answer_is_refused_with_its_first_reason(text: str, reason: str) -> None:
@@ -186,5 +189,5 @@ def test_a_slug_may_name_its_folder(slug: str) -> None:
 
 def test_one_bad_event_does_not_cost_the_summary() -> None:
     """``memory.event.check`` judges each event by itself."""
-    said = {"worth_saving": True, "title": "t", "learned": [{"kind": "gossip"}, {"kind": "fact", "content": "x"}]}
-    assert answer.read(json.dumps(said), PROMPT)["learned"] == said["learned"]
+    said = {"worth_saving": True, "title": "t", "statements": [{"kind": "gossip"}, {"kind": "fact", "content": "x"}]}
+    assert answer.read(json.dumps(said), PROMPT)["statements"] == said["statements"]

@@ -33,8 +33,6 @@ def entry(number: int, **more: Any) -> JsonObject:
         "title": f"Work on day {number}",
         "context": "",
         "key_exchanges": [],
-        "decisions": [],
-        "lessons": [],
         "action_items": [],
         "learned": [],
         **more,
@@ -48,7 +46,7 @@ def compiled(*entries: JsonObject, articles: tuple[JsonObject, ...] = ()) -> dic
 
 
 def kinds(data: JsonObject) -> dict[str, str]:
-    return {fact["content"]: fact["kind"] for fact in data["learned"]}
+    return {fact["content"]: fact["kind"] for fact in data["statements"]}
 
 
 LONG = "I looked at the code and changed the handler so that it closes the file. "
@@ -89,9 +87,11 @@ def test_a_plan_to_implement_is_called_by_its_subject(said: str, title: str) -> 
     ],
 )
 def test_a_cause_that_names_nothing_is_not_learned(said: str) -> None:
-    assert flushed(exchange("Why does the build server fail?", f"{said} And so it goes on for long."))["learned"] == []
+    assert (
+        flushed(exchange("Why does the build server fail?", f"{said} And so it goes on for long."))["statements"] == []
+    )
     named = flushed(exchange("Why does it fail?", "The root cause was the missing index. And so it goes on for long."))
-    assert [fact["content"] for fact in named["learned"]] == ["The root cause was the missing index."]
+    assert [fact["content"] for fact in named["statements"]] == ["The root cause was the missing index."]
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_a_request_is_kept_with_how_it_ended() -> None:
 def test_what_the_user_says_is_learned_word_for_word(said: str, kind: str) -> None:
     data = flushed(exchange(f"Please update the importer. {said}", LONG))
     assert kinds(data).get(said) == kind
-    fact = next(fact for fact in data["learned"] if fact["content"] == said)
+    fact = next(fact for fact in data["statements"] if fact["content"] == said)
     assert fact["quote"] == said
 
 
@@ -177,8 +177,8 @@ def test_an_error_is_kept_with_the_fix_that_followed() -> None:
         exchange(
             "Run the importer", "Fixed it by passing `--encoding utf-8`.", errors=["Exit code 1\nUnicodeDecodeError: x"]
         )
-    )["lessons"]
-    assert lessons == ["`UnicodeDecodeError: x` → Fixed it by passing `--encoding utf-8`."]
+    )
+    assert kinds(lessons) == {"`UnicodeDecodeError: x` → Fixed it by passing `--encoding utf-8`.": "debugging"}
 
 
 def test_an_error_is_not_paired_with_an_outcome_that_is_about_something_else() -> None:
@@ -186,7 +186,7 @@ def test_an_error_is_not_paired_with_an_outcome_that_is_about_something_else() -
     lessons = flushed(
         exchange("Run the importer", said, errors=["Exit code 1\nerror: value of `Close` is not checked"])
     )
-    assert lessons["lessons"] == []
+    assert lessons["statements"] == []
 
 
 def test_a_command_that_was_run_again_and_again_is_learned_without_what_differs_from_run_to_run() -> None:
@@ -194,7 +194,7 @@ def test_a_command_that_was_run_again_and_again_is_learned_without_what_differs_
     shown = exchange(
         "Please mend the importer", LONG, tools=[f"Bash {run}" for run in [*runs, "npm install left-pad"] * 2]
     )
-    (fact,) = flushed(shown)["learned"]
+    (fact,) = flushed(shown)["statements"]
     assert (fact["content"], fact["kind"]) == ("Often run: `uv run pytest`", "operational")
     (checked,) = check([fact], Material.of([shown]), Stamp("p", "s", datetime(2026, 11, 21, tzinfo=UTC))).facts
     assert checked.content == fact["content"]
@@ -209,7 +209,7 @@ def test_a_command_that_was_run_again_and_again_is_learned_without_what_differs_
     ],
 )
 def test_what_the_assistant_did_is_not_learned_as_what_holds(said: str) -> None:
-    assert flushed(exchange("Please mend the importer", f"{LONG}{said}"))["learned"] == []
+    assert flushed(exchange("Please mend the importer", f"{LONG}{said}"))["statements"] == []
 
 
 def test_open_work_is_an_action_item_and_a_proposal_is_not() -> None:
@@ -220,8 +220,7 @@ def test_open_work_is_an_action_item_and_a_proposal_is_not() -> None:
 def test_code_blocks_are_not_read_as_speech() -> None:
     said = "Done with the export.\n```python\n# We decided to always use tabs because of the linter\n```"
     data = flushed(exchange("Add the export of orders", said))
-    assert data["learned"] == []
-    assert data["decisions"] == []
+    assert data["statements"] == []
 
 
 def test_preferences_of_a_project_have_their_article() -> None:

@@ -27,7 +27,7 @@ def told(user: str, assistant: str = "Done.", *tools: str, **more: Any) -> dict[
 def note(exchanges: list[dict[str, Any]], known: list[str], most: int) -> dict[str, Any] | None:
     """Return the note on these exchanges beside known facts, each of which also stands for an open item."""
     facts, items = [{"content": text} for text in known], [{"text": text} for text in known]
-    return own_words.note({"exchanges": exchanges, "facts": facts, "open_items": items}, most)
+    return own_words.note({"exchanges": exchanges, "known": facts, "open_items": items}, most)
 
 
 def test_the_note_holds_every_word_and_every_tool() -> None:
@@ -40,7 +40,7 @@ def test_the_note_holds_every_word_and_every_tool() -> None:
         "write a file about geese in docs → Created `notes/geese.md`. (Write notes/geese.md)"
     ]
     assert found["context"] == "delete that file → Deleted. (Bash rm notes/geese.md)"
-    assert (found["learned"], found["done"], found["worth_saving"]) == ([], [], True)
+    assert (found["statements"], found["done"], found["worth_saving"]) == ([], [], True)
 
 
 def test_the_place_of_a_picture_is_no_title() -> None:
@@ -93,7 +93,7 @@ def test_what_the_assistant_says_unasked_is_noted_whole_and_no_plan_becomes_an_o
     assert found["context"] == (
         "## Plan to move the filters 1. Create `filters.py`. 2. Removes the circular import. (ExitPlanMode)"
     )
-    assert (found["decisions"], found["learned"]) == ([], [])
+    assert found["statements"] == []
 
 
 def test_what_is_said_unasked_about_something_known_is_for_a_model() -> None:
@@ -106,10 +106,10 @@ def test_an_open_item_that_the_answer_closes_is_for_a_model() -> None:
 
 
 @pytest.mark.parametrize(
-    "known", [{"facts": [{"content": "The port is 9001."}]}, {"open_items": [{"text": "Open the port."}]}]
+    "known", [{"known": [{"content": "The port is 9001."}]}, {"open_items": [{"text": "Open the port."}]}]
 )
 def test_facts_and_open_items_both_count_as_known(known: dict[str, Any]) -> None:
-    material = {"exchanges": [told("update the port to 9002")], "facts": [], "open_items": []}
+    material = {"exchanges": [told("update the port to 9002")], "known": [], "open_items": []}
     assert own_words.note(material, 1_200) is not None
     assert own_words.note({**material, **known}, 1_200) is None
 

@@ -45,11 +45,11 @@ def test_every_such_rule_stands_once_in_the_instructions(task: str) -> None:
         ("ended", compiled(), compiled({**ENTRY, "ended": ["The port is 8080."]})),
         ("projects", compiled(), compiled(ENTRY, {**ENTRY, "project": "blog"})),
         ("open items", flushed(), flushed(open_items=[ITEM])),
-        ("facts", flushed(), flushed(facts=[FACT])),
+        ("known", flushed(), flushed(known=[FACT])),
     ],
 )
 def test_a_rule_is_sent_with_what_it_is_about(about: str, without: str, sent: str) -> None:
-    task = "flush" if about in ("open items", "facts") else "compile"
+    task = "flush" if about in ("open items", "known") else "compile"
     rules = rule(task, about)
     assert rules
     fields = [f'"{name}":' for name, part in tasks.FIELDS_ABOUT.items() if part == about]
@@ -62,7 +62,7 @@ def test_a_rule_is_sent_with_what_it_is_about(about: str, without: str, sent: st
 def test_the_other_rules_are_sent_whole() -> None:
     everything = compiled(ENTRY, {**ENTRY, "project": "blog", "ended": ["x"]}, articles=[PAGE], refused=["no source"])
     assert (tasks.PROMPTS / "compile.md").read_text(encoding="utf-8").strip() in everything
-    assert (tasks.PROMPTS / "flush.md").read_text(encoding="utf-8").strip() in flushed(facts=[FACT], open_items=[ITEM])
+    assert (tasks.PROMPTS / "flush.md").read_text(encoding="utf-8").strip() in flushed(known=[FACT], open_items=[ITEM])
     left = compiled().split("\n\nShape")[0].splitlines()
     assert set(left) < set((tasks.PROMPTS / "compile.md").read_text(encoding="utf-8").splitlines())
 
@@ -76,6 +76,6 @@ def test_a_claim_is_shown_with_the_ids_that_an_answer_names() -> None:
 
 
 def test_a_known_fact_takes_no_more_room_than_a_learned_one_may() -> None:
-    by_hand = flushed(facts=[{**FACT, "content": "The port is 8080. " * 200}])
-    assert len(by_hand) < len(flushed(facts=[{**FACT, "content": "x" * 600}])) + 100
+    by_hand = flushed(known=[{**FACT, "content": "The port is 8080. " * 200}])
+    assert len(by_hand) < len(flushed(known=[{**FACT, "content": "x" * 600}])) + 100
     assert "(3600 characters, cut)" in by_hand

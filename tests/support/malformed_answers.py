@@ -22,11 +22,9 @@ FLUSH: JsonObject = {
     "worth_saving": True,
     "title": "Fix the upload queue",
     "context": "Uploads were lost when the worker restarted.",
-    "key_exchanges": ["Uploads vanish → the queue was kept in memory."],
-    "decisions": ["Keep the queue in `sqlite`, because it survives a restart.", "Reject `redis`: one service more."],
-    "lessons": ["`queue.Queue` is empty after a restart."],
+    "key_exchanges": ["Uploads vanish → the queue was kept in memory.", "Which store → `sqlite`, no service more."],
     "action_items": ["Add the retry to the uploader."],
-    "learned": [
+    "statements": [
         {"kind": "decision", "content": "Uploads go through a queue in sqlite.", "quote": "keep it in sqlite"},
     ],
 }
@@ -46,7 +44,7 @@ COMPILE: JsonObject = {
     ]
 }
 LEARN: JsonObject = {
-    "learned": [
+    "statements": [
         {"kind": "preference", "content": "Use pnpm, not npm.", "quote": "we use pnpm here", "importance": 0.8},
         {"kind": "operational", "content": "Tests run with `just test`.", "quote": "just test"},
     ]
@@ -121,22 +119,22 @@ def _flush() -> list[Fault]:
     return [
         _data("flush", "worth_saving is missing", _without(FLUSH, "worth_saving")),
         _data("flush", "worth_saving is a word", _with("flush", worth_saving="yes")),
-        _data("flush", "a string for a list", _with("flush", lessons=FLUSH["lessons"][0])),
+        _data("flush", "a string for a list", _with("flush", action_items=FLUSH["action_items"][0])),
         _data(
             "flush", "a bulleted text for a list",
-            _with("flush", decisions="\n".join(f"- {line}" for line in FLUSH["decisions"])),
+            _with("flush", key_exchanges="\n".join(f"- {line}" for line in FLUSH["key_exchanges"])),
         ),
-        _data("flush", "lines are objects with a text", _with("flush", lessons=[{"text": FLUSH["lessons"][0]}])),
+        _data("flush", "objects with a text", _with("flush", action_items=[{"text": FLUSH["action_items"][0]}])),
         _data(
             "flush", "a line is an object with its reason",
-            _with("flush", lessons=[{"lesson": FLUSH["lessons"][0], "why": "it is memory"}]),
-            _with("flush", lessons=[f"{FLUSH['lessons'][0]}; why: it is memory"]),
+            _with("flush", action_items=[{"item": FLUSH["action_items"][0], "why": "it is memory"}]),
+            _with("flush", action_items=[f"{FLUSH['action_items'][0]}; why: it is memory"]),
         ),
-        _data("flush", "an object for a list", _with("flush", decisions=dict(enumerate(FLUSH["decisions"])))),
-        _data("flush", '"None" as a line', _with("flush", lessons=["None."]), _with("flush", lessons=[])),
-        _data("flush", "a bare line that is no text", _with("flush", decisions=[*FLUSH["decisions"], True])),
+        _data("flush", "an object for a list", _with("flush", key_exchanges=dict(enumerate(FLUSH["key_exchanges"])))),
+        _data("flush", '"None" as a line', _with("flush", action_items=["None."]), _with("flush", action_items=[])),
+        _data("flush", "a bare line that is no text", _with("flush", key_exchanges=[*FLUSH["key_exchanges"], True])),
         _text("flush", "trailing commas", '"\n ]', '",\n ],'),
-        _text("flush", "comments", '"decisions"', '// what was decided\n "decisions"'),
+        _text("flush", "comments", '"key_exchanges"', '// what was asked\n "key_exchanges"'),
         Fault("flush", "single quotes, Python's literals", str(FLUSH), FLUSH),
         _text("flush", "names without quotes", '"title"', "title"),
         _text("flush", "typographic quotes", '"Fix the upload queue"', "“Fix the upload queue”"),
@@ -144,9 +142,10 @@ def _flush() -> list[Fault]:
             "flush", "quotes inside a text", "Uploads were lost", 'The "old" uploads were lost',
             _with("flush", context='The "old" uploads were lost when the worker restarted.'),
         ),
-        _text("flush", "a missing comma", ',\n  "Reject', '\n  "Reject'),
+        _text("flush", "a missing comma", ',\n  "Which', '\n  "Which'),
         _data("flush", "names in another case", {"worthSaving": True, "Key Exchanges": FLUSH["key_exchanges"],
-              "Decisions Made": FLUSH["decisions"], **_without(FLUSH, "worth_saving", "key_exchanges", "decisions")}),
+              "Action Items": FLUSH["action_items"],
+              **_without(FLUSH, "worth_saving", "key_exchanges", "action_items")}),
         _data("flush", "the answer in an object of its own", {"note": FLUSH}),
         Fault("flush", "the answer as a JSON string", json.dumps(good), FLUSH),
         _data(
@@ -154,8 +153,8 @@ def _flush() -> list[Fault]:
             _without(FLUSH, "title", "context"),
         ),
         _data(
-            "flush", "a line of 2,000 characters", _with("flush", lessons=["A worker forgets. " * 110]),
-            _with("flush", lessons=[("A worker forgets. " * 110)[:1_493].strip(), ("A worker forgets. " * 27).strip()]),
+            "flush", "a line of 2,000 characters", _with("flush", action_items=["A worker forgets. " * 110]),
+            _with("flush", action_items=[("A worker forgets. " * count)[:1_493].strip() for count in (110, 27)]),
         ),
         Fault("flush", "cut off in the middle", good[: len(good) // 2], FLUSH, again=True),
         Fault("flush", "no JSON at all", "I am sorry, I cannot help with that.", FLUSH, again=True),
@@ -191,14 +190,14 @@ def _compile() -> list[Fault]:
 
 
 def _learn() -> list[Fault]:
-    facts = LEARN["learned"]
+    facts = LEARN["statements"]
     renamed = [{**_without(fact, "content"), "statement": fact["content"]} for fact in facts]
     return [
         _data("learn", "a bare list of facts", facts),
-        _data("learn", "a single fact", {"learned": facts[0]}, {"learned": facts[:1]}),
-        _data("learn", "the content under another name", {"learned": renamed}),
-        _data("learn", "a fact that is none", {"learned": [*facts, None]}),
-        _data("learn", '"none" for the list', {"learned": "none"}, {"learned": []}),
+        _data("learn", "a single fact", {"statements": facts[0]}, {"statements": facts[:1]}),
+        _data("learn", "the content under another name", {"statements": renamed}),
+        _data("learn", "a fact that is none", {"statements": [*facts, None]}),
+        _data("learn", '"none" for the list', {"statements": "none"}, {"statements": []}),
     ]
 
 

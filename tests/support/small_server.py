@@ -24,7 +24,6 @@ from types import TracebackType
 from typing import Any, Self
 
 from memoria.facts.fact import KINDS
-from memoria.learning import judge
 from memoria.models import tasks
 from messages_api import MessagesApi, Reply, Scripted, Status
 
@@ -164,13 +163,13 @@ def shape(task: str, prompt: str) -> Json:
     line = several(text(90), 1)
     return record(
         worth_saving={"const": True}, title=text(50), context=text(110), key_exchanges=several(text(110), 2),
-        decisions=line, lessons=line, action_items=line, learned=several(fact, 2),
+        action_items=line, statements=several(fact, 2),
     )  # fmt: skip
 
 
 def _task(prompt: str) -> str:
     """Which of memoria's prompts this is, by its first line."""
-    for path in [*tasks.PROMPTS.glob("*.md"), judge.PROMPT]:
+    for path in tasks.PROMPTS.glob("*.md"):
         if path.read_text(encoding="utf-8").splitlines()[0] in prompt:
             return path.stem
     return "?"

@@ -44,8 +44,8 @@ FORMS: dict[str, Callable[[str], str]] = {
     "full width": lambda text: "".join(chr(ord(each) + 0xFEE0) if "a" <= each <= "z" else each for each in text),
 }
 SUMMARY = {
-    "worth_saving": True, "title": "Work", "context": "Work.", "key_exchanges": [], "decisions": [], "lessons": [],
-    "action_items": [], "learned": [],
+    "worth_saving": True, "title": "Work", "context": "Work.", "key_exchanges": [],
+    "action_items": [], "statements": [],
 }  # fmt: skip
 _HIDDEN = str.maketrans("", "", "\xad")
 

@@ -56,12 +56,9 @@ class Truthful:
     # -- notes and facts
 
     def _flush(self, text: str) -> Json:
-        talk, shown = _part(text, "conversation"), _rows(text, "facts")
+        talk, shown = _part(text, "conversation"), _rows(text, "known")
         said = self._said(talk)
         items = _rows(text, "open items")
-        lists: dict[str, list[str]] = {"decisions": [], "key_exchanges": [], "lessons": []}
-        for each in said:
-            lists[{"decision": "decisions", "debugging": "lessons"}.get(each.kind, "key_exchanges")].append(each.text)
         todo = [
             item.texts[min(number, len(item.texts) - 1)]
             for item in self.story.items.values()
@@ -76,19 +73,19 @@ class Truthful:
             "worth_saving": bool(said or todo or titles),
             "title": titles[-1] if titles else "A short session",
             "context": " ".join(each.text for each in said[:2]),
-            **lists,
+            "key_exchanges": [each.text for each in said if each.kind not in ("decision", "debugging")],
             "action_items": todo,
-            "learned": self._learned(said, shown, talk),
+            "statements": self._learned(said, shown, talk),
         }
-        if "facts" in _labels(text):
+        if "known" in _labels(text):
             answer["ended"] = self._ended(said, shown)
         return answer | closed if "open items" in _labels(text) else answer
 
     def _learn(self, text: str) -> Json:
-        talk, shown = _part(text, "conversation"), _rows(text, "facts")
+        talk, shown = _part(text, "conversation"), _rows(text, "known")
         said = self._said(talk)
-        answer: Json = {"learned": self._learned(said, shown, talk)}
-        return answer | {"ended": self._ended(said, shown)} if "facts" in _labels(text) else answer
+        answer: Json = {"statements": self._learned(said, shown, talk)}
+        return answer | {"ended": self._ended(said, shown)} if "known" in _labels(text) else answer
 
     def _closed(self, how: str, talk: str) -> list[str]:
         """Return the names of the items that a conversation says are done, or dropped."""

@@ -26,8 +26,8 @@ from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn import Turn
 
 SUMMARY = {
-    "worth_saving": True, "title": "Work", "context": "Work.", "key_exchanges": [], "decisions": [], "lessons": [],
-    "action_items": [], "learned": [],
+    "worth_saving": True, "title": "Work", "context": "Work.", "key_exchanges": [],
+    "action_items": [], "statements": [],
 }  # fmt: skip
 
 

@@ -37,12 +37,16 @@ from memoria.ground import markdown
 from memoria.ground.digest import sha256
 from memoria.language.pattern import Pattern
 
-LISTS = (
+LEARNED_LABEL = "Learned"
+LISTS = (  # and the list of a person's own lines, or of an older entry's, in each section
     ("Key Exchanges", "key_exchanges"),
     ("Decisions Made", "decisions"),
     ("Lessons Learned", "lessons"),
     ("Action Items", "action_items"),
+    (LEARNED_LABEL, ""),
 )
+SECTION_OF = {"decision": "Decisions Made", "debugging": "Lessons Learned", "workaround": "Lessons Learned"}
+"""The section that statements of a kind stand in; those of every other kind stand under ``Learned``."""
 HAND = "hand"  # stands for the model in the marker of an entry that a person wrote
 EVERYWHERE = "*"  # stands for the project there, because a day's file belongs to all projects
 FORGOTTEN = "(forgotten)"  # the title of an entry that held a forgotten text
@@ -73,15 +77,13 @@ def render(entry: Entry, line: Callable[[str], str] = markdown.line) -> str:
     if entry.context:
         rows += [f"**Context:** {line(entry.context)}", ""]
     for label, field in LISTS:
-        items = [text for text in getattr(entry, field) if line(text)]
-        if items:
-            box = "- [ ] " if field == "action_items" else "- "
-            rows += [f"**{label}:**", "", *(box + line(markdown.unbulleted(text)) for text in items), ""]
-    if entry.learned:
-        rows += ["**Learned:**", ""]
+        box = "- [ ] " if field == "action_items" else "- "
+        items = [box + line(markdown.unbulleted(text)) for text in getattr(entry, field, ()) if line(text)]
         for learned in entry.learned:
-            rows += learned_rows(replace(learned, text=line(learned.text)))
-        rows.append("")
+            if SECTION_OF.get(learned.kind, LEARNED_LABEL) == label:
+                items += learned_rows(replace(learned, text=line(learned.text)))
+        if items:
+            rows += [f"**{label}:**", "", *items, ""]
     rows += [f"^e-{entry.id}", ""]
     rows.append(
         f"<!-- memoria entry={entry.id} session={_word(entry.session)} turns={'.'.join(entry.turns)} "
@@ -141,11 +143,11 @@ def read(
         written_key=key if key in aliases else "",
         title=title or (context.split("\n")[0][:_TITLE_CHARS] if marker[5] == HAND else ""),
         context=context,
-        learned=tuple(_listed_facts(sections.get("Learned", ""))),
+        learned=tuple(found for label, _ in LISTS for found in _listed_facts(label, sections.get(label, ""))),
         turns=keys(marker[3]),
         model=marker[5],
         agent=(heading["agent"] or "") if heading else "",
-        **{field: tuple(_items(sections.get(label, ""))) for label, field in LISTS},
+        **{field: tuple(_items(sections.get(label, ""))) for label, field in LISTS if field},
     )
 
 
@@ -163,12 +165,12 @@ def _besides(body: str, sections: dict[str, str]) -> str:
     """Return what a person wrote in an entry outside the parts that memoria writes there."""
     first = LABEL.search(body)
     rows = body[: first.start() if first else len(body)].split("\n")
-    lists = {label for label, _ in LISTS}
+    lists = dict(LISTS)
     for label, section in sections.items():
-        if label in lists:
-            rows += [row for row in section.split("\n") if not row.startswith("- ")]
-        elif label == "Learned":
+        if label == LEARNED_LABEL:
             rows += [row for row in section.split("\n") if not LEARNED.fullmatch(row) and not row[:1].isspace()]
+        elif label in lists:
+            rows += [row for row in section.split("\n") if not row.startswith("- ") and not _is_below(row)]
         elif label != "Context":
             rows += [f"{label}: {section}"]
     return "\n".join(row for row in rows if not BLOCK_ID.fullmatch(row)).strip()
@@ -182,20 +184,25 @@ def is_ours(row: str) -> bool:
     return match is not None and match["id"] is not None
 
 
+def _is_below(row: str) -> bool:
+    """Return whether a row is the quote or the particulars of a statement."""
+    return QUOTE.fullmatch(row) is not None or is_particulars(row)
+
+
 def _items(section: str) -> Iterator[str]:
     for row in section.split("\n"):
-        if row.startswith("- "):
+        if row.startswith("- ") and not is_ours(row):
             text = re.sub(r"^\[[ xX-]?\] ", "", row[2:]).strip()
             struck = STRUCK.fullmatch(text)
             yield struck[1] if struck else text
 
 
-def _listed_facts(section: str) -> Iterator[Learned]:
+def _listed_facts(label: str, section: str) -> Iterator[Learned]:
+    """Yield the statements of a section; without an id, only what stands under ``Learned`` is one."""
     rows = section.split("\n")
     for number, row in enumerate(rows):
-        if match := LEARNED.fullmatch(row):
-            below = takewhile(lambda other: QUOTE.fullmatch(other) or is_particulars(other), rows[number + 1 :])
-            lines = tuple(other.rstrip() for other in below)
+        if (match := LEARNED.fullmatch(row)) and (match["id"] or label == LEARNED_LABEL):
+            lines = tuple(other.rstrip() for other in takewhile(_is_below, rows[number + 1 :]))
             ended = any(_ENDED.search(line) for line in lines if is_particulars(line))
             yield Learned(match["kind"], match["text"], match["id"] or "", lines, ended)
 

@@ -1,8 +1,9 @@
-"""Claim check: what a model's claim must prove to become a fact, or to end one.
+"""Claim check: what a model's statement must prove to be kept, or to end another one.
 
-A claim is accepted only if its quote occurs in the material that was judged. A claim that is proven only by a tool's
-output or a pasted page can never become a preference, a correction or an instruction (memory poisoning: agentmemory
-#850). This module does not know which model made a claim.
+Its quote must occur in the material that was judged, and its names and numbers in the conversation; where they do not,
+the quote takes the place of its words. A statement that is proven only by a tool's output or a pasted page can never
+become a preference, a correction or an instruction (memory poisoning: agentmemory #850). This module does not know
+which model made a statement.
 """
 
 from __future__ import annotations
@@ -14,14 +15,17 @@ from typing import Any, Final
 
 from memoria.base import fence
 from memoria.facts.fact import KINDS, MAX_CONTENT, ORIGINS, Ending, Fact, Stamp, clamp, new_id, phrases, plain, words
+from memoria.language import identifiers
 from memoria.language.pattern import Pattern
 
 log = logging.getLogger(__name__)
 
-MAX_FACTS: Final = 5  # per call; a model that finds more is inventing them
+MAX_FACTS: Final = 5  # per judgement of a few exchanges; a model that finds more is inventing them
+MAX_OF_FLUSH: Final = 12
 MAX_SENTENCES: Final = 3
 MAX_QUOTE: Final = 300
 MIN_CONTENT, MIN_QUOTE = 8, 4
+MIN_ALONE: Final = 4  # words of a quote that can be understood by itself; "yes, do that" cannot
 
 _PERSONAL = ("preference", "correction")
 _SENTENCE_END = Pattern(r"(?<=[.!?])[\"')\]]?\s+(?=[A-ZÄÖÜ\"'`(])")
@@ -35,6 +39,8 @@ _ORDER = Pattern(
 _PASTED = Pattern(r"(?sm)```.*?(?:```|\Z)|^[ \t]*>.*$")
 _ID = Pattern(r"[\s^\[(#-]*(l-[0-9a-z]{6,})\b")
 _EMPHASIS = Pattern(r"\*\*|__(?=\S)|(?<=\S)__")  # a quote may leave it out
+_NUMBER = Pattern(r"\d+(?:[.,:]\d+)*")
+_THOUSANDS = Pattern(r"(?<=\d)[,.'_ ](?=\d{3}(?!\d))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,20 +92,30 @@ class _Refused(Exception):  # noqa: N818 (never leaves this module; not a progra
 
 
 def check(
-    claims: object, material: Material, stamp: Stamp, *, shown: Collection[str] = (), ended: object = ()
+    claims: object,
+    material: Material,
+    stamp: Stamp,
+    *,
+    shown: Mapping[str, str] | None = None,
+    ended: object = (),
+    told: str = "",
+    most: int = MAX_FACTS,
 ) -> Checked:
-    """Return the facts among a model's claims, a list of dicts like ``learned`` in a flush's answer; never raise.
+    """Return the facts among a model's claims, a list of dicts like ``statements`` in its answer; never raise.
 
-    ``shown``: the ids of the known facts that the model was shown; it can end no other. ``ended``: those that it says
-    are over, a list of dicts like ``ended`` in the answer.
+    ``shown``: the known facts that the model was shown, content by id; it can end no other. ``ended``: those that it
+    says are over, a list of dicts like ``ended`` in the answer. ``told``: what else the model was told, in which names
+    and numbers may stand. ``most``: the largest number of facts.
     """
     if not isinstance(claims, list | tuple):
-        return Checked((), ("the answer contains no list of facts",))
+        return Checked((), ("the answer contains no list of statements",))
+    shown = shown or {}
+    ground = "\n".join((material.user, material.assistant, material.tool, told, *shown.values()))
     dropped: list[str] = []
     endings: dict[str, Ending] = {}
     for claim in ended if isinstance(ended, list | tuple) else ():
         try:
-            ending = _ending(claim, material, stamp, shown)
+            ending = _ending(claim, material, stamp, shown, ground)
         except _Refused as reason:
             dropped.append(str(reason))
         else:
@@ -107,29 +123,29 @@ def check(
     facts: dict[str, Fact] = {}
     for claim in claims:
         try:
-            fact = _checked(claim, material, stamp, shown)
+            fact = _checked(claim, material, stamp, shown, ground)
         except _Refused as reason:
             dropped.append(str(reason))
             continue
-        if len(facts) == MAX_FACTS and fact.id not in facts:
-            dropped.append(f"more than {MAX_FACTS} facts in one answer: {fact.content[:60]}")
+        if len(facts) == most and fact.id not in facts:
+            dropped.append(f"more than {most} statements in one answer: {fact.content[:60]}")
         else:
             facts.setdefault(fact.id, fact)
     for why in dropped:
-        log.info("dropped a claim: %s", why)
+        log.warning("dropped a statement: %s", why)
     return Checked(tuple(facts.values()), tuple(dropped), tuple(endings.values()))
 
 
-def _checked(claim: object, material: Material, stamp: Stamp, shown: Collection[str]) -> Fact:
+def _checked(claim: object, material: Material, stamp: Stamp, shown: Collection[str], ground: str) -> Fact:
     if not isinstance(claim, Mapping):
-        raise _Refused("a fact is not an object")
+        raise _Refused("a statement is not an object")
     kind = str(claim.get("kind", "")).strip().lower()
     if kind not in KINDS:
         raise _Refused(f"there is no kind {kind[:30]!r}")
-    content = plain(claim.get("content"))
+    quote, origin = _proof(claim, material)
+    content = _grounded(plain(claim.get("content")), quote, ground)
     _check_content(content)
     ident = new_id(kind, content, stamp)
-    quote, origin = _proof(claim, material)
     if origin == "tool" and (kind in _PERSONAL or _ORDER.search(content)):
         raise _Refused(f"came from a tool or a page and would be a {kind} or an instruction: {content[:60]}")
     if kind in _PERSONAL and origin != "user":
@@ -151,14 +167,40 @@ def _checked(claim: object, material: Material, stamp: Stamp, shown: Collection[
     )
 
 
-def _ending(claim: object, material: Material, stamp: Stamp, shown: Collection[str]) -> Ending:
+def _ending(claim: object, material: Material, stamp: Stamp, shown: Collection[str], ground: str) -> Ending:
     if not isinstance(claim, Mapping):
-        raise _Refused("the end of a fact is not an object")
+        raise _Refused("the end of a statement is not an object")
     named = _named(claim.get("id"))
     if named not in shown:
-        raise _Refused(f"ends a fact that was not shown: {_text(claim.get('id'))[:30]!r}")
+        raise _Refused(f"ends a statement that was not shown: {_text(claim.get('id'))[:30]!r}")
     _, origin = _proof(claim, material)
-    return Ending(named, stamp.time, origin)
+    remains = plain(claim.get("remains"), MAX_CONTENT)
+    if remains and (absent := unheard(remains, ground)):
+        raise _Refused(f"what remains of {named} names {absent[0]!r}, of which nothing was said: {remains[:60]}")
+    return Ending(named, stamp.time, origin, remains=remains)
+
+
+def _grounded(content: str, quote: str, ground: str) -> str:
+    """Return a statement's words, or its quote where they hold a name or a number that the conversation does not."""
+    absent = unheard(content, ground)
+    if not absent:
+        return content
+    if len(quote.split()) < MIN_ALONE:
+        raise _Refused(f"nothing was said of {absent[0]!r}: {content[:60]}")
+    return plain(quote, MAX_CONTENT)
+
+
+def unheard(text: str, ground: str) -> list[str]:
+    """Return the names and numbers of a text that the conversation does not hold, whatever their case or separators."""
+    said = _THOUSANDS.sub("", _folded(ground))
+    numbers = set(_NUMBER.findall(said))
+    names = identifiers.in_prose(text)
+    pieces = [piece.strip("`()[]{}\"'.,:;!?") for name in names for piece in name.split()]
+    absent = [piece for piece in pieces if _folded(piece) not in said]
+    rest = text
+    for name in sorted(names, key=len, reverse=True):
+        rest = rest.replace(name, " ")
+    return absent + [number for number in _NUMBER.findall(_THOUSANDS.sub("", rest)) if number not in numbers]
 
 
 def _superseded(value: object, shown: Collection[str]) -> tuple[str, ...]:

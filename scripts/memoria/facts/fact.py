@@ -141,7 +141,8 @@ class Ending:
     """The end of a fact: its ``id``, when and by whom it was said that it is over, and its ``successor`` if any.
 
     ``successor`` is the id of a fact or of an entry. ``instead``: what holds now, when that is not the successor's
-    content. ``repetition``: the fact still holds, but its successor says the same.
+    content. ``repetition``: the fact still holds, but its successor says the same. ``remains``: the part that holds on,
+    which becomes a fact with its quote, origin and day.
     """
 
     id: str
@@ -150,11 +151,12 @@ class Ending:
     successor: str = ""
     instead: str = ""
     repetition: bool = False
+    remains: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the end for JSON."""
         ended = {"id": self.id, "ended": self.time.isoformat(), "origin": self.origin, "successor": self.successor}
-        more = {"instead": self.instead, "repetition": self.repetition}
+        more = {"instead": self.instead, "repetition": self.repetition, "remains": self.remains}
         return ended | {name: value for name, value in more.items() if value}
 
     @classmethod
@@ -163,8 +165,10 @@ class Ending:
         moment = clock.parse(stored["ended"])
         if moment is None:
             raise ValueError("no moment")
-        origin, successor, instead = (str(stored.get(name) or "") for name in ("origin", "successor", "instead"))
-        return cls(str(stored["id"]), moment, origin, successor, instead, bool(stored.get("repetition")))
+        origin, successor, instead, remains = (
+            str(stored.get(name) or "") for name in ("origin", "successor", "instead", "remains")
+        )
+        return cls(str(stored["id"]), moment, origin, successor, instead, bool(stored.get("repetition")), remains)
 
 
 @dataclass(frozen=True, slots=True)

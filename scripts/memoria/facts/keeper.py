@@ -20,7 +20,7 @@ from memoria.daily import reference
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
 from memoria.facts import conflicts
-from memoria.facts.fact import GLOBAL, ORIGINS, Ending, Fact, plain
+from memoria.facts.fact import GLOBAL, ORIGINS, Ending, Fact, Stamp, new_id, plain
 from memoria.facts.lines import Lines
 from memoria.facts.outbox import Item, Outbox
 from memoria.facts.past import Past, restated
@@ -164,10 +164,19 @@ class Keeper:
         return None if twin and twin.id in fact.supersedes else twin
 
     def _end(self, end: Ending) -> Outcome:
-        """End a fact and its copies, unless it was said again since or only the user's word can end it."""
+        """End a fact and its copies, unless it was said again since or only the user's word can end it.
+
+        Of a fact that has ended, only the successor can change.
+        """
         fact = self.store.get(end.id)
-        if fact is None or fact.ended or not conflicts.yields(fact, end.time, end.origin):
+        if fact is None or not conflicts.yields(fact, end.time, end.origin):
             return Outcome()
+        if fact.ended:
+            if end.successor not in ("", fact.successor):
+                self.write(replace(fact, successor=end.successor))
+            return Outcome()
+        if end.remains:
+            end = replace(end, successor=self._keep_part(fact, end).id)
         copies = [other for other in conflicts.copies(self.store, fact) if other.id != end.successor]
         changes: dict[str, Any] = {"ended": end.time, "successor": end.successor, "repetition": end.repetition}
         ended = tuple(replace(each, **changes) for each in (*copies, fact))
@@ -175,6 +184,21 @@ class Keeper:
             self._outdate(each, instead=end.instead or self._content(end.successor))
             self.write(each)
         return Outcome(ended=ended)
+
+    def _keep_part(self, fact: Fact, end: Ending) -> Fact:
+        """Store the part of a fact that holds on, as a fact of the same day with the same proof."""
+        stamp = Stamp(fact.project, fact.session, fact.time)
+        part = replace(fact, id=new_id(fact.kind, end.remains, stamp), content=end.remains, history=(), supersedes=())
+        if not self._is_recorded(part):
+            self.adopt(part, self._heading(fact))
+            self._queue_for_server("put", part.id)
+            self.fresh.append(part)
+        return part
+
+    def _heading(self, fact: Fact) -> str:
+        """Return the display name of a fact's project."""
+        entry = self.entry_of(fact)
+        return entry.project if entry else fact.project
 
     def _resume(self, ident: str, ended: str, successor: str) -> Outcome:
         """Let a fact and its copies hold again, unless they did not end then and by that successor."""

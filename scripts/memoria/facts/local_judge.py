@@ -58,13 +58,14 @@ def _is_resolved(exchange: Exchange) -> bool:
 
 
 def claims(exchanges: Sequence[Exchange]) -> list[dict[str, Any]]:
-    """Return what the patterns find, in the form of a model's ``learned`` list."""
+    """Return what the patterns find, in the form of a model's ``statements`` list."""
     return [claim for exchange in exchanges for claim in _found(exchange)]
 
 
 def judge(exchanges: Sequence[Exchange], stamp: Stamp, near: Sequence[Mapping[str, Any]] = ()) -> Checked:
     """Return the facts that the patterns find, and the ends of facts among ``near``, checked like those of a model."""
-    shown, ended = [str(fact["id"]) for fact in near], retractions.ended(exchanges, near)
+    shown = {str(fact["id"]): str(fact["content"]) for fact in near}
+    ended = retractions.ended(exchanges, near)
     return check(claims(exchanges), Material.of(exchanges), stamp, shown=shown, ended=ended)
 
 

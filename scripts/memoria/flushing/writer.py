@@ -55,7 +55,7 @@ class Writer:
             self.ledger.record_nothing(stretch.keys, session.id, "nothing was said")
             return ""
         stretch = stretch.cleaned(self.archive.redactor.redact)
-        near = self.learner.near(session, stretch.exchanges, learned=False)
+        near = self.learner.near(session, stretch.exchanges)
         shown = self.agenda.shown(session, stretch)
         open_items = [{"id": item.id, "day": item.day, "text": item.text} for item in shown]
         material = stretch.material(session.cwd)
@@ -87,7 +87,7 @@ class Writer:
         self, session: Session, exchanges: list[JsonObject], near: list[JsonObject], open_items: list[JsonObject]
     ) -> Completion:
         """Return the note on a conversation: in its own words if that says as much, else a model's."""
-        prompt = tasks.flush({"project": session.name, "facts": near, "exchanges": exchanges, "open_items": open_items})
+        prompt = tasks.flush({"project": session.name, "known": near, "exchanges": exchanges, "open_items": open_items})
         if data := own_words.note(prompt.material, self.home.settings.own_words_chars):
             return Completion(data, OWN_WORDS, Usage())
         return self.model.complete(prompt, session.project)
@@ -120,8 +120,6 @@ def _entry(completion: Completion, stretch: Stretch, session: Session, found: Fi
         title=" ".join(data["title"].split()) or ("What was learned" if found.known or found.fresh else "Open tasks"),
         context=data["context"],
         key_exchanges=tuple(data["key_exchanges"]),
-        decisions=tuple(data["decisions"]),
-        lessons=tuple(data["lessons"]),
         learned=tuple(map(lines.learned, (*found.known, *found.fresh))),
         turns=stretch.keys,
         model=completion.model,
@@ -131,7 +129,7 @@ def _entry(completion: Completion, stretch: Stretch, session: Session, found: Fi
 
 def _says_something(completion: Completion) -> bool:
     """Return whether a note holds more than what every note has."""
-    named = ("title", "context", "key_exchanges", "decisions", "lessons", "action_items")
+    named = ("title", "context", "key_exchanges", "action_items")
     return any(completion.data[name] for name in named)
 
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 import itertools
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
-from memoria.base.fence import fenced
 from memoria.daily.ledger import Ledger
 from memoria.facts import claim_check, local_judge
-from memoria.facts.claim_check import Checked, Material
+from memoria.facts.claim_check import MAX_FACTS, Checked, Material
 from memoria.facts.fact import Fact, Stamp
 from memoria.ground.clock import Zone
 from memoria.ground.errors import ModelError
@@ -30,7 +29,6 @@ MAX_SAID: Final = 20_000  # characters of one message; a longer one contains pas
 MAX_ANSWER: Final = 2_000  # of the assistant's last words in an exchange, which say what came of it
 MAX_WAY: Final = 3_000  # of the commands and the assistant's words before that, of which the last ones are kept
 MAX_STEP: Final = 400  # of one of these
-PROMPT: Final = tasks.PROMPTS / "learn.md"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,19 +83,25 @@ def judge(
     return Judged(local_judge.judge(materials, stamp, near), "patterns", Usage(), failure)
 
 
-def checked(
+def checked(  # noqa: PLR0913 (a door between a model's answer and the check)
     answer: JsonObject,
     materials: Sequence[JsonObject],
     stamp: Stamp,
     near: Sequence[JsonObject],
     model: str,
     usage: Usage | None = None,
+    *,
+    told: str = "",
+    most: int = MAX_FACTS,
 ) -> Judged:
-    """Return the facts, and the ends of facts among ``near``, in a model's answer that these exchanges prove."""
-    idents = [str(fact["id"]) for fact in near]
-    found = claim_check.check(
-        answer.get("learned"), Material.of(materials), stamp, shown=idents, ended=answer.get("ended", ())
-    )
+    """Return the facts, and the ends of facts among ``near``, in a model's answer that these exchanges prove.
+
+    ``told`` and ``most``: as of ``claim_check.check``.
+    """
+    shown = {str(fact["id"]): str(fact["content"]) for fact in near}
+    ended = answer.get("ended", ())
+    material = Material.of(materials)
+    found = claim_check.check(answer.get("statements"), material, stamp, shown=shown, ended=ended, told=told, most=most)
     return Judged(found, model, usage or Usage())
 
 
@@ -116,11 +120,9 @@ def shown(near: Sequence[Fact], zone: Zone) -> list[JsonObject]:
 
 
 def _prompt(materials: Sequence[JsonObject], project: str, near: Sequence[JsonObject]) -> Prompt:
-    material: JsonObject = {"facts": list(near), "exchanges": list(materials)}
+    material: JsonObject = {"known": list(near), "exchanges": list(materials)}
     brief = [{"steps": _brief(part, earlier)} for earlier, part in itertools.pairwise([{}, *materials])]
-    parts = [*tasks.known_facts(material), ("conversation", tasks.told(brief))]
-    text = "\n\n".join([PROMPT.read_text(encoding="utf-8").strip(), *(fenced(*part) for part in parts)])
-    return Prompt("learn", text, tasks.LEARN_SCHEMA, material, project)
+    return replace(tasks.learn(material, brief), project=project)
 
 
 def _brief(material: JsonObject, earlier: JsonObject) -> list[tuple[str, str]]:

@@ -17,6 +17,7 @@ from datetime import date
 from memoria.base import failpoints
 from memoria.daily.ledger import Ledger
 from memoria.facts import already_saved, sinking
+from memoria.facts.claim_check import MAX_OF_FLUSH
 from memoria.facts.fact import Ending, Fact, Stamp
 from memoria.facts.keeper import Keeper, Outcome
 from memoria.ground.errors import MemoryStoreError, ModelError
@@ -98,15 +99,15 @@ class Learner:
             self.pending.postpone(session.id, error)
         return report
 
-    def near(self, session: Session, exchanges: Iterable[Exchange], *, learned: bool = True) -> list[JsonObject]:
-        """Return the known facts nearest to what was said in these exchanges, as a model is shown them.
+    def near(self, session: Session, exchanges: Iterable[Exchange]) -> list[JsonObject]:
+        """Return the known facts nearest to what was said and touched in these exchanges, as a model is shown them.
 
-        ``learned``: also those that were learned from these very exchanges.
+        Those that this session has brought are among them, because it may take back what it said before.
         """
         own = list(exchanges)
-        said = "\n".join(text for exchange in own for role in ("user", "assistant") for text in exchange.texts(role))
-        without = () if learned else [fact.id for fact in self._stored(session, own)]
-        return shown(self.keeper.store.near(said, session.project, without), self.keeper.zone)
+        said = [text for exchange in own for role in ("user", "assistant") for text in exchange.texts(role)]
+        touched = [line for exchange in own for turn in exchange.turns for line in turn.tools]
+        return shown(self.keeper.store.near("\n".join((*said, *touched)), session.project), self.keeper.zone)
 
     def _judge(self, session: Session, batch: Batch, failure: ModelError | None) -> Report:
         """Judge and store one batch; after a ``failure`` in an earlier batch of this run, ask no model."""
@@ -162,7 +163,9 @@ class Learner:
             return Findings(known=known, said=said)
         texts, earlier = _saved_by_assistant(session, rest), self._stored(session, rest)
         stamp = self._stamp(session, rest, own, day)
-        judged = checked(answer, [unit.material() for unit in waiting], stamp, near, "flush")
+        told = "\n".join(text for part in own for role in ("user", "assistant") for text in part.texts(role))
+        materials = [unit.material() for unit in waiting]
+        judged = checked(answer, materials, stamp, near, "flush", told=told, most=MAX_OF_FLUSH)
         endings = (*judged.found.endings, *already_saved.endings(judged.facts, earlier))
         known = tuple(already_saved.with_phrases(fact, judged.facts) for fact in known)
         store = self.keeper.store

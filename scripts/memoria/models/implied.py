@@ -12,8 +12,7 @@ from memoria.models.spelling import NOTHING, TEXT_NAMES, plain, simplified
 TITLE_CHARS = 200  # of a note; a longer title goes on in its context
 _OTHER_NAMES = {  # plain spellings of a note's lists that do not begin like the asked names
     "todos": "action_items", "todo": "action_items", "nextsteps": "action_items", "tasks": "action_items",
-    "gotchas": "lessons", "learnings": "lessons", "summary": "context", "facts": "learned",
-    "exchanges": "key_exchanges",
+    "summary": "context", "facts": "statements", "learned": "statements", "exchanges": "key_exchanges",
 }  # fmt: skip
 
 Material = Mapping[str, Any]
@@ -41,15 +40,15 @@ def _note(value: JsonObject, material: Material) -> JsonObject:
 
 
 def _facts(value: JsonObject, material: Material) -> JsonObject:  # noqa: ARG001 (every rule has the same form)
-    """Return an answer whose ``learned`` is a list, with each fact's text under its own name."""
-    learned = value.get("learned")
+    """Return an answer whose ``statements`` are a list, with each one's text under its own name."""
+    learned = value.get("statements")
     if isinstance(learned, Mapping):
         learned = [learned] if "kind" in learned else list(learned.values()) or None
     if isinstance(learned, str) and learned and NOTHING.fullmatch(learned):
         learned = []
     if isinstance(learned, list):
-        return {**value, "learned": [_fact(part) for part in learned if part is not None]}
-    return value | {"learned": None} if learned is None and "learned" in value else value
+        return {**value, "statements": [_fact(part) for part in learned if part is not None]}
+    return value | {"statements": None} if learned is None and "statements" in value else value
 
 
 def _fact(part: Any) -> Any:

@@ -24,7 +24,8 @@ PART_CHARS = 20_000  # of all rows of one kind in an entry or article
 ARTICLE_KINDS = ("concept", "connection")
 # Rules about a part of the material, by the words that they begin with: sent only with that part.
 RULES_ABOUT = {
-    "flush": {"done, dropped:": "open items", "ended:": "facts"},
+    "flush": {"done, dropped:": "open items", "known:": "known", "ended:": "known"},
+    "learn": {"known:": "known", "ended:": "known"},
     "compile": {
         "Use a slug of the index": "articles",
         "Entries and articles name their project": "projects",
@@ -37,8 +38,8 @@ RULES_ABOUT = {
 FIELDS_ABOUT = {
     "done": "open items",
     "dropped": "open items",
-    "ended": "facts",
-    "supersedes": "facts",
+    "ended": "known",
+    "supersedes": "known",
     "replaces": "articles",
     "retire": "articles",
     "move": "articles",
@@ -78,31 +79,31 @@ FLUSH_SHAPE = _object(
     title=_text(200),
     context=_text(2_000),
     key_exchanges=_many(_must(1_500), 40),
-    decisions=_many(_must(1_500), 40),
-    lessons=_many(_must(1_500), 40),
-    action_items=_many(_must(1_500), 40),
-    done=_many(_must(80), 40),
-    dropped=_many(_must(80), 40),
-    learned=_many(
+    statements=_many(
         _object(
             ["kind", "content"],
             kind=_must(20),  # the prompt names the kinds
             content=_must(1_500),
-            importance={"type": "number", "minimum": 0, "maximum": 1, "default": 0.5},
-            tags=_many(_must(80), 20),
-            keywords=_many(_must(120), 30),
             quote=_text(2_000),
+            importance={"type": "number", "minimum": 0, "maximum": 1, "default": 0.5},
             supersedes=_many(_must(80), 10),
             asked_as=_many(_must(80), 5),
         ),
         40,
     ),
-    ended=_many(_object(["id", "quote"], id=_must(80), why=_text(300), quote=_text(2_000)), 10),
+    ended=_many(
+        _object(["id", "quote"], id=_must(80), remains=_text(1_500), why=_text(300), quote=_text(2_000)),
+        20,
+    ),
+    action_items=_many(_must(1_500), 40),
+    done=_many(_must(80), 40),
+    dropped=_many(_must(80), 40),
 )
+LEARN_SHAPE = _object(["statements"], **{name: FLUSH_SHAPE["properties"][name] for name in ("statements", "ended")})
 
-# Loose on purpose: one bad event must cost neither the summary nor the good events beside it, even if it is not an
-# object. ``facts.fact.check`` judges each one separately.
-FACTS: JsonObject = {
+# Loose on purpose: one bad statement must cost neither the summary nor the good ones beside it, even if it is not an
+# object. ``facts.claim_check`` judges each one separately.
+STATEMENTS: JsonObject = {
     "type": "array",
     "default": [],
     "items": {
@@ -115,13 +116,13 @@ FACTS: JsonObject = {
 ENDED: JsonObject = {
     "type": "array",
     "default": [],
-    "items": {"properties": {name: {} for name in ("id", "why", "quote")}},
+    "items": {"properties": {name: {} for name in ("id", "remains", "why", "quote")}},
 }
 FLUSH_SCHEMA: JsonObject = {
     **FLUSH_SHAPE,
-    "properties": {**FLUSH_SHAPE["properties"], "learned": FACTS, "ended": ENDED},
+    "properties": {**FLUSH_SHAPE["properties"], "statements": STATEMENTS, "ended": ENDED},
 }
-LEARN_SCHEMA = _object(["learned"], learned=_loose(FACTS), ended=ENDED)
+LEARN_SCHEMA = _object(["statements"], statements=_loose(STATEMENTS), ended=ENDED)
 
 # With or without its folder: ``concepts/flush-race``. No path that leads out of the wiki matches.
 SLUG = {"type": "string", "pattern": "^([a-z]+/)?[a-z0-9]+(-[a-z0-9]+)*$", "maxLength": 120}
@@ -196,24 +197,33 @@ def flush(material: JsonObject) -> Prompt:
     """Ask for the note on a stretch of conversation.
 
     ``material``: ``{"project": str, "exchanges": [{"user", "assistant": str, "tools", "errors", "notes": [str]}],
-    "facts": [{"id", "kind", "day", "origin", "content"}]}``, and optionally ``"open_items": [{"id", "day", "text"}]``,
+    "known": [{"id", "kind", "day", "origin", "content"}]}``, and optionally ``"open_items": [{"id", "day", "text"}]``,
     those of the project. An exchange may have what ``transcripts.steps`` makes of it, and say that it was ``judged``.
     """
     carried = f"project: {material['project']}\n{told(material['exchanges'])}"
-    parts = [*known_facts(material), ("conversation", carried)]
+    parts = [*known_statements(material), ("conversation", carried)]
     if material.get("open_items"):
         rows = (f"{item['id']} · {item['day']} · {_cut(item['text'], NAME_CHARS)}" for item in material["open_items"])
         parts.insert(-1, ("open items", "\n".join(rows)))
     return _prompt("flush", FLUSH_SHAPE, parts, material, FLUSH_SCHEMA)
 
 
-def known_facts(material: JsonObject) -> list[tuple[str, str]]:
-    """Return the known facts nearest to a conversation as a labelled part of a prompt, none when there are none."""
+def learn(material: JsonObject, brief: Iterable[JsonObject]) -> Prompt:
+    """Ask for the statements in exchanges of an open session.
+
+    ``material``: as of ``flush``, without open items. ``brief``: the exchanges as the model is to be told of them.
+    """
+    parts = [*known_statements(material), ("conversation", told(brief))]
+    return _prompt("learn", LEARN_SHAPE, parts, material, LEARN_SCHEMA)
+
+
+def known_statements(material: JsonObject) -> list[tuple[str, str]]:
+    """Return the known statements nearest to a conversation as a labelled part of a prompt, none without any."""
     rows = [
-        f"{fact['id']} · {fact['kind']} · {fact['day']} · {fact['origin']} · {_cut(fact['content'], MAX_CONTENT)}"
-        for fact in material.get("facts", ())
+        f"{known['id']} · {known['kind']} · {known['day']} · {known['origin']} · {_cut(known['content'], MAX_CONTENT)}"
+        for known in material.get("known", ())
     ]
-    return [("facts", "\n".join(rows))] if rows else []
+    return [("known", "\n".join(rows))] if rows else []
 
 
 def compile_(material: JsonObject) -> Prompt:

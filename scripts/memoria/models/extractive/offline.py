@@ -23,11 +23,11 @@ def _note(material: JsonObject) -> JsonObject:
 
 
 def _learned(material: JsonObject) -> JsonObject:
-    return {"learned": local_judge.claims(material["exchanges"]), "ended": _ended(material)}
+    return {"statements": local_judge.claims(material["exchanges"]), "ended": _ended(material)}
 
 
 def _ended(material: JsonObject) -> list[JsonObject]:
-    return retractions.ended(material["exchanges"], material.get("facts", ()))
+    return retractions.ended(material["exchanges"], material.get("known", ()))
 
 
 TASKS: dict[str, Callable[[JsonObject], JsonObject]] = {

@@ -23,7 +23,7 @@ MAX_TITLE: Final = 72  # as of the notes that are made without a model
 MAX_SHARED: Final = 0.34  # of the words of a known fact or open item; with more, the conversation may be about it
 _IMAGE = Pattern(r"(?i)\[image[^\]]*\]\s*")  # where the client shows a picture
 _MARKS: Final = "#*_` \t"  # of a heading
-_SUBSTANCE: Final = ("decisions", "lessons", "action_items", "learned")  # of a note
+_SUBSTANCE: Final = ("statements", "action_items")  # of a note
 
 
 def note(material: JsonObject, most: int) -> JsonObject | None:
@@ -36,7 +36,7 @@ def note(material: JsonObject, most: int) -> JsonObject | None:
     if len(said) > most or not all(map(_is_plain, exchanges)):
         return None
     found = summarize.note(material)
-    known = [fact["content"] for fact in material["facts"]] + [item["text"] for item in material["open_items"]]
+    known = [fact["content"] for fact in material["known"]] + [item["text"] for item in material["open_items"]]
     if any(found.get(name) for name in _SUBSTANCE) or statements.concern(known, _asked(exchanges), said, MAX_SHARED):
         return None
     rows = [row for exchange in exchanges if (row := _row(exchange))]

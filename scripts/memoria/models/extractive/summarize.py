@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from memoria.facts.claim_check import MAX_FACTS
+from memoria.facts.claim_check import MAX_OF_FLUSH
 from memoria.language import cues, identifiers, prose
 from memoria.language.function_words import word_set
 from memoria.language.similarity import jaccard
@@ -171,10 +171,8 @@ def note(material: JsonObject) -> JsonObject:
         "title": _title(requests, exchanges),
         "context": _context(requests, exchanges),
         "key_exchanges": _key_exchanges(requests, exchanges),
-        "decisions": _of(found, "decision"),
-        "lessons": _of(found, "debugging", "workaround") + _unexplained_errors(exchanges, found),
+        "statements": [_statement(item) for item in _best([*found, *_unexplained_errors(exchanges, found)])],
         "action_items": _of(found, "todo")[-MAX_LINES:],
-        "learned": [_learned(item) for item in _best(found)],
     }
 
 
@@ -403,16 +401,17 @@ def _of(found: list[Found], *kinds: str) -> list[str]:
     return [item.text for item in found if item.kind in kinds][:MAX_LINES]
 
 
-def _unexplained_errors(exchanges: list[JsonObject], found: list[Found]) -> list[str]:
+def _unexplained_errors(exchanges: list[JsonObject], found: list[Found]) -> list[Found]:
     """Return the relevant line of each error whose exchange names no cause, with the outcome that fixed it."""
     explained = {item.exchange for item in found if item.kind in ("debugging", "workaround")}
-    lines: dict[str, None] = {}
+    lines: dict[str, Found] = {}
     for number, exchange in enumerate(exchanges):
         error = next(filter(None, map(_relevant_line, exchange.get("errors", ()))), "")
         outcome = _outcome(exchange)
         if error and number not in explained and _FIXED.search(outcome) and cues.refers(outcome, error):
-            lines[f"`{error}` → {outcome}"] = None
-    return list(lines)[:3]
+            text = f"`{error}` → {outcome}"
+            lines.setdefault(text, Found("debugging", text, "assistant", number, quote=outcome))
+    return list(lines.values())[:3]
 
 
 def _relevant_line(error: str) -> str:
@@ -429,7 +428,7 @@ def _relevant_line(error: str) -> str:
 def _best(found: list[Found]) -> list[Found]:
     """Return the items worth learning, the most important if there are too many, in their original order."""
     items = [item for item in found if item.kind in _IMPORTANCE and (item.origin != "assistant" or _holds_on(item))]
-    kept = sorted(items, key=lambda item: (-_IMPORTANCE[item.kind], item.exchange))[:MAX_FACTS]
+    kept = sorted(items, key=lambda item: (-_IMPORTANCE[item.kind], item.exchange))[:MAX_OF_FLUSH]
     return [item for item in items if item in kept]
 
 
@@ -440,7 +439,7 @@ def _holds_on(item: Found) -> bool:
     return bool(identifiers.in_prose(item.text)) or len(prose.content(item.text) - _EMPTY) >= MIN_WORDS
 
 
-def _learned(item: Found) -> JsonObject:
+def _statement(item: Found) -> JsonObject:
     replaced = _REPLACED.search(item.text)
     names = identifiers.in_prose(item.text)
     return {
