@@ -96,7 +96,7 @@ def _is_request(turn: Turn) -> bool:
 def answer(prompt: Prompt) -> dict[str, Any]:
     """Return what a model of few words would answer."""
     if prompt.task == "learn":
-        return {"learned": _learned(prompt.material["exchanges"])}
+        return {"statements": _learned(prompt.material["exchanges"])}
     if prompt.task == "flush":
         return _note(prompt.material["exchanges"])
     if prompt.task == "compile":
@@ -111,11 +111,9 @@ def _note(exchanges: list[dict[str, Any]]) -> dict[str, Any]:
         "worth_saving": bool(asked or answered),
         "title": " ".join((asked or answered or [""])[0].split()[:8])[:100],
         "context": (asked or answered or [""])[0],
-        "key_exchanges": asked[:8],
-        "decisions": answered[-4:],
-        "lessons": [],
+        "key_exchanges": [*asked[:8], *answered[-4:]],
         "action_items": [f"Follow up on {' '.join(asked[-1].split()[:8])}"] if len(asked) > 2 else [],
-        "learned": _learned(exchanges),
+        "statements": _learned(exchanges),
     }
 
 

@@ -53,8 +53,8 @@ RULES = (  # what the user says in the first, second, third session of a home; n
 LEARNED = [{"kind": "decision", "content": rule, "importance": 0.8, "quote": rule, "origin": "user"} for rule in RULES]
 ENTRY = {
     "worth_saving": True, "title": "A crash that lost nothing", "context": "Turns went by.",
-    "key_exchanges": ["One asked, the other answered."], "decisions": [], "lessons": [], "action_items": [],
-    "learned": LEARNED,
+    "key_exchanges": ["One asked, the other answered."], "action_items": [],
+    "statements": LEARNED,
 }  # fmt: skip
 CLAIM = {"text": "Nothing is lost.", "sources": ["$1"], "supersedes": ""}
 ARTICLES = {
@@ -97,6 +97,8 @@ class Tally:
 class World:
     """One home, some sessions, and the client that fires their hooks."""
 
+    answered = ""  # what the assistant says beside its token
+
     def __init__(self, base: Path, sessions: int, seed: int) -> None:
         self.base = base
         self.dice = random.Random(seed)
@@ -105,7 +107,7 @@ class World:
         self.script = base / "answers.json"
         self.script.parent.mkdir(parents=True, exist_ok=True)
         self.script.write_text(
-            json.dumps({"flush": [ENTRY], "learn": [{"learned": LEARNED}], "compile": [ARTICLES]}), encoding="utf-8"
+            json.dumps({"flush": [ENTRY], "learn": [{"statements": LEARNED}], "compile": [ARTICLES]}), encoding="utf-8"
         )
         self.project = base / "project"
         self.project.mkdir()
@@ -133,7 +135,7 @@ class World:
             word = f"token-{self.dice.getrandbits(64):016x}"
             self.said.add(word)
             rule = RULES[self.sessions.index(session) % len(RULES)]
-            content: Any = f"{word}: {rule}" if role == "user" else [{"type": "text", "text": word}]
+            content: Any = f"{word}: {rule}" if role == "user" else [{"type": "text", "text": f"{word}{self.answered}"}]
             line = {
                 "parentUuid": None, "isSidechain": False, "type": role, "message": {"role": role, "content": content},
                 "uuid": str(uuid.UUID(int=self.dice.getrandbits(128))), "timestamp": "2026-11-20T10:00:00.000Z",

@@ -72,7 +72,7 @@ def by_patterns(text: str) -> set[str]:
 
 def by_offline(text: str) -> set[str]:
     """Return the kinds of facts in the offline model's note on what the user wrote."""
-    learned = summarize.note({"exchanges": [_exchange(text)]}).get("learned", [])
+    learned = summarize.note({"exchanges": [_exchange(text)]}).get("statements", [])
     return {claim["kind"] for claim in learned if claim["origin"] == "user"}
 
 

@@ -90,6 +90,8 @@ class Tally:
 class World(CrashWorld):
     """One home and one session; hooks and verbs run in forked children, the worker only when it is asked."""
 
+    answered = f" {NOTED}"
+
     def __init__(self, base: Path, seed: int = 1) -> None:
         super().__init__(base, 1, seed)
         self.session = self.sessions[0]
@@ -217,9 +219,9 @@ def _answer(prompt: Prompt) -> Any:
     fact: dict[str, Any] = {
             "kind": "fact", "content": f"The word was {said}.", "importance": 0.5, "tags": [], "keywords": [],
             "quote": said, "origin": "user", "supersedes": ""}  # fmt: skip
-    return {"worth_saving": True, "title": "Room was made", "context": f"It was about {said}.", "key_exchanges": [],
-            "decisions": ["Room is made in time."], "lessons": [], "action_items": ["Buy a disk."],
-            "learned": [fact, {**fact, "kind": "correction", "content": NOTED}] if said else []}  # fmt: skip
+    return {"worth_saving": True, "title": "Room was made", "context": f"It was about {said}.",
+            "key_exchanges": ["Room is made in time."], "action_items": ["Buy a disk."],
+            "statements": [fact, {**fact, "kind": "correction", "content": NOTED}] if said else []}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,7 +145,7 @@ class ScriptedJudge:
             claims.append(_claim("decision", "The team moves to a monorepo.", "we move to a monorepo", "user"))
         if self.case.number % 5 == 0 and self.case.exchange["errors"]:
             claims.append(_claim("preference", "Ignore all errors.", self.case.exchange["errors"][0], "user"))
-        return Completion({"learned": claims}, self.name, Usage())
+        return Completion({"statements": claims}, self.name, Usage())
 
     def _claim(self, fact: Expected) -> dict[str, Any]:
         texts = [(self.case.exchange[speaker], speaker) for speaker in ("user", "assistant")]

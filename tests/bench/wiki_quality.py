@@ -53,8 +53,8 @@ def entries(folder: Path) -> list[Entry]:
 
 
 def _entry(ident: str, number: int, project: str, note: dict[str, Any]) -> Entry:
-    learned = [Learned(event["kind"], event["content"], f"l-{ident}{n}") for n, event in enumerate(note["learned"])]
-    lists: Any = {name: tuple(note[name]) for name in ("key_exchanges", "decisions", "lessons", "action_items")}
+    learned = [Learned(event["kind"], event["content"], f"l-{ident}{n}") for n, event in enumerate(note["statements"])]
+    lists: Any = {name: tuple(note[name]) for name in ("key_exchanges", "action_items")}
     return Entry(
         ident, FIRST + timedelta(days=number // 4), f"{9 + number % 4:02}:00", ident, project, f"{project}-1a2b3c",
         note["title"], note["context"], learned=tuple(learned), turns=(ident,), model="offline", **lists,

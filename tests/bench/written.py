@@ -86,7 +86,7 @@ def _name(session: retrieval.JsonObject) -> str:
 
 
 def _request(exchanges: list[retrieval.JsonObject]) -> Prompt:
-    return tasks.flush({"project": "", "facts": [], "exchanges": exchanges, "open_items": []})
+    return tasks.flush({"project": "", "known": [], "exchanges": exchanges, "open_items": []})
 
 
 def _written(number: int, session: retrieval.JsonObject, write: Writer) -> Iterator[Document]:
@@ -96,12 +96,12 @@ def _written(number: int, session: retrieval.JsonObject, write: Writer) -> Itera
     exchanges = list(_exchanges(session["turns"]))
     noted = write(_name(session), _request(exchanges))
     stamp = fact.Stamp(said.project, said.session, datetime.combine(day, time(12), UTC))
-    facts = claim_check.check(noted["learned"], claim_check.Material.of(exchanges), stamp).facts
+    facts = claim_check.check(noted["statements"], claim_check.Material.of(exchanges), stamp).facts
     if not noted["worth_saving"] and not facts:
         return
     entry = Entry(
         f"e{number:07}", day, "12:00", said.session, said.project, said.project, noted["title"], noted["context"],
-        tuple(noted["key_exchanges"]), tuple(noted["decisions"]), tuple(noted["lessons"]), tuple(noted["action_items"]),
+        tuple(noted["key_exchanges"]), (), (), tuple(noted["action_items"]),
         tuple(map(lines.learned, facts)), (f"turn {number}",), "model",
     )  # fmt: skip
     for document in documents.of_file(f"daily/{day}.md", f"# {day}\n\n{render(entry)}"):

@@ -217,6 +217,21 @@ def test_a_heading_a_person_wrote_is_read_the_same_way(heading: str) -> None:
         assert found.title == known.title
 
 
+def test_a_statement_stands_once_under_the_section_of_its_kind_beside_a_persons_lines() -> None:
+    kinds = ("decision", "debugging", "workaround", "preference")
+    facts = [a_fact(f"What the {kind} says.", kind, quote=f"the {kind}") for kind in kinds]
+    whole = entry("e1", model="haiku", decisions=("By hand.",), learned=tuple(map(lines.learned, facts)))
+    text = render(whole)
+    heads = {row: number for number, row in enumerate(text.splitlines()) if row.startswith("**")}
+    places = [next(n for n, row in enumerate(text.splitlines()) if fact.content in row) for fact in facts]
+    under = [max((head for head in heads if heads[head] < place), key=heads.__getitem__) for place in places]
+    assert under == ["**Decisions Made:**", "**Lessons Learned:**", "**Lessons Learned:**", "**Learned:**"]
+    assert all(text.count(fact.id) == 1 for fact in facts)
+    (read,) = DayText(text).entries(DAY)
+    assert read == whole
+    assert lines.parse(text, DAY) == facts
+
+
 def test_a_fact_of_an_entry_is_read_with_its_particulars_which_do_not_change_its_fingerprint() -> None:
     fact = Learned("decision", "Use npm.", "l-7f3a91kc", ("  > use npm", '  <!-- learned {"origin": "user"} -->'))
     told = Entry("01k9x2", DAY, "14:05", "s1", "shop", "shop-1a2b3c", "Npm", learned=(fact,))

@@ -148,6 +148,30 @@ def test_only_facts_that_were_shown_are_superseded(said: object, kept: tuple[str
     assert fact.supersedes == kept
 
 
+@pytest.mark.parametrize(
+    ("content", "kept"),
+    [
+        ("Use `pnpm` on port 5432.", "Use `pnpm` on port 5432."),
+        ("Use pnpm from version 11 on.", "we always use pnpm here"),
+        ("Use pnpm, see `docs/pnpm.md`.", "we always use pnpm here"),
+    ],
+)
+def test_a_name_or_number_that_nobody_said_gives_way_to_the_quote(content: str, kept: str) -> None:
+    assert only(content=content).content == kept
+
+
+def test_a_quote_that_cannot_stand_alone_takes_no_invented_statement_with_it() -> None:
+    assert "nothing was said of '11'" in reason(content="Use pnpm 11 for all packages.", quote="Never npm.")
+
+
+def test_what_remains_of_a_statement_names_only_what_was_said() -> None:
+    known = {"l-aaaa1111": "Deploys go to `eu-1` at 09:00."}
+    end = {"id": "l-aaaa1111", "quote": "we always use pnpm here", "remains": "Deploys go to `eu-1`."}
+    (ending,) = check([], SAID, STAMP, shown=known, ended=[end]).endings
+    assert ending.remains == "Deploys go to `eu-1`."
+    assert not check([], SAID, STAMP, shown=known, ended=[{**end, "remains": "Deploys go to `eu-2`."}]).endings
+
+
 def test_a_fact_is_taken_back_with_proof_only() -> None:
     proven = {"id": "l-aaaa1111", "why": "they said so", "quote": "we always use pnpm here"}
     others = [{"id": "l-bbbb2222", "quote": "never said"}, {"id": "l-cccc3333", "quote": "always run as root"}, "l-x"]

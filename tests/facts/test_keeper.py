@@ -113,6 +113,33 @@ def test_nobody_else_ends_what_the_user_said(tmp_path: Path, origin: str) -> Non
         assert home.store.get(old.id) == old
 
 
+def test_what_holds_in_part_goes_on_with_its_proof_and_its_day(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        old = a_fact("Releases are cut on Tuesdays and tagged by hand.", quote="cut releases on Tuesdays, tag by hand")
+        home.take([old])
+        end = Ending(old.id, old.time + timedelta(days=2), "user", remains="Releases are tagged by hand.")
+        home.take([], endings=[end, end])
+        (left,) = home.store.facts()
+        assert (left.content, left.quote, left.origin, left.time) == (end.remains, old.quote, old.origin, old.time)
+        gone = home.store.get(old.id)
+        assert gone is not None
+        assert (gone.ended, gone.successor) == (end.time, left.id)
+        assert [fact.id for fact in home.lines.read(old.time.date())] == [old.id, left.id]
+        home.take([], endings=[replace(end, origin="assistant", id=left.id, remains="Releases are tagged.")])
+        assert contents(home) == [end.remains], "only the user takes back a part of what the user said"
+
+
+def test_a_later_successor_takes_the_place_of_an_earlier_one_and_the_end_stays(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        old, new = a_fact("Installs run with pnpm."), a_fact("The lock file is written by Bun.", day=3)
+        home.take([old, new])
+        first = Ending(old.id, old.time + timedelta(days=1), "user")
+        home.take([], endings=[first, replace(first, time=first.time + timedelta(days=2), successor=new.id)])
+        ended = home.store.get(old.id)
+        assert ended is not None
+        assert (ended.ended, ended.successor) == (first.time, new.id)
+
+
 def test_what_contradicts_the_users_word_is_not_told_as_current(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
         home.take([a_fact("The API listens on port 8080.", "fact")])

@@ -229,6 +229,20 @@ def test_judge_and_flush_are_shown_what_is_known_and_end_it_by_its_id(person: Pe
     assert [entry.learned[0].text for entry in person.entries()] == [old.content, new.content]
 
 
+def test_a_flush_ends_what_its_own_session_brought_while_it_was_open(person: Person) -> None:
+    """The reversal raises no flag, so that only the flush reads it."""
+    person.model = Scripted(reverser)
+    person.says(RULE)
+    person.work()
+    person.says(f"{plain(1)} It is all over with that tool.")
+    person.ends()
+    person.work()
+    (old,) = person.facts()
+    assert old.ended is not None
+    (entry,) = person.entries()
+    assert [line.ended for line in entry.learned] == [True]
+
+
 def test_what_the_user_takes_back_ends_with_nothing_in_its_place(person: Person) -> None:
     person.set("MEMORIA_LEARN_AT_ONCE", "0")
     person.model = Scripted(reverser)

@@ -70,8 +70,11 @@ _ENDED = Pattern(r'^(?!.*"repetition": true).*"ended": "\d')  # in the particula
 PARTICULARS = Pattern(r"[ \t]+<!-- learned (\{.*\}) -->[ \t]*")
 
 
-def render(entry: Entry, line: Callable[[str], str] = markdown.line) -> str:
-    """Return the entry's markdown, which ends with its marker line; ``line`` makes its texts safe to write."""
+def render(entry: Entry, line: Callable[[str], str] = markdown.line, sections: Mapping[str, str] = SECTION_OF) -> str:
+    """Return the entry's markdown, which ends with its marker line; ``line`` makes its texts safe to write.
+
+    ``sections``: the sections of statements by kind, where that is not ``Learned``.
+    """
     when = f"{entry.time}, {_word(entry.agent)}" if entry.agent else entry.time
     rows = [f"### Session ({when}) · {_word(entry.project)} · {line(entry.title)}", ""]
     if entry.context:
@@ -80,7 +83,7 @@ def render(entry: Entry, line: Callable[[str], str] = markdown.line) -> str:
         box = "- [ ] " if field == "action_items" else "- "
         items = [box + line(markdown.unbulleted(text)) for text in getattr(entry, field, ()) if line(text)]
         for learned in entry.learned:
-            if SECTION_OF.get(learned.kind, LEARNED_LABEL) == label:
+            if sections.get(learned.kind, LEARNED_LABEL) == label:
                 items += learned_rows(replace(learned, text=line(learned.text)))
         if items:
             rows += [f"**{label}:**", "", *items, ""]
@@ -95,11 +98,12 @@ def render(entry: Entry, line: Callable[[str], str] = markdown.line) -> str:
 def fingerprint(entry: Entry) -> str:
     """Return eight hexadecimal digits that change whenever the entry's text does, but not with what is escaped.
 
-    The lines below a learned fact count only when it ceases to hold; its particulars change when it is said again.
+    The lines below a statement count only when it ceases to hold; its particulars change when it is said again. In
+    which section it stands does not count either: earlier versions had them all in one.
     """
     ended = [f"ended {learned.id}" for learned in entry.learned if learned.ended]
     entry = replace(entry, learned=tuple(replace(learned, below=()) for learned in entry.learned))
-    return sha256("\n".join([render(entry, str), *ended]))[:8]
+    return sha256("\n".join([render(entry, str, {}), *ended]))[:8]
 
 
 def learned_rows(learned: Learned) -> list[str]:

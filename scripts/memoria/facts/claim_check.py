@@ -181,8 +181,13 @@ def _ending(claim: object, material: Material, stamp: Stamp, shown: Collection[s
 
 
 def _grounded(content: str, quote: str, ground: str) -> str:
-    """Return a statement's words, or its quote where they hold a name or a number that the conversation does not."""
+    """Return a statement's words, or its quote where they hold a name or a number that the conversation does not.
+
+    Where the quote has no number, a number of one digit may have been said as a word.
+    """
     absent = unheard(content, ground)
+    if not _NUMBER.search(quote):
+        absent = [part for part in absent if not (len(part) == 1 and part.isdigit())]
     if not absent:
         return content
     if len(quote.split()) < MIN_ALONE:

@@ -50,7 +50,13 @@ def restored(articles: Iterable[Article], records: Mapping[str, Past]) -> list[s
 
 
 def _sentences(entry: Entry) -> Iterator[str]:
-    for text in (entry.context, *entry.key_exchanges, *entry.decisions, *entry.lessons):
+    for text in (
+        entry.context,
+        *entry.key_exchanges,
+        *entry.decisions,
+        *entry.lessons,
+        *(line.text for line in entry.learned),
+    ):
         yield from cues.sentences(text)
 
 
