@@ -153,7 +153,7 @@ def test_only_facts_that_were_shown_are_superseded(said: object, kept: tuple[str
     [
         ("Use `pnpm` on port 5432.", "Use `pnpm` on port 5432."),
         ("Use pnpm from version 11 on.", "we always use pnpm here"),
-        ("Use pnpm, see `docs/pnpm.md`.", "we always use pnpm here"),
+        ("Use pnpm, see `site/pnpm.md`.", "we always use pnpm here"),
     ],
 )
 def test_a_name_or_number_that_nobody_said_gives_way_to_the_quote(content: str, kept: str) -> None:
