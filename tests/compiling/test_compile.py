@@ -14,11 +14,12 @@ from typing import Any
 import pytest
 
 from memoria.base.failpoints import COMPILE
+from memoria.commands import compile as compiling
 from memoria.commands import lint
 from memoria.compiling.compiler import Compile
 from memoria.daily.ledger import Ledger
 from memoria.flushing import worker
-from memoria.ground import clock
+from memoria.ground import clock, project_folders
 from memoria.ground.errors import DropRefusedError, ExpectedError, NothingToUndoError
 from memoria.models.extractive import cluster
 from places import ROOT
@@ -266,6 +267,56 @@ def test_a_model_that_answers_badly_throughout_is_not_asked_about_every_batch(da
     with pytest.raises(ExpectedError, match=r"7 entries waiting"):
         days.compile(lambda prompt: "no JSON")
     assert len(days.prompts) == 3
+
+
+def test_an_entry_at_fault_is_found_in_its_batch_set_aside_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMORIA_RETRY_S", ",")
+    wiki = WikiHome()
+    wiki.log(*(entry(f"d{day}", day, title=f"Port {day}", context=f"Dock {day} is open.") for day in range(17, 24)))
+
+    def answer(prompt: Any) -> Any:
+        idents = [part["id"] for part in prompt.material["entries"]]
+        return "no JSON" if "d20" in idents else {"articles": [page(name, claim("A port", name)) for name in idents]}
+
+    wiki.compile(answer)
+    ((ident, reason),) = wiki.ledger(Ledger.failed_compiles)
+    assert (ident, reason.startswith("Port 20: ")) == ("d20", True)
+    assert len([name for name in wiki.files() if name.startswith("concepts/")]) == 6
+    assert wiki.ledger(Ledger.counts)["uncompiled"] == 0, "neither the one nor the others wait"
+
+
+def test_a_part_by_hand_is_compiled_without_a_model_beside_a_session(
+    wiki: WikiHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMORIA_MODEL", "offline")
+    with day_file(wiki).open("a") as file:
+        file.write("\n### My own note\n\nThe staging host is `quoll.example`, and it is restarted on Mondays.\n")
+    home = WikiHome()
+    home.run(compiling, "--all")
+    assert home.ledger(Ledger.counts)["uncompiled"] == 0
+    assert home.ledger(Ledger.failed_compiles) == []
+    assert any(b"quoll.example" in text for text in home.files().values())
+
+
+def test_a_compile_that_is_due_ends_and_is_not_due_for_what_can_never_be_done(
+    wiki: WikiHome, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    hidden = tmp_path / "hidden"
+    hidden.mkdir()
+    project_folders.see(wiki.home.paths, "hidden-1a2b3c", str(hidden))
+    wiki.log(entry("h1", 17, context="Hidden.", project="hidden", project_key="hidden-1a2b3c"), entry("g1", 18), LATER)
+    worker.work(wiki.home)
+    (hidden / ".memoria-off").touch()
+    Path(wiki.home.paths.daily, "2026-11-18.md").unlink()
+    answers = tmp_path / "answers.json"
+    answers.write_text(json.dumps({"compile": [{"articles": [PORT_PAGE]}]}))
+    words = [sys.executable, str(ROOT / "scripts" / "compile.py"), "--due"]
+    env = {**os.environ, "MEMORIA_MODEL": f"scripted:{answers}", "MEMORIA_CONSOLIDATE": "false"}
+    subprocess.run(words, env=env, timeout=60, check=True)
+    assert Path(f"{answers}.calls").read_text().count('"compile"') == 1
+    assert not is_due(wiki, monkeypatch)
+    (hidden / ".memoria-off").unlink()
+    assert is_due(wiki, monkeypatch), "what was hidden waited"
 
 
 def test_what_is_refused_is_named_on_one_line_whatever_the_model_put_into_it(wiki: WikiHome) -> None:

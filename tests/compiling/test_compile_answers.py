@@ -156,7 +156,7 @@ def test_the_first_entries_do_not_wait_for_the_interval_and_later_ones_do() -> N
 
 def test_a_compile_that_fails_makes_the_first_entries_wait(wiki: WikiHome, monkeypatch: pytest.MonkeyPatch) -> None:
     def is_due() -> bool:
-        return wiki.ledger(lambda ledger: gate.is_due(ledger, 60))
+        return wiki.ledger(lambda ledger: gate.is_due(ledger, wiki.home))
 
     wiki.compile([PORT_PAGE])
     wiki.log(LATER)

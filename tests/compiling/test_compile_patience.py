@@ -28,7 +28,7 @@ class Home(WikiHome):
         """Return the number of calls that a worker's compile makes, hours after the last one."""
         self.ledger(lambda ledger: ledger.put(gate.COMPILED, (NOW - timedelta(hours=hours)).isoformat()))
         self.read()
-        if not self.ledger(lambda ledger: gate.is_due(ledger, 60)):
+        if not self.ledger(lambda ledger: gate.is_due(ledger, self.home)):
             return 0
         before = len(self.prompts)
         self.compile(lambda _: {"articles": []}, "--due")
@@ -122,7 +122,7 @@ def test_an_entry_in_own_words_waits_for_one_with_more_in_it(home: Home, monkeyp
 
 def test_what_was_put_off_is_looked_at_again_only_when_there_is_more(home: Home) -> None:
     def is_due() -> bool:
-        return home.ledger(lambda ledger: gate.is_due(ledger, 60))
+        return home.ledger(lambda ledger: gate.is_due(ledger, home.home))
 
     home.log(apart("b1"))
     assert home.due() == 0

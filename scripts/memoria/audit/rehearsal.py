@@ -71,7 +71,7 @@ def _is_at_work(paths: Paths) -> bool:
     if detach.is_starting(paths.starting("worker")) or Spool(paths.spool).jobs() or detach.is_locked(paths.worker_lock):
         return True
     with closing(Ledger.of(paths)) as ledger:  # no file says that a compile was started
-        is_due = gate.is_due(ledger, Settings().compile_interval_min)
+        is_due = gate.is_due(ledger, Home(Settings(), paths, clock.Zone("")))
     return is_due or detach.is_locked(paths.compile_lock)
 
 

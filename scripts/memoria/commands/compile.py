@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence, Set
+from contextlib import closing
 from datetime import date
 from pathlib import Path
 
@@ -44,6 +45,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def command(args: argparse.Namespace, home: Home) -> int:
     """Compile by hand or, with ``--due``, for the worker; return 0 when every waiting entry is in the wiki."""
+    seen: set[str] = set()
     while True:
         with locks.held(Path(home.paths.compile_lock)) as mine:
             if not mine:
@@ -51,13 +53,14 @@ def command(args: argparse.Namespace, home: Home) -> int:
                     return 0
                 raise ExpectedError("Another compile is running; try again when it is done.")
             failpoints.reached("compile.locked")
-            _locked(args, home)
-        # A worker that found the lock held relies on this second check.
-        if not args.due or not _is_due_now(home):
+            _locked(args, home, seen)
+        # A worker that found the lock held relies on this second check; what was looked at is left to the next compile.
+        if not args.due or not _is_due_now(home, seen):
             return 0
 
 
-def _locked(args: argparse.Namespace, home: Home) -> None:
+def _locked(args: argparse.Namespace, home: Home, seen: set[str]) -> None:
+    """Compile what waits, and add the jobs that were looked at to ``seen``."""
     compile_ = Compile.of(home)
     try:
         compile_.force = args.force
@@ -65,17 +68,19 @@ def _locked(args: argparse.Namespace, home: Home) -> None:
         if not args.dry_run:
             with Keeper.at(home) as keeper:
                 settle_past(home, keeper, compile_.index)
-        if args.due and not _is_due(compile_.ledger, home):
+        seen |= gate.jobs(gate.waiting(compile_.ledger, home))
+        if args.due and not gate.is_due(compile_.ledger, home):
             return
         given = 0 if args.dry_run else give_owners(compile_)
         if not args.dry_run:
             compile_.daily.mark_all(compile_.ledger)
+            seen |= gate.jobs(gate.waiting(compile_.ledger, home))
         again = args.force and (args.all or bool(args.file))
         entries = compile_.waiting(everything=again, day=_day(args.file), aside=args.retry_failed)
         if args.dry_run:
             _preview(compile_, entries, as_json=args.json)
         elif args.due and not given and can_wait(compile_, entries):
-            gate.put_off(compile_.ledger)
+            gate.put_off(compile_.ledger, home)
         else:
             _run(compile_, entries, None if given else {entry.project_key for entry in entries}, args)
             if args.due:
@@ -98,16 +103,9 @@ def _consolidate(compile_: Compile) -> None:
             compile_.ledger.note("consolidate-failed", "", str(error))
 
 
-def _is_due_now(home: Home) -> bool:
-    ledger = Ledger.of(home.paths)
-    try:
-        return _is_due(ledger, home)
-    finally:
-        ledger.close()
-
-
-def _is_due(ledger: Ledger, home: Home) -> bool:
-    return gate.is_due(ledger, home.settings.compile_interval_min)
+def _is_due_now(home: Home, seen: Set[str]) -> bool:
+    with closing(Ledger.of(home.paths)) as ledger:
+        return gate.is_due(ledger, home, seen)
 
 
 def _day(name: str | None) -> str:
@@ -159,7 +157,7 @@ def _run(
     elif not args.due:
         _say(compile_, report, len(entries))
     if failure:
-        waiting = len(entries) - report.entries
+        waiting = len({entry.id for entry in compile_.waiting()}.intersection(entry.id for entry in entries))
         compile_.ledger.note("compile-failed", "", str(failure))
         raise ExpectedError(
             f"{failure} ({printable.counted(waiting, 'entry')} waiting for the next compile; nothing is lost)"
@@ -196,5 +194,5 @@ def _say(compile_: Compile, report: Report, total: int) -> None:
     for reason in report.refused:
         print(f"  not written: {reason}")
     if report.aside:
-        print(f"  {printable.counted(report.aside, 'entry')} set aside, because most of the answer did not pass; "
+        print(f"  {printable.counted(report.aside, 'entry')} set aside, because the answers about them did not pass; "
               f"{invocation.shown('compile --retry-failed')} asks again")  # fmt: skip

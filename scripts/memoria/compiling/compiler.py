@@ -2,8 +2,8 @@
 
 The model receives only entries that no compile has taken in, with the few articles near them (``request``). Its answer
 is a proposal, which ``draft`` checks and code renders. When most of an answer does not pass, the model is asked once
-more, with the reasons; then the entries are set aside. Each batch is one transaction: if it is killed at any point, the
-wiki is the old one or, after recovery, the new one.
+more, with the reasons; then the batch is divided, and an entry that fails alone is set aside. Each batch is one
+transaction: if it is killed at any point, the wiki is the old one or, after recovery, the new one.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from tqdm import tqdm
 
 from memoria.base import failpoints, project
 from memoria.base.settings import env_of
-from memoria.base.visibility import Visibility
 from memoria.compiling.request import Request, Requests
+from memoria.daily import gate
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
 from memoria.daily.entry_form import fingerprint, render
@@ -46,7 +46,7 @@ from memoria.wiki.transaction import ChangedError, Transactions, digest
 log = logging.getLogger(__name__)
 
 SHOWN_REASONS = 20  # why claims of the last answer were refused
-BAD_BATCHES = 3  # after this many bad answers in a row the fault is the model's, and more calls only cost money
+BAD_ANSWERS = 3  # after as many entries in a row that failed the fault is the model's, and more calls only cost money
 REDRAFTS = 5  # new drafts of one batch when a person saves a page in the meantime
 
 
@@ -108,11 +108,9 @@ class Compile:
 
         With ``everything``, return all entries; with ``aside``, those that were set aside.
         """
-        booked = self.ledger.entries(waiting=not everything and not aside, day=day)
+        booked = gate.waiting(self.ledger, self.home, day, everything=everything or aside)
         failed = {entry for entry, _ in self.ledger.failed_compiles()} if aside else set()
         entries = self.daily.find(entry for entry in booked if not aside or entry.id in failed)
-        visible = Visibility(self.home.settings, self.home.paths)
-        entries = [entry for entry in entries if not visible.hides(entry.project_key)]
         return sorted(entries, key=lambda entry: (entry.day, entry.time, entry.id))
 
     def batches(self, entries: Sequence[Entry]) -> Iterator[list[Entry]]:
@@ -139,16 +137,17 @@ class Compile:
         return bool(apart) and entry.project_key != other.project_key
 
     def take(self, entries: Sequence[Entry], report: Report) -> None:
-        """Compile one batch: ask, check, write and book. On ModelError the entries stay uncompiled."""
+        """Compile one batch: ask, check, write and book. On ModelError the entries stay uncompiled.
+
+        Of several entries, most of whose claims are refused, none is set aside: that is a BadAnswerError.
+        """
         request = self._request(entries)
-        try:
-            answer = self._answer(request, entries)
-        except BadAnswerError as error:
-            self._failed(entries, str(error))
-            raise
+        answer = self._answer(request, entries)
         failpoints.reached("compile.answered")
         for _ in range(REDRAFTS):
             draft = self._draft(entries, request, answer)
+            if draft.is_failed and len(entries) > 1:
+                raise BadAnswerError(draft.refused[0])
             if not self.force:
                 self._check(draft, entries)
             try:
@@ -195,15 +194,15 @@ class Compile:
         failpoints.reached("compile.booked")
         self.ledger.forget_tries(compile_job(entry.id, fingerprint(entry)) for entry in entries)
         if draft.is_failed:
-            self._failed(entries, draft.refused[0], times=SET_ASIDE)
+            self.blame(entries[0], draft.refused[0], times=SET_ASIDE)
         for reason in draft.refused:
             self.ledger.note("refused", ",".join(entry.id for entry in entries), reason)
 
-    def _failed(self, entries: Sequence[Entry], reason: str, times: int = 1) -> None:
-        """Record that the compile of these entries failed; after ``SET_ASIDE`` times they no longer wait."""
-        jobs = [compile_job(entry.id, fingerprint(entry)) for entry in entries]
+    def blame(self, entry: Entry, reason: str, times: int = 1) -> None:
+        """Record that the compile of this entry alone failed; after ``SET_ASIDE`` times it no longer waits."""
+        job = compile_job(entry.id, fingerprint(entry))
         for _ in range(times):
-            self.ledger.failed(jobs, counted=True, not_before=0.0, reason=reason)
+            self.ledger.failed([job], counted=True, not_before=0.0, reason=f"{entry.title or entry.source}: {reason}")
 
     def prompt(self, entries: Sequence[Entry]) -> Prompt:
         """Return the prompt that a model would be asked about these entries."""
@@ -254,7 +253,6 @@ class Compile:
         try:
             draft.pages.check(self.home.settings.compile_drop_share)
         except DropRefusedError as error:
-            self._failed(entries, str(error))
             self.ledger.note("compile-refused", ",".join(entry.id for entry in entries), str(error))
             raise
 
@@ -288,20 +286,40 @@ class Compile:
 
 
 def take_all(compile_: Compile, entries: Sequence[Entry], report: Report, *, quiet: bool) -> ExpectedError | None:
-    """Compile batch after batch and return the first error; a bad answer does not keep the later batches waiting."""
+    """Compile batch after batch and return the first error; a bad answer does not keep the other entries waiting.
+
+    A batch that fails is divided until the entries at fault stand alone. They are set aside when others of the batch
+    could be compiled, because then the fault is theirs.
+    """
     failure: ExpectedError | None = None
     bad = 0
     with tqdm(total=len(entries), unit="entry", disable=quiet or not sys.stderr.isatty(), desc="compile") as bar:
         for batch in compile_.batches(entries):
-            try:
-                compile_.take(batch, report)
-                bad = 0
-            except (BadAnswerError, DropRefusedError) as error:
-                failure = failure or error
-                bad += 1
-            except ModelError as error:
-                return failure or error
-            if bad == BAD_BATCHES:
-                break
+            parts, passed, alone = [batch], False, list[tuple[Entry, ExpectedError]]()
+            while parts and bad < BAD_ANSWERS:
+                part = parts.pop()
+                aside = report.aside
+                try:
+                    compile_.take(part, report)
+                    passed = passed or report.aside == aside
+                    bad = 0 if report.aside == aside else bad + 1
+                except (BadAnswerError, DropRefusedError) as error:
+                    if len(part) > 1:
+                        middle = len(part) // 2
+                        parts += [part[middle:], part[:middle]]
+                    else:
+                        alone.append((part[0], error))
+                        bad += 1
+                except ModelError as error:
+                    failure, bad = failure or error, BAD_ANSWERS
+            for entry, fault in alone:
+                compile_.blame(entry, str(fault), times=SET_ASIDE if passed else 1)
+                if passed:
+                    report.aside += 1
+                    report.refused.append(f"{entry.source}: {fault}")
+                else:
+                    failure = failure or fault
+            if bad >= BAD_ANSWERS:
+                return failure or BadAnswerError(report.refused[-1])
             bar.update(len(batch))
     return failure

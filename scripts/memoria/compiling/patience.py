@@ -31,13 +31,14 @@ _NAME = Pattern(r"\w[._/]\w|[a-z]\d|\d[a-z]")  # a word like this names one thin
 def can_wait(compile_: Compile, entries: Sequence[Entry]) -> bool:
     """Return whether these entries can wait for others before they are compiled."""
     ledger = compile_.ledger
-    if len(entries) >= ENOUGH or ledger.changed() or ledger.get(gate.FAILED) or not entries:
+    if len(entries) >= ENOUGH or ledger.get(gate.FAILED) or not entries:
+        return False
+    if gate.changed(ledger, [entry.booked for entry in entries]):
         return False
     known = ledger.get(gate.PUT_OFF) or ()
     fresh = [entry for entry in entries if entry.id not in known]
     last, now = clock.parse(ledger.get(gate.COMPILED)), clock.now()
-    counts = ledger.counts()
-    is_first = counts["entries"] - counts["uncompiled"] < gate.FIRST_ENTRIES
+    is_first = ledger.compiled() < gate.FIRST_ENTRIES
     is_time = is_first or last is None or last > now or now - last >= LONGEST
     if is_time and any(entry.model != OWN_WORDS for entry in entries):
         return False

@@ -1,15 +1,20 @@
 """Gate: decide when a compile is due.
 
-A compile that is due looks at the entries first and puts them off if they can wait for others (``compiling.patience``).
-The gate opens again when there is more to take in.
+``waiting`` is the one answer to what waits and can be compiled, for the gate and for the compile. A compile that is due
+looks at the entries first and puts them off if they can wait for others (``compiling.patience``). The gate opens again
+when there is more to take in.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence, Set
 from datetime import datetime, timedelta
 
-from memoria.daily.ledger import Ledger
+from memoria.base.visibility import Visibility
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.ledger import Booked, Ledger, compile_job
 from memoria.ground import clock
+from memoria.ground.home import Home
 
 FIRST_ENTRIES = 12  # while fewer are in the wiki there is little to read, and new ones do not wait for the interval
 COMPILED = "last_compile"  # in the ledger: when a compile last began
@@ -32,20 +37,42 @@ def compile_due(
     return last is None or last > now or now - last >= timedelta(minutes=interval_min)
 
 
-def is_due(ledger: Ledger, interval_min: float) -> bool:
-    """Return whether a compile is due now, by what the ledger knows."""
-    if ledger.get(PUT_OFF) == _waiting(ledger):
+def waiting(ledger: Ledger, home: Home, day: str = "", *, everything: bool = False) -> list[Booked]:
+    """Return the entries, optionally of one day, that a compile can take in: in their daily logs, of no hidden project.
+
+    With ``everything``, also those that a compile has taken in or set aside.
+    """
+    DailyLog.of(home.paths).refresh(ledger)
+    visible = Visibility(home.settings, home.paths)
+    found = ledger.entries(waiting=not everything, day=day)
+    return [entry for entry in found if not visible.hides(entry.project)]
+
+
+def is_due(ledger: Ledger, home: Home, seen: Set[str] | None = None) -> bool:
+    """Return whether a compile is due now; after a compile that has ``seen`` these jobs, only for another one."""
+    entries = waiting(ledger, home)
+    if ledger.get(PUT_OFF) == _stamp(ledger, entries) or (seen is not None and jobs(entries) <= seen):
         return False
-    counts = ledger.counts()
     last, failed = clock.parse(ledger.get(COMPILED)), bool(ledger.get(FAILED))
-    compiled = counts["entries"] - counts["uncompiled"]
-    return compile_due(counts["uncompiled"], compiled, last, clock.now(), interval_min, failed=failed)
+    uncompiled = len(entries) + ledger.by_hand()
+    interval_min = home.settings.compile_interval_min
+    return compile_due(uncompiled, ledger.compiled(), last, clock.now(), interval_min, failed=failed)
 
 
-def put_off(ledger: Ledger) -> None:
+def jobs(entries: Iterable[Booked]) -> set[str]:
+    """Return what names these entries with their texts."""
+    return {compile_job(entry.id, entry.text) for entry in entries}
+
+
+def put_off(ledger: Ledger, home: Home) -> None:
     """Record that what waits now can wait for more."""
-    ledger.put(PUT_OFF, _waiting(ledger))
+    ledger.put(PUT_OFF, _stamp(ledger, waiting(ledger, home)))
 
 
-def _waiting(ledger: Ledger) -> list[str]:
-    return [*(entry.id for entry in ledger.entries(waiting=True)), str(ledger.changed())]
+def changed(ledger: Ledger, entries: Iterable[Booked]) -> int:
+    """Return how many of these entries were in a compile before and are edited now, with the parts by hand."""
+    return len(ledger.edited().intersection(entry.id for entry in entries)) + ledger.by_hand()
+
+
+def _stamp(ledger: Ledger, entries: Sequence[Booked]) -> list[str]:
+    return [*(entry.id for entry in entries), str(changed(ledger, entries))]

@@ -23,8 +23,9 @@ from memoria.ground import clock, database
 JUDGING = "judge"  # the name of the judge's failed attempts, alone or before a session's id
 SET_ASIDE = 3  # after this many failed compiles an entry waits until a person asks for it or edits it
 _COMPILE = "compile "
-# New, or edited since a compile took it in, and not set aside as it is.
-_WAITS = f"""((compiled = '' OR (took <> '' AND text <> '' AND took <> text)) AND NOT EXISTS
+_GONE = "-"  # in place of the fingerprint of an entry that a person removed from its daily log
+# New, or edited since a compile took it in, still in its daily log, and not set aside as it is.
+_WAITS = f"""((compiled = '' OR (took <> '' AND text <> '' AND took <> text)) AND text <> '{_GONE}' AND NOT EXISTS
     (SELECT 1 FROM tries WHERE job = '{_COMPILE}' || id || ' ' || text AND count >= {SET_ASIDE}))"""  # noqa: S608
 
 
@@ -166,6 +167,7 @@ class Ledger:
         """
         with self.transaction():
             self._record_items(name, items)
+            self.db.execute("UPDATE entries SET text = ? WHERE day = ?", (_GONE, name))
             for entry in entries:
                 self._record(entry)
             for ident, keys in forgotten:
@@ -222,6 +224,7 @@ class Ledger:
         with self.transaction():
             self.db.execute("DELETE FROM logs WHERE name = ?", (name,))
             self.db.execute("DELETE FROM items WHERE day = ?", (name,))
+            self.db.execute("UPDATE entries SET text = ? WHERE day = ?", (_GONE, name))
 
     def _record(self, entry: Booked) -> None:
         self.db.execute(
@@ -276,9 +279,12 @@ class Ledger:
 
     def entries(self, *, waiting: bool = False, day: str = "") -> list[Booked]:
         """Return entries without their turns, oldest day first; optionally only those of a day, or that wait."""
-        query = "SELECT id, day, session, project, title FROM entries WHERE (? = '' OR day = ?) "
+        query = "SELECT id, day, session, project, title, text FROM entries WHERE (? = '' OR day = ?) "
         query += (f"AND {_WAITS} " if waiting else "") + "ORDER BY day, id"
-        return [Booked(*row) for row in self.db.execute(query, (day, day))]
+        return [
+            Booked(ident, day, session, project, title, text=text)
+            for ident, day, session, project, title, text in self.db.execute(query, (day, day))
+        ]
 
     def mark_compiled(self, took: Mapping[str, str], when: datetime | None = None) -> None:
         """Record that a compile included these entries, given with their fingerprints then (``""`` if unknown)."""
@@ -296,20 +302,25 @@ class Ledger:
             self.db.executemany("UPDATE entries SET compiled = '' WHERE id = ?", [(entry,) for entry in ids])
 
     def counts(self) -> dict[str, int]:
-        """Return the number of entries, of turns, and of what the next compile takes in: ``uncompiled``.
+        """Return the number of entries, of turns, and of what waits for a compile: ``uncompiled``.
 
         That is the new entries, those that were edited since a compile took them in, and parts written by hand.
         """
         one = self.db.execute(f"SELECT count(*), coalesce(sum({_WAITS}), 0) FROM entries").fetchone()  # noqa: S608
         turns = self.db.execute("SELECT count(*) FROM turns").fetchone()
-        by_hand = self.db.execute("SELECT coalesce(sum(unmarked), 0) FROM logs").fetchone()
-        return {"entries": one[0], "uncompiled": one[1] + by_hand[0], "turns": turns[0]}
+        return {"entries": one[0], "uncompiled": one[1] + self.by_hand(), "turns": turns[0]}
 
-    def changed(self) -> int:
-        """Return how many of the entries that wait were in a compile before and are edited now, with parts by hand."""
-        edited = self.db.execute(f"SELECT count(*) FROM entries WHERE compiled <> '' AND {_WAITS}").fetchone()  # noqa: S608
-        by_hand = self.db.execute("SELECT coalesce(sum(unmarked), 0) FROM logs").fetchone()
-        return int(edited[0] + by_hand[0])
+    def compiled(self) -> int:
+        """Return the number of entries that a compile has taken in."""
+        return int(self.db.execute("SELECT count(*) FROM entries WHERE compiled <> ''").fetchone()[0])
+
+    def by_hand(self) -> int:
+        """Return the number of parts that a person wrote and that are no entries yet."""
+        return int(self.db.execute("SELECT coalesce(sum(unmarked), 0) FROM logs").fetchone()[0])
+
+    def edited(self) -> set[str]:
+        """Return the ids of the entries that wait, were in a compile before and are edited now."""
+        return {entry for (entry,) in self.db.execute(f"SELECT id FROM entries WHERE compiled <> '' AND {_WAITS}")}  # noqa: S608
 
     # attempts
 

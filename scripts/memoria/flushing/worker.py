@@ -280,6 +280,7 @@ def work(home: Home, *, insist: bool = False) -> int:
     """Flush until no new job waits, then prepare pages and start a compile that is due; return the entries written."""
     entries = 0
     begun_anew = False
+    spool, seen = Spool(home.paths.spool), set[str]()
     while True:
         detach.worker_looks(home.paths)
         with locks.held(Path(home.paths.worker_lock)) as mine:
@@ -287,6 +288,7 @@ def work(home: Home, *, insist: bool = False) -> int:
                 log.info("another worker is running; it will look again")
                 return entries
             failpoints.reached("worker.locked")
+            seen.update(job.name for job in spool.jobs())
             try:
                 report = _run_locked(home, insist=insist)
             except LedgerDamagedError as error:
@@ -298,8 +300,8 @@ def work(home: Home, *, insist: bool = False) -> int:
                 continue
             entries += len(report.entries)
         failpoints.reached("flush.unlocked")
-        # A hook that ran while the lock was held relies on this second look.
-        if all(job.name in report.seen for job in Spool(home.paths.spool).jobs()):
+        # A hook that ran while the lock was held relies on this second look; what was looked at is left to the next.
+        if seen.issuperset(job.name for job in spool.jobs()):
             _exchange(home)
             return entries
 
@@ -324,7 +326,7 @@ def _run_locked(home: Home, *, insist: bool) -> Report:
         housekeeping.rotate(home)
         report = worker.run()
         _bring_up_to_date(worker, report)
-        is_due = _is_compile_due(worker)
+        is_due = gate.is_due(worker.ledger, home)
         worker.ledger.put("last_flush", clock.now().isoformat())
     if is_due:
         ways = [[*way, "--due"] for way in detach.commands("compile", home.settings)]
@@ -376,7 +378,3 @@ def _bring_up_to_date(worker: Worker, report: Report) -> None:
         from memoria.briefing import day_report  # noqa: PLC0415 (needed only when a session did something)
 
         day_report.prepare(home)
-
-
-def _is_compile_due(worker: Worker) -> bool:
-    return gate.is_due(worker.ledger, worker.home.settings.compile_interval_min)

@@ -196,6 +196,7 @@ _SHELVES = {
     "workaround": "problems-and-fixes",
     "operational": "building-and-running",
 }
+NO_PROJECT = "All projects"  # what a person wrote into a daily log belongs to none
 _PROJECT_TITLES = {
     "": "{}",
     "preferences-and-conventions": "{}: preferences and conventions",
@@ -213,7 +214,7 @@ def _project_part(item: Item, suffix: str, wiki: Wiki, drafts: dict[str, Draft])
 def _project_draft(project: str, suffix: str, wiki: Wiki, drafts: dict[str, Draft]) -> Draft:
     base = prose.slug(project) or "project"
     draft = wiki.draft(
-        f"{base}-{suffix}".strip("-"), _PROJECT_TITLES[suffix].format(prose.shorten(project, 80)), project
+        f"{base}-{suffix}".strip("-"), _PROJECT_TITLES[suffix].format(prose.shorten(project, 80) or NO_PROJECT), project
     )
     if draft.slug not in drafts:
         draft.tags = ["project", *suffix.split("-and-")] if suffix else ["project"]
