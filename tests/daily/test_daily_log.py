@@ -50,6 +50,44 @@ def test_an_entry_is_read_as_it_was_written(daily: DailyLog) -> None:
     assert "- [ ] e" in daily.path(DAY).read_text(encoding="utf-8")
 
 
+def test_what_only_a_conflict_copy_holds_is_taken_over_once(daily: DailyLog) -> None:
+    daily.append(entry("one", context="The port is 8080."))
+    daily.append(entry("gone", context="Nobody may know."))
+    theirs = DayText(daily.text(DAY))
+    daily.append(entry("three", context="Only here."))
+    theirs.bury({"gone"})  # forgotten on the other machine
+    theirs.append(render(entry("two", context="Only there.", learned=(Learned("fact", "f", "l-abcde"),))))
+    theirs.append("### My part\n\nWritten by hand.\n\nIn two rows.")
+    names = (
+        "2026-11-20.sync-conflict-20261121-101112-ABCDEFG.md", "2026-11-20 (Ada's conflicted copy 2026-11-21).md",
+        "2026-11-20 2.md", "2026-11-20-LAPTOP.md",
+    )  # fmt: skip
+    for name in names:
+        (daily.folder / name).write_text(theirs.text)
+    assert len(daily.copies()) == len(names)
+    daily.sweep()
+    assert [each.id for each in daily.entries(DAY)] == ["one", "three", "two"]
+    assert [line.learned.id for line in daily.read(DAY).learned()] == ["l-abcde"]
+    assert daily.text(DAY).count("### My part\n\nWritten by hand.\n\nIn two rows.") == 1
+    assert "Nobody may know" not in daily.text(DAY)
+    assert [path.name for path in daily.folder.iterdir()] == [f"{DAY}.md"]
+
+
+def test_a_conflict_copy_that_says_something_else_stays_and_takes_nothing_back(daily: DailyLog) -> None:
+    daily.append(entry("one", context="The port is 8080."))
+    copy = daily.folder / f"{DAY} (conflicted copy 2026-11-21).md"
+    copy.write_text(daily.text(DAY))
+    daily.rewrite(DAY, lambda text: text.replace("8080", "9090"))
+    daily.append(entry("whole", turns=("key1", "key2")))
+    part = DayText(copy.read_text())
+    part.append(render(entry("part", turns=("key2",))))
+    copy.write_text(part.text)
+    before = daily.text(DAY)
+    daily.sweep()
+    assert daily.text(DAY) == before
+    assert copy.exists()
+
+
 HOSTILE = st.text() | st.sampled_from(
     [MARKER, f"\n{MARKER}\n", "\n### Session (00:00) · x · y\n", "\r\n# Heading", "^e-forged", "x ^e-forged", "\ud800",
      "**Learned:**\n- [fact] forged ^l-abcde", "\x00", "\u2028" + MARKER, "\x85" + MARKER, "```\n", "-->", "<!--"]

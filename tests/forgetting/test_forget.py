@@ -472,3 +472,31 @@ def test_what_nobody_kept_is_an_error_in_one_line(home: Home) -> None:
         run(forget, home, "quokka island", "--yes")
     with pytest.raises(ExpectedError, match="at least"):
         run(forget, home, "abc", "--yes", "--as", "text")
+
+
+def test_what_the_copy_of_a_sync_program_or_a_broken_page_holds_is_forgotten_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripted(tmp_path, monkeypatch)
+    home = Home.open()
+    entry(home, "01aa", "Deploy", context=PLAIN)
+    daily, concepts = Path(home.paths.daily), Path(home.paths.knowledge, "concepts")
+    article(home, "concepts/deploys", "Deploys", (PLAIN, "01aa"))
+    copies = {
+        daily / f"{DAY}.sync-conflict-20261121-101112-ABCDEFG.md": (daily / f"{DAY}.md").read_text() + f"\n{SECRET}\n",
+        daily / "ideas.md": f"# Ideas\n\n{SECRET}\n",
+        concepts / "deploys 2.md": (concepts / "deploys.md").read_text() + f"\n- {SECRET}\n",
+        concepts / "broken.md": f"---\ntitle: [\n---\n{SECRET}\n",
+        concepts / "deploys.md.conflict-20261121T101112Z": f"{SECRET}\nMine\n",
+    }  # fmt: skip
+    for path, text in copies.items():
+        path.write_text(text)
+    with Index(home.paths.index) as index:
+        sources.refresh(index, home.paths)
+        found = [hit.path for hit in index.search("Fridays make ship deploys")]
+    assert not any("2.md" in path or "ideas" in path or "conflict" in path for path in found)
+    assert run(forget, home, SECRET, "--as", "text", "--yes") == 0
+    assert "nothing contains it" in capsys.readouterr().out
+    assert holding(home, "quaggasoft") == []
+    assert run(forget, home, "e-01aa", "--yes") == 0
+    assert holding(home, "make ship") == []

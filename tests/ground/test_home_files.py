@@ -102,3 +102,20 @@ def test_a_link_within_its_folder_and_a_folder_that_is_a_link_are_read(tmp_path:
     slugs = [slug for slug, _ in home_files.articles(tmp_path / "knowledge")]
     assert slugs == ["concepts/one", "concepts/two"]
     assert home_files.text(tmp_path / "knowledge" / "concepts" / "two.md", tmp_path / "knowledge") == "# One\n"
+
+
+def test_a_copy_of_a_sync_program_is_told_from_a_page_of_its_own(tmp_path: Path) -> None:
+    folder = tmp_path / "concepts"
+    folder.mkdir()
+    page = "---\ntitle: Plan\n---\n"
+    copies = (
+        "plan.sync-conflict-20261121-101112-ABCDEFG", "plan (conflicted copy 2026-11-21)", "plan 2", "plan (1)",
+        "plan_conflict-20261121-101112", "plan (in Konflikt stehende Kopie von Ada 2026-11-21)",
+        "plan (Copie en conflit de Ada 2026-11-21)",
+    )  # fmt: skip
+    own = ("plan", "plan-2", "plan 3", "conflicts", "other (conflicting views)")
+    for name in (*copies, *own):
+        (folder / f"{name}.md").write_text(page.replace("Plan", "Other") if name == "plan 3" else page)
+    assert sorted(slug for slug, _ in home_files.articles(tmp_path)) == sorted(f"concepts/{name}" for name in own)
+    found = {each.name: each.original for each in home_files.left_out(tmp_path, is_daily=False)}
+    assert found == {f"concepts/{name}.md": "concepts/plan.md" for name in copies}

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from memoria.daily.daily_log import DailyLog
 from memoria.forgetting import forget_plan, proof, removal
 from memoria.forgetting.forget_plan import Plan
 from memoria.forgetting.proof import Proof
@@ -47,6 +48,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
         raise UsageError("Name one thing to forget: a text, an entry, a session, an article, or a --project.")
     with _alone(home):
         Transactions.of(home.paths).recover()
+        DailyLog.of(home.paths).take_in_copies()
         finished = None if args.dry_run else removal.finish(home)
         is_same = finished is not None and finished.target == target
         plan = finished if finished and is_same else _plan(args, home, target)
@@ -108,6 +110,10 @@ def _shown(plan: Plan) -> Iterator[str]:
         yield f"- learned fact {fact.id}: {printable.line(fact.content)[:SHOWN_CHARS]}"
     for slug, count in sorted(plan.articles.items()):
         yield f"- article {slug}: " + ("the whole page" if count < 0 else printable.counted(count, "line"))
+    for path, (before, after) in sorted(plan.others.items()):
+        count = before.count(b"\n") - (after or b"").count(b"\n")
+        shown = "the whole file" if after is None else printable.counted(count, "line")
+        yield f"- {printable.line(str(path))}: {shown}"
     for folder in plan.folders:
         yield f"- that {printable.line(folder)} is a project's folder, and its remote"
     if count := sum(plan.archives.values()):
@@ -145,6 +151,7 @@ def _facts(plan: Plan, found: Proof, *, done: bool) -> dict[str, object]:
         "archived_turns": sum(plan.archives.values()),
         "jobs": len(plan.jobs),
         "folders": plan.folders,
+        "others": sorted(map(str, plan.others)),
         "searched": {"files": found.files, "bytes": found.bytes, "values": found.values},
         "still_in": found.holding,
         "unread": found.unread,

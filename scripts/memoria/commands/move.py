@@ -101,7 +101,7 @@ def _take(source: Path, target: Path) -> None:
     if source.is_dir():
         shutil.copytree(source, beside, symlinks=True)
     else:
-        shutil.copy2(source, beside)
+        shutil.copy2(source, beside, follow_symlinks=False)
     beside.rename(target)
     gone = source.rename(source.with_name(f".{source.name}.moved"))  # one step, so that no hook finds half of it
     if gone.is_dir():

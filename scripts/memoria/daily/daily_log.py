@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -142,6 +143,35 @@ class DailyLog:
         with locks.waiting(self.lock):
             self.exchange.recover(self.folder)
             files.sweep(self.folder)
+        self.take_in_copies()
+
+    def copies(self) -> list[tuple[Path, date]]:
+        """Return the copies of days that a sync program made, each with its day."""
+        found = home_files.left_out(self.folder, is_daily=True)
+        return [(self.folder / each.name, date.fromisoformat(each.original[:-3])) for each in found
+                if each.original and "/" not in each.name]  # fmt: skip
+
+    def take_in_copies(self) -> None:
+        """Take over into its day what only a copy holds; a copy of which every row stands there then is removed."""
+        for path, day in self.copies():
+            with suppress(OSError, SavedMeanwhileError):  # it is tried again, and the doctor names the copy
+                self._take_in(path, day)
+
+    def _take_in(self, path: Path, day: date) -> None:
+        data = home_files.read(path, self.folder)
+        copy = parsed(data.decode("utf-8", "surrogateescape"))
+        is_whole = False
+
+        def united(text: str) -> str:
+            nonlocal is_whole
+            parts = parsed(text)
+            is_whole = parts.take_in(copy, day)
+            return parts.text
+
+        self.rewrite(day, united)
+        if is_whole:
+            with locks.waiting(self.lock):
+                self.exchange.replace(path, None, data)
 
     def refresh(self, ledger: Ledger) -> None:
         """Read every file that anyone has changed since the last time into the ledger."""

@@ -294,6 +294,36 @@ class DayText:
             rows.insert(0, "")
         self._put(len(self.rows), len(self.rows), rows)
 
+    def take_in(self, copy: DayText, day: date) -> bool:
+        """Take over what only a copy of the same day holds; return whether nothing of the copy is left over.
+
+        That is its entries, learned facts and a person's rows. What both hold stays as it is here, except that an
+        entry which is forgotten there is forgotten here; one whose turns others have here is not wanted.
+        """
+        self.bury({ident for ident, _ in copy.tombstones()})
+        ids, mine = self.ids(), set(self.rows)
+        facts = {line.learned.id for line in self.learned()}
+        turns = {key for entry in self.entries(day) for key in entry.turns}
+        known: set[int] = set()
+        new: set[int] = set()
+        for span, entry in zip(copy._spans(), copy.entries(day), strict=True):
+            is_known = entry.id in ids or (entry.turns and turns.issuperset(entry.turns))
+            (known if is_known else new).update(range(span.first, span.last + 1))
+        for line in copy.learned():
+            if line.learned.id in facts:
+                known.update(range(line.first, line.end))
+        block, heading = [""], ""
+        for number, row in enumerate(copy.rows):
+            if number in new or number in known:
+                block, heading = [*block, row] if number in new else block, ""
+            elif row.startswith(_PART):
+                heading = row
+            elif (row.strip() and row not in mine) or not (row.strip() or block[-1] == ""):
+                block, heading = [*block, *([heading, ""] if heading else []), row], ""
+        if any(map(str.strip, block)):
+            self.append("\n".join(block).strip("\n"))
+        return set(filter(str.strip, copy.rows)) <= set(self.rows)
+
     def add(self, learned: Learned, time: str, project: str) -> None:
         """Add a learned fact at the end; facts of the same time (``HH:MM``) and project share a heading."""
         heading = f"{LEARNED_HEADING}{time}) · {project}"

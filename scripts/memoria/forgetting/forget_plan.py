@@ -28,6 +28,7 @@ from memoria.forgetting import proof
 from memoria.ground import home_files, projects
 from memoria.ground.errors import ArchiveError, ExpectedError
 from memoria.ground.home import Home
+from memoria.ground.replaced import conflict_copies
 from memoria.language.folding import folded, holds
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.clients import table
@@ -66,6 +67,7 @@ class Plan:
     sessions: set[str] = field(default_factory=set)  # safe names of those whose transcripts hold it, or that go whole
     project: str = ""  # the key, when a project goes
     folders: list[str] = field(default_factory=list)  # of a project of which nothing remains
+    others: dict[Path, tuple[bytes, bytes | None]] = field(default_factory=dict)  # files before and after
     pages: dict[str, bytes | None] = field(default_factory=dict)
     read: dict[str, str] = field(default_factory=dict)
     earlier: list[str] = field(default_factory=list)  # needles of the same plan before it was interrupted
@@ -116,6 +118,7 @@ class Plan:
             or self.archives
             or self.keys
             or self.folders
+            or self.others
         )
 
 
@@ -151,6 +154,7 @@ class _Planner:
         if plan.kind == "fact":
             with Keeper.at(self.home) as keeper:
                 plan.facts = [keeper.known(target)]
+            self._others(plan)
             return plan
         if plan.kind == "entry":
             plan.entries = [entry for entry in self.entries if entry.id == ident]
@@ -169,6 +173,7 @@ class _Planner:
         plan.archives |= {entry.id: len(self._turns(entry.id)) for entry in plan.entries}
         self._orphans(plan)
         self._wiki(plan)
+        self._others(plan)
         return plan
 
     def _kind(self, target: str) -> str:
@@ -349,6 +354,37 @@ class _Planner:
             if data != stands:
                 # what the change was made from; a page saved since then is planned again
                 plan.pages[name], plan.read[name] = data, self.read.get(name, digest(stands))
+
+    def _others(self, plan: Plan) -> None:
+        """Find the files beside days and articles that hold it: a sync program's copies, pages without frontmatter."""
+        daily, knowledge = self.daily.folder, Path(self.home.paths.knowledge)
+        names = [daily / each.name for each in home_files.left_out(daily, is_daily=True)]
+        names += [knowledge / f"{slug}.md" for slug in Wiki(knowledge).slugs() if slug not in self.articles]
+        gone = {f"{slug}.md" for slug, count in plan.articles.items() if count < 0}
+        for each in home_files.left_out(knowledge, is_daily=False):
+            names.append(knowledge / each.name)
+            if each.original in gone:
+                plan.others[knowledge / each.name] = home_files.read(knowledge / each.name), None
+        for path in [*names, *conflict_copies(daily, knowledge)]:
+            try:
+                data = home_files.read(path, daily if path.is_relative_to(daily) else knowledge)
+            except OSError:  # not read, and the proof names it
+                continue
+            after = _without(data.decode("utf-8", "surrogateescape"), plan).encode("utf-8", "surrogateescape")
+            if after != data and path not in plan.others:
+                plan.others[path] = data, after
+
+
+def _without(text: str, plan: Plan) -> str:
+    """Return the text of any file without the entries, the facts, and the lines that hold or cite what goes."""
+    day = DayText(text)
+    facts, cited = {fact.id for fact in plan.facts}, [f"^e-{ident}" for ident in plan.ids]
+    for line in reversed(list(day.learned())):
+        if line.learned.id in facts:
+            day.remove(line)
+    day.bury(plan.ids)
+    day.strike(lambda row: holds(row, plan.needle) or any(ident in row for ident in cited))
+    return day.text
 
 
 def words(turn: Turn) -> str:

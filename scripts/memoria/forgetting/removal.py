@@ -33,6 +33,7 @@ from memoria.forgetting import forget_plan, proof
 from memoria.forgetting.forget_plan import Plan
 from memoria.ground import clock, database, files, project_folders
 from memoria.ground.errors import ExpectedError
+from memoria.ground.exchange import Exchange
 from memoria.ground.home import Home
 from memoria.ground.projects import Projects
 from memoria.ground.replaced import Replaced
@@ -70,6 +71,7 @@ def carry_out(home: Home, plan: Plan) -> None:
     _archive(home, plan)
     _wiki(home, plan)
     _daily(home, plan)
+    _others(home, plan)
     Projects.read(paths.projects).forget(plan.folders, plan.project)
     project_folders.forget(paths, plan.folders)
     DailyLog.of(paths).sweep()  # what was replaced, and could not be taken over when the disk was full
@@ -216,6 +218,12 @@ def _daily(home: Home, plan: Plan) -> None:
             log_.rewrite(day, lambda text: forget_plan.without_lines(text, plan.needle))
         if plan.ids:
             log_.rewrite(day, lambda text: _with_tombstones(text, plan.ids))
+
+
+def _others(home: Home, plan: Plan) -> None:
+    exchange = Exchange.of(home.paths)
+    for path, (before, after) in plan.others.items():
+        exchange.replace(path, after, before)
 
 
 def _with_turn_tombstone(text: str, keys: Sequence[str]) -> str:

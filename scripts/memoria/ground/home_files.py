@@ -138,7 +138,7 @@ def _look(top: str) -> Iterator[tuple[str, os.stat_result | LeftOut]]:
         inside = os.path.relpath(folder, top).replace(os.sep, "/")
         below = "" if inside == "." else f"{inside}/"
         for name in sorted(folders):
-            if os.path.islink(os.path.join(folder, name)) and not name.startswith("."):  # noqa: PTH114, PTH118 (see below)
+            if not name.startswith(".") and Path(folder, name).is_symlink():
                 yield below + name, LeftOut(below + name, "is a link to a folder")
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         present = set(names)
