@@ -64,6 +64,44 @@ def test_a_folder_behind_a_link_is_excluded_by_its_real_name(tmp_path: Path) -> 
     assert Excluder(["link"]).matches(str(tmp_path / "link"))
 
 
+def test_a_link_that_is_excluded_excludes_what_it_leads_to(tmp_path: Path) -> None:
+    (tmp_path / "real" / "deep").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    for pattern in (f"{tmp_path}/link", f"{tmp_path}/link/*ee*", f"{tmp_path}/link/.."):
+        assert Excluder([pattern]).matches(str(tmp_path / "real" / "deep")), pattern
+    assert not Excluder([f"{tmp_path}/link"]).matches(str(tmp_path))
+    (tmp_path / "real" / MARKER).touch()
+    (tmp_path / "short").symlink_to(tmp_path / "real" / "deep")
+    assert Excluder().matches(str(tmp_path / "short")), "the marker lies above what the link leads to"
+
+
+def test_a_pattern_and_a_folder_may_go_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "me"))
+    assert Excluder(["~/../x"]).matches(str(tmp_path / "x" / "src"))
+    assert Excluder([f"{tmp_path}/x"]).matches(f"{tmp_path}/y/../x")
+
+
+def test_a_marker_that_is_a_link_to_nothing_counts(tmp_path: Path) -> None:
+    (tmp_path / MARKER).symlink_to(tmp_path / "team" / "off")
+    assert Excluder().matches(str(tmp_path))
+
+
+@pytest.mark.parametrize("by", ["marker", "pattern"])
+def test_the_worktrees_of_an_excluded_repository_are_excluded(tmp_path: Path, by: str) -> None:
+    main, tree, other = tmp_path / "api", tmp_path / "elsewhere" / "fix", tmp_path / "elsewhere" / "other"
+    for words in (
+        ("init", "-q", str(main)), ("-C", str(main), "commit", "-q", "--allow-empty", "-m", "x"),
+        ("-C", str(main), "worktree", "add", "-q", str(tree)), ("init", "-q", str(other)),
+    ):  # fmt: skip
+        subprocess.run(["git", "-c", "user.name=m", "-c", "user.email=m@example.com", *words], check=True)
+    (tree / "src").mkdir()
+    if by == "marker":
+        (main / MARKER).touch()
+    excluder = Excluder([str(main)] if by == "pattern" else [])
+    assert excluder.matches(str(tree / "src"))
+    assert not excluder.matches(str(other))
+
+
 @pytest.mark.parametrize("cwd", ["", "relative/path", ".", "/nul\0byte"])
 def test_a_folder_that_is_not_known_is_not_excluded(cwd: str) -> None:
     assert not Excluder(["*"]).matches(cwd)

@@ -150,6 +150,53 @@ def test_another_repository_in_the_same_place_is_another_project(tmp_path: Path,
     assert stored(paths, by_path) == before, "what was written then is still the other's"
 
 
+def test_a_remote_alone_gives_an_unpacked_folder_no_known_project(tmp_path: Path, paths: Paths) -> None:
+    known = repository(tmp_path / "api", UPSTREAM)
+    learn(paths, known)
+    unpacked = repository(tmp_path / "unpacked", UPSTREAM, said="by someone who knows the address")
+    assert key(paths, unpacked) == project.key_of_path(str(unpacked))
+    learn(paths, unpacked)
+    assert key(paths, unpacked) not in (key(paths, known), project.key_of_remote("git.example.com/up/api"))
+    other = repository(tmp_path / "other", "https://git.example.com/up/other")
+    assert key(paths, other) == project.key_of_remote("git.example.com/up/other"), "nothing is known of it yet"
+
+
+def test_a_second_clone_has_the_project_in_its_first_session(tmp_path: Path, paths: Paths) -> None:
+    known = repository(tmp_path / "api", UPSTREAM)
+    for number in range(40):
+        git(known, "commit", "-q", "--allow-empty", "-m", str(number))
+    learn(paths, known)
+    packed, loose = tmp_path / "packed", clone(known, tmp_path / "loose")
+    git(tmp_path, "clone", "-q", "--no-local", str(known), str(packed))
+    git(packed, "config", "remote.origin.url", UPSTREAM)
+    assert not list((packed / ".git" / "objects").glob("[0-9a-f]?"))
+    assert key(paths, packed) == key(paths, loose) == key(paths, known)
+    shallow = tmp_path / "shallow"
+    git(tmp_path, "clone", "-q", "--depth", "1", f"file://{known}", str(shallow))
+    git(shallow, "config", "remote.origin.url", UPSTREAM)
+    before = key(paths, shallow)
+    learn(paths, shallow)
+    assert key(paths, shallow) == stored(paths, before) == key(paths, known)
+
+
+def test_folders_below_one_that_held_a_session_belong_to_it_but_not_below_the_home_folder(
+    tmp_path: Path, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "me"))
+    app = tmp_path / "me" / "app"
+    below = app / "web" / "src"
+    inner = repository(app / "lib")
+    below.mkdir(parents=True)
+    learn(paths, tmp_path / "me", tmp_path, below)
+    before = key(paths, below)
+    assert before != key(paths, app), "the home folder holds everything"
+    learn(paths, app)
+    assert key(paths, app) == project.key_of_path(str(app)) == key(paths, below) == stored(paths, before)
+    assert key(paths, app / "docs") == key(paths, app), "it has its page before a worker looks"
+    assert key(paths, inner) != key(paths, app)
+    assert key(paths, tmp_path / "me" / "application") != key(paths, app)
+
+
 def test_a_repository_cannot_have_the_worker_run_anything(tmp_path: Path, paths: Paths) -> None:
     folder, ran = repository(tmp_path / "api"), tmp_path / "ran"
     script = tmp_path / "evil"

@@ -44,9 +44,11 @@ class Excluder:
         self._paths: list[tuple[str, list[str]]] = []
         for pattern in patterns:
             plain = _normal(expanded(pattern.strip())).rstrip("/")
-            if "/" in plain:
-                rooted = plain.startswith("/") or plain[1:2] == ":"
-                self._paths.append((pattern, _parts(plain) if rooted else ["**", *_parts(plain)]))
+            if plain.startswith("/") or plain[1:2] == ":":
+                for path in {os.path.normpath(plain), _behind_links(plain)}:
+                    self._paths.append((pattern, _parts(_normal(path))))
+            elif "/" in plain:
+                self._paths.append((pattern, ["**", *_parts(plain)]))
             elif plain:
                 self._names.append((pattern, plain))
 
@@ -57,18 +59,26 @@ class Excluder:
     def reason(self, cwd: str) -> str:
         """Return the pattern or the path of the marker file that excludes this folder, ``""`` when it is not excluded.
 
-        Takes one ``stat`` for each folder on the path and, if there are patterns, one lookup of the real path: a folder
-        reached through a symbolic link is compared by both names. An empty or relative ``cwd`` is not excluded. One
-        that is too long for any folder is compared with the patterns, and markers count as far as a path can reach.
+        Takes two ``stat`` for each folder on the path and one lookup of the real path: a folder reached through a
+        symbolic link is compared by both names. A worktree is also compared by its repository's main folder. An empty
+        or relative ``cwd`` is not excluded. One that is too long for any folder is compared with the patterns, and
+        markers count as far as a path can reach.
         """
         if not os.path.isabs(cwd) or "\0" in cwd:
             return ""
-        if self._names or self._paths:
-            for path in {cwd, _real(cwd)}:
-                found = self._pattern_for(_parts(_normal(path)))
-                if found:
-                    return found
-        return _marker_above(cwd[:MAX_PATH])
+        seen = [os.path.normpath(cwd)]
+        if (real := _real(cwd)) != seen[0]:
+            seen.append(real)
+        for path in seen:
+            found = self._pattern_for(_parts(_normal(path)))
+            if found:
+                return found
+            found, is_linked = _marker_above(path[:MAX_PATH])
+            if found:
+                return found
+            if is_linked and (main := _main_folder(path)) not in seen:
+                seen.append(main)
+        return ""
 
     def _pattern_for(self, parts: list[str]) -> str:
         for pattern, name in self._names:
@@ -88,14 +98,35 @@ def _real(folder: str) -> str:
         return folder
 
 
-def _marker_above(folder: str) -> str:
+def _behind_links(pattern: str) -> str:
+    """Return a pattern with the real path of its folders up to the first wildcard."""
+    parts = pattern.split("/")
+    fixed = next((number for number, part in enumerate(parts) if "*" in part or "?" in part), len(parts))
+    return "/".join([_real("/".join(parts[:fixed])), *parts[fixed:]]) if fixed > 1 else pattern
+
+
+def _main_folder(worktree: str) -> str:
+    """Return the main folder of the repository that a folder is a worktree of."""
+    from memoria.base import project  # noqa: PLC0415 (only for a worktree or a submodule)
+
+    return project.place(worktree).root
+
+
+def _marker_above(folder: str) -> tuple[str, bool]:
+    """Return the path of the marker file, ``""`` for none, and whether the folder's ``.git`` is a file.
+
+    A marker that is a link to nothing counts.
+    """
+    is_linked, is_repository = False, False
     while True:
         marker = os.path.join(folder, MARKER)
-        if os.path.exists(marker):
-            return marker
+        if os.path.lexists(marker):
+            return marker, is_linked
+        if not is_repository and os.path.lexists(git := os.path.join(folder, ".git")):
+            is_repository, is_linked = True, not os.path.isdir(git)
         parent = os.path.dirname(folder)
         if parent == folder:
-            return ""
+            return "", is_linked
         folder = parent
 
 

@@ -1,10 +1,12 @@
 """Project: which project a folder belongs to, found without running git.
 
-A repository is identified by its remote, so that all clones and worktrees of it are one project wherever they lie. One
-without a remote is identified by its root commit, which the worker looks up (``ground/projects.py``) and stores in a
-small map of folders. What remains is identified by its path. Project keys that were written before a folder's identity
-was known, or before its remote changed, are aliases of the present key in the same map: whoever reads a stored key
-resolves it with ``aliases``. docs/decisions/0050-project-identity.md gives the reasons.
+A repository is identified by its remote, so that all clones and worktrees of it are one project wherever they lie.
+Where other folders are known to have that remote, it must hold a commit of theirs as well, because anyone can write a
+remote into a folder that is to be unpacked. A repository without a remote is identified by its root commit, which the
+worker looks up (``ground/projects.py``) and stores in a small map of folders. What remains is identified by its path,
+or by that of the folder around it that held a session. Project keys that were written before a folder's identity was
+known, or before its remote changed, are aliases of the present key in the same map: whoever reads a stored key resolves
+it with ``aliases``. docs/decisions/0050-project-identity.md gives the reasons.
 
 Everything that is read lies in the repository's own git folder, in regular files of this user, and only their first
 64 KiB are read.
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 MAX_BYTES = 65_536  # read of one file; a longer configuration is read as far as that
 MAX_NAME = 50  # characters of a repository's name in its key, which also names a file
 MAX_ALIASES = 8  # longest chain that is followed
+MAX_PACKS = 50  # of a repository's packs that are looked into
+_PACK_INDEX, _NAMES = b"\377tOc\0\0\0\2", 8 + 4 * 256  # how an index begins, and where its names do
 
 NO_ALIASES: Mapping[str, str] = {}
 
@@ -52,15 +56,17 @@ class Place:
     """A working folder's ``root`` (the main checkout, or the folder itself) and its repository's ``remote``.
 
     ``git`` is the repository's git folder, empty when there is none that may be trusted. ``remote`` is ``host/path``,
-    empty when the repository has no remote on a server.
+    empty when the repository has no remote on a server. ``is_plain``: whether nothing on the path says it is a
+    repository.
     """
 
-    __slots__ = ("git", "remote", "root")
+    __slots__ = ("git", "is_plain", "remote", "root")
 
-    def __init__(self, root: str, git: str = "") -> None:
+    def __init__(self, root: str, git: str = "", is_plain: bool = False) -> None:
         """Read the remote of the repository at ``root``, whose git folder is ``git``."""
         self.root = root
         self.git = git
+        self.is_plain = is_plain
         self.remote = _remote(git) if git else ""
 
 
@@ -73,12 +79,28 @@ class Known:
         self.folders = folders
         self.aliases = aliases
 
+    def is_proven(self, place: Place) -> bool:
+        """Return whether a repository is what its remote says: a known folder, the first one, or it has a commit."""
+        if not place.remote or self.folders.get(place.root, {}).get("remote") == place.remote:
+            return bool(place.remote)
+        others = [about for about in self.folders.values() if about.get("remote") == place.remote]
+        return not others or any(_has_commit(place.git, about.get("commit", "")) for about in others)
+
     def key_at(self, place: Place) -> str:
-        """Return the stored key of a repository without a remote, also after its folder was renamed or moved."""
-        here = self.folders.get(place.root)
+        """Return the stored key of a folder without a remote, also after a repository was renamed or moved."""
+        here = self.folders.get(place.root) or (self._around(place.root) if place.is_plain else None)
         mark = "" if here or not self.folders else mark_of(place.git)
         found = here or next((about for about in self.folders.values() if mark and about.get("mark") == mark), {})
         return found.get("key", "")
+
+    def _around(self, folder: str) -> Mapping[str, str] | None:
+        """Return what is known of the nearest folder around this one that is no repository and held a session."""
+        while (parent := os.path.dirname(folder)) != folder:
+            folder = parent
+            about = self.folders.get(folder)
+            if about and not (about.get("remote") or about.get("commit")):
+                return about
+        return None
 
     def current(self, key: str) -> str:
         """Return the present key of the project that ``key`` was written for."""
@@ -93,7 +115,7 @@ def of(cwd: str, settings: Settings, paths: Paths) -> Project:
     """Return the project of a working folder, which need not exist any more."""
     found = place(cwd, settings.split_worktrees)
     map_ = known(paths.projects)
-    key = key_of_remote(found.remote) if found.remote else map_.key_at(found)
+    key = key_of_remote(found.remote) if map_.is_proven(found) else map_.key_at(found)
     return Project(found.root, map_.current(key or key_of_path(found.root)))
 
 
@@ -114,7 +136,7 @@ def place(cwd: str, split_worktrees: bool = False) -> Place:
         if parent == root:
             break
         root = parent
-    return Place(folder)
+    return Place(folder, is_plain=True)
 
 
 def known(path: str) -> Known:
@@ -288,6 +310,52 @@ def _remote(git: str) -> str:
     if "origin" in found:
         return found["origin"]
     return next(iter(found.values())) if len(found) == 1 else ""
+
+
+def _has_commit(git: str, commit: str) -> bool:
+    """Return whether a repository has a commit: as a file, or by name in the index of one of its packs."""
+    try:
+        name = binascii.unhexlify(commit)
+    except ValueError:
+        return False
+    objects = os.path.join(git, "objects")
+    packs = os.path.join(objects, "pack")
+    if not name or stat.S_ISREG(_mode(os.path.join(objects, commit[:2], commit[2:]))):
+        return bool(name)
+    try:
+        indexes = [file for file in os.listdir(packs) if file.endswith(".idx")][:MAX_PACKS]
+    except OSError:
+        return False
+    return any(_lists(os.path.join(packs, file), name) for file in indexes)
+
+
+def _lists(index: str, name: bytes) -> bool:
+    """Return whether a pack's index (version 2) lists an object: 256 counts by first byte, then all names in order."""
+    try:
+        descriptor = os.open(index, _FLAGS)
+    except OSError:
+        return False
+    try:
+        head = os.read(descriptor, _NAMES)
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode) or len(head) < _NAMES or head[:8] != _PACK_INDEX:
+            return False
+        end = 12 + 4 * name[0]
+        low, high = (
+            int.from_bytes(head[end - 8 : end - 4], "big") if name[0] else 0,
+            int.from_bytes(head[end - 4 : end], "big"),
+        )
+        while low < high:
+            middle = (low + high) // 2
+            os.lseek(descriptor, _NAMES + middle * len(name), os.SEEK_SET)
+            found = os.read(descriptor, len(name))
+            if found == name:
+                return True
+            low, high = (middle + 1, high) if found < name else (low, middle)
+        return False
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
 
 
 def _value(text: str) -> str:

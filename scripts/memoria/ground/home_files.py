@@ -72,6 +72,14 @@ def generated(folder: str | Path) -> Iterator[str]:
             yield name
 
 
+def pages(folder: str | Path, *, is_daily: bool) -> Iterator[str]:
+    """Yield the names, without ``.md``, of all days, or of all articles and the pages that are made from them."""
+    for name, found in _look(str(folder)):
+        is_ours = _is_day(name) if is_daily else _is_article(name) or _is_generated(name)
+        if isinstance(found, os.stat_result) and is_ours:
+            yield name[:-3]
+
+
 def left_out(folder: str | Path, *, is_daily: bool) -> Iterator[LeftOut]:
     """Yield every other Markdown file below the folder, and each link to a folder."""
     for name, found in _look(str(folder)):
@@ -79,7 +87,7 @@ def left_out(folder: str | Path, *, is_daily: bool) -> Iterator[LeftOut]:
             yield found
         elif is_daily and not _is_day(name):
             yield LeftOut(name, "has no day's name (2026-11-18.md)")
-        elif not is_daily and not _is_article(name) and not _is_generated(name):
+        elif not (is_daily or _is_article(name) or _is_generated(name)):
             yield LeftOut(name, "is outside concepts/, connections/ and qa/")
 
 

@@ -47,6 +47,11 @@ class Folder:
     commit: str = ""
     mark: str = ""
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is no repository."""
+        return not (self.remote or self.commit)
+
     @classmethod
     def of(cls, about: Mapping[str, Any]) -> Folder:
         """Return the folder whose fields the map's file holds as ``about``; a field that it lacks is empty."""
@@ -75,8 +80,11 @@ class Projects:
         """
         aliases, folders = dict(self.aliases), dict(self.folders)
         places = [project.place(cwd, split_worktrees) for cwd in dict.fromkeys(cwds) if cwd]
-        for place in {place.root: place for place in places if place.git}.values():
-            self._learn(place)
+        for place in {place.root: place for place in places}.values():
+            if place.git:
+                self._learn(place)
+            elif place.is_plain:
+                self._learn_plain(place.root)
         if (self.aliases, self.folders) == (aliases, folders):
             return False
         try:
@@ -105,9 +113,26 @@ class Projects:
         if (len(self.folders), len(self.aliases)) != before:
             self._write()
 
+    def _learn_plain(self, root: str) -> None:
+        """Take in a folder that is no repository: it is one project with such folders around it and below it.
+
+        That is not so for the user's home folder and those above it, in which everything lies.
+        """
+        if _is_around(root, str(Path.home())) or root == str(Path.home()):
+            return
+        self.folders.setdefault(root, Folder(project.key_of_path(root)))
+        for other, about in self.folders.items():
+            outer, inner = (other, root) if _is_around(other, root) else (root, other)
+            if about.is_plain and _is_around(outer, inner):
+                self._alias(project.key_of_path(inner), self._current(project.key_of_path(outer)))
+
     def _learn(self, place: project.Place) -> None:
         before = self.folders.get(place.root)
+        if before and before.is_plain:
+            before = None  # it has become a repository
         commit = _root_commit(place.git, before.commit if before else "")
+        if place.remote and not self._is_proven(place):
+            place.remote = ""
         if not place.remote and not commit:
             return  # nothing but its path identifies it, or git cannot answer now
         known = before if before and _is_same(before, place, commit) else None
@@ -120,6 +145,13 @@ class Projects:
         if path_key != key:  # what another repository left under this path has its alias already
             self.aliases.setdefault(path_key, key)
         self._gather(commit)
+
+    def _is_proven(self, place: project.Place) -> bool:
+        """Return whether a repository is what its remote says, as ``Known.is_proven``, or shares a newest commit."""
+        if project.Known(self._stored()["folders"], {}).is_proven(place):
+            return True
+        others = [root for root, known in self.folders.items() if known.remote == place.remote]
+        return any(_share(place.git, project.place(root).git) for root in others)
 
     def _key(self, place: project.Place, commit: str, before: Folder | None) -> str:
         if place.remote:
@@ -153,12 +185,27 @@ class Projects:
     def _current(self, key: str) -> str:
         return project.Known({}, self.aliases).current(key)
 
-    def _write(self) -> None:
-        stored = {
+    def _stored(self) -> dict[str, dict[str, Any]]:
+        return {
             "folders": {root: asdict(known) for root, known in sorted(self.folders.items())},
             "aliases": dict(sorted(self.aliases.items())),
         }
-        files.replace(self.path, json.dumps(stored, ensure_ascii=False, indent=1), mode=0o600)
+
+    def _write(self) -> None:
+        files.replace(self.path, json.dumps(self._stored(), ensure_ascii=False, indent=1), mode=0o600)
+
+
+def _is_around(outer: str, inner: str) -> bool:
+    return inner.startswith(os.path.join(outer, ""))  # noqa: PTH118 (text)
+
+
+def _share(one: str, other: str) -> bool:
+    """Return whether one of two repositories has the newest commit of the other; a shallow one has no root commit."""
+    for git, held in ((one, other), (other, one)):
+        commit = (_ask(git, "rev-parse", "HEAD") or "").strip() if git and held else ""
+        if commit and _ask(held, "cat-file", "-e", f"{commit}^{{commit}}") is not None:
+            return True
+    return False
 
 
 def _objects(told: object) -> list[tuple[str, Any]]:

@@ -23,9 +23,8 @@ _FORMAT = re.compile(r"[\s#|^:%\[\]]+")  # characters that Obsidian leaves out o
 
 def pages(home: Path) -> Iterator[str]:
     """Yield every page below ``knowledge/`` and ``daily/``, relative to the home, without ``.md``."""
-    yield from (f"knowledge/{name[:-3]}" for name in home_files.generated(home / "knowledge"))
-    yield from (f"knowledge/{slug}" for slug, _ in home_files.articles(home / "knowledge"))
-    yield from (f"daily/{day}" for day, _ in home_files.days(home / "daily"))
+    for top in ("knowledge", "daily"):
+        yield from (f"{top}/{name}" for name in sorted(home_files.pages(home / top, is_daily=top == "daily")))
 
 
 class Named(Protocol):
