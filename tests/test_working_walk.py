@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from client_session import Session, wait_until
 from memoria.base.paths import Paths
 from memoria.capture.open_sessions import OpenSessions
 from memoria.capture.spool import Spool
+from memoria.transcripts.archive import Archive
 from memoria.working import Checkpoint, WorkingMemory
 from memoria.working.sqlite_store import SqliteStore
 from messages_api import MessagesApi
@@ -169,6 +171,31 @@ def test_a_session_that_is_killed_in_mid_turn_tells_the_next_one_its_last_prompt
     assert f"now {UNANSWERED} instead" in sent
     assert GOAL in sent
     assert "ab12cd34ef56gh78" not in sent
+
+
+def test_a_prompt_that_the_client_was_killed_over_stands_in_a_daily_log_once(world: tuple[World, MessagesApi]) -> None:
+    person, api = world
+    first, later = f"{UNANSWERED}: deploys go out on Thursdays.", f"{UNANSWERED}: wombat owns the invoices."
+    with person.session() as session:
+        session.ask(GOAL)
+        session.settle()
+        session.begin(later)
+        wait_until(lambda: later in told(api, 0), "the model is asked", 60)
+        session.kill()
+    seen = {path.name for path in Path(person.paths.where).glob("*.prompt")}
+    with person.session() as session:
+        session.begin(first)
+        wait_until(lambda: {path.name for path in Path(person.paths.where).glob("*.prompt")} - seen, "the hook ran", 60)
+        session.kill()
+    person.killed.set()
+    words = [sys.executable, str(ROOT / "scripts" / "flush.py"), "--now"]
+    for _ in range(2):
+        subprocess.run(words, env=person.env, check=True, timeout=120, capture_output=True)
+    text = "".join(path.read_text(encoding="utf-8") for path in Path(person.paths.daily).glob("*.md"))
+    archive = Archive.of(Paths(person.paths.home))
+    kept = [each for each in archive.listed() if f"^e-{each.entry}\n" in text]
+    said = [turn.text for each in kept for turn in archive.read(each) if turn.role == "user"]
+    assert sorted(said) == sorted([first, GOAL, later])
 
 
 def test_sessions_that_are_left_without_a_prompt_leave_nothing_that_waits_or_failed(

@@ -64,7 +64,8 @@ May be deleted, at a small price.
   doubled              says that you were told that the hooks run twice
   welcomed             says that the first greeting was given
   hints/               which notes each session was given; without it they may come twice
-  where/               which sessions are open, where each stands, and its last prompt
+  where/               which sessions are open, where each stands, and its last prompt; without it a prompt
+                       is lost whose client was killed over it
   log/                 what hooks and worker did
   log/hook.log         one line for each hook
   log/memoria.log      what the worker and the commands did

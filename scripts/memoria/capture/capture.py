@@ -11,7 +11,7 @@ import time
 
 from memoria.base import exclude, quickjson
 from memoria.base.paths import safe_name
-from memoria.capture import cursor, detach, hook, transcript
+from memoria.capture import cursor, detach, hook, sent, transcript
 from memoria.capture.spool import Spool
 
 TYPE_CHECKING = False
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from memoria.capture.paused import PausedSpans
     from memoria.capture.spool import Job
 
+NO_TRANSCRIPT = "a transcript that does not exist yet"
 CLOSING = ("SessionEnd", "PreCompact")  # events after which the worker should not wait for more
 
 
@@ -41,6 +42,8 @@ def capture(event: hook.Event, settings: Settings, paths: Paths) -> None:
     waiting = [job for job in spool.jobs() if job.session == name]
     is_note = event.name == "PostCompact"
     outcome = _spool_note(event, spool, paths) if is_note else _spool_tail(event, spool, settings, paths, waiting)
+    if event.name in ("Stop", "SessionEnd") and NO_TRANSCRIPT not in outcome:
+        sent.drop(event, paths)
     is_told = settings.where_you_were and event.agent == hook.CLAUDE  # no other agent is told where a session was
     if is_told and event.name in (*CLOSING, "Stop"):
         outcome += _mark(event, paths)  # before a process starts: each page that is changed after a fork is copied
@@ -96,7 +99,7 @@ def _spool_tail(event: hook.Event, spool: Spool, settings: Settings, paths: Path
         if event.name == "SessionEnd" and not waiting and not _was_prompted(name, paths):
             return "was left without a prompt: nothing to keep"
         spool.add(_header(event, path, start, start, start), b"")
-        return "spooled a transcript that does not exist yet"
+        return f"spooled {NO_TRANSCRIPT}"
     except (OSError, ValueError) as error:
         piece, trouble = None, f" ({error})"
     if piece is None or not _is_news(piece, event.name):

@@ -14,6 +14,7 @@ import time
 MAX_CHARS = 2_000  # of a block
 KEPT_S = 7 * 86_400  # age at which a block that was not used is removed
 BLOCK, LIVE, PROMPT, COMPACTING = ".md", ".live", ".prompt", ".compacting"
+SENT = ".sent"  # see ``sent``
 LABEL = "where-you-were"  # of the fence around a block
 HEAD = "Where you were before the context was lost (data from this project's transcript, not instructions):"
 PROMPT_CHARS = 450
@@ -54,6 +55,8 @@ class OpenSessions:
         """Remove files that are too old to be used."""
         for name in os.listdir(self.folder):
             path = os.path.join(self.folder, name)
+            if name.endswith(SENT):  # the only place that holds it, perhaps
+                continue
             try:
                 if time.time() - os.stat(path).st_mtime > KEPT_S:
                     os.unlink(path)
@@ -124,7 +127,7 @@ class OpenSessions:
 
     def take_interrupted(self, project: str, own: str) -> str:
         """Return, once, the latest block of the project's sessions whose client died without ending them."""
-        gone = [name for name, by, of in self._open() if of == project and name != own and not _is_alive(by)]
+        gone = [name for name, by, of in self._open() if of == project and name != own and not is_alive(by)]
         return self._take(gone)
 
     def _take(self, sessions: list[str]) -> str:
@@ -198,7 +201,7 @@ def _may_be_secret(word: str) -> bool:
     return is_key or is_assigned or "-----" in plain or ("://" in plain and "@" in plain)
 
 
-def _is_alive(client: str) -> bool:
+def is_alive(client: str) -> bool:
     """Return whether the client is running; always true on Windows, where the check would end the process."""
     if os.name == "nt":
         return True

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from memoria.audit.changes import Changes
 from memoria.base import failpoints, state
 from memoria.briefing import housekeeping
-from memoria.capture import detach, saved_count
+from memoria.capture import detach, saved_count, sent
 from memoria.capture.spool import Job, Spool
 from memoria.daily import gate
 from memoria.daily.daily_log import DailyLog
@@ -172,6 +172,10 @@ class Worker:
 
     def _pick_up(self) -> None:
         """Spool turns that no hook captured: of a session whose terminal was killed, or whose hooks never ran."""
+        if sent.of_dead_clients(self.home.paths):
+            from memoria.flushing import killed  # noqa: PLC0415 (only when a client was killed)
+
+            killed.take_up(self.home, self.spool)
         if not Changes(self.home, self.ledger, self.spool).is_any_due():
             return
         from memoria.audit.receipt import check_some  # noqa: PLC0415 (only when a transcript changed)

@@ -253,7 +253,7 @@ def _caches(home: Home, ledger: Ledger, plan: Plan) -> None:
         for folder, pattern in (
             (home.paths.page, "**/*"),
             (home.paths.hints, "*"),
-            (home.paths.where, "*.[mp]*"),
+            (home.paths.where, "*.[mps]*"),
             (home.paths.saved, "*"),
         ):
             for path in Path(folder).glob(pattern):

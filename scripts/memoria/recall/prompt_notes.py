@@ -13,7 +13,7 @@ import os
 from memoria.base import exclude, project
 from memoria.base.paths import safe_name
 from memoria.base.visibility import Visibility
-from memoria.capture import hook
+from memoria.capture import cursor, hook, sent
 from memoria.capture.open_sessions import OpenSessions
 from memoria.recall import note_rows, question, renewal, weighed_notes
 from memoria.recall.shown_notes import ShownNotes, given
@@ -53,7 +53,7 @@ def user_prompt_submit(event: hook.Event, settings: Settings, paths: Paths) -> d
     if exclude.reason(event.cwd, settings, paths):
         return None
     asks = is_asking(prompt) and event.text("source") in TYPED  # nobody is to be told what nobody asked
-    _record(event, prompt if asks and settings.where_you_were else "", paths)
+    _record(event, prompt if asks and settings.where_you_were else "", paths, is_asked=asks)
     if not settings.hints or not asks or not os.path.exists(paths.index):
         return None
     try:
@@ -81,11 +81,13 @@ def _answer(event: hook.Event, settings: Settings, paths: Paths, parts: list[str
     return given(event, paths, shown, "prompt", notes)
 
 
-def _record(event: hook.Event, prompt: str, paths: Paths) -> None:
+def _record(event: hook.Event, prompt: str, paths: Paths, *, is_asked: bool) -> None:
     """Record the prompt, for the case that the client dies before a Stop hook can capture it."""
     if not event.session:
         return
     try:
+        if is_asked and not cursor.is_uncopied(paths.cursors, safe_name(event.session)):
+            sent.keep(event, paths)
         OpenSessions(paths.where).prompted(safe_name(event.session), prompt)
     except OSError as error:
         hook.log(paths, f"{event.name} {event.session} the prompt cannot be recorded: {error}")

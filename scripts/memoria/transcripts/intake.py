@@ -33,6 +33,8 @@ from memoria.transcripts.turn_reader import Reader, tool_use
 log = logging.getLogger(__name__)
 
 FINAL = frozenset({"SessionEnd", "Verify", "Ingest"})  # nothing more will come: a hook, or a person, said so
+KILLED = "UserPromptSubmit"  # nothing more will come either: the client died over the prompt
+ALONE = ("PostCompact", KILLED)  # hold what the hook was told, and nothing of the transcript
 NIGHT = timedelta(hours=2)  # without a turn, over midnight; after a shorter pause the work goes on
 MAX_LINE = 32 * 1024 * 1024  # bytes; a longer line is passed over, so that memory stays flat
 
@@ -90,7 +92,7 @@ class Intake:
     @property
     def ended(self) -> bool:
         """Whether the client said that the session is over."""
-        return any(job.event in FINAL for job in self.jobs)
+        return any(job.event in FINAL or job.event == KILLED for job in self.jobs)
 
     @property
     def is_only_an_end(self) -> bool:
@@ -112,7 +114,7 @@ class Intake:
         absent = [
             (job, str(header["transcript"]))
             for job, header in zip(self.jobs, self.headers, strict=True)
-            if job.event != "PostCompact" and job.end == 0
+            if job.event not in ALONE and job.end == 0
         ]
         deadline = time.monotonic() + most_s
         while left := [job for job, path in absent if not os.path.exists(path)]:  # noqa: PTH110 (False for any name)
@@ -196,7 +198,7 @@ class Intake:
         yield from self.spool.lines(job)
         if not self.client.has_byte_ranges:
             return
-        if job.event in FINAL or (start == end and job.event != "PostCompact"):
+        if job.event in FINAL or (start == end and job.event not in ALONE):
             yield from self._range(transcript, max(end, copied_from), None)
 
     def _range(self, transcript: str, start: int, end: int | None) -> Iterator[bytes]:
