@@ -209,11 +209,14 @@ def test_a_python3_that_is_missing_or_old_is_broken(
     assert (found.level, "3.8.10" in found.text) == (BROKEN, True)
 
 
-def test_a_lock_that_is_held_is_named_with_its_holder(home: Home) -> None:
+@pytest.mark.parametrize("name", ["worker", "compile", "observer"])
+def test_a_lock_that_is_held_is_named_with_its_holder(home: Home, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     assert levels(state_checks.check_lock(home)) == [OK]
     program = "import fcntl, sys; f = open(sys.argv[1], 'a'); fcntl.flock(f, 2); print('', flush=True); input()"
     holder = subprocess.Popen(
-        [sys.executable, "-c", program, home.paths.worker_lock], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [sys.executable, "-c", program, getattr(home.paths, f"{name}_lock")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
     )
     assert holder.stdout
     assert holder.stdin
@@ -221,7 +224,10 @@ def test_a_lock_that_is_held_is_named_with_its_holder(home: Home) -> None:
     found = one(state_checks.check_lock(home), OK)
     assert "held by" in found.text
     if Path("/proc/locks").exists():
-        assert str(holder.pid) in found.text
+        assert f"{name}: held by process {holder.pid}" in found.text
+        monkeypatch.setattr(state_checks, "LONG_LOCK_S", -1.0)
+        (stuck,) = state_checks.check_lock(home)
+        assert (stuck.level, "no progress" in stuck.text, str(holder.pid) in stuck.remedy) == (NOTE, True, True)
     holder.communicate(b"\n")
 
 

@@ -9,6 +9,7 @@ import sqlite3
 import tempfile
 import time
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 
 from memoria.audit import excluded, forgotten
@@ -112,23 +113,34 @@ def check_disk(home: Home) -> Findings:
 
 
 def check_lock(home: Home) -> Findings:
-    """Check whether a worker holds its lock for too long."""
-    path = Path(home.paths.worker_lock)
-    try:
-        free = True
-        if path.exists():
+    """Check whether worker, compile and observer get on: one that holds its lock for long has made calls meanwhile."""
+    held = []
+    for name in ("worker", "compile", "observer"):
+        path = Path(getattr(home.paths, f"{name}_lock"))
+        try:
+            if not path.exists():
+                continue
             with locks.held(path) as mine:
-                free = mine
-    except CannotLockError as error:
-        yield Finding("lock", BROKEN, str(error), "set MEMORIA_STATE to a folder on a local disk")
-        return
-    if free:
+                if mine:
+                    continue
+        except CannotLockError as error:
+            yield Finding("lock", BROKEN, str(error), "set MEMORIA_STATE to a folder on a local disk")
+            return
+        pid, seconds = _holder(path)
+        who = f"process {pid}, started {seconds / 60:.0f} min ago" if pid else "another process"
+        held.append((f"{name}: held by {who}", pid, seconds))
+    for text, pid, seconds in held:
+        stuck = seconds > LONG_LOCK_S and not _has_called(home)
+        yield Finding("lock", NOTE if stuck else OK, f"{text}; it makes no progress" if stuck else text,
+                      f"end it: kill {pid}; nothing is lost" if stuck else "")  # fmt: skip
+    if not held:
         yield Finding("lock", OK, "free: no worker is at work")
-        return
-    pid, seconds = _holder(path)
-    who = f"process {pid}, started {seconds / 60:.0f} min ago" if pid else "another process"
-    stuck = seconds > LONG_LOCK_S
-    yield Finding("lock", NOTE if stuck else OK, f"held by {who}", f"end it if it hangs: kill {pid}" if stuck else "")
+
+
+def _has_called(home: Home) -> bool:
+    """Return whether a model was asked in the time after which a process counts as stuck."""
+    with closing(Ledger.of(home.paths)) as ledger:
+        return bool(ledger.calls_since(clock.now() - timedelta(seconds=LONG_LOCK_S)))
 
 
 def _holder(path: Path) -> tuple[int, float]:
