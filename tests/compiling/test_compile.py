@@ -42,6 +42,24 @@ def test_what_is_not_supported_is_named_in_the_ledger(wiki: WikiHome) -> None:
     assert any("8081 not in the source" in note for note in notes(wiki, "refused"))
 
 
+@pytest.mark.parametrize("kind", ["pipe", "link"])
+def test_an_article_is_written_beside_what_has_its_name_and_is_no_page(
+    wiki: WikiHome, tmp_path: Path, kind: str
+) -> None:
+    concepts = wiki.wiki.folder / "concepts"
+    concepts.mkdir(parents=True)
+    if kind == "pipe":
+        os.mkfifo(concepts / "port.md")
+    else:
+        (tmp_path / "elsewhere.md").write_text("Mine.")
+        (concepts / "port.md").symlink_to(tmp_path / "elsewhere.md")
+    assert wiki.compile([PORT_PAGE]) == 0
+    (slug,) = wiki.wiki.slugs()
+    assert slug != "concepts/port"
+    assert "8080" in wiki.text(slug)
+    assert kind == "pipe" or (tmp_path / "elsewhere.md").read_text() == "Mine."
+
+
 def test_entries_of_a_project_with_its_own_endpoint_share_no_call(monkeypatch: pytest.MonkeyPatch) -> None:
     projects = {"shop": {"env": {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}}}
     monkeypatch.setenv("MEMORIA_PROJECTS", json.dumps(projects))

@@ -40,7 +40,7 @@ from memoria.wiki.article_cache import ArticleCache, Row
 from memoria.wiki.draft import Draft
 from memoria.wiki.folder import LOG, Wiki
 from memoria.wiki.links import referring
-from memoria.wiki.owners import Owners
+from memoria.wiki.owners import NOBODY, Owners
 from memoria.wiki.transaction import ChangedError, Transactions, digest
 
 log = logging.getLogger(__name__)
@@ -241,7 +241,8 @@ class Compile:
         """Return to which project each page belongs, and what to call the projects."""
         projects = self.home.paths.projects
         keys = {entry.project for entry in self.ledger.entries() if entry.project}
-        return Owners({slug: row.project for slug, row in rows.items()}, labels(keys, project.known(projects)))
+        taken = {each.name[:-3]: NOBODY for each in home_files.left_out(self.wiki.folder, is_daily=False)}
+        return Owners(taken | {slug: row.project for slug, row in rows.items()}, labels(keys, project.known(projects)))
 
     def _entry_at(self, source: str) -> Entry | None:
         day, _, name = source.removeprefix("daily/").partition("#^e-")

@@ -22,6 +22,8 @@ MAX_BYTES = 64 * 1024 * 1024  # of one file; a wiki's log of many years is short
 ARTICLE_FOLDERS = ("concepts", "connections", "qa")
 GENERATED = ("index.md", "log.md")  # and the lists, which are made from the articles
 
+NOT_A_DAY, NOT_AN_ARTICLE = "has no day's name (2026-11-18.md)", "is outside concepts/, connections/ and qa/"
+
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 # Syncthing; Nextcloud; Dropbox and others, in the user's language ("conflicted copy", "in Konflikt", "en conflit")
 _CONFLICT = re.compile(
@@ -75,8 +77,7 @@ def generated(folder: str | Path) -> Iterator[str]:
 def pages(folder: str | Path, *, is_daily: bool) -> Iterator[str]:
     """Yield the names, without ``.md``, of all days, or of all articles and the pages that are made from them."""
     for name, found in _look(str(folder)):
-        is_ours = _is_day(name) if is_daily else _is_article(name) or _is_generated(name)
-        if isinstance(found, os.stat_result) and is_ours:
+        if isinstance(found, os.stat_result) and is_page(name, is_daily=is_daily):
             yield name[:-3]
 
 
@@ -85,10 +86,8 @@ def left_out(folder: str | Path, *, is_daily: bool) -> Iterator[LeftOut]:
     for name, found in _look(str(folder)):
         if isinstance(found, LeftOut):
             yield found
-        elif is_daily and not _is_day(name):
-            yield LeftOut(name, "has no day's name (2026-11-18.md)")
-        elif not (is_daily or _is_article(name) or _is_generated(name)):
-            yield LeftOut(name, "is outside concepts/, connections/ and qa/")
+        elif not is_page(name, is_daily=is_daily):
+            yield LeftOut(name, NOT_A_DAY if is_daily else NOT_AN_ARTICLE)
 
 
 def open_regular(path: str | Path, folder: str | Path = "") -> BinaryIO:
@@ -126,6 +125,11 @@ def check_place(path: str | Path, folder: str | Path) -> None:
         _status(str(path), str(folder))
     except FileNotFoundError:
         return
+
+
+def is_page(name: str, *, is_daily: bool) -> bool:
+    """Return whether a file of this name is a day, or an article or one of the pages that are made from them."""
+    return _is_day(name) if is_daily else _is_article(name) or _is_generated(name)
 
 
 def _is_day(name: str) -> bool:

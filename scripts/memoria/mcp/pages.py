@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -162,10 +161,14 @@ class Library:
     def _is_ours(self, path: Path) -> bool:
         real = Path(os.path.realpath(path))
         folder = Path(os.path.realpath(self.home / path.relative_to(self.home).parts[0]))
+        if not real.is_relative_to(folder) or real.suffix != ".md":
+            return False
+        name, is_daily = real.relative_to(folder).as_posix(), path.relative_to(self.home).parts[0] == FOLDERS[1]
         try:
-            return real.is_relative_to(folder) and real.suffix == ".md" and stat.S_ISREG(real.stat().st_mode)
+            home_files.open_regular(real, folder).close()
         except OSError:
             return False
+        return home_files.is_page(name, is_daily=is_daily)
 
     def _shown(self, path: Path) -> str:
         for folder in FOLDERS:

@@ -14,6 +14,9 @@ from memoria.wiki.folder import slugify
 MAX_NAME = 79  # characters of a page's name with the hyphen before what tells it apart; a slug has 80
 
 
+NOBODY = "?"  # whose a file is that is no page and has the name of one
+
+
 class Owners:
     """The owners of a wiki's pages; ``labels`` holds each project's name as it is told apart from others."""
 
