@@ -30,7 +30,6 @@ sys.path.insert(0, str(ROOT / "scripts"))
 from memoria.base import failpoints  # noqa: E402 (found through the line above)
 from memoria.base.paths import Paths  # noqa: E402
 from memoria.capture.spool import Spool  # noqa: E402
-from memoria.compiling.patience import ENOUGH  # noqa: E402
 from memoria.daily.daily_log import DailyLog  # noqa: E402
 from memoria.daily.ledger import Ledger  # noqa: E402
 from memoria.facts.lines import Lines  # noqa: E402
@@ -235,11 +234,8 @@ class World:
                 pass
         if self.spool.jobs():
             return False
-        if waiting := self._uncompiled():
-            # Enough entries: a compile was at work when the worker asked for one, and the next worker asks again. Fewer
-            # may wait for others for a day.
-            words = ("flush",) if waiting >= ENOUGH else ("compile", "--all")
-            self.run(*words, worker=sys.executable).wait()
+        if self._uncompiled():  # a compile was at work when the worker asked for one, and the next worker asks again
+            self.run("flush", worker=sys.executable).wait()
             return False
         return True
 

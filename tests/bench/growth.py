@@ -28,7 +28,7 @@ from memoria.capture import open_sessions, transcript  # noqa: E402
 from memoria.daily import reference  # noqa: E402
 from memoria.daily.day_text import DayText  # noqa: E402
 from memoria.facts import lines as fact_lines  # noqa: E402
-from memoria.facts import local_judge, wire  # noqa: E402
+from memoria.facts import wire  # noqa: E402
 from memoria.forgetting import forget_plan, proof  # noqa: E402
 from memoria.ground import markdown, printable, safe_yaml  # noqa: E402
 from memoria.indexing import documents, highlight  # noqa: E402
@@ -168,9 +168,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "tokens.of": tokens.of,
     "tokens.of_query": tokens.of_query,
     "duplicates.sentence": duplicates.sentence,
-    "cues.own_sentences": lambda text: [cues.is_hint(one) or cues.of(one) for one in cues.own_sentences(text)],
-    "local_judge.notice": lambda text: local_judge.notice(_exchange(text)),
-    "local_judge.claims": lambda text: local_judge.claims([_exchange(text)]),
+    "cues.stated": cues.stated,
     "identifiers.in_prose": identifiers.in_prose,
     "identifiers.in_code": lambda text: identifiers.in_code([text]),
     "prose.statements": prose.statements,

@@ -30,7 +30,7 @@ from memoria.indexing import documents
 from memoria.indexing.documents import Document
 from memoria.indexing.index import Index
 from memoria.models import answer, tasks
-from memoria.models.extractive.offline import Offline
+from memoria.models.offline import Offline
 from memoria.models.protocol import Prompt
 
 NO_DATE = date(2026, 1, 1)  # of the sessions of a set that has no dates; no document is given it

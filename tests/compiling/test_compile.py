@@ -21,7 +21,6 @@ from memoria.daily.ledger import Ledger
 from memoria.flushing import worker
 from memoria.ground import clock, project_folders
 from memoria.ground.errors import DropRefusedError, ExpectedError, NothingToUndoError
-from memoria.models.extractive import cluster
 from places import ROOT
 from wiki_home import PORT, PORT_PAGE, WikiHome, claim, entry, page
 
@@ -413,27 +412,6 @@ def test_everything_but_markdown_can_be_lost(wiki: WikiHome) -> None:
         for path in Path(wiki.home.paths.state).glob(f"{name}*"):
             path.write_bytes(b"spoiled") if path.name == name else path.unlink()
     wiki.compile([PORT_PAGE])
-    assert wiki.files() == before
-
-
-def offline(prompt: Any) -> Any:
-    return cluster.articles(prompt.material)
-
-
-def test_offline_the_users_preferences_have_a_page_of_their_own(wiki: WikiHome) -> None:
-    wiki.log(entry("c3", 18, learned=[("preference", "Always use tabs in Makefiles"),
-                                      ("correction", "No, the tests run with make check")]))  # fmt: skip
-    wiki.compile(offline)
-    text = wiki.text("concepts/shop-preferences-and-conventions")
-    assert "Always use tabs" in text
-    assert "make check" in text
-
-
-def test_offline_compiled_again_by_force_changes_no_article(wiki: WikiHome) -> None:
-    wiki.log(LATER, entry("c3", 18, learned=[("preference", "Always use tabs in Makefiles")]))
-    wiki.compile(offline)
-    before = wiki.files()
-    wiki.compile(offline, "--all")
     assert wiki.files() == before
 
 

@@ -32,8 +32,6 @@ from memoria.ground import clock
 from memoria.ground import home as ground
 from memoria.ground.errors import OverBudgetError
 from memoria.indexing.index import Index
-from memoria.models import tasks
-from memoria.models.extractive.offline import Offline
 from memoria.models.protocol import Prompt
 from memoria.models.scripted import Scripted
 from memoria.wiki import commit
@@ -358,21 +356,6 @@ def test_bad_verdicts_cost_only_themselves(home: Home) -> None:
     rows = ["second", {"pair": 9, "verdict": "first"}, {"pair": "x"}, {"pair": "1", "verdict": " Second "}]
     home.consolidate(lambda _: {"pairs": rows})
     assert set(home.facts()) == {DIRECT}
-
-
-def test_the_offline_model_ends_only_what_words_prove() -> None:
-    def side(text: str, day: str) -> dict[str, str]:
-        return {"name": "fact l-1", "day": day, "origin": "user", "text": text}
-
-    pairs = [
-        {"first": side(QUEUE, "2026-11-16"), "second": side(DIRECT, "2026-11-17")},
-        {"first": side("Use tabs, not spaces.", "2026-11-16"), "second": side("Use spaces, not tabs.", "2026-11-17")},
-        {"first": side(QUEUE, "2026-11-16"), "second": side(QUEUE, "2026-11-17")},
-    ]
-    prompt = tasks.consolidate({"pairs": pairs})
-    answer = Offline().complete(prompt)
-    assert [row["verdict"] for row in answer.data["pairs"]] == ["both", "second", "same"]
-    assert answer.usage.cost_usd == 0
 
 
 # -- diff, undo and kills

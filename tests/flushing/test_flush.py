@@ -29,7 +29,6 @@ from memoria.capture.spool import Job, Spool
 from memoria.commands import flush, status
 from memoria.daily import gate
 from memoria.daily.daily_log import DailyLog
-from memoria.daily.entry import OWN_WORDS
 from memoria.daily.ledger import Ledger
 from memoria.flushing import worker
 from memoria.flushing.worker import Report, Worker
@@ -894,18 +893,6 @@ def test_a_fact_that_replaces_a_like_one_stands_in_its_entry(bench: Bench) -> No
     assert [[known.text for known in entry.learned] for entry in bench.entries()] == [[old], [new]]
 
 
-def test_an_order_that_was_learned_as_a_rule_sinks_when_a_later_session_does_otherwise(bench: Bench) -> None:
-    said = "don't create a pr, just a commit"
-    learned = [{"kind": "preference", "content": "Don't create a PR, just a commit.", "importance": 0.8,
-                "quote": said, "origin": "user"}]  # fmt: skip
-    bench.job(line(said) + line("Done.", "assistant"))
-    verb, _ = bench.flush({**ANSWER, "statements": learned})
-    assert [fact.importance for fact in verb.keeper.store.facts()] == [0.8]
-    bench.job(line("now create a pr for it") + line("Created.", "assistant"), session="another-session")
-    verb, _ = bench.flush()
-    assert [fact.importance for fact in verb.keeper.store.facts()] == [0.1]
-
-
 def test_a_bad_answer_about_one_day_holds_up_no_other(bench: Bench) -> None:
     bench.set("MEMORIA_RETRY_S", "")
     late = [exchange(n, time=f"2026-11-2{n}T10:00:00Z") for n in range(3)]
@@ -936,19 +923,3 @@ def test_turns_in_which_nobody_speaks_are_recorded_and_not_sent(bench: Bench) ->
     verb, _ = bench.flush()
     assert bench.model.prompts == []
     assert [bool(verb.ledger.reason_of(key)) for key in keys(note)] == [True]
-
-
-def test_a_short_conversation_that_only_asks_for_work_costs_no_call(bench: Bench) -> None:
-    bench.set("MEMORIA_OWN_WORDS_CHARS", "1200")
-    bench.job(line("fix lint errors") + line("Removed an unused import.", "assistant"))
-    bench.job(line("we use pnpm here") + line("Switched to pnpm.", "assistant"), session="another")
-    verb, report = bench.flush()
-    assert len(report.entries) == 2
-    assert [part["user"] for prompt in bench.model.prompts for part in prompt.material["exchanges"]] == [
-        "we use pnpm here"
-    ]
-    (entry,) = [entry for entry in bench.entries() if entry.model == OWN_WORDS]
-    assert (entry.title, entry.context) == ("Fix lint errors", "fix lint errors → Removed an unused import.")
-    assert len(entry.turns) == 2
-    assert bench.waiting() == []
-    assert verb.ledger.counts()["turns"] == 4

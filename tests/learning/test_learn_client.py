@@ -18,8 +18,8 @@ from memoria.base.paths import Paths
 from memoria.capture.spool import Spool
 from memoria.daily.daily_log import DailyLog
 from memoria.facts.fact import Fact
-from memoria.facts.local_judge import notice
 from memoria.facts.store import Store
+from memoria.language import cues
 from messages_api import MessagesApi
 from places import ROOT
 from real_client import clean_env
@@ -94,7 +94,7 @@ def test_a_correction_is_learned_before_the_session_ends_and_not_again_at_its_en
         session.settle()
         assert session.end() == 0
     assert session.failed_hooks == []
-    assert not notice({"user": UNFLAGGED}).flagged, "or a worker may judge it before the session's end is spooled"
+    assert not cues.stated(UNFLAGGED), "or a worker may judge it before the session's end is spooled"
     wait_until(lambda: OTHER in person.written(), "the session's end was summed up", 60)
     wait_until(lambda: not Spool(person.paths.spool).jobs(), "nothing waits", 60)
     assert len(person.judged) == 1

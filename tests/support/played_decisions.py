@@ -19,7 +19,7 @@ from unittest.mock import patch
 
 from memoria.capture import background
 from memoria.capture.hook import Event
-from memoria.models.extractive import offline
+from memoria.models import offline
 from memoria.models.protocol import Model
 from memoria.models.scripted import Scripted
 from memoria.recall import weighed_notes

@@ -61,22 +61,6 @@ def test_an_answer_that_mixes_two_projects_is_divided_and_names_tell_them_apart(
     assert "# client2-api: preferences and conventions" in two
 
 
-def test_the_offline_model_keeps_two_projects_of_one_name_apart(
-    home: WikiHome, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MEMORIA_MODEL", "offline")
-    home.home = type(home.home).open()
-    both(home)
-    from memoria.commands import compile as compiling  # noqa: PLC0415 (beside the scripted ones)
-
-    assert home.run(compiling) == 0
-    found = pages(home)
-    assert {"client1-api-preferences-and-conventions", "client2-api-preferences-and-conventions"} <= set(found)
-    for text in found.values():
-        assert not (TABS in text and SPACES in text)
-        assert not ("client1" in text and "client2" in text), "nor does a page link the other project's"
-
-
 def test_the_model_is_told_the_projects_and_offered_no_article_of_another(home: WikiHome) -> None:
     home.log(entry("a1", project="api", project_key=ONE, title="Indent client code", learned=[("preference", TABS)]))
     home.compile([page("indentation", claim(TABS, "a1"))])

@@ -215,11 +215,6 @@ class Settings:
     flush_turns_end = setting(1, "New turns needed for a summary at a session's end; fewer wait for the next event.")
     flush_turns_stop = setting(30, "New turns after which a session is summarised while it is still open.")
     flush_idle_min = setting(120, "Minutes of inactivity after which a session that never ended is summarised.")
-    own_words_chars = setting(
-        2_000,
-        "Characters up to which a conversation in which you only ask for work (in English), or say nothing, is noted "
-        "in its own words, without a model. 0: never.",
-    )
     transcript_wait_s = setting(10.0, "Seconds the worker waits for a transcript that the client has not written yet.")
     keep_sidechains = setting(False, "Also keep the turns of sub-agents.")
     split_worktrees = setting(False, "Treat each git worktree as a project of its own.")

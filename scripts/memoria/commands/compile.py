@@ -16,7 +16,6 @@ from memoria.briefing.page import Pages
 from memoria.briefing.refresh import settle_past
 from memoria.compiling.compiler import Compile, Report, take_all
 from memoria.compiling.ownership import give_owners
-from memoria.compiling.patience import can_wait
 from memoria.consolidating.consolidation import Consolidation
 from memoria.daily import gate
 from memoria.daily.entry import Entry
@@ -79,8 +78,6 @@ def _locked(args: argparse.Namespace, home: Home, seen: set[str]) -> None:
         entries = compile_.waiting(everything=again, day=_day(args.file), aside=args.retry_failed)
         if args.dry_run:
             _preview(compile_, entries, as_json=args.json)
-        elif args.due and not given and can_wait(compile_, entries):
-            gate.put_off(compile_.ledger, home)
         else:
             _run(compile_, entries, None if given else {entry.project_key for entry in entries}, args)
             if args.due:
@@ -143,7 +140,6 @@ def _run(
     # Booked before the calls, so that a failing compile is retried after the interval and not by every worker.
     compile_.ledger.put(gate.COMPILED, clock.now().isoformat())
     compile_.ledger.put(gate.FAILED, value=True)
-    compile_.ledger.put(gate.PUT_OFF, None)
     report = Report()
     failure = take_all(compile_, entries, report, quiet=args.due)
     compile_.ledger.put(gate.FAILED, value=failure is not None)

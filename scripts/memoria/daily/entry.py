@@ -10,7 +10,6 @@ from datetime import date
 
 from memoria.daily.ledger import Booked
 
-OWN_WORDS = "own-words"  # the ``model`` of an entry that holds a short conversation as it was
 PUT_RIGHT = "put-right"  # the ``model`` of an entry in which the user says that a claim of an article is wrong
 
 
@@ -59,7 +58,7 @@ class Entry:
     @property
     def is_noted(self) -> bool:
         """Whether a model wrote the summary, and neither plain rules nor the user."""
-        return self.model not in ("", "offline", OWN_WORDS)
+        return self.model not in ("", "offline", "own-words")  # the last one is of earlier versions
 
     @property
     def source(self) -> str:

@@ -1,13 +1,11 @@
 """Gate: decide when a compile is due.
 
-``waiting`` is the one answer to what waits and can be compiled, for the gate and for the compile. A compile that is due
-looks at the entries first and puts them off if they can wait for others (``compiling.patience``). The gate opens again
-when there is more to take in.
+``waiting`` is the one answer to what waits and can be compiled, for the gate and for the compile.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Set
 from datetime import datetime, timedelta
 
 from memoria.base.visibility import Visibility
@@ -19,7 +17,6 @@ from memoria.ground.home import Home
 FIRST_ENTRIES = 12  # while fewer are in the wiki there is little to read, and new ones do not wait for the interval
 COMPILED = "last_compile"  # in the ledger: when a compile last began
 FAILED = "last_compile_failed"
-PUT_OFF = "compile_put_off"  # what waited when a compile was put off
 
 
 def compile_due(
@@ -51,7 +48,7 @@ def waiting(ledger: Ledger, home: Home, day: str = "", *, everything: bool = Fal
 def is_due(ledger: Ledger, home: Home, seen: Set[str] | None = None) -> bool:
     """Return whether a compile is due now; after a compile that has ``seen`` these jobs, only for another one."""
     entries = waiting(ledger, home)
-    if ledger.get(PUT_OFF) == _stamp(ledger, entries) or (seen is not None and jobs(entries) <= seen):
+    if seen is not None and jobs(entries) <= seen:
         return False
     last, failed = clock.parse(ledger.get(COMPILED)), bool(ledger.get(FAILED))
     uncompiled = len(entries) + ledger.by_hand()
@@ -64,15 +61,6 @@ def jobs(entries: Iterable[Booked]) -> set[str]:
     return {compile_job(entry.id, entry.text) for entry in entries}
 
 
-def put_off(ledger: Ledger, home: Home) -> None:
-    """Record that what waits now can wait for more."""
-    ledger.put(PUT_OFF, _stamp(ledger, waiting(ledger, home)))
-
-
 def changed(ledger: Ledger, entries: Iterable[Booked]) -> int:
     """Return how many of these entries were in a compile before and are edited now, with the parts by hand."""
     return len(ledger.edited().intersection(entry.id for entry in entries)) + ledger.by_hand()
-
-
-def _stamp(ledger: Ledger, entries: Sequence[Booked]) -> list[str]:
-    return [*(entry.id for entry in entries), str(changed(ledger, entries))]

@@ -11,8 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from memoria.facts import local_judge
-from memoria.language import identifiers, shell_commands
+from memoria.language import cues, identifiers, shell_commands
 from memoria.transcripts.turn import Exchange, Turn
 
 FILE, COMMAND, IDENTIFIER = "file", "command", "identifier"
@@ -84,10 +83,9 @@ def names(text: str) -> list[str]:
 
 
 def rules(exchange: Exchange) -> list[Rule]:
-    """Return the corrections and preferences that the person stated in a prompt, as the offline judge finds them."""
-    claims = local_judge.claims([exchange.material()])
-    found = ((claim["kind"] == "correction", str(claim["content"])) for claim in claims if claim["kind"] in RULES)
-    return [Rule(text, is_correction) for is_correction, text in found]
+    """Return the sentences of a prompt that hold the cue of a correction or a preference."""
+    found = cues.stated("\n".join(exchange.texts("user")))
+    return [Rule(sentence, kind == "correction") for sentence, kind in found if kind in RULES]
 
 
 def text_of(turns: Sequence[Turn]) -> str:

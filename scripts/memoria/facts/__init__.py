@@ -1,8 +1,6 @@
 """Keep the facts learned from turns: one line each in a daily log, and one row each in a store built from those lines.
 
 - ``fact``: what a fact is; ``claim_check``: the check that everything a model claims must pass
-- ``local_judge``: the facts in an exchange that its wording gives away, found without a model
-- ``retractions``: the known facts that a user takes back in so many words, found without a model
 - ``lines``: a fact's form in a daily log; finding, adding and changing such lines (the truth)
 - ``store``: ``learned.db``, built from the lines: search, duplicates, successors, what has been judged
 - ``past``: a statement that no longer holds, until the wiki tells it no more

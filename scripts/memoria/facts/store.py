@@ -31,7 +31,6 @@ log = logging.getLogger(__name__)
 MIN_NEAR, MAX_NEAR = 5, 12  # facts shown beside what a model judges (docs/decisions/0125-what-a-flush-is-shown.md)
 _CANDIDATES = 40  # rows compared by similarity, those that share the most words
 TWICE = 2
-SUNK = 0.1  # importance of a rule that was an order of the moment; below that of anything learned otherwise
 _RULES = ("correction", "preference")
 _HALF_AS_NEAR = 8  # places further back that a fact called for counts half as much more
 _CHAIN = 50  # successors followed before a cycle is assumed
@@ -427,11 +426,8 @@ def corrected(fact: Fact) -> str:
 
 
 def tier(fact: Fact) -> int:
-    """Return the rank of a fact's kind: corrections made again, then the person's other rules, then everything else.
-
-    A rule that was sunk, because it was an order of the moment, is one of everything else.
-    """
-    if fact.kind not in _RULES or fact.importance <= SUNK:
+    """Return the rank of a fact's kind: corrections made again, then the person's other rules, then everything else."""
+    if fact.kind not in _RULES:
         return 2
     return 0 if made_again(fact) else 1
 

@@ -17,7 +17,7 @@ from functools import partial
 from memoria.base import failpoints
 from memoria.briefing import housekeeping
 from memoria.daily.daily_log import DailyLog
-from memoria.daily.entry import OWN_WORDS, Entry
+from memoria.daily.entry import Entry
 from memoria.daily.ledger import Ledger
 from memoria.facts import lines
 from memoria.facts.fact import Fact
@@ -28,9 +28,8 @@ from memoria.ground.home import Home
 from memoria.learning.learner import Findings, Learner
 from memoria.learning.session import Session
 from memoria.models import tasks
-from memoria.models.extractive import own_words
 from memoria.models.metered import Metered
-from memoria.models.protocol import Completion, JsonObject, Usage
+from memoria.models.protocol import Completion
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.intake import Stretch
 
@@ -61,7 +60,8 @@ class Writer:
         material = stretch.material(session.cwd)
         for exchange, judged in zip(material, self.learner.judged(stretch.exchanges), strict=True):
             exchange["judged"] = judged
-        completion = self._note(session, material, near, open_items)
+        prompt = tasks.flush({"project": session.name, "known": near, "exchanges": material, "open_items": open_items})
+        completion = self.model.complete(prompt, session.project)
         failpoints.reached("flush.answered")
         moment = next((part.time for part in stretch.exchanges if part.time), None) or clock.now()
         day = self.home.zone.day(moment)
@@ -82,15 +82,6 @@ class Writer:
             self.ledger.record_nothing(stretch.keys, session.id, f"{completion.model}: nothing worth saving")
         self.learner.keep(session, found)
         return entry.id if is_kept else ""
-
-    def _note(
-        self, session: Session, exchanges: list[JsonObject], near: list[JsonObject], open_items: list[JsonObject]
-    ) -> Completion:
-        """Return the note on a conversation: in its own words if that says as much, else a model's."""
-        prompt = tasks.flush({"project": session.name, "known": near, "exchanges": exchanges, "open_items": open_items})
-        if data := own_words.note(prompt.material, self.home.settings.own_words_chars):
-            return Completion(data, OWN_WORDS, Usage())
-        return self.model.complete(prompt, session.project)
 
     def _put(self, entry: Entry, stretch: Stretch, known: Sequence[Fact]) -> None:
         """Append the entry to the daily log and remove the ``known`` facts that it now includes from the logs."""

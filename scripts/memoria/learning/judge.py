@@ -1,6 +1,6 @@
 """Judge: ask a model which facts a few exchanges contain.
 
-The judges form a chain: the model that the settings name, then the models of ``learn_models``, then ``local_judge``.
+The judges form a chain: the model that the settings name, then the models of ``learn_models``.
 Every answer passes the same check. This module stores nothing.
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from memoria.daily.ledger import Ledger
-from memoria.facts import claim_check, local_judge
+from memoria.facts import claim_check
 from memoria.facts.claim_check import MAX_FACTS, Checked, Material
 from memoria.facts.fact import Fact, Stamp
 from memoria.ground.clock import Zone
@@ -35,7 +35,7 @@ MAX_STEP: Final = 400  # of one of these
 class Judged:
     """What one call found, the model that answered, and its usage.
 
-    ``failure``: the error because of which the patterns had to answer.
+    ``failure``: the error because of which there is no answer.
     """
 
     found: Checked
@@ -65,7 +65,7 @@ def judges(home: Home, ledger: Ledger, first: Metered) -> list[Metered]:
 def judge(
     materials: Sequence[JsonObject], stamp: Stamp, models: Sequence[Model], near: Sequence[JsonObject] = ()
 ) -> Judged:
-    """Return the facts of the first model that answers, or those that the patterns find when no model answers.
+    """Return the facts of the first model that answers, none when no model answers.
 
     ``materials``: exchanges as returned by ``Unit.material``. ``near``: the known facts nearest to them, as returned by
     ``shown``. When no model answers, ``failure`` is the first model's error, because that is the model the user chose;
@@ -80,7 +80,7 @@ def judge(
             failure = failure or error
             continue
         return checked(completion.data, materials, stamp, near, completion.model, completion.usage)
-    return Judged(local_judge.judge(materials, stamp, near), "patterns", Usage(), failure)
+    return Judged(Checked(), "", Usage(), failure)
 
 
 def checked(  # noqa: PLR0913 (a door between a model's answer and the check)

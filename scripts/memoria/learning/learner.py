@@ -1,8 +1,8 @@
 """Learner: bring learned facts from a session's exchanges into the store.
 
 While a session is open, exchanges are judged when they are due. A flush makes claims of its own about the exchanges
-that were not judged yet. Only a model's answer closes an exchange: without one, the patterns find facts, and the
-exchange still waits for a model or for the flush. An exchange counts as judged only after its facts are stored.
+that were not judged yet. Only a model's answer closes an exchange: without one it waits for a model or for the flush.
+An exchange counts as judged only after its facts are stored.
 ``judge`` asks the models; ``pending`` decides when.
 """
 
@@ -11,16 +11,16 @@ from __future__ import annotations
 import logging
 import sqlite3
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date
 
 from memoria.base import failpoints
 from memoria.daily.ledger import Ledger
-from memoria.facts import already_saved, sinking
+from memoria.facts import already_saved
 from memoria.facts.claim_check import MAX_OF_FLUSH
 from memoria.facts.fact import Ending, Fact, Stamp
 from memoria.facts.keeper import Keeper, Outcome
-from memoria.ground.errors import MemoryStoreError, ModelError
+from memoria.ground.errors import MemoryStoreError
 from memoria.ground.home import Home
 from memoria.language import statements
 from memoria.learning import pending
@@ -56,7 +56,7 @@ class Findings:
 
     ``facts``: those that its answer proves; ``fresh``: those of them that are not in the store yet. ``known``: facts
     learned while the session was open. ``marks``: those of the exchanges that the answer was checked against.
-    ``endings``: the ends of known facts. ``said``: the user's messages.
+    ``endings``: the ends of known facts.
     """
 
     facts: tuple[Fact, ...] = ()
@@ -64,7 +64,6 @@ class Findings:
     known: tuple[Fact, ...] = ()
     marks: tuple[str, ...] = ()
     endings: tuple[Ending, ...] = ()
-    said: tuple[str, ...] = ()
     report: Report = field(default_factory=Report)
 
 
@@ -93,7 +92,9 @@ class Learner:
         report = Report()
         try:
             for batch in self.pending.due(intake, rest=rest):
-                report += self._judge(session, batch, next((call.failure for call in report.calls), None))
+                report += self._judge(session, batch)
+                if report.calls[-1].failure:
+                    break
         except (MemoryStoreError, sqlite3.Error, OSError) as error:
             log.warning("learning of session %s waits: %s", session.id, error)
             self.pending.postpone(session.id, error)
@@ -109,28 +110,26 @@ class Learner:
         touched = [line for exchange in own for turn in exchange.turns for line in turn.tools]
         return shown(self.keeper.store.near("\n".join((*said, *touched)), session.project), self.keeper.zone)
 
-    def _judge(self, session: Session, batch: Batch, failure: ModelError | None) -> Report:
-        """Judge and store one batch; after a ``failure`` in an earlier batch of this run, ask no model."""
+    def _judge(self, session: Session, batch: Batch) -> Report:
+        """Judge and store one batch; when no model answers, it waits for another try or for the flush."""
         exchanges = [unit.exchange for unit in batch]
-        texts, earlier = _saved_by_assistant(session, exchanges), self._stored(session, exchanges)
         stamp = session.stamp(exchanges)
         materials = [unit.material() for unit in batch]
         near = self.near(session, exchanges)
-        judged = judge(materials, stamp, () if failure else self.models, near)
+        judged = judge(materials, stamp, self.models, near)
+        if judged.failure:
+            self.pending.postpone(session.id, judged.failure)
+            return Report((judged,))
         failpoints.reached("judge.answered")
-        endings = (*judged.found.endings, *already_saved.endings(judged.facts, earlier))
-        for known in earlier:
-            if (phrased := already_saved.with_phrases(known, judged.facts)) != known:
-                self.keeper.write(phrased)
-        news, saved = already_saved.sort(judged.facts, texts, earlier, self.keeper.store.concerns)
-        stored = self.keeper.take(news, session.name, endings=endings)
+        news, saved = already_saved.sort(
+            judged.facts, _saved_by_assistant(session, exchanges), self.keeper.store.concerns
+        )
+        stored = self.keeper.take(news, session.name, endings=judged.found.endings)
         failpoints.reached("judge.kept")
-        if not failure and (judged.failure is None or self.pending.postpone(session.id, judged.failure)):
-            self.pending.close(session.id, batch)
-            failpoints.reached("judge.booked")
-        if not failure and judged.failure is None:
-            self.pending.forget_failures(session.id)
-        return Report((replace(judged, failure=judged.failure or failure),), stored, tuple(saved))
+        self.pending.close(session.id, batch)
+        failpoints.reached("judge.booked")
+        self.pending.forget_failures(session.id)
+        return Report((judged,), stored, tuple(saved))
 
     # -- what a flush learns
 
@@ -155,27 +154,23 @@ class Learner:
         last part. This method stores nothing.
         """
         own = pending.without_sidechains(exchanges)
-        said = tuple(text for exchange in own for text in exchange.texts("user"))
         known = self._learned_while_open(session, own)
         waiting = pending.unjudged(own, self.keeper.store.judged)
         rest = [unit.exchange for unit in waiting]
         if not rest:
-            return Findings(known=known, said=said)
-        texts, earlier = _saved_by_assistant(session, rest), self._stored(session, rest)
+            return Findings(known=known)
         stamp = self._stamp(session, rest, own, day)
         told = "\n".join(text for part in own for role in ("user", "assistant") for text in part.texts(role))
         materials = [unit.material() for unit in waiting]
         judged = checked(answer, materials, stamp, near, "flush", told=told, most=MAX_OF_FLUSH)
-        endings = (*judged.found.endings, *already_saved.endings(judged.facts, earlier))
-        known = tuple(already_saved.with_phrases(fact, judged.facts) for fact in known)
         store = self.keeper.store
-        news, saved = already_saved.sort(judged.facts, texts, earlier, store.concerns)
+        news, saved = already_saved.sort(judged.facts, _saved_by_assistant(session, rest), store.concerns)
         # The entry shows all of them before the first is in the store, so they are compared with one another here.
         news = [news[place] for place in statements.distinct(fact.content for fact in news)]
         fresh = tuple(fact for fact in news if not store.get(fact.id) and not self.keeper.repeated(fact))
         marks = tuple(mark for unit in waiting for mark in unit.marks[continued:])
         report = Report((judged,), saved=tuple(saved))
-        return Findings(tuple(news), fresh, known, marks, endings, said, report)
+        return Findings(tuple(news), fresh, known, marks, judged.found.endings, report)
 
     def _stamp(self, session: Session, rest: Sequence[Exchange], own: Iterable[Exchange], day: date) -> Stamp:
         """Return the stamp of facts from ``rest`` in an entry of ``day``: a time of that day, whose log they are in."""
@@ -210,14 +205,7 @@ class Learner:
             self.keeper.store.mark_judged(session.id, findings.marks)
         except MemoryStoreError as error:
             log.warning("%s", error)
-        sinking.sink(self.keeper, session.project, session.id, findings.said)
         return report
-
-    def _stored(self, session: Session, exchanges: Iterable[Exchange]) -> list[Fact]:
-        """Return the facts learned from these exchanges before, including those that no longer hold."""
-        moments = {exchange.time for exchange in exchanges}
-        facts = self.keeper.store.facts(live=False)
-        return [fact for fact in facts if fact.session == session.id and fact.time in moments]
 
 
 def _saved_by_assistant(session: Session, exchanges: Iterable[Exchange]) -> list[str]:

@@ -1,8 +1,7 @@
 """Pending: which exchanges of a session wait to be judged for facts, and whether they are due.
 
-Every exchange passes the local check of ``local_judge``, which asks no model. An exchange in whose words of the user it
-finds a fact is due at once. Other exchanges are due together once ``learn_every`` of them are not trivial and one of
-them may hold a fact; a flush learns from the rest. An exchange
+An exchange whose words of the user hold a cue is due at once. Other exchanges are due together once ``learn_every`` of
+them are not trivial; a flush learns from the rest. An exchange
 is identified by its first turn and by its words, so that nothing is judged again after a transcript was rewritten. This
 module knows waiting jobs, marks and failed attempts; it asks no model and stores no fact.
 """
@@ -17,14 +16,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from memoria.daily.ledger import JUDGING, Ledger
-from memoria.facts import local_judge
 from memoria.facts.claim_check import MAX_FACTS
-from memoria.facts.local_judge import Cues
 from memoria.facts.store import Store
 from memoria.ground import backoff
 from memoria.ground.digest import sha256
 from memoria.ground.errors import BadAnswerError, OverBudgetError
 from memoria.ground.home import Home
+from memoria.language import cues
 from memoria.redaction.redact import Redactor
 from memoria.transcripts import steps
 from memoria.transcripts.intake import Intake
@@ -32,6 +30,8 @@ from memoria.transcripts.turn import Exchange, exchanges
 
 log = logging.getLogger(__name__)
 
+TRIVIAL_CHARS: Final = 40  # a shorter prompt without a cue does not count towards the next judgement
+LEFT_S: Final = 24 * 3600
 BEFORE: Final = 1_200  # characters of the assistant's previous message that are shown with the user's reply to it
 
 
@@ -41,7 +41,8 @@ class Unit:
 
     exchange: Exchange
     marks: tuple[str, ...]
-    cues: Cues
+    is_urgent: bool
+    is_trivial: bool = False
     before: str = ""  # the end of the assistant's previous message, which a correction refers to
 
     def material(self) -> dict[str, Any]:
@@ -71,11 +72,13 @@ def unjudged(parts: Iterable[Exchange], judged: Callable[[list[str]], set[str]])
     before = ["", *("\n\n".join(part.texts("assistant"))[-BEFORE:] for part in spoken)]
     marked = [(part, _marks(part), said) for part, said in zip(spoken, before, strict=False) if part.texts("user")]
     done = judged([mark for _, marks, _ in marked for mark in marks])
-    return [
-        Unit(exchange, marks, local_judge.notice(exchange.material()), said)
-        for exchange, marks, said in marked
-        if not done.intersection(marks)
-    ]
+    return [_unit(exchange, marks, said) for exchange, marks, said in marked if not done.intersection(marks)]
+
+
+def _unit(exchange: Exchange, marks: tuple[str, ...], before: str) -> Unit:
+    said = "\n".join(exchange.texts("user"))
+    urgent = bool(cues.stated(said))
+    return Unit(exchange, marks, urgent, not urgent and (cues.is_command(said) or len(said) < TRIVIAL_CHARS), before)
 
 
 def judged(parts: Iterable[Exchange], known: Callable[[list[str]], set[str]]) -> list[bool]:
@@ -89,12 +92,12 @@ def due(waiting: Sequence[Unit], every: int, chars: int = 60_000) -> list[Batch]
     """Return the batches to judge now: urgent exchanges, and the others once ``every`` of them wait.
 
     An urgent exchange is normally judged in a call of its own. Several wait only when they came during another call or
-    while no model answered; a batch then holds at most ``MAX_FACTS`` of them. The others are due only when one of them
-    is flagged; trivial ones never are, and do not count. ``every``: 0 means that the others are never due. ``chars``:
+    while no model answered; a batch then holds at most ``MAX_FACTS`` of them. Trivial ones are never due and do not
+    count. ``every``: 0 means that the others are never due. ``chars``:
     maximum characters per call.
     """
-    urgent = [unit for unit in waiting if unit.cues.urgent]
-    rest = [unit for unit in waiting if not unit.cues.urgent and not unit.cues.trivial]
+    urgent = [unit for unit in waiting if unit.is_urgent]
+    rest = [unit for unit in waiting if not unit.is_urgent and not unit.is_trivial]
     batches = _packed(urgent, chars, MAX_FACTS)
     if every and len(rest) >= every:
         batches += _packed(rest, chars, len(rest))
@@ -136,7 +139,7 @@ class Pending:
     roll: Callable[[], float] = random.random
 
     def due(self, intake: Intake, *, rest: bool = True) -> list[Batch]:
-        """Return the batches to judge now for an open session, redacted; ``rest``: not only flagged exchanges."""
+        """Return the batches to judge now for an open session, redacted; ``rest``: not only urgent exchanges."""
         reason = self.reason_to_wait(intake)
         if reason:
             log.debug("session %s is not judged now: %s", intake.session, reason)
@@ -164,22 +167,18 @@ class Pending:
                 return f"the last attempt failed ({reason})"
         return ""
 
-    def postpone(self, session: str, error: Exception) -> bool:
+    def postpone(self, session: str, error: Exception) -> None:
         """Delay judging, longer with each failure: for this session after a bad answer, else for all sessions.
 
-        Return True when so many answers were bad that no more attempts are made.
+        After too many bad answers it is left to the session's flush for a day.
         """
         bad = isinstance(error, BadAnswerError)
         name = f"{JUDGING} {session}" if bad else JUDGING
         count = self.ledger.tries(name)[0] + 1
-        if bad and count >= self.home.settings.max_attempts:
-            self.ledger.forget_tries([name])
-            return True
-        wait = backoff.delay(count, self.roll())
+        wait = LEFT_S if bad and count >= self.home.settings.max_attempts else backoff.delay(count, self.roll())
         if isinstance(error, OverBudgetError) and error.until:
             wait = max(0.0, error.until.timestamp() - self.now())
         self.ledger.failed([name], counted=True, not_before=self.now() + wait, reason=str(error))
-        return False
 
     def close(self, session: str, batch: Batch) -> None:
         """Mark these exchanges as judged."""

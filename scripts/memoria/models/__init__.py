@@ -3,7 +3,7 @@
 - ``protocol``: the protocol, and the records that cross it
 - ``claude``: the only module that imports the Agent SDK
 - ``ollama``: a local server, over HTTP
-- ``extractive``: answers selected from the text itself, without a model
+- ``offline``: the words themselves, without a model
 - ``scripted``: a fake model for tests, part of the package
 - ``tasks``, ``prompts``: the questions to models, and the schemas of their answers
 - ``answer``: validation of a model's answer

@@ -31,7 +31,7 @@ class Backend:
 BACKENDS = {
     "claude": Backend("memoria.models.claude"),
     "ollama": Backend("memoria.models.ollama", is_free=True),
-    "offline": Backend("memoria.models.extractive.offline", is_free=True),
+    "offline": Backend("memoria.models.offline", is_free=True),
     "scripted": Backend("memoria.models.scripted", is_free=True),
 }
 

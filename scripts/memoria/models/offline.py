@@ -1,0 +1,140 @@
+"""Offline: answer without a model; deterministic, without network or cost.
+
+It takes the words themselves: an entry is what was asked and what was answered, a statement is a sentence of the user's
+that holds a cue, a project has one article, and nothing is ended. It answers only when the setting ``model`` names it:
+a transient fault must be retried, not hidden by a poorer note.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from memoria.base.paths import Paths
+from memoria.base.settings import Settings
+from memoria.facts.claim_check import MAX_OF_FLUSH
+from memoria.facts.fact import plain
+from memoria.ground.errors import BadAnswerError
+from memoria.language import cues, prose
+from memoria.models import answer
+from memoria.models.protocol import Completion, JsonObject, Model, Prompt, Usage
+
+MIN_SAID: Final = 40  # characters of a request or an answer that is more than small talk
+MAX_EXCHANGES: Final = 40  # as many as the schema of a note allows
+ASKED, ANSWERED, TITLE = 200, 400, 72  # characters shown of a request, of an answer, of a title
+MAX_SENTENCES: Final = 4  # of the answer to a question
+IMPORTANCE: Final = {"correction": 0.85, "preference": 0.8, "decision": 0.65}
+
+Exchange = Mapping[str, Any]
+
+
+def note(material: JsonObject) -> JsonObject:
+    """Return the answer to ``flush``: what was asked and answered, and the statements with a cue."""
+    exchanges = [exchange for exchange in material["exchanges"] if _says_something(exchange)]
+    statements = claims(exchanges)
+    if not exchanges:
+        return {"worth_saving": False}
+    rows = list(filter(None, map(_row, exchanges)))
+    title = next(filter(None, (_first(exchange.get("user", "")) for exchange in exchanges)), "") or "".join(rows[:1])
+    return {
+        "worth_saving": True,
+        "title": prose.shorten(title[:1].upper() + title[1:], TITLE),
+        "context": _first(exchanges[-1].get("assistant", "")),
+        "key_exchanges": rows[:MAX_EXCHANGES],
+        "statements": statements[:MAX_OF_FLUSH],
+    }
+
+
+def claims(exchanges: Iterable[Exchange]) -> list[JsonObject]:
+    """Return the user's sentences that hold a cue, in the form of a model's ``statements``."""
+    found = [item for exchange in exchanges for item in cues.stated(str(exchange.get("user", "")))]
+    return [
+        {"kind": kind, "content": sentence, "importance": IMPORTANCE[kind], "quote": sentence, "supersedes": []}
+        for sentence, kind in dict.fromkeys(found)
+    ]
+
+
+def articles(material: JsonObject) -> JsonObject:
+    """Return the answer to ``compile``: the statements and context of new entries, on the page of their project."""
+    known = {claim["text"] for article in material["articles"] for claim in article.get("claims", ())}
+    pages: dict[str, JsonObject] = {}
+    for entry in material["entries"]:
+        said = [statement["content"] for statement in entry.get("learned", ())]
+        said += [*entry.get("decisions", ()), *entry.get("lessons", ())] or ([] if said else [entry["context"]])
+        new = [text for text in said if text and text not in known]
+        known.update(new)
+        name = entry["project"]
+        page = pages.setdefault(name, {"slug": prose.slug(name) or "notes", "title": name or "Notes", "claims": []})
+        page["claims"] += [{"text": text, "sources": [entry["id"]]} for text in new]
+    return {"articles": [page for page in pages.values() if page["claims"]]}
+
+
+def reply(material: JsonObject) -> JsonObject:
+    """Return the answer to ``query``: the sentences that share most words with the question, best passage first."""
+    wanted = set(prose.words(material["question"]))
+    scored: dict[str, tuple[int, int, str]] = {}
+    for place, passage in enumerate(material["passages"]):
+        for sentence in prose.sentences(passage["text"]):
+            shared = len(wanted.intersection(prose.words(sentence)))
+            if shared and sentence not in scored:
+                scored[sentence] = (-shared, place, passage["ref"])
+    best = sorted(scored, key=lambda sentence: scored[sentence][:2])[:MAX_SENTENCES]
+    return {
+        "text": "\n".join(f"{sentence} [[{scored[sentence][2]}]]" for sentence in best),
+        "rests_on": list(dict.fromkeys(scored[sentence][2] for sentence in best)),
+    }
+
+
+def verdicts(material: JsonObject) -> JsonObject:
+    """Return the answer to ``consolidate``: without a model, both statements of every pair hold."""
+    return {"pairs": [{"pair": number, "verdict": "both"} for number, _ in enumerate(material["pairs"], 1)]}
+
+
+def _says_something(exchange: Exchange) -> bool:
+    """Return whether an exchange is more than small talk: long words, work that was done, or a cue."""
+    user, assistant = str(exchange.get("user", "")), str(exchange.get("assistant", ""))
+    did = bool(exchange.get("tools") or exchange.get("errors"))
+    return did or len(user) >= MIN_SAID or len(assistant) >= MIN_SAID or bool(cues.stated(user))
+
+
+def _row(exchange: Exchange) -> str:
+    """Return an exchange on one line: request → the end of the answer."""
+    said = " ".join(prose.sentences(plain(exchange.get("assistant")))[-2:])
+    return " → ".join(filter(None, (plain(exchange.get("user"), ASKED), prose.shorten(said, ANSWERED))))
+
+
+def _first(text: object) -> str:
+    """Return the first sentence of a text that is no command to the client."""
+    lines = "\n".join(line for line in str(text).splitlines() if not cues.is_command(line))
+    return plain(next(iter(prose.sentences(lines)), ""))
+
+
+TASKS: dict[str, Callable[[JsonObject], JsonObject]] = {
+    "flush": note,
+    "compile": articles,
+    "learn": lambda material: {"statements": claims(material["exchanges"])},
+    "query": reply,
+    "consolidate": verdicts,
+}
+
+
+class Offline:
+    """The backend without a model."""
+
+    name = "offline"
+
+    def complete(self, prompt: Prompt) -> Completion:
+        """Answer the tasks it knows; raise BadAnswerError for the others, which need a language model."""
+        if prompt.task not in TASKS:
+            raise BadAnswerError(
+                f"offline cannot answer {prompt.task!r}; that takes a language model.", model=self.name
+            )
+        started = time.monotonic()
+        data = answer.check(TASKS[prompt.task](prompt.material), prompt.schema)
+        return Completion(data, self.name, Usage(seconds=time.monotonic() - started))
+
+
+def make(argument: str, settings: Settings, paths: Paths) -> Model:  # noqa: ARG001 (every backend is made alike)
+    """Return the model ``offline``, which has no variants and no settings."""
+    return Offline()
