@@ -349,7 +349,7 @@ def test_the_chain_is_what_the_settings_say(
 
 
 @pytest.mark.slow
-def test_claude_then_ollama_then_the_patterns_on_the_wire(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_claude_then_ollama_on_the_wire(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The real client against a service that refuses, then a server of small models, of which one is installed."""
     claim = {"kind": "correction", "content": "Never commit to main.", "quote": FLAG, "origin": "user"}
     said: list[Any] = ["Here you are:\n```json\n" + json.dumps({"statements": [claim]}) + "\n```", 500]
@@ -367,7 +367,7 @@ def test_claude_then_ollama_then_the_patterns_on_the_wire(tmp_path: Path, monkey
         booked = [(call.task, call.model, call.outcome) for _, call in ledger.calls_since(MONDAY)]
         ledger.close()
     assert (first.model, [fact.content for fact in first.facts]) == ("ollama:llama3.2:3b", ["Never commit to main."])
-    assert (second.model, [fact.content for fact in second.facts]) == ("patterns", [FLAG])
+    assert (second.facts, isinstance(second.failure, ModelUnavailableError)) == ((), True)
     assert booked == [
         ("learn", "claude:haiku", "ModelUnavailableError"),
         ("learn", "ollama:llama3.2:3b", "ok"),
