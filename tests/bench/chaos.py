@@ -2,8 +2,10 @@
 
 ``uv run python tests/bench/chaos.py --minutes 30 --seed 1`` lets several sessions speak while hooks, workers and
 compiles are killed (at named steps and at random moments), the clock jumps by up to a year in either direction, also in
-the middle of a run, and the disk is full or read-only. After some rounds the disk is mended and the sessions end; then
-every turn must stand in the daily logs exactly once. Only the model is scripted.
+the middle of a run, and the disk is full or read-only. A person saves a daily log in an editor's ways; entries that can
+never be compiled, pipes and a link to a device lie in the home. After some rounds the disk is mended and the sessions
+end; then every turn and every line by hand must stand in the daily logs exactly once, and no process may be left. Only
+the model is scripted.
 
 As root on Linux the home lies on a small tmpfs, which is really filled and really remounted read-only. Otherwise a full
 disk is a limit on the size of files and a read-only one is left out. The clock is moved by a preloaded library, which
@@ -26,10 +28,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests"), str(ROOT / "tests" / "support")]
 
-from bench.crash import Process, Tally, reap, strike, wait_for  # noqa: E402 (found through the line above)
+from bench.crash import HANGS_S, Process, Tally, reap, strike, wait_for  # noqa: E402 (found through the line above)
 from bench.crash import World as CrashWorld  # noqa: E402
+from editors import EDITORS  # noqa: E402
 from memoria.base import failpoints  # noqa: E402
 
 DISK_MB = 24
@@ -93,10 +96,12 @@ class Wrong:
     refused: int = 0  # full disks that refused something
     read_only: int = 0
     homes: int = 0
+    hangs: int = 0
+    saves: int = 0
 
     def add(self, other: Wrong) -> None:
         """Take in another's figures."""
-        for name in ("jumps", "full", "refused", "read_only", "homes"):
+        for name in ("jumps", "full", "refused", "read_only", "homes", "hangs", "saves"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.farthest = max(self.farthest, other.farthest)
 
@@ -191,6 +196,7 @@ class World(CrashWorld):
         self.env |= self.clock.environment
         self.wrong = Wrong(homes=1)
         self.limit: int | None = None
+        self.by_hand: list[str] = []
 
     def hook(self, event: str, session: str, *, kill_at: str = "", worker: str = "/bin/true") -> Process:
         """Start a hook, whose worker lives by the same clock."""
@@ -258,7 +264,7 @@ class World(CrashWorld):
             time.sleep(self.dice.uniform(0, 0.3))
             self.kill_all(tally)
         for process in some:
-            output = process.communicate()[0]
+            output = process.communicate(timeout=HANGS_S)[0]
             if output or process.returncode not in (0, -signal.SIGKILL):
                 tally.trouble.append(f"hook said {output!r}, status {process.returncode}")
 
@@ -311,6 +317,30 @@ class World(CrashWorld):
             if not wait_for(lambda: self.disk.remount("rw")):
                 tally.trouble.append("the disk stays read-only")
 
+    def edit(self) -> None:
+        """Let a person add a section to a daily log; one that is saved whole would undo what is written meanwhile."""
+        path = self.dice.choice(self._days() or [Path(self.paths.daily, "2026-11-16.md")])
+        note = f"note-{self.dice.getrandbits(64):016x}"
+        section = f"\n### My own note\n\nThe {note} is mine.\n".encode()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if self.ours() or not path.exists():
+            with path.open("ab") as file:
+                file.write(section)
+        else:
+            save = self.dice.choice(list(EDITORS.values()))
+            save(path, path.read_bytes() + section)
+        self.by_hand.append(note)
+        self.wrong.saves += 1
+
+    def look(self, tally: Tally) -> None:
+        """Count the lines by hand that are gone or stand twice, and the processes that do not end."""
+        text = "".join(path.read_text(encoding="utf-8") for path in self._days())
+        tally.lost += sum(note not in text for note in self.by_hand)
+        tally.twice += sum(text.count(note) > 1 for note in self.by_hand)
+        if not wait_for(lambda: not self.ours()):
+            tally.left += len(self.ours())
+            tally.trouble += [Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ") for pid in self.ours()]
+
     def close(self, tally: Tally) -> None:
         """End what still runs and take the disk away."""
         self.kill_all(tally)
@@ -344,6 +374,7 @@ class Chaos:
         try:
             world.say(world.sessions[0])
             world.fork(world.sessions[0], world.sessions[2])
+            world.burden()
             for _ in range(ROUNDS):
                 for _ in range(STEPS):
                     self._step(world, tally)
@@ -351,11 +382,16 @@ class Chaos:
                         break
                 reap(world.run("flush", "--now"))  # jobs that a full disk refused wait for a minute or so
                 world.mend(tally)
+                world.look(tally)
                 if not tally.clean or time.monotonic() > until:
                     break
+        except subprocess.TimeoutExpired as error:
+            world.wrong.hangs += 1
+            tally.trouble.append(f"hangs: {error.cmd}")
         finally:
             if not tally.clean:  # before the disk goes
-                shutil.copytree(world.paths.home, base / "kept", ignore_dangling_symlinks=True, dirs_exist_ok=True)
+                kept = base / "kept"
+                shutil.copytree(world.paths.home, kept, symlinks=True, ignore=_odd, dirs_exist_ok=True)
             world.close(Tally())
         tally.turns = len(world.said)
         if tally.clean:
@@ -370,9 +406,15 @@ class Chaos:
             world.jump()
         ways = (world.work, world.on_full_disk, world.on_read_only_disk)
         way: Callable[[Tally, str], None] = dice.choices(ways, weights=(5, 3, 2))[0]
+        if way == world.work and dice.random() < 0.7:
+            world.edit()
         way(tally, trouble)
         if not world.ours():
             world.date_files(began)
+
+
+def _odd(folder: str, names: list[str]) -> list[str]:
+    return [name for name in names if not (Path(folder, name).is_file() or Path(folder, name).is_dir())]
 
 
 def summary(tally: Tally, wrong: Wrong) -> str:
@@ -380,9 +422,10 @@ def summary(tally: Tally, wrong: Wrong) -> str:
     return (
         f"{tally.turns} turns in {wrong.homes} homes; {tally.kills.total()} kills, {wrong.jumps} clock jumps (up to "
         f"{wrong.farthest / 86_400:.0f} days), {wrong.full} full disks ({wrong.refused} to the last page), "
-        f"{wrong.read_only} read-only disks: lost {tally.lost}, twice {tally.twice}, never shown to the model "
-        f"{tally.unasked}, jobs stranded {tally.stranded}, torn wikis {tally.torn}, facts not once {tally.unlearned}, "
-        f"other trouble {len(tally.trouble)}"
+        f"{wrong.read_only} read-only disks, {wrong.saves} saves by hand: lost {tally.lost}, twice {tally.twice}, "
+        f"processes left {tally.left}, hangs {wrong.hangs}, never shown to the model {tally.unasked}, jobs stranded "
+        f"{tally.stranded}, torn wikis {tally.torn}, facts not once {tally.unlearned}, other trouble "
+        f"{len(tally.trouble)}"
     )
 
 

@@ -20,7 +20,9 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -29,18 +31,24 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 from memoria.base import failpoints  # noqa: E402 (found through the line above)
 from memoria.base.paths import Paths  # noqa: E402
+from memoria.base.settings import Settings  # noqa: E402
 from memoria.capture.spool import Spool  # noqa: E402
+from memoria.daily import gate  # noqa: E402
 from memoria.daily.daily_log import DailyLog  # noqa: E402
+from memoria.daily.entry import Entry  # noqa: E402
 from memoria.daily.ledger import Ledger  # noqa: E402
 from memoria.facts.lines import Lines  # noqa: E402
 from memoria.facts.store import Store  # noqa: E402
 from memoria.ground import locks  # noqa: E402 (found through the line above)
+from memoria.ground.clock import Zone  # noqa: E402
+from memoria.ground.home import Home  # noqa: E402
 from memoria.transcripts.turn_reader import Reader  # noqa: E402
 from memoria.wiki import index_page  # noqa: E402 (found through the line above)
 from memoria.wiki.folder import Wiki  # noqa: E402
 
 Process = subprocess.Popen[bytes]
 PATIENCE_S = 60.0
+HANGS_S = 180.0
 SEEDS_APART = 10_000
 ROUND_KILLS, CAMPAIGN_KILLS = 8, 40  # kills before the next hook's worker may mend; kills before a fresh home
 TIMES = {"files.written": 6, "files.replaced": 6, "transaction.swapped": 3, "spool.claimed": 2, "ledger.recorded": 2}
@@ -55,6 +63,7 @@ ENTRY = {
     "key_exchanges": ["One asked, the other answered."], "action_items": [],
     "statements": LEARNED,
 }  # fmt: skip
+TOOK_IN = "- Took in: "  # a row of the wiki's log
 CLAIM = {"text": "Nothing is lost.", "sources": ["$1"], "supersedes": ""}
 ARTICLES = {
     "articles": [
@@ -77,18 +86,19 @@ class Tally:
     stranded: int = 0
     torn: int = 0
     unlearned: int = 0
+    left: int = 0  # processes that did not end
     trouble: list[str] = field(default_factory=list)
 
     @property
     def clean(self) -> bool:
         """Whether nothing at all went wrong."""
         return not (self.lost or self.twice or self.unasked or self.stranded or self.torn or self.unlearned
-                    or self.trouble)  # fmt: skip
+                    or self.left or self.trouble)  # fmt: skip
 
     def add(self, other: Tally) -> None:
         """Take in another's figures."""
         self.kills += other.kills
-        for name in ("turns", "lost", "twice", "unasked", "stranded", "torn", "unlearned"):
+        for name in ("turns", "lost", "twice", "unasked", "stranded", "torn", "unlearned", "left"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.trouble += other.trouble
 
@@ -123,6 +133,26 @@ class World:
             "MEMORIA_THIN_CLAIMS": "0",  # every answer makes or changes an article, by which a torn wiki is recognised
         }  # fmt: skip
 
+    def burden(self) -> None:
+        """Leave what can never be done (a session of an excluded folder, a day that is gone) and no regular files."""
+        hidden = self.base / "hidden"
+        hidden.mkdir()
+        session, said = str(uuid.UUID(int=self.dice.getrandbits(128))), self.said.copy()
+        self.project, project = hidden, self.project
+        self.say(session)
+        reap(self.hook("SessionEnd", session))
+        self.project, self.said = project, said
+        gone = Entry("gone", date(2026, 11, 18), "10:00", "s-gone", "gone", "gone-000000", "Gone", turns=("t-gone",))
+        DailyLog.of(self.paths).append(gone)
+        reap(self.run("flush", "--now"))
+        (hidden / ".memoria-off").touch()
+        DailyLog.of(self.paths).path(gone.day).unlink()
+        concepts = Path(self.paths.knowledge, "concepts")
+        concepts.mkdir(parents=True, exist_ok=True)
+        for path in (concepts / "pipe.md", Path(self.paths.daily, "2026-11-17.md")):
+            os.mkfifo(path)
+        (concepts / "zero.md").symlink_to("/dev/zero")
+
     def transcript(self, session: str) -> Path:
         """Where the client keeps a session."""
         return self.base / "projects" / f"{session}.jsonl"
@@ -133,7 +163,7 @@ class World:
         for role in ("user", "assistant"):
             word = f"token-{self.dice.getrandbits(64):016x}"
             self.said.add(word)
-            rule = RULES[self.sessions.index(session) % len(RULES)]
+            rule = RULES[self.sessions.index(session) % len(RULES)] if session in self.sessions else "Nothing."
             content: Any = f"{word}: {rule}" if role == "user" else [{"type": "text", "text": f"{word}{self.answered}"}]
             line = {
                 "parentUuid": None, "isSidechain": False, "type": role, "message": {"role": role, "content": content},
@@ -242,11 +272,9 @@ class World:
     def _uncompiled(self) -> int:
         if not Path(self.paths.ledger).exists():
             return 0
-        ledger = Ledger.of(self.paths)
-        try:
-            return ledger.counts()["uncompiled"]
-        finally:
-            ledger.close()
+        with closing(Ledger.of(self.paths)) as ledger:
+            waiting = gate.waiting(ledger, Home(Settings(), self.paths, Zone("UTC")))
+            return len(waiting) + ledger.by_hand()
 
     def _check(self, tally: Tally) -> None:
         wanted: set[str] = set()
@@ -272,11 +300,14 @@ class World:
         daily = DailyLog.of(self.paths)
         return [entry for day in daily.days() for entry in daily.entries(day)]
 
+    def _days(self) -> list[Path]:
+        return [path for path in Path(self.paths.daily).glob("*.md") if path.is_file()]
+
     def unlearned(self) -> int:
         """How many rules do not stand exactly once in the daily logs, or not the same way in the store."""
         daily = DailyLog.of(self.paths)
         written = [fact for day in daily.days() for fact in Lines(daily).read(day)]
-        text = "".join(path.read_text(encoding="utf-8") for path in Path(self.paths.daily).glob("*.md"))
+        text = "".join(path.read_text(encoding="utf-8") for path in self._days())
         spoken = RULES[: len(self.sessions)]
         with Store(Path(self.paths.facts)) as store:
             stored = store.facts(live=False)
@@ -289,19 +320,21 @@ class World:
         if Path(self.paths.undo, "journal.json").exists():
             return 0
         wiki = Wiki.of(self.paths)
+        slugs = [f"concepts/{article['slug']}" for article in ARTICLES["articles"]]
         sources = [
             {source.split("^e-")[1] for claim in article.claims for source in claim.sources}
             for article in wiki.articles()
+            if article.slug in slugs  # what a person wrote is on pages of its own
         ]
         log = Path(self.paths.knowledge, "log.md")
         text = log.read_text(encoding="utf-8") if log.exists() else ""
         taken = index_page.compiled_entries(text)
         known = {entry.id for entry in self.entries()}
-        rows = [row for row in text.splitlines() if row.startswith("- Took in: ")]
-        firsts = {catalog_first(row) for row in rows}
+        blocks = [block for block in text.split("\n## ") if f"[[{slugs[0]}]]" in block]
+        firsts = {catalog_first(row) for block in blocks for row in block.splitlines() if row.startswith(TOOK_IN)}
         return (
             int(len({frozenset(part) for part in sources}) > 1)
-            + int(bool(sources) != bool(taken))
+            + int(bool(sources) != bool(firsts))
             + sum(part != firsts for part in sources)
             + len(taken - known)
             + sum(text.count(f"^e-{entry}") - 1 for entry in taken)
@@ -342,7 +375,8 @@ def strike(process: Process, after_s: float) -> bool:
 
 
 def reap(process: Process) -> bool:
-    """Wait for the end; whether it was a kill."""
+    """Wait for the end; whether it was a kill. Raises TimeoutExpired when there is none."""
+    process.wait(HANGS_S)
     if process.stdout:
         process.stdout.read()
         process.stdout.close()
@@ -355,6 +389,7 @@ def campaign(base: Path, kills: int, seed: int, order: Iterable[str]) -> Tally:
     world = World(base, 3, seed)
     world.say(world.sessions[0])
     world.fork(world.sessions[0], world.sessions[2])
+    world.burden()
     steps_left = iter(order)
     while tally.kills.total() < kills:
         before = tally.kills.total()
