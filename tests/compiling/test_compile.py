@@ -315,6 +315,25 @@ def test_a_part_by_hand_is_compiled_without_a_model_beside_a_session(
     assert any(b"quoll.example" in text for text in home.files().values())
 
 
+def test_a_page_of_no_project_is_told_apart_from_one_of_the_same_name(wiki: WikiHome) -> None:
+    wiki.compile([PORT_PAGE])
+    with day_file(wiki).open("a") as file:
+        file.write("\n### My own note\n\nThe staging port is `quoll.example`, and its listener `wallaby.example`.\n")
+
+    def answer(prompt: Any) -> Any:
+        (ident,) = [part["id"] for part in prompt.material["entries"]]
+        claims = [
+            claim(f"The {what} is `{name}.example`", ident)
+            for what, name in (("port", "quoll"), ("listener", "wallaby"))
+        ]
+        return {"articles": [page("port", *claims)]}
+
+    wiki.compile(answer)
+    text = wiki.text("concepts/port-general")
+    assert "# port (general)" in text
+    assert "project:" not in text
+
+
 def test_a_compile_that_is_due_ends_and_is_not_due_for_what_can_never_be_done(
     wiki: WikiHome, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

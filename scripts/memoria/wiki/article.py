@@ -234,8 +234,9 @@ class Article:
         return project.key_in(self.front.text("project"))
 
     def give_to(self, key: str) -> None:
-        """Let the page belong to a project."""
-        self.front.set("project", f"{project.name_of(key)} · {key}")
+        """Let the page belong to a project, with an empty key to none."""
+        if key:
+            self.front.set("project", f"{project.name_of(key)} · {key}")
 
     @property
     def updated(self) -> str:

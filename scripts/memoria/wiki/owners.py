@@ -12,6 +12,7 @@ from memoria.base.project import name_of
 from memoria.wiki.folder import slugify
 
 MAX_NAME = 79  # characters of a page's name with the hyphen before what tells it apart; a slug has 80
+GENERAL = "general"  # what tells a page apart that belongs to no project
 
 
 NOBODY = "?"  # whose a file is that is no page and has the name of one
@@ -52,7 +53,7 @@ class Owners:
 
     def free_slug(self, folder: str, name: str, key: str) -> str:
         """Return the slug under which a project may have a page ``name``, told apart when another project has it."""
-        label = slugify(self.label(key))
+        label = slugify(self.label(key)) or GENERAL
         distinct = self._apart(name[: MAX_NAME - len(label)], slugify(name_of(key)), label, "-{}")
         last = f"{name[: MAX_NAME - len(slugify(key))]}-{slugify(key)}"
         for found in (name, distinct, last):
@@ -66,7 +67,7 @@ class Owners:
         names = set(taken)
         if title.casefold() not in names:
             return title
-        distinct = self._apart(title, name_of(key), self.label(key), " ({})")
+        distinct = self._apart(title, name_of(key), self.label(key) or GENERAL, " ({})")
         return distinct if distinct.casefold() not in names else f"{title} ({key})"
 
     @staticmethod
