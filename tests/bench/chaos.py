@@ -380,6 +380,7 @@ class Chaos:
                     self._step(world, tally)
                     if time.monotonic() > until:
                         break
+                wait_for(lambda: not world.ours())  # a worker at work would keep the next one from insisting
                 reap(world.run("flush", "--now"))  # jobs that a full disk refused wait for a minute or so
                 world.mend(tally)
                 world.look(tally)
