@@ -59,8 +59,3 @@ def is_due(ledger: Ledger, home: Home, seen: Set[str] | None = None) -> bool:
 def jobs(entries: Iterable[Booked]) -> set[str]:
     """Return what names these entries with their texts."""
     return {compile_job(entry.id, entry.text) for entry in entries}
-
-
-def changed(ledger: Ledger, entries: Iterable[Booked]) -> int:
-    """Return how many of these entries were in a compile before and are edited now, with the parts by hand."""
-    return len(ledger.edited().intersection(entry.id for entry in entries)) + ledger.by_hand()

@@ -318,10 +318,6 @@ class Ledger:
         """Return the number of parts that a person wrote and that are no entries yet."""
         return int(self.db.execute("SELECT coalesce(sum(unmarked), 0) FROM logs").fetchone()[0])
 
-    def edited(self) -> set[str]:
-        """Return the ids of the entries that wait, were in a compile before and are edited now."""
-        return {entry for (entry,) in self.db.execute(f"SELECT id FROM entries WHERE compiled <> '' AND {_WAITS}")}  # noqa: S608
-
     # attempts
 
     def tries(self, job: str) -> tuple[int, float, str]:
