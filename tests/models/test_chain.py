@@ -148,12 +148,12 @@ def test_an_answer_is_found_cleaned_and_completed(text: str) -> None:
         ("", "is empty"),
         ("   \n", "is empty"),
         ("I cannot help with that.", "no JSON object"),
-        ("[1, 2]", "no JSON object"),
+        ("[1, 2]", "must be of type object"),
         ('{"worth_saving": tr', "no JSON object"),
         ("{" * 5_000, "no JSON object"),
         ('{"a":' * 3_000, "no JSON object"),
         ("{}", "lacks worth_saving"),
-        ('{"worth_saving": "perhaps"}', "lacks worth_saving"),
+        ('{"worth_saving": "perhaps"}', "worth_saving must be of type boolean"),
         (json.dumps({"worth_saving": True, "context": "x" * 2_001}), "context is longer than 2000 characters"),
         (
             json.dumps({"worth_saving": True, "action_items": list(map(str, range(41)))}),
@@ -189,5 +189,9 @@ def test_a_slug_may_name_its_folder(slug: str) -> None:
 
 def test_one_bad_event_does_not_cost_the_summary() -> None:
     """``memory.event.check`` judges each event by itself."""
-    said = {"worth_saving": True, "title": "t", "statements": [{"kind": "gossip"}, {"kind": "fact", "content": "x"}]}
+    said = {
+        "worth_saving": True,
+        "title": "t",
+        "statements": [{"kind": "gossip", "content": "y"}, {"kind": "fact", "content": "x"}],
+    }
     assert answer.read(json.dumps(said), PROMPT)["statements"] == said["statements"]

@@ -1,9 +1,8 @@
-"""What a model certainly meant is taken in; one bad line costs that line; only the rest is asked for again."""
+"""What does not fit is asked for again once, with the reason; nothing of it is lost, and nothing is guessed."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pytest
 from malformed_answers import FAULTS, FLUSH, GOOD, Fault, holds
 from memoria.daily.ledger import Ledger
 from memoria.ground.errors import BadAnswerError
-from memoria.models import answer, chain, loose_json, tasks
+from memoria.models import answer, chain, tasks
 from memoria.models.metered import Metered
 from memoria.models.protocol import Prompt
 from memoria.models.scripted import Scripted
@@ -34,12 +33,7 @@ def asked(ledger: Ledger, *answers: str) -> tuple[Metered, Scripted]:
 def test_nothing_good_in_a_malformed_answer_is_lost(ledger: Ledger, fault: Fault) -> None:
     model, scripted = asked(ledger, fault.wrote, json.dumps(fault.meant))
     assert holds(model.complete(fault.prompt).data, fault.meant)
-    assert len(scripted.prompts) == 1 + fault.again
-
-
-def test_at_most_a_tenth_of_the_faults_costs_a_second_call() -> None:
-    assert len(FAULTS) == 40
-    assert sum(fault.again for fault in FAULTS) <= 4
+    assert len(scripted.prompts) <= 2
 
 
 @pytest.mark.parametrize("task", GOOD)
@@ -56,9 +50,9 @@ def test_a_second_attempt_is_told_what_was_wrong_with_the_first(ledger: Ledger) 
     first, second, third = (asked.text for asked in scripted.prompts)
     assert first == prompt.text
     assert second.startswith(prompt.text)
-    assert "cut off" in second[len(prompt.text) :]
+    assert "no JSON object that is whole" in second[len(prompt.text) :]
     assert "so sorry" in third[len(prompt.text) :]
-    assert "cut off" not in third[len(prompt.text) :]
+    assert "lessons" not in third[len(prompt.text) :]
 
 
 def test_the_next_model_of_a_chain_is_told_what_was_wrong_too() -> None:
@@ -86,50 +80,3 @@ def test_a_slug_that_leads_out_of_the_wiki_is_not_mended(wrote: str) -> None:
     prompt = tasks.compile_({"today": "", "entries": [], "articles": [], "index": []})
     with pytest.raises(BadAnswerError, match=r"articles\[0\]\.slug"):
         answer.read(wrote, prompt)
-
-
-def test_a_claim_without_a_source_among_several_entries_costs_that_claim_alone() -> None:
-    entries = [{"id": name, "day": "", "project": "", "title": ""} for name in ("e7", "e8")]
-    prompt = tasks.compile_({"today": "", "entries": entries, "articles": [], "index": []})
-    claims = [{"text": "Without."}, {"text": "With.", "sources": ["e8"]}]
-    wrote = json.dumps({"articles": [{"slug": "x", "title": "X", "claims": claims}]})
-    assert [claim["text"] for claim in answer.read(wrote, prompt)["articles"][0]["claims"]] == ["With."]
-
-
-@pytest.mark.parametrize(
-    ("wrote", "meant"),
-    [
-        ("{a: 1, 'b': None, \"c\": [1 2,],}", {"a": 1, "b": None, "c": [1, 2]}),
-        ('{"a": "x", /* why */ "b": "y" # so\n}', {"a": "x", "b": "y"}),
-        ("{'a': 'don't', 'b': 'it''s'}", {"a": "don't", "b": "it''s"}),
-        ('{"a": "the "b", the "c"", "d": "e"}', {"a": 'the "b", the "c"', "d": "e"}),
-        ('{"a": "see http://x/#y // no comment"}', {"a": "see http://x/#y // no comment"}),
-        ('{"a": "\\ud83d\\ude00 \\d \\n"}', {"a": "😀 \\d \n"}),
-        ('{"a": """two\n"lines" here""",}', {"a": 'two\n"lines" here'}),
-    ],
-)
-def test_what_is_written_for_json_is_read_as_it_was_meant(wrote: str, meant: object) -> None:
-    assert loose_json.read(wrote, 0) == (meant, len(wrote))
-
-
-@pytest.mark.parametrize("wrote", ['{"a": "b', '{"a": [1, 2', '{"a": 1', '{"a"', "{", '{"a": tru'])
-def test_a_value_that_is_cut_off_is_never_completed(wrote: str) -> None:
-    with pytest.raises(loose_json.CutOffError):
-        loose_json.read(wrote, 0)
-
-
-_GOOD_TEXT = json.dumps(FLUSH, ensure_ascii=False, indent=1)
-
-
-@pytest.mark.parametrize(
-    "wrote",
-    [
-        _GOOD_TEXT.replace('"', "”"),
-        re.sub('"([^"]*)"', r"„\1“", _GOOD_TEXT),
-        json.dumps([FLUSH]),
-    ],
-    ids=["the same closing quote on both sides", "German quotes", "the only item of a list"],
-)
-def test_quotes_of_other_languages_and_a_list_around_the_answer_are_read(wrote: str) -> None:
-    fault = Fault("flush", "", wrote, FLUSH)
-    assert holds(answer.read(wrote, fault.prompt), FLUSH)

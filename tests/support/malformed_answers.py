@@ -131,7 +131,6 @@ def _flush() -> list[Fault]:
             _with("flush", action_items=[f"{FLUSH['action_items'][0]}; why: it is memory"]),
         ),
         _data("flush", "an object for a list", _with("flush", key_exchanges=dict(enumerate(FLUSH["key_exchanges"])))),
-        _data("flush", '"None" as a line', _with("flush", action_items=["None."]), _with("flush", action_items=[])),
         _data("flush", "a bare line that is no text", _with("flush", key_exchanges=[*FLUSH["key_exchanges"], True])),
         _text("flush", "trailing commas", '"\n ]', '",\n ],'),
         _text("flush", "comments", '"key_exchanges"', '// what was asked\n "key_exchanges"'),

@@ -1,51 +1,39 @@
-"""Answer: read what a model wrote, mend what is certain, and validate it against a schema.
+"""Answer: find the JSON object in what a model wrote, and validate it against a schema.
 
-Bare, fenced and chatty JSON is accepted, and JSON with the usual slips (``loose_json``). What the model certainly meant
-is brought into the asked form; a line or claim that cannot be costs only itself (``mend``). Properties that the schema
-does not name are dropped, and defaults are filled in. An answer that is cut off, or that holds nothing of what was
-asked for, is bad.
+Bare, fenced and chatty JSON is accepted. Properties that the schema does not name are dropped, and defaults are filled
+in. Anything else that does not fit is refused with its reason, which the next attempt is told: a call costs a tenth of
+a cent, and what was meant cannot be guessed.
 """
 
 from __future__ import annotations
 
 import copy
 import json
-import logging
 import re
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from memoria.base import fence
 from memoria.ground import printable
 from memoria.ground.errors import BadAnswerError
-from memoria.models import loose_json, mend
 from memoria.models.protocol import JsonObject, Prompt
-from memoria.models.spelling import known_names
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
 
-log = logging.getLogger(__name__)
-
-MAX_LOOSE = 50  # places of an answer that are read loosely
+_OPENING = re.compile(r"[\[{]")
 
 
 def read(text: str, prompt: Prompt) -> JsonObject:
     """Return the answer to a prompt in a model's text, checked; raise BadAnswerError with the first reason."""
-    return mended(_find_object(text, prompt.schema), prompt)
-
-
-def mended(value: Any, prompt: Prompt) -> JsonObject:
-    """Return a model's object in the form that the prompt asks for, checked; raise BadAnswerError on a misfit."""
-    if not isinstance(value, dict):
-        raise BadAnswerError("The model's answer does not fit: the answer must be of type object.")
-    try:
-        found = mend.mended(_cleaned(value), prompt.schema, prompt.task, prompt.material)
-    except mend.MisfitError as error:
-        raise BadAnswerError(f"The model's answer does not fit: {printable.sentence(error)}") from None
-    for reason in found.lost:
-        log.info("%s: left out of the model's answer: %s", prompt.task, reason)
-    return check(found.data, prompt.schema)
+    if not text.strip():
+        raise BadAnswerError("The model's answer is empty.")
+    values = sorted(_values(text), key=lambda value: _fit(value, prompt.schema))
+    if not values:
+        raise BadAnswerError(
+            f"The model's answer contains no JSON object that is whole; it begins {text.strip()[:60]!r}."
+        )
+    return check(_as_object(values[-1], prompt.schema), prompt.schema)
 
 
 def check(value: object, schema: JsonObject) -> JsonObject:
@@ -60,100 +48,37 @@ def check(value: object, schema: JsonObject) -> JsonObject:
     return data
 
 
-@dataclass(slots=True)
-class _Found:
-    """The objects and lists in a text, each with its length; ``is_cut_off`` when one has no end."""
-
-    values: list[tuple[Any, int]] = field(default_factory=list)
-    is_cut_off: bool = False
-
-
-def _find_object(text: str, schema: JsonObject) -> JsonObject:
-    """Return the object in the text that answers best: with the most names of the schema, and the longest of these."""
-    if not text.strip():
-        raise BadAnswerError("The model's answer is empty.")
-    found = _values(_decoded(text))
-    objects = [(value, length) for value, length in found.values if isinstance(value, dict)]
-    inner = [(part, length) for value, length in objects for part in value.values() if isinstance(part, dict)]
-    lists = [(value, length) for value, length in found.values if isinstance(value, list)]
-    listed = [(part, length) for value, length in lists for part in value if isinstance(part, dict)]
-    # ``inner``: the answer in an object of its own, {"note": {...}}; ``alone``: as the only item of a list
-    alone = listed if len(listed) == 1 else []
-    for candidates in (objects, inner, alone):
-        ranked = [(known_names(value, schema), length, value) for value, length in candidates]
-        best = max(ranked, key=lambda row: row[:2], default=(0, 0, None))
-        if best[0]:
-            return _joined(schema, [value for known, _, value in ranked if known]) or best[2] or {}
-    if found.is_cut_off:
-        raise BadAnswerError("The model's answer contains no JSON object that is whole; it was cut off.")
-    if items := _as_list(found.values, schema):
-        return items
-    if objects:
-        return max(objects, key=lambda pair: pair[1])[0]  # so that the reason names what it lacks
-    raise BadAnswerError(f"The model's answer contains no JSON object; it begins {text.strip()[:60]!r}.")
-
-
-def _joined(schema: JsonObject, answers: list[JsonObject]) -> JsonObject | None:
-    """Return one answer of several that each hold a part of the list that is asked for."""
-    name = mend.main_list(schema)
-    lists = [answer.get(name) for answer in answers]
-    if len(answers) < 2 or not all(isinstance(part, list) for part in lists):
-        return None
-    return {name: [item for part in lists if part for item in part]}
-
-
-def _as_list(values: list[tuple[Any, int]], schema: JsonObject) -> JsonObject | None:
-    """Return the answer that a bare list is, or items of it that stand alone."""
-    name = mend.main_list(schema)
-    if not name:
-        return None
-    lists = [(value, length) for value, length in values if isinstance(value, list)]
-    if lists:
-        return {name: max(lists, key=lambda pair: pair[1])[0]}
-    item = schema["properties"][name].get("items", {})
-    items = [value for value, _ in values if isinstance(value, dict) and known_names(value, item) >= 2]
-    return {name: items} if items else None
-
-
-def _decoded(text: str) -> str:
-    """Return the text inside a JSON string, when the whole answer is one."""
-    stripped = text.strip()
-    if stripped[:1] == stripped[-1:] == '"':
-        try:
-            inner = json.loads(stripped, strict=False)
-        except ValueError:
-            return text
-        return str(inner)
-    return text
-
-
-def _values(text: str) -> _Found:
-    """Return the outermost objects and lists of a text, those that are no strict JSON read loosely."""
+def _values(text: str) -> Iterator[Any]:
+    """Yield the outermost objects and lists of a text that are JSON."""
     decoder = json.JSONDecoder(strict=False, parse_constant=_no_constant)
-    found = _Found()
-    loose = end = 0
-    opening = re.compile(r"[\[{]")
-    while start := opening.search(text, end):
+    end = 0
+    while start := _OPENING.search(text, end):
         try:
             value, end = decoder.raw_decode(text, start.start())
-        except (ValueError, RecursionError):
+        except ValueError:
             end = start.end()
-            loose += 1
-            if loose > MAX_LOOSE:
-                continue
-            try:
-                value, end = loose_json.read(text, start.start())
-            except loose_json.CutOffError:
-                found.is_cut_off = found.is_cut_off or text[start.end() :].lstrip()[:1] in ('"', "{", "[", "'")
-                continue
-            except loose_json.LooseJsonError:
-                continue
-        found.values.append((value, end - start.start()))
-    return found
+        except RecursionError:  # no answer is nested so deeply, nor is what follows
+            return
+        else:
+            yield value
 
 
 def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is not JSON")
+
+
+def _fit(value: Any, schema: JsonObject) -> tuple[int, int]:
+    """Return how many of the schema's names a value has, and its length, which decides between equals."""
+    named = _as_object(value, schema)
+    known = sum(name in schema["properties"] for name in named) if isinstance(named, dict) else 0
+    return known, len(str(value))
+
+
+def _as_object(value: Any, schema: JsonObject) -> Any:
+    """Return a value as the object that is asked for: a bare list is the one list that the schema requires."""
+    required = schema.get("required", ())
+    is_list = len(required) == 1 and schema["properties"][required[0]].get("type") == "array"
+    return {required[0]: value} if isinstance(value, list) and is_list else value
 
 
 def _cleaned(value: Any) -> Any:

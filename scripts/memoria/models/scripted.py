@@ -98,7 +98,11 @@ def _play(item: Item, prompt: Prompt, name: str, usage: Usage | None = None) -> 
     if "answer" in item:
         return _play(item["answer"], prompt, name, replace(usage, **item.get("usage", {})))
     data = _with_ids(item, [entry["id"] for entry in prompt.material.get("entries", ())])
-    return Completion(_named(answer.mended, data, prompt, name, usage), name, usage)
+    return Completion(_named(_checked, data, prompt, name, usage), name, usage)
+
+
+def _checked(data: JsonObject, prompt: Prompt) -> JsonObject:
+    return answer.check(data, prompt.schema)
 
 
 def _named(

@@ -101,22 +101,26 @@ FLUSH_SHAPE = _object(
 )
 LEARN_SHAPE = _object(["statements"], **{name: FLUSH_SHAPE["properties"][name] for name in ("statements", "ended")})
 
-# Loose on purpose: one bad statement must cost neither the summary nor the good ones beside it, even if it is not an
-# object. ``facts.claim_check`` judges each one separately.
+# Loose on purpose beside what a statement cannot be without: ``facts.claim_check`` judges each one separately, and a
+# bad one must cost neither the summary nor the good ones beside it.
+_PARTS = ("importance", "tags", "keywords", "quote", "supersedes", "asked_as")
 STATEMENTS: JsonObject = {
     "type": "array",
     "default": [],
     "items": {
-        "properties": {
-            name: {}
-            for name in ("kind", "content", "importance", "tags", "keywords", "quote", "supersedes", "asked_as")
-        },
+        "type": "object",
+        "properties": {"kind": _must(80), "content": _must(5_000)} | {name: {} for name in _PARTS},
+        "required": ["kind", "content"],
     },
 }
 ENDED: JsonObject = {
     "type": "array",
     "default": [],
-    "items": {"properties": {name: {} for name in ("id", "remains", "why", "quote")}},
+    "items": {
+        "type": "object",
+        "properties": {"id": _must(80)} | {name: {} for name in ("remains", "why", "quote")},
+        "required": ["id"],
+    },
 }
 FLUSH_SCHEMA: JsonObject = {
     **FLUSH_SHAPE,
