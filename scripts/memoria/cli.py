@@ -65,6 +65,7 @@ GROUPS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "Run": (("status", "verify", "doctor"), ("flush", "compile", "consolidate", "eval", "observe", "weigh", "mcp")),
     "Set up": (("demo", "install", "config", "ingest"), ("uninstall", "move", "export", "import", "completion")),
 }
+READING = frozenset((*GROUPS["Read"][0], *GROUPS["Read"][1], "status", "verify", "doctor", "lint", "eval", "export"))
 LAST_STREAM = 2  # the descriptor of standard error
 
 log = logging.getLogger(__name__)
@@ -148,7 +149,11 @@ def run(name: str, args: argparse.Namespace) -> int:
     logging.getLogger("memoria").addHandler(logging.NullHandler())  # else each record goes to standard error as well
     status: int
     try:
-        status = _run_in_home(verb, args) if hasattr(verb, "command") else _run_without_home(verb, args)
+        status = (
+            _run_in_home(verb, args, reads=_reads(name, args))
+            if hasattr(verb, "command")
+            else _run_without_home(verb, args)
+        )
         sys.stdout.flush()
     except ExpectedError as error:
         if isinstance(error, HomeRefusedError) and hasattr(verb, "refused"):
@@ -197,8 +202,13 @@ def _discard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _run_in_home(verb: ModuleType, args: argparse.Namespace) -> int:
-    home = Home.open()
+def _reads(name: str, args: argparse.Namespace) -> bool:
+    """Return whether a verb only shows what is there; the exchange with a server brings something."""
+    return name in READING and getattr(args, "action", "") != "sync"
+
+
+def _run_in_home(verb: ModuleType, args: argparse.Namespace, *, reads: bool) -> int:
+    home = Home.open(reads=reads)
     _log_to(home)
     for problem in home.settings.problems:
         print(f"memoria: {problem}", file=sys.stderr)

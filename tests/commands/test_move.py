@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +16,8 @@ from memoria.base import failpoints, state
 from memoria.base.paths import Paths
 from memoria.base.settings import config_path
 from memoria.commands import move
+from memoria.ground import config_file
+from memoria.ground.exchange import Exchange
 from memoria.ground.home import Home
 from memoria.ground.locks import held
 
@@ -39,6 +40,7 @@ class Owner:
             (self.root / folder).mkdir()
             (self.root / folder / ".gitkeep").touch()
         self.own = self.home / "memoria"
+        self.config = self.home / ".config" / "memoria" / "config.json"
         self.env = {
             "HOME": str(self.home), "PATH": os.environ["PATH"], "MEMORIA_MODEL": "offline",
             "MEMORIA_PYTHON": "/bin/true", "CLAUDE_CONFIG_DIR": str(self.home / ".claude"),
@@ -52,13 +54,21 @@ class Owner:
         )  # fmt: skip
 
     def remembers(self) -> None:
-        """Leave a memory in the clone, as 0.1.0 did for everybody who had one."""
-        assert self.run("status").returncode == 0
+        """Leave a memory in the clone, as 0.2.0 did for everybody who ran it from one."""
+        state.open_state(Paths(str(self.root)))
         (self.root / "daily" / "2026-11-21.md").write_text(NOTE)
         (self.root / "knowledge" / "concepts").mkdir(exist_ok=True)
         (self.root / "knowledge" / "concepts" / "zebra.md").write_text("---\ntitle: Zebras\n---\n# Zebras\nStriped.\n")
         (self.root / ".memoria" / "spool" / "new" / "1-job").write_text("waits")
         (self.root / ".obsidian").mkdir()
+
+    def start_session(self) -> None:
+        """Let the client start a session with the hooks of the clone."""
+        payload = {"hook_event_name": "SessionStart", "session_id": "s", "cwd": str(self.home), "source": "startup"}
+        subprocess.run(
+            [sys.executable, str(self.root / "hooks" / "session-start.py")],
+            input=json.dumps(payload), env=self.env, text=True, capture_output=True, check=True,
+        )  # fmt: skip
 
     def home_now(self, **more: str) -> str:
         return str(json.loads(self.run("status", "--json", **more).stdout)["home"])
@@ -69,18 +79,55 @@ def owner(tmp_path: Path) -> Owner:
     return Owner(tmp_path)
 
 
-def test_a_clone_run_by_hand_is_its_own_home_and_a_plugin_that_runs_in_it_is_not(owner: Owner) -> None:
-    assert owner.home_now() == str(owner.root)
-    shutil.rmtree(owner.root / ".memoria")
-    assert owner.home_now(CLAUDE_PLUGIN_ROOT=str(owner.root)) == str(owner.own)
-    assert owner.home_now() == str(owner.own), "by hand, the same memory is looked at"
+def test_who_only_reads_begins_no_memory_in_the_clone_nor_anywhere(owner: Owner) -> None:
+    for words in (["status"], ["doctor"], ["verify"], ["search", "zebra"], ["query", "zebra"], ["why", "zebra"],
+                  ["learned"], ["show", "01"], ["diff"], ["working"], ["lint"], ["export", "--json", "-"]):  # fmt: skip
+        done = owner.run(*words)
+        assert done.returncode in (0, 1), done.stderr
+        assert "scratch" not in done.stdout
+    assert not owner.home.exists() or not list(owner.home.rglob("*"))
     assert not (owner.root / ".memoria").exists()
+    assert "nothing is kept there yet" in owner.run("status").stdout
+
+
+def test_the_home_is_decided_at_the_first_write_and_nothing_later_changes_it(owner: Owner) -> None:
+    owner.start_session()
+    assert json.loads(owner.config.read_text()) == {"home": str(owner.own)}
+    owner.remembers()
+    assert owner.home_now() == owner.home_now(CLAUDE_PLUGIN_ROOT=str(owner.root)) == str(owner.own)
+    elsewhere = owner.home.parent / "another"
+    chosen = {"HOME": str(elsewhere), "XDG_CONFIG_HOME": str(owner.home / ".config")}
+    assert owner.home_now(**chosen) == str(owner.own)
+    assert not elsewhere.exists()
+
+
+def test_a_settings_file_that_stands_gets_the_home_from_the_worker(owner: Owner) -> None:
+    owner.config.parent.mkdir(parents=True)
+    owner.config.write_text('{"hints": false}')
+    owner.start_session()
+    assert owner.run("flush").returncode == 0
+    assert json.loads(owner.config.read_text()) == {"hints": False, "home": str(owner.own)}
+
+
+def test_a_second_memory_is_named_with_what_to_do(owner: Owner) -> None:
+    (owner.own / "daily").mkdir(parents=True)
+    (owner.own / "daily" / "2026-11-20.md").write_text(NOTE)
+    owner.remembers()
+    assert owner.home_now() == str(owner.own), "a clone is no home beside another"
+    for verb in ("status", "doctor"):
+        (line,) = [part for part in owner.run(verb).stdout.split("\n") if str(owner.root) in part and "read" in part]
+        assert "holds memory" in line
+        assert f"config set home {owner.root}" in owner.run(verb).stdout
+    assert owner.run("config", "set", "home", str(owner.root)).returncode == 0
+    assert owner.home_now() == str(owner.root)
+    assert str(owner.own) in owner.run("status").stdout
 
 
 def test_a_memory_that_lies_in_the_clone_stays_in_use_there(owner: Owner) -> None:
     owner.remembers()
     assert owner.home_now(CLAUDE_PLUGIN_ROOT=str(owner.root)) == str(owner.root)
-    assert owner.home_now(CLAUDE_PLUGIN_ROOT="/another/plugin") == str(owner.root)
+    owner.start_session()
+    assert json.loads(owner.config.read_text()) == {"home": str(owner.root)}, "the only one there is"
 
 
 def test_a_moved_memory_is_whole_and_found_and_the_clone_can_be_deleted(owner: Owner) -> None:
@@ -188,13 +235,14 @@ def test_a_setting_that_a_person_saves_at_the_moment_of_writing_is_kept_beside_t
             save(config, b'{"model": "offline"}')
 
     monkeypatch.setattr(failpoints, "reached", person)
-    move._choose(Home.open(), Paths(str(tmp_path / "new")))
+    config_file.change(Exchange.of(Home.open().paths), {"home": str(tmp_path / "new")})
     assert json.loads(config.read_text()) == {"model": "offline", "home": str(tmp_path / "new")}
 
 
 def test_a_new_config_file_is_for_its_owner_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    move._choose(Home.open(), Paths(str(tmp_path / "new")))
+    monkeypatch.delenv("MEMORIA_HOME")
+    Home.open()
     assert Path(config_path(os.environ)).stat().st_mode & 0o777 == 0o600
 
 

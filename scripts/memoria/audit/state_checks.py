@@ -66,10 +66,17 @@ def check_home(home: Home) -> Findings:
     if Path(home.paths.state).is_relative_to(places.ROOT) or folder.is_relative_to(places.ROOT):
         yield Finding("home", NOTE, f"{folder} is in the clone of memoria: who deletes the clone deletes the memory",
                       f"run {invocation.shown('move ~/memoria')}")  # fmt: skip
+    for other in places.other_memories(home.paths.home):
+        yield Finding("home", NOTE, f"{other} holds memory too, and nothing of it is read", second_memory(other))
     for copy in sorted(_client_folder().glob(PLUGINS)):
         if places.holds_memory(str(copy)):
             yield Finding("home", NOTE, f"Claude Code copied the clone with your daily logs to {copy}",
                           f"when {folder} has them, delete daily, knowledge and .memoria in the copy")  # fmt: skip
+
+
+def second_memory(folder: str) -> str:
+    """Return what to do about a memory that lies in another folder than the home."""
+    return f"use it instead with {invocation.shown(f'config set home {folder}')}, or move it away"
 
 
 def check_files(home: Home) -> Findings:
@@ -96,9 +103,11 @@ def check_disk(home: Home) -> Findings:
     """Check whether the folders can be written and the disk has room."""
     refused = []
     for folder in (home.paths.home, home.paths.daily, home.paths.knowledge, home.paths.state, home.paths.spool):
+        place = Path(folder)
+        while not place.exists():  # it is made when something is kept
+            place = place.parent
         try:
-            Path(folder).mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=folder) as file:
+            with tempfile.TemporaryFile(dir=place) as file:
                 file.write(b"memoria")
         except OSError as error:
             refused.append(f"{folder}: {error.strerror}")

@@ -190,18 +190,19 @@ def own_command(python: str, *arguments: str) -> list[str]:
 
 
 def default_home() -> str:
-    """Return the default home: ``~/memoria``, or the clone when memoria is run from one by hand.
+    """Return the home until one is recorded in config.json: ``~/memoria``.
 
-    A plugin that was added by the path of a clone runs in that clone, but does not use it as its home, because the
-    owner may delete it. A clone that already holds a memory remains the home, for both, until ``memoria move`` moves
-    it. A clone without one does not start a second memory beside the one in ``~/memoria``.
+    memoria 0.2.0 made a clone that it was run from its home: that one stays, where it is the only memory.
     """
     own = os.path.join(os.path.expanduser("~"), "memoria")
-    if not is_checkout():
-        return own
-    if holds_memory(ROOT):
-        return ROOT
-    return own if is_plugin() or holds_memory(own) else ROOT
+    return ROOT if is_checkout() and holds_memory(ROOT) and not holds_memory(own) else own
+
+
+def other_memories(home: str) -> list[str]:
+    """Return what else holds memory of the places where memoria may look for its home."""
+    places = (os.path.join(os.path.expanduser("~"), "memoria"), *([ROOT] if is_checkout() else []))
+    here = os.path.realpath(home)
+    return [place for place in places if os.path.realpath(place) != here and holds_memory(place)]
 
 
 def is_plugin() -> bool:
@@ -211,10 +212,15 @@ def is_plugin() -> bool:
 
 
 def holds_memory(folder: str) -> bool:
-    """Return whether the folder is a home in use: it has a state or a daily log."""
-    if os.path.isfile(os.path.join(folder, ".memoria", "version")):
+    """Return whether something is remembered in a home: a daily log, or conversation in the spool."""
+    spool = os.path.join(folder, ".memoria", "spool")
+    if any(_names(os.path.join(spool, box)) for box in SPOOL_BOXES[1:]):
         return True
+    return any(name.endswith(".md") for name in _names(os.path.join(folder, "daily")))
+
+
+def _names(folder: str) -> list[str]:
     try:
-        return any(name.endswith(".md") for name in os.listdir(os.path.join(folder, "daily")))
+        return os.listdir(folder)
     except OSError:
-        return False
+        return []

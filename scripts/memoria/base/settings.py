@@ -179,7 +179,9 @@ class Settings:
 
     disabled = setting(False, "Switch everything off: hooks return at once and nothing is captured.")
     home = setting(
-        "", "Where daily logs and the wiki live. Empty: ~/memoria, or the clone when run from one.", is_path=True
+        "",
+        "Where daily logs and the wiki live. Empty: ~/memoria. Recorded when memoria first keeps something.",
+        is_path=True,
     )
     state = setting(
         "", "Where spool, cursors, ledger and indexes live. Empty: `.memoria` inside the home.", is_path=True
@@ -400,6 +402,28 @@ def config_path(environ: Mapping[str, str]) -> str:
             else (os.path.join(home, ".config"))
         )
     return os.path.join(base, "memoria", "config.json")
+
+
+def record_home(home: str) -> None:
+    """Write the home to config.json, unless there is such a file: the worker adds it to that.
+
+    A file that cannot be written changes nothing: the home is then found anew each time.
+    """
+    path = config_path(os.environ)
+    if os.path.exists(path):
+        return
+    from memoria.base import atomic  # noqa: PLC0415 (once in a home's life)
+
+    beside = f"{path}.{os.getpid()}.tmp"
+    try:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        atomic.replace(beside, quickjson.dumps({"home": home}).encode() + b"\n")
+        try:
+            os.link(beside, path)  # fails for a file that was written meanwhile
+        finally:
+            os.unlink(beside)
+    except OSError:
+        pass
 
 
 def _read_config(path: str) -> dict[str, object]:

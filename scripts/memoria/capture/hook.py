@@ -16,7 +16,7 @@ except ImportError:  # pragma: no cover (another Python)
 
 from memoria.base import quickjson, state, user_environment
 from memoria.base.paths import Paths, safe_name
-from memoria.base.settings import MEND_CONFIG, Settings
+from memoria.base.settings import MEND_CONFIG, Settings, record_home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,6 +91,8 @@ class _Call:
         if settings.refusal and handler is not leave_alone:
             raise state.StateError(settings.refusal, MEND_CONFIG)
         state.open_state(paths)
+        if not settings.home:
+            record_home(paths.home)
         if handler is not leave_alone and os.path.exists(off_mark(paths, event.session)):
             _speak_again(event, paths)
         output = handler(event, settings, paths)

@@ -46,13 +46,13 @@ def command(args: argparse.Namespace, home: Home) -> int:
         owner_only.make_folders(after, is_shared=home.settings.shared_home)
         for source, target in _parts(before, after):
             _take(source, target)
-        chosen = _choose(home, after)
+        chosen = config_file.change(Exchange.of(after), {"home": after.home})
     if before.state != after.state and Path(before.state).is_dir():
         _adopt(before, after)
     sys.stdout.write(
         f"memoria's home is now {after.home}; nothing of it is left in {before.home}.\n"
-        + (f"The new home is recorded in {chosen}.\n" if chosen else "")
-        + "Restart running Claude Code sessions. If Obsidian has the old folder open, open the new one.\n"
+        f"The new home is recorded in {chosen}.\n"
+        "Restart running Claude Code sessions. If Obsidian has the old folder open, open the new one.\n"
     )
     return 0
 
@@ -108,13 +108,6 @@ def _take(source: Path, target: Path) -> None:
         shutil.rmtree(gone)
     else:
         gone.unlink()
-
-
-def _choose(home: Home, after: Paths) -> Path | None:
-    """Write the new home to config.json unless it is the default one; return the file if it was written."""
-    if not home.settings.home and Paths.of(home.settings).home == after.home:
-        return None
-    return config_file.change(Exchange.of(after), {"home": after.home})
 
 
 def _adopt(before: Paths, after: Paths) -> None:

@@ -14,7 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from memoria.audit import excluded, forgotten
+from memoria.audit.state_checks import second_memory
 from memoria.base import invocation
+from memoria.base import paths as places
+from memoria.base.paths import Paths
 from memoria.capture.spool import Spool
 from memoria.daily.ledger import JUDGING, Call, Ledger
 from memoria.ground import clock, printable
@@ -131,7 +134,9 @@ def gather(home: Home) -> dict[str, Any]:
         waiting, failed = spool.jobs(), spool.jobs(spool.failed)
         return {
             "home": paths.home,
-            "state": paths.state,
+            "is_begun": home.is_begun,
+            "other_memories": places.other_memories(paths.home),
+            "state": Paths.of(home.settings).state,
             "disabled": home.settings.disabled,
             "model": home.settings.model,
             "last_hook": _last_hook(Path(paths.hook_log)),
@@ -232,6 +237,13 @@ def _calls_by_day(home: Home, ledger: Ledger) -> list[dict[str, Any]]:
 
 def _lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:
     rows = [f"memoria in {facts['home']}" + (" (switched off by MEMORIA_DISABLED)" if facts["disabled"] else "")]
+    rows += (
+        []
+        if facts["is_begun"]
+        else ["              nothing is kept there yet; the first session with the hooks begins it"]
+    )
+    rows += [f"also          {other} holds memory that is not read: {second_memory(other)}"
+             for other in facts["other_memories"]]  # fmt: skip
     hook = facts["last_hook"]
     rows.append(
         f"last hook     {_wall(hook['time'], zone)}  {hook['what']}"

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
+import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from memoria.base import state
-from memoria.base.paths import Paths
+from memoria.base.paths import Paths, holds_memory
 from memoria.base.settings import MEND_CONFIG, Settings
-from memoria.ground import owner_only
+from memoria.ground import config_file, owner_only
 from memoria.ground.clock import Zone
-from memoria.ground.errors import HomeRefusedError
+from memoria.ground.errors import FileBusyError, HomeRefusedError
+from memoria.ground.exchange import Exchange
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +27,10 @@ class Home:
     zone: Zone
 
     @classmethod
-    def open(cls) -> Home:
-        """Return the home that the environment names; create its state folder when it is missing.
+    def open(cls, *, reads: bool = False) -> Home:
+        """Return the home that is chosen; make its folders when they are missing, and record it when it is found.
 
+        One who only ``reads`` makes no home: where there is none, the state is a scratch folder until the process ends.
         Raises HomeRefusedError when the settings cannot be read, the state belongs to a newer memoria or the folder
         cannot be written.
         """
@@ -31,6 +38,10 @@ class Home:
         if settings.refusal:
             raise HomeRefusedError(settings.refusal, MEND_CONFIG)
         paths = Paths.of(settings)
+        is_begun = Path(paths.version).exists() or holds_memory(paths.home)
+        if reads and not is_begun:
+            paths = Paths(paths.home, tempfile.mkdtemp(prefix="memoria-"))
+            atexit.register(shutil.rmtree, paths.state, ignore_errors=True)
         try:
             state.open_state(paths)
         except state.StateError as error:
@@ -39,5 +50,19 @@ class Home:
             raise HomeRefusedError(
                 f"cannot use {paths.state} ({error.strerror or error})", "make it writable or set MEMORIA_STATE"
             ) from error
-        owner_only.make_folders(paths, is_shared=settings.shared_home)
+        if is_begun or not reads:
+            owner_only.make_folders(paths, is_shared=settings.shared_home)
+        if not reads and not settings.home:
+            _record(paths)
         return cls(settings, paths, Zone(settings.tz))
+
+    @property
+    def is_begun(self) -> bool:
+        """Return whether there is a home, and not only the scratch folder of one who reads."""
+        return self.paths.state == Paths.of(self.settings).state
+
+
+def _record(paths: Paths) -> None:
+    """Write the home to config.json, for every later process; a file that cannot be written is left as it is."""
+    with suppress(OSError, ValueError, FileBusyError):
+        config_file.change(Exchange.of(paths), {"home": paths.home})
