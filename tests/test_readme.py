@@ -6,13 +6,16 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from memoria.audit.receipt import CAPTURED
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.cli import VERBS
+from memoria.daily.ledger import Ledger
 from places import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -72,3 +75,6 @@ def test_the_entry_and_the_article_shown_are_what_the_demo_makes(tmp_path: Path)
     key = re.compile(r"(?<=tidemark-)[0-9a-f]{6}$", re.MULTILINE)  # the demo's project lies in a folder of its own
     assert key.sub("", shown("article")) in [key.sub("", article) for article in articles]
     assert str(home / "knowledge" / "index.md") in run.stdout
+    with closing(Ledger.of(Paths(str(home)))) as ledger:
+        fates = [fates for _, fates in ledger.checked().values()]
+    assert sum(fate.get(CAPTURED, 0) for fate in fates) > len(fates) >= 3, "the reader's receipt counts its turns"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 from memoria.base.paths import Paths
@@ -26,3 +28,17 @@ def test_the_usage_counts_of_version_0_1_0_go(tmp_path: Path) -> None:
         Path(paths.state, name).write_bytes(b"SQLite")
     housekeeping.clean(paths)
     assert sorted(path.name for path in Path(paths.state).iterdir()) == ["README", "ledger.db", "written-by"]
+
+
+def test_what_a_killed_hook_left_in_the_spool_goes_and_what_is_being_written_stays(tmp_path: Path) -> None:
+    paths = Paths(str(tmp_path))
+    hook = subprocess.Popen([sys.executable, "-c", ""])
+    hook.wait()
+    folder = Path(paths.spool, "tmp")
+    folder.mkdir(parents=True)
+    for writer in (hook.pid, os.getpid()):
+        (folder / f"01795000000000000000.{writer}.Stop.s1.0-99.job").write_text("half")
+        (folder / f"probe.{writer}").touch()
+    housekeeping.clean(paths)
+    left = sorted(path.name for path in folder.iterdir())
+    assert left == [f"01795000000000000000.{os.getpid()}.Stop.s1.0-99.job", f"probe.{os.getpid()}"]

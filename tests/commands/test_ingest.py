@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -144,7 +145,8 @@ def test_excluded_own_and_open_sessions_are_passed_over(
     client.session(1, age_s=9 * DAY, cwd=Path(home.paths.state, "model"))
     client.session(1, age_s=5)
     said = ingest("--yes")[1]
-    assert "There is nothing to ingest." in said
+    assert "There is nothing to ingest now." in said
+    assert re.search(r"ask again after \d\d:\d\d for what was in progress", said)
     assert "1 excluded by secret" in said
     assert "1 memoria's own" in said
     assert "1 in progress" in said

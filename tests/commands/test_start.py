@@ -52,8 +52,8 @@ def test_a_verb_with_nothing_to_do_imports_nothing_slow(verb: str, tmp_path: Pat
         "print('\\n'.join(['loaded:', *sys.modules]))"
     )
     env = isolated(tmp_path)
-    for _ in range(2):  # the first makes the home and its databases
-        run = subprocess.run([sys.executable, "-c", program, verb], env=env, capture_output=True, text=True, check=True)
+    for each in ("flush", verb):  # the first makes the home and its databases
+        run = subprocess.run([sys.executable, "-c", program, each], env=env, capture_output=True, text=True, check=True)
     loaded = set(run.stdout.partition("loaded:\n")[2].split())
     needed = {"shutil"} if verb == "--help" else set()  # measures the terminal
     assert "memoria.cli" in loaded

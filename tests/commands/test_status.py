@@ -19,6 +19,7 @@ from memoria.commands import status
 from memoria.daily.ledger import Booked, Call, Ledger
 from memoria.facts.keeper import Keeper
 from memoria.ground.home import Home
+from memoria.ground.locks import held
 from memoria.indexing import sources
 from memoria.indexing.index import Index
 from memoria.recall.shown_notes import ShownNotes
@@ -52,6 +53,14 @@ def test_what_waits_and_what_failed_is_named_with_the_reason(home: Home, capsys:
     assert "Stop of waiting-one" in said
     assert "the model answered junk" in said
     assert "--retry-failed" in said
+
+
+def test_a_flush_beside_a_busy_worker_says_why_it_wrote_nothing(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    spooled(home, "waiting-one")
+    with held(Path(home.paths.worker_lock)):
+        assert main(["flush"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("Wrote 0 entries; 1 job waiting: another worker is at work")
 
 
 def test_why_turns_are_not_judged_now_is_said(home: Home, capsys: pytest.CaptureFixture[str]) -> None:

@@ -247,7 +247,7 @@ def test_an_answer_may_be_as_long_as_its_task_needs(tmp_path: Path, task: str, m
         (Status(401, "authentication_error"), ModelUnavailableError, False),
         (Status(404, "not_found_error"), ModelUnavailableError, False),
         (Status(400, "invalid_request_error", "Your credit balance is too low"), ModelUnavailableError, False),
-        (Status(429, "rate_limit_error"), ModelUnavailableError, True),
+        (Status(429, "rate_limit_error"), ModelUnavailableError, False),
         (Status(500), ModelUnavailableError, True),
         (ConnectionError("dropped"), ModelUnavailableError, True),
         (Status(400, "invalid_request_error", "prompt is too long: 9 tokens > 8 maximum"), BadAnswerError, None),

@@ -100,3 +100,10 @@ def test_a_clock_set_back_does_not_stop_the_starts(tmp_path: Path) -> None:
 def test_no_file_and_no_limit_stop_nothing(tmp_path: Path) -> None:
     assert may_spawn(str(tmp_path / "no" / "folder"), 1, 1.0)
     assert all(may_spawn(str(tmp_path / "spawns"), 0, 1.0) for _ in range(99))
+
+
+def test_amounts_of_less_than_a_cent_are_told_apart() -> None:
+    decision = decide([], NOON, VIENNA, daily_usd=0.003, call_usd=0, estimate_usd=0.0045)
+    assert "would cost about $0.0045, over daily_budget_usd ($0.003)" in decision.reason
+    decision = decide([(NOON, call(0.8))], NOON, VIENNA, daily_usd=1, call_usd=0, estimate_usd=0.3)
+    assert "today's $0.80 and the next call's $0.30 would exceed daily_budget_usd ($1.00)" in decision.reason

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import sqlite3
 from dataclasses import replace
 
 import pytest
@@ -29,6 +31,22 @@ def test_the_table_of_facts_can_be_narrowed_by_words_kind_and_project(browser: B
     assert "pnpm" in browser.get("/facts?project=shop-1a2b3c&q=PNPM+never").text
     assert "pnpm" not in browser.get("/facts?project=gr%C3%BC%C3%9Fe-blog-4d5e6f").text
     assert "No fact fits." in browser.get("/facts?q=zebra").text
+
+
+def test_a_full_disk_is_a_sentence_and_no_traceback(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    full = sqlite3.OperationalError("database or disk is full")
+    full.sqlite_errorcode = sqlite3.SQLITE_FULL
+    for error in (full, OSError(errno.ENOSPC, "No space left on device")):
+
+        def refuse(_: Home, error: Exception = error) -> Keeper:
+            raise error
+
+        with monkeypatch.context() as disk:
+            disk.setattr(Keeper, "at", refuse)
+            for page in (browser.get("/facts"), browser.post(f"{PNPM}/promote")):
+                assert page.status == 503
+                assert "Check free space" in page.text
+    assert browser.get("/facts").status == 200
 
 
 def test_an_edited_fact_keeps_its_earlier_wording_and_changes_its_daily_log(browser: Browser) -> None:

@@ -67,6 +67,19 @@ def test_a_session_is_given_nothing_when_the_page_has_no_room(tmp_path: Path) ->
     )
 
 
+def test_a_setting_of_a_wrong_type_is_told_at_the_start_until_it_is_corrected(client: Client) -> None:
+    page(client, "global", "elsewhere")
+    config = Path(client.env["XDG_CONFIG_HOME"], "memoria", "config.json")
+    config.parent.mkdir(parents=True)
+    config.write_text('{"page_chars": "many", "unheard_of": 1}')
+    for _ in range(2):
+        message = json.loads(client.fire("SessionStart", source="startup"))["systemMessage"]
+        assert "page_chars must be a whole number, not 'many'" in message
+        assert "memoria config" in message
+    config.write_text('{"page_chars": 9000, "unheard_of": 1}')
+    assert "systemMessage" not in client.fire("SessionStart", source="startup")
+
+
 def test_a_notice_is_said_once_and_beside_the_page(client: Client) -> None:
     page(client, "global", "elsewhere")
     Path(client.paths.notice).write_text("memoria: the model is not logged in.\n", encoding="utf-8")

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from memoria.audit import estimate
+from memoria.audit.changes import OPEN_S
 from memoria.audit.receipt import BY_PROGRAM, Account, Receipt
 from memoria.base import project
 from memoria.capture.spool import Spool
@@ -43,6 +44,7 @@ class Plan:
     items: list[Item] = field(default_factory=list)
     passed: Counter[str] = field(default_factory=Counter)
     bytes: int = 0
+    quiet_at: float = 0.0  # when the last of those that may be in progress counts as ended, if it does not go on
     seconds: float = 0.0  # duration of the survey
 
     @property
@@ -114,8 +116,8 @@ def _item(receipt: Receipt, found: Found, head: Head, owner: project.Project, pl
     if reason and reason != BY_PROGRAM:
         plan.passed[reason] += 1
     elif receipt.is_open(found):
-        is_claude = found.agent == table.CLAUDE.name
-        plan.passed["in progress: its hooks capture it" if is_claude else "in progress, or ended just now"] += 1
+        plan.passed["in progress, or ended just now"] += 1
+        plan.quiet_at = max(plan.quiet_at, found.changed + OPEN_S)
     elif receipt.waits(head.session):
         plan.passed["already waiting in the spool"] += 1
     else:

@@ -67,7 +67,7 @@ class SelfTest:
 
     def replay(self, session: str, lines: Sequence[bytes]) -> Iterator[Fired]:
         """Play one session: the transcript grows, and the hooks fire as the client fires them."""
-        transcript = Path(self.paths.self_test, f"{session}.jsonl")
+        transcript = Path(self.environment["CLAUDE_CONFIG_DIR"], "projects", self.project.name, f"{session}.jsonl")
         transcript.parent.mkdir(parents=True, exist_ok=True)
         transcript.unlink(missing_ok=True)
         middle = len(lines) // 2

@@ -66,17 +66,12 @@ def check_home(home: Home) -> Findings:
     if Path(home.paths.state).is_relative_to(places.ROOT) or folder.is_relative_to(places.ROOT):
         yield Finding("home", NOTE, f"{folder} is in the clone of memoria: who deletes the clone deletes the memory",
                       f"run {invocation.shown('move ~/memoria')}")  # fmt: skip
-    for other in places.other_memories(home.paths.home):
-        yield Finding("home", NOTE, f"{other} holds memory too, and nothing of it is read", second_memory(other))
+    for text, remedy in home.second_memories():
+        yield Finding("home", NOTE, text, remedy)
     for copy in sorted(_client_folder().glob(PLUGINS)):
         if places.holds_memory(str(copy)):
             yield Finding("home", NOTE, f"Claude Code copied the clone with your daily logs to {copy}",
                           f"when {folder} has them, delete daily, knowledge and .memoria in the copy")  # fmt: skip
-
-
-def second_memory(folder: str) -> str:
-    """Return what to do about a memory that lies in another folder than the home."""
-    return f"use it instead with {invocation.shown(f'config set home {folder}')}, or move it away"
 
 
 def check_files(home: Home) -> Findings:

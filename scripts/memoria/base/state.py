@@ -72,7 +72,6 @@ May be deleted, at a small price.
   log/worker.out       what the worker printed; a log that has grown long is kept once as <name>.1
   claude/              the working folder of memoria's own model calls; empty
   reader.json          where `memoria open` is running, and its key; gone when it ends
-  rehearsal/           transcripts that `memoria doctor` played
   eval/                the memory as it once was, while `memoria eval` asks it
   README               this page
   .gitignore           keeps this folder out of git

@@ -68,12 +68,14 @@ class _Demo:
         self._wait(lambda: not Spool(self.paths.spool).jobs(), "the daily log")
 
     def finish(self) -> None:
-        """Compile the entries that the worker left waiting because of the interval."""
-        subprocess.run(
-            places.own_command(sys.executable, "compile"),
-            env=self.pipeline.environment, check=False, capture_output=True,
-        )  # fmt: skip
+        """Compile the entries that the worker left waiting because of the interval, and compare the transcripts."""
+        self._run("compile")
         self.wait_for_wiki()
+        self._run("verify")  # for the receipt in the reader
+
+    def _run(self, verb: str) -> None:
+        command = places.own_command(sys.executable, verb)
+        subprocess.run(command, env=self.pipeline.environment, check=False, capture_output=True)
 
     def wait_for_wiki(self) -> None:
         """Wait until every entry is compiled."""

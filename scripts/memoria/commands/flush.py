@@ -33,5 +33,8 @@ def command(args: argparse.Namespace, home: Home) -> int:
     if args.json:
         print(json.dumps({"entries": entries, "waiting": len(spool.jobs())}))
     elif not detach.is_detached():
-        print(f"Wrote {counted(entries, 'entry')}; {counted(len(spool.jobs()), 'job')} waiting.")
+        waiting = counted(len(spool.jobs()), "job")
+        is_busy = detach.is_locked(home.paths.worker_lock)
+        reason = ": another worker is at work and will look at them when it is done" if is_busy else ""
+        print(f"Wrote {counted(entries, 'entry')}; {waiting} waiting{reason}.")
     return 0

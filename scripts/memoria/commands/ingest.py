@@ -170,8 +170,11 @@ def _described(plan: Plan, home: Home, sources: Sequence[Source]) -> Iterator[st
     yield f"to ingest    {printable.counted(len(plan.items), 'session')}, about {turns}, {characters}"
     yield from _by_agent(plan)
     yield from (f"skipped      {count:,} {reason}" for reason, count in sorted(plan.passed.items()))
+    if plan.quiet_at:
+        when = home.zone.local(clock.at(plan.quiet_at))
+        yield f"             ask again after {when:%H:%M} for what was in progress and no hook has captured by then"
     if not plan.items:
-        yield "There is nothing to ingest."
+        yield "There is nothing to ingest now." if plan.quiet_at else "There is nothing to ingest."
         return
     flush, rest = forecast(plan, home.settings.call_chars)
     calls = flush.calls + rest.calls
@@ -216,7 +219,7 @@ def _waits(home: Home, tokens: tuple[int, int]) -> Iterator[str]:
     yield f"model        {name}" + (f", about ${cost:,.2f}" if price else ", price unknown")
     if daily and cost > daily:
         yield (
-            f"budget       daily_budget_usd is ${daily:.2f}: this takes about "
+            f"budget       daily_budget_usd is {printable.dollars(daily)}: this takes about "
             f"{printable.counted(round(-(-cost // daily)), 'day')}. The rest waits; run the same command again, or set "
             "MEMORIA_DAILY_BUDGET_USD."
         )

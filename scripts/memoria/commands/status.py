@@ -8,15 +8,13 @@ from __future__ import annotations
 import argparse
 import json
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from memoria.audit import excluded, forgotten
-from memoria.audit.state_checks import second_memory
 from memoria.base import invocation
-from memoria.base import paths as places
 from memoria.base.paths import Paths
 from memoria.capture.spool import Spool
 from memoria.daily.ledger import JUDGING, Call, Ledger
@@ -105,7 +103,9 @@ def _spent(used: Call | Usage) -> dict[str, Any]:
 
 def _cost_lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:
     limit = (
-        f"of ${facts['daily_budget_usd']:.2f} (daily_budget_usd)" if facts["daily_budget_usd"] else "without a limit"
+        f"of {printable.dollars(facts['daily_budget_usd'])} (daily_budget_usd)"
+        if facts["daily_budget_usd"]
+        else "without a limit"
     )
     rows = [f"today         ${facts['today_usd']:.4f} {limit}"]
     rows += [
@@ -135,7 +135,7 @@ def gather(home: Home) -> dict[str, Any]:
         return {
             "home": paths.home,
             "is_begun": home.is_begun,
-            "other_memories": places.other_memories(paths.home),
+            "other_memories": [": ".join(found) for found in home.second_memories()],
             "state": Paths.of(home.settings).state,
             "disabled": home.settings.disabled,
             "model": home.settings.model,
@@ -235,15 +235,15 @@ def _calls_by_day(home: Home, ledger: Ledger) -> list[dict[str, Any]]:
     return [{"day": day, **sums} for day, sums in sorted(days.items(), reverse=True)]
 
 
+def _home_lines(facts: dict[str, Any]) -> Iterator[str]:
+    yield f"memoria in {facts['home']}" + (" (switched off by MEMORIA_DISABLED)" if facts["disabled"] else "")
+    if not facts["is_begun"]:
+        yield "nothing is kept there yet: the first session with the hooks begins it"
+    yield from (f"home          {text}" for text in facts["other_memories"])
+
+
 def _lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:
-    rows = [f"memoria in {facts['home']}" + (" (switched off by MEMORIA_DISABLED)" if facts["disabled"] else "")]
-    rows += (
-        []
-        if facts["is_begun"]
-        else ["              nothing is kept there yet; the first session with the hooks begins it"]
-    )
-    rows += [f"also          {other} holds memory that is not read: {second_memory(other)}"
-             for other in facts["other_memories"]]  # fmt: skip
+    rows = list(_home_lines(facts))
     hook = facts["last_hook"]
     rows.append(
         f"last hook     {_wall(hook['time'], zone)}  {hook['what']}"

@@ -53,7 +53,7 @@ class ModelUnavailableError(ModelError):
         usage: Usage | None = None,
         failures: tuple[ModelError, ...] = (),
     ) -> None:
-        """Set ``retry_now`` for a fault that may pass within seconds, and clear it for one that needs a person."""
+        """Set ``retry_now`` for a fault that may pass within seconds; clear it for one that needs a person or time."""
         super().__init__(message, model=model, usage=usage, failures=failures)
         self.retry_now = retry_now
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import atexit
-import shutil
-import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from memoria.base import state
-from memoria.base.paths import Paths, holds_memory
+from memoria.base import invocation, state
+from memoria.base.paths import Paths, holds_memory, other_memories
 from memoria.base.settings import MEND_CONFIG, Settings
 from memoria.ground import config_file, owner_only
 from memoria.ground.clock import Zone
@@ -40,8 +37,7 @@ class Home:
         paths = Paths.of(settings)
         is_begun = Path(paths.version).exists() or holds_memory(paths.home)
         if reads and not is_begun:
-            paths = Paths(paths.home, tempfile.mkdtemp(prefix="memoria-"))
-            atexit.register(shutil.rmtree, paths.state, ignore_errors=True)
+            paths = Paths(paths.home, _scratch())
         try:
             state.open_state(paths)
         except state.StateError as error:
@@ -60,6 +56,25 @@ class Home:
     def is_begun(self) -> bool:
         """Return whether there is a home, and not only the scratch folder of one who reads."""
         return self.paths.state == Paths.of(self.settings).state
+
+    def second_memories(self) -> list[tuple[str, str]]:
+        """Return what else holds memory besides this home, and what to do about each."""
+        return [
+            (f"{other} holds memory too, and nothing of it is read",
+             f"use it instead with {invocation.shown(f'config set home {other}')}, or move it away")
+            for other in other_memories(self.paths.home)
+        ]  # fmt: skip
+
+
+def _scratch() -> str:
+    """Return a folder that is removed when the process ends."""
+    import atexit  # noqa: PLC0415 (only where there is no memory yet)
+    import shutil  # noqa: PLC0415
+    import tempfile  # noqa: PLC0415
+
+    folder = tempfile.mkdtemp(prefix="memoria-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def _record(paths: Paths) -> None:

@@ -91,6 +91,12 @@ def sentence(text: object) -> str:
     return bare if bare.endswith(("!", "?", "…")) else f"{bare}."
 
 
+def dollars(amount: float) -> str:
+    """Return an amount with its cents, and with what is less than a cent where there is some."""
+    whole, _, part = f"{amount:.6f}".partition(".")
+    return f"${whole}.{part.rstrip('0'):0<2}"
+
+
 def counted(number: int, noun: str) -> str:
     """Return ``number`` and ``noun``, regularly plural unless the number is 1: "1 model call", "1,200 entries"."""
     if number == 1:

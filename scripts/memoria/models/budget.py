@@ -13,6 +13,7 @@ from datetime import date, datetime, timedelta
 
 from memoria.daily.ledger import Call
 from memoria.ground.clock import Zone
+from memoria.ground.printable import dollars
 from memoria.ground.usage import Usage
 
 Paid = tuple[datetime, Call]
@@ -49,14 +50,16 @@ def decide(
     if estimate_usd > daily_usd:
         return Decision(False, spent, None, _over("daily_budget_usd", "one call", estimate_usd, daily_usd))
     reason = (
-        f"today's ${spent:.2f} and the next call's ${estimate_usd:.2f} would exceed daily_budget_usd "
-        f"(${daily_usd:.2f}); the work waits until {zone.local(end):%Y-%m-%d %H:%M}"
+        f"today's {dollars(spent)} and the next call's {dollars(estimate_usd)} would exceed daily_budget_usd "
+        f"({dollars(daily_usd)}); the work waits until {zone.local(end):%Y-%m-%d %H:%M}"
     )
     return Decision(False, spent, end, reason)
 
 
 def _over(setting: str, what: str, estimate: float, limit: float) -> str:
-    return f"{what} would cost about ${estimate:.2f}, over {setting} (${limit:.2f}); raise it, or lower call_chars"
+    return (
+        f"{what} would cost about {dollars(estimate)}, over {setting} ({dollars(limit)}); raise it, or lower call_chars"
+    )
 
 
 def day_bounds(now: datetime, zone: Zone) -> tuple[datetime, datetime]:

@@ -53,6 +53,7 @@ SWITCHES = {
 RETRIES = "1"  # the client's own retries; its default retries for minutes, and the worker retries too
 SET_BY_SDK = "CLAUDE_CODE_ENTRYPOINT"
 _NEEDS_A_PERSON = frozenset({401, 402, 403, 404})
+_TOO_MANY = 429  # the client has asked again already, as often and as late as the service told it to
 _REFUSES_THE_WORK = frozenset({400, 413, 422})
 _LOGIN = "not logged in: run `claude` and `/login` once, or set ANTHROPIC_API_KEY"
 
@@ -173,9 +174,9 @@ class Claude:
             raise BadAnswerError(
                 f"{self.name}: the service refused this request ({fault}).", model=self.name, usage=usage
             )
-        person = status in _NEEDS_A_PERSON or received.error == "billing_error"
+        at_once = status not in {*_NEEDS_A_PERSON, _TOO_MANY} and received.error not in ("billing_error", "rate_limit")
         message = f"{self.name}: the service gave no answer ({fault})."
-        raise ModelUnavailableError(message, retry_now=not person, model=self.name, usage=usage)
+        raise ModelUnavailableError(message, retry_now=at_once, model=self.name, usage=usage)
 
     def _fail(self, received: _Received, started: float, what: str) -> NoReturn:
         raise ModelUnavailableError(f"{self.name} {what}.", model=self.name, usage=_usage(received, started))

@@ -106,7 +106,7 @@ class Ollama:
         if status == 404:
             remedy = f"ollama has no model {self.model!r}: run `ollama pull {self.model}`."
             return ModelUnavailableError(remedy, retry_now=False, model=self.name)
-        passing = status in (408, 429) or status >= 500
+        passing = status == 408 or status >= 500  # after a 429 the job waits
         return ModelUnavailableError(f"ollama answered HTTP {status}.", retry_now=passing, model=self.name)
 
     def _unreachable(self, error: Exception) -> ModelUnavailableError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 from urllib.parse import parse_qsl, urlencode
@@ -14,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from memoria.ground import database
 from memoria.ground.errors import ExpectedError, StillReadingError
 from memoria.reader import days, graph, security, sessions, templating
 from memoria.reader.page_table import ACTIONS, PAGES, Action, Page
@@ -71,9 +73,20 @@ def _shown(site: Site, page: Page) -> Callable[[Request], Response]:
             view = View("message.html", "One moment", {"said": str(error)}, STILL_READING)
         except ExpectedError as error:
             view = View("message.html", "Not now", {"said": str(error)}, 409)
+        except (OSError, sqlite3.Error) as error:
+            view = _refused(error)
         return _response(site, request, view)
 
     return show
+
+
+def _refused(error: OSError | sqlite3.Error) -> View:
+    """Return the page for what a full disk, a permission or another process's lock forbids; raise a bug again."""
+    if not (isinstance(error, OSError) or database.is_refused(error)):
+        raise error
+    reason = getattr(error, "strerror", None) or error
+    said = f"The disk or a database cannot be used now ({reason}). Check free space and permissions, then try again."
+    return View("message.html", "Not now", {"said": said}, 503)
 
 
 def _acted(site: Site, action: Action) -> Callable[[Request], object]:
@@ -86,6 +99,8 @@ def _acted(site: Site, action: Action) -> Callable[[Request], object]:
             done = await run_in_threadpool(action.act, site, asked)
         except ExpectedError as error:
             return _response(site, request, View("message.html", "Not done", {"said": str(error)}, 409))
+        except (OSError, sqlite3.Error) as error:
+            return _response(site, request, _refused(error))
         site.look_again()
         said = f"{'&' if '?' in done.location else '?'}{urlencode({'said': done.said})}" if done.said else ""
         return RedirectResponse(done.location + said, 303)

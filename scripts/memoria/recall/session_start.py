@@ -32,6 +32,8 @@ WELCOME = (
     "memoria is installed and running. It has nothing to recall yet: the first page appears after a session ends. "
     "Run {} at any time to check."
 )
+WRONG_SETTING = "memoria: {}. The default is used until it is corrected; {} lists the settings."
+REFUSED = " must be "  # in what ``Settings.problems`` says of a value; a name that is none does no harm
 
 MAX_PAGE = 1_000_000  # characters of a prepared page that are read
 
@@ -56,6 +58,8 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
     block = _position_block(event, own, paths) if is_told and event.session else ""
     page = context(own, block, settings, paths)
     message = _with("doctor", CANNOT_KEEP, paths.state, refusal) if refusal else _take_notice(paths.notice)
+    if not message and source == "startup":
+        message = _wrong_setting(settings)
     if not message and source in ("startup", "clear"):
         message = _report(own, settings, paths)
     if not page and not message and not os.path.exists(paths.welcomed):
@@ -90,6 +94,12 @@ def _with(verb: str, message: str, *words: str) -> str:
     from memoria.base import invocation  # noqa: PLC0415 (most sessions start without a message)
 
     return message.format(*words, invocation.shown(verb))
+
+
+def _wrong_setting(settings: Settings) -> str:
+    """Return the first setting that cannot be read and is not in force, until it is corrected."""
+    wrong = [problem for problem in settings.problems if REFUSED in problem]
+    return _with("config", WRONG_SETTING, wrong[0]) if wrong else ""
 
 
 def _report(own: str, settings: Settings, paths: Paths) -> str:

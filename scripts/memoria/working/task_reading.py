@@ -23,7 +23,7 @@ from memoria.working.memory import Note, TaskState
 Json = dict[str, Any]
 
 MAX_CHARS = 2_000  # of the whole block
-_GOAL, _SAID, _ITEM, _FAILURE, _QUESTION = 600, 300, 200, 500, 300  # maximum characters of each
+_GOAL, _SAID, _ITEM, _QUESTION = 600, 300, 200, 300  # maximum characters of each
 _FILES, _TASKS, _WAITING = 20, 60, 40  # maximum number of each
 _WEAK_WORDS = 4  # a request of fewer words ("go on", "yes, do that") does not replace the goal
 _EDITS = ("Edit", "MultiEdit", "NotebookEdit", "Write")
@@ -134,9 +134,8 @@ def _result(state: Json, block: Json, details: object) -> None:
         output = _text(block.get("content"))
         if block.get("is_error") is True and not _REFUSED.search(output):
             code = _EXIT.match(output)
-            text = output[code.end() :] if code else output
             status = int(code[1]) if code else None
-            state["failure"] = {"command": use["command"], "status": status, "text": _kept(text, _FAILURE)}
+            state["failure"] = {"command": use["command"], "status": status}  # its output is anybody's text
         elif block.get("is_error") is not True and (state.get("failure") or {}).get("command") == use["command"]:
             state["failure"] = None  # the same command has succeeded since
 
@@ -208,7 +207,7 @@ def _parts(observed: Mapping[str, Any], task: TaskState | None, notes: Sequence[
     """Return each part as lines, neutralised already so that fencing does not lengthen them."""
     failure = observed.get("failure") or {}
     status = "" if failure.get("status") is None else f" (exit {failure['status']})"
-    failed = f"Last failure: {_line(failure['command'], 160)}{status}: {_line(failure['text'], 300)}" if failure else ""
+    failed = f"Last failure: {_line(failure['command'], 160)}{status}" if failure else ""
     return [
         _labelled("Goal", observed.get("goal"), 450),
         _labelled("The user's last message", observed.get("said"), 200),

@@ -15,7 +15,7 @@ from memoria.daily.ledger import Ledger
 from memoria.flushing.retry import retry_failed
 from memoria.ground import clock
 from memoria.ground.home import Home
-from memoria.ground.printable import counted
+from memoria.ground.printable import counted, dollars
 from memoria.models import budget, chain
 from memoria.reader.site import Site
 from memoria.reader.view import Asked, Done
@@ -70,7 +70,9 @@ def _budget(home: Home, ledger: Ledger) -> Iterator[Need]:
     calls = ledger.calls_since(budget.day_bounds(now, home.zone)[0])
     spent = sum(call.cost_usd for _, call in calls)
     if limit and spent >= limit:
-        yield Need("Today's budget is used up", f"${spent:.2f} of ${limit:.2f}; what waits goes on after midnight.")
+        yield Need(
+            "Today's budget is used up", f"{dollars(spent)} of {dollars(limit)}; what waits goes on after midnight."
+        )
 
 
 def _settings(home: Home) -> Iterator[Need]:
