@@ -28,7 +28,6 @@ PACKAGE = ROOT / "scripts" / "memoria"
 FOLDERS = (
     "commands",  # one module a verb, none knows another
     "reader",
-    "exporting",
     "mcp",
     "answering",
     "evaluating",

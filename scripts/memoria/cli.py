@@ -48,8 +48,6 @@ VERBS = {
     "learned": "list, edit, delete and promote the facts learned from your turns",
     "search": "find articles, entries, facts and turns",
     "open": "show the memory in the browser",
-    "export": "write the memory as web pages that need no server, or as one JSON file",
-    "import": "add what `memoria export --json` wrote; nothing that is there is overwritten",
     "query": "answer a question from the wiki and the daily logs, with checked links",
     "eval": "measure on your own history what the memory would have shown; --tune sets how much it shows",
     "lint": "report what is wrong with the wiki; --fix repairs what is safe to repair",
@@ -63,7 +61,7 @@ GROUPS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "Read": (("open", "search", "query", "why", "learned"), ("show", "working", "diff")),
     "Put right": (("forget", "undo", "lint"), ()),
     "Run": (("status", "verify", "doctor"), ("flush", "compile", "consolidate", "eval", "observe", "weigh", "mcp")),
-    "Set up": (("demo", "install", "config", "ingest"), ("uninstall", "move", "export", "import", "completion")),
+    "Set up": (("demo", "install", "config", "ingest"), ("uninstall", "move", "completion")),
 }
 READING = frozenset((*GROUPS["Read"][0], *GROUPS["Read"][1], "status", "verify", "doctor", "lint", "eval", "export"))
 LAST_STREAM = 2  # the descriptor of standard error

@@ -15,7 +15,6 @@ from hostile_home import fill_hostile
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry, Learned
 from memoria.ground.home import Home
-from memoria.reader.static_site import StaticSite
 from reader_home import DAY, SHOP, fill, write
 from real_browser import NEEDS_BROWSER, Served, chromium, served, until
 
@@ -270,20 +269,6 @@ def test_axe_finds_nothing(server: Served, theme: Any, width: int) -> None:
             page.goto(server.origin + path)
             found = violations(page)
             assert not found, (path, found)
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1440])
-def test_axe_finds_nothing_in_an_export(home: Home, tmp_path: Path, theme: Any, width: int) -> None:
-    site = tmp_path / "site"
-    StaticSite(home, site).write()
-    of_each_kind = {path.relative_to(site).parts[0]: path for path in sorted(site.rglob("*.html"))}
-    with chromium(color_scheme=theme, viewport={"width": width, "height": 900}) as context:
-        page = context.new_page()
-        for path in (*of_each_kind.values(), site / "article" / "concepts" / "hostile.html"):
-            page.goto(path.as_uri())
-            found = violations(page)
-            assert not found, (path.name, found)
 
 
 def violations(page: Any) -> str:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from memoria.daily.ledger import Ledger
 from memoria.ground.home import Home
-from memoria.reader.static_site import StaticSite
 from memoria.transcripts import client_files
 from memoria.transcripts.tombstones import Tombstones
 from memoria.transcripts.turn_reader import Reader
@@ -59,21 +56,6 @@ def test_the_page_of_an_entry_shows_no_turn_that_may_not_be_kept(home: Home) -> 
     assert not [text for text in (SECRET, "my salary", ZEPPELIN, OFF) if text in page]
     assert "Not shown: forgotten." in page
     assert ".memoria-off" in page
-
-
-def test_an_export_names_no_excluded_folder(home: Home, tmp_path: Path) -> None:
-    hidden = str(tmp_path / "hidden")
-    left_out = {f"skipped: excluded by {hidden}/{name}": 2 for name in (".memoria-off", "deep/.memoria-off")}
-    with closing(Ledger.of(home.paths)) as ledger:
-        ledger.check(f"{hidden}/s-z1.jsonl", "1-2-0", {"captured": 4, "not understood: odd · line 3": 1, **left_out})
-    StaticSite(home, tmp_path / "site").write()
-    pages = {path.relative_to(tmp_path / "site").as_posix(): path.read_text() for path in tmp_path.rglob("*.html")}
-    assert not [name for name, text in pages.items() if hidden in text or OFF in text]
-    assert "Not shown: excluded." in pages["entry/z1.html"]
-    assert "4 excluded" in pages["sessions.html"]
-    assert "<dt>left out: excluded</dt><dd>4</dd>" in pages["receipt.html"]
-    assert "<code>odd</code>" in pages["receipt.html"]
-    assert hidden in Browser(home).enter().get("/receipt").text
 
 
 def test_the_card_of_a_source_quotes_no_turn_that_may_not_be_kept(home: Home) -> None:

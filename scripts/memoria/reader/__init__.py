@@ -5,7 +5,6 @@
 - ``app``: from an HTTP request to a page, and from a page to a response
 - ``page_table``: every page and every action with its path; a new page is one row
 - ``pages``: one module a page; each takes ``Site`` and ``Asked`` and returns a ``View``
-- ``static_site``: the same pages as files, for reading without a server
 - ``catalog``: what the pages show of all articles, projects and facts, read once and again when a file has changed
 - ``watch``: the thread that notices such changes
 - ``markdown``: Markdown as HTML that loads and runs nothing

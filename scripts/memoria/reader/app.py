@@ -153,7 +153,6 @@ def _response(site: Site, request: Request, view: View) -> Response:
         "token": request.scope[security.FORM_TOKEN],
         "said": request.query_params.get("said", "")[:MAX_SAID],
         "words": "",
-        "is_static": False,
     }
     headers = {"refresh": AGAIN_SECONDS} if view.status == STILL_READING else {}
     return HTMLResponse(site.templates.render(view.template, shared | dict(view.values)), view.status, headers)

@@ -28,15 +28,11 @@ from memoria.reader.view import Asked, Done, View
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page: its path with named parts (``{slug:path}``), its function, and its ``name`` in the navigation, if any.
-
-    ``exported`` are the parts of its query that are pages of their own in the static site; None leaves the page out.
-    """
+    """A page: its path with named parts (``{slug:path}``), its function, and its ``name`` in the navigation, if any."""
 
     path: str
     show: Callable[[Site, Asked], View]
     name: str = ""
-    exported: tuple[str, ...] | None = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,22 +44,22 @@ class Action:
 
 
 PAGES = (
-    Page("/", home.show, "Home", ("project", "all")),
-    Page("/search", search.show, "Search", None),
+    Page("/", home.show, "Home"),
+    Page("/search", search.show, "Search"),
     Page("/article/{slug:path}", article.show),
-    Page("/entry/{ident}", entry.show, "", ("start",)),
-    Page("/source/{ident}", entry.source, "", None),
-    Page("/timeline", timeline.show, "Timeline", ("page",)),
+    Page("/entry/{ident}", entry.show),
+    Page("/source/{ident}", entry.source),
+    Page("/timeline", timeline.show, "Timeline"),
     Page("/day/{day}", timeline.show_day),
-    Page("/as-of", timeline.as_of, "", None),
-    Page("/graph", graph.show, "Graph", ("project",)),
-    Page("/facts", facts.show, "Facts", ("state", "page")),
+    Page("/as-of", timeline.as_of),
+    Page("/graph", graph.show, "Graph"),
+    Page("/facts", facts.show, "Facts"),
     Page("/fact/{ident}", facts.show_one),
-    Page("/sessions", sessions.show, "Sessions", ("page",)),
+    Page("/sessions", sessions.show, "Sessions"),
     Page("/session/{ident}", sessions.show_one),
-    Page("/session/{ident}/seen", seen.show, "", None),
-    Page("/receipt", receipt.show, "Receipt", ("days",)),
-    Page("/wrong/{slug:path}", wrong.show, "", None),
+    Page("/session/{ident}/seen", seen.show),
+    Page("/receipt", receipt.show, "Receipt"),
+    Page("/wrong/{slug:path}", wrong.show),
 )
 ACTIONS = (
     Action("/retry/flush", attention.retry_flush),

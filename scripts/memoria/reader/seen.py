@@ -110,12 +110,12 @@ def _context(value: Json) -> Iterator[tuple[str, datetime | None, str, str]]:
 
 
 def _given(site: Site, screen: Screen, session: str, seen: _Seen, turns: Sequence[Turn]) -> Given:
-    withheld = "" if site.has_excluded else screen.excluded(seen.folder)
+    withheld = screen.excluded(seen.folder)
     asked = None
     if seen.event != START:
         asked = next((turn for turn in reversed(turns[: seen.before]) if turn.role == "user"), None)
     if asked and not withheld:
-        asked, withheld = screen.shown(asked, has_excluded=site.has_excluded)
+        asked, withheld = screen.shown(asked, has_excluded=False)
     if withheld:
         return Given(seen.event, seen.time, withheld=withheld)
     text = site.redact(screen.tombstones.without(seen.text))

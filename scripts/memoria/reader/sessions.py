@@ -86,9 +86,7 @@ def own_turns(site: Site, fates: Mapping[str, int]) -> Counter[str]:
     """Return the number of the turns that are a transcript's own, by what became of them."""
     found: Counter[str] = Counter()
     for fate, count in fates.items():
-        if fate.startswith(SKIPPED):
-            found[SKIPPED + site.reason(fate.removeprefix(SKIPPED))] += count
-        elif not fate.startswith((REPEATED, NOT_UNDERSTOOD)):
+        if not fate.startswith((REPEATED, NOT_UNDERSTOOD)):
             found[fate] += count
     return found
 

@@ -7,7 +7,6 @@ from datetime import date, datetime
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from memoria.base.exclude import EXCLUDED_BY
 from memoria.base.visibility import Visibility
 from memoria.ground import clock, markdown
 from memoria.ground.home import Home
@@ -22,36 +21,13 @@ Made = TypeVar("Made")
 MAX_REDACTED = 2000  # texts that are known without their secrets
 
 
-class Everything(Visibility):
-    """Shows excluded projects as well, for a person who asks for them."""
-
-    __slots__ = ()
-
-    def hides(self, key: str) -> bool:  # noqa: ARG002 (the signature of what it replaces)
-        """Return False."""
-        return False
-
-
 class Site:
     """One home as pages."""
 
-    def __init__(
-        self,
-        home: Home,
-        redact: Callable[[str], str] = str,
-        *,
-        has_excluded: bool = False,
-        names_excluded: bool = True,
-    ) -> None:
-        """``redact`` is applied to every text that a page shows; ``has_excluded`` shows excluded projects as well.
-
-        ``names_excluded``: the reason why something is left out names the excluded folder.
-        """
+    def __init__(self, home: Home, redact: Callable[[str], str] = str) -> None:
+        """``redact`` is applied to every text that a page shows."""
         self.home = home
         self.redact = lru_cache(MAX_REDACTED)(Redactor(home.settings.redact_extra).redact)  # for a transcript's words
-        self.has_excluded = has_excluded
-        self.names_excluded = names_excluded
-        self._visibility = Everything if has_excluded else Visibility
         self.watch = Watch(home, self.visible)
         self.markdown = Renderer(self.target, redact)
         self.templates = Templates(redact, self.markdown.words)
@@ -64,16 +40,12 @@ class Site:
 
     def visible(self) -> Visibility:
         """Return which projects may be shown, as the settings and folders are now."""
-        return self._visibility(self.home.settings, self.home.paths)
+        return Visibility(self.home.settings, self.home.paths)
 
     @property
     def today(self) -> date:
         """The user's calendar day."""
         return self.home.zone.day(clock.now())
-
-    def reason(self, why: str) -> str:
-        """Return why something is left out, as a page may say it."""
-        return why if self.names_excluded or not why.startswith(EXCLUDED_BY) else "excluded"
 
     def local(self, moment: datetime) -> datetime:
         """Return a moment as the user's wall clock shows it."""

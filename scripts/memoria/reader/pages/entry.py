@@ -93,9 +93,7 @@ def _traced(site: Site, asked: Asked) -> tuple[Entry | None, Trace | None, str]:
     if booked is None:
         return None, None, ""
     claim = _claim(site, asked.query.get("of", ""), asked.query.get("claim", ""))
-    trace = Tracer(site.home, has_excluded=site.has_excluded).trace(
-        f"daily/{booked.day}#^e-{booked.id}", claim or booked.title
-    )
+    trace = Tracer(site.home, has_excluded=False).trace(f"daily/{booked.day}#^e-{booked.id}", claim or booked.title)
     return trace.entry, trace, claim
 
 
@@ -117,7 +115,7 @@ def _about(site: Site, entry: Entry) -> dict[str, Any]:
 def _spoken(site: Site, entry: Entry, origin: Origin, marked: set[str]) -> Spoken:
     turn = origin.turn
     if turn is None:
-        return Spoken("A turn", "note", "", Html(), "", (), is_matching=False, withheld=site.reason(origin.withheld))
+        return Spoken("A turn", "note", "", Html(), "", (), is_matching=False, withheld=origin.withheld)
     time = f"{site.local(turn.time):%Y-%m-%d %H:%M}" if turn.time else ""
     is_answer = turn.role == "assistant"
     who = _WHO.get(turn.role) or table.speaker(entry.agent)
