@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from contextlib import closing
 from datetime import date
@@ -181,3 +182,29 @@ def test_a_projects_page_begins_with_the_articles_nearest_to_what_it_did_last(wo
     assert own.index("concepts/ports") < own.index("concepts/bread")
     everywhere = page_of(world, "global")
     assert everywhere.index("concepts/bread") < everywhere.index("concepts/ports")
+
+
+def test_a_rebuild_lists_the_archive_no_more_often_for_more_entries(
+    world: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listings = 0
+    real = os.scandir
+
+    def counted(path: str | Path = ".") -> object:
+        nonlocal listings
+        listings += Path(path) == Path(world.archive)
+        return real(path)
+
+    def rebuilt(entries: range) -> int:
+        nonlocal listings
+        for number in entries:
+            archive(world).keep(f"entry{number:03d}", date(2026, 11, 20), turns("I love pangolins"))
+        Path(world.index).unlink(missing_ok=True)
+        listings = 0
+        with Index(world.index) as index:
+            sources.refresh(index, world)
+        return listings
+
+    monkeypatch.setattr(os, "scandir", counted)
+    monkeypatch.setattr(os, "listdir", lambda path=".": [entry.name for entry in counted(path)])  # type: ignore[attr-defined]
+    assert rebuilt(range(3)) == rebuilt(range(3, 40)) > 0

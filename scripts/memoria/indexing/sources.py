@@ -31,7 +31,7 @@ from memoria.indexing.index import About, Index, Stamped
 from memoria.indexing.markdown_files import Stamp
 from memoria.language import cues
 from memoria.search import layout
-from memoria.transcripts.archive import Archive
+from memoria.transcripts.archive import Archive, Kept
 from memoria.transcripts.turn import Turn
 
 log = logging.getLogger(__name__)
@@ -69,21 +69,22 @@ def _archived(index: Index, archive: Archive, daily: Path, ended: Ended) -> dict
         time, size = _stamp(daily, day)
         return time + ended.stamps.get(f"daily/{day}", 0), size
 
-    def turns(entry: str, day: str) -> Iterable[Document]:
+    def turns(kept: Kept) -> Iterable[Document]:
         if not known:
             known.update(index.entries())
-        about = known.get(entry, About("", "", "", day))
-        outdated, noted = day_of(day)
+        entry = kept.entry
+        about = known.get(entry, About("", "", "", kept.day))
+        outdated, noted = day_of(kept.day)
         facts = [fact for fact in outdated if fact.session in ("", about.session)]
         past = [each for fact in facts for each in ended.of_fact(fact)]
         importance = layout.NOTED if entry in noted else layout.USUAL
-        found = _conversation(archive, entry, about, [*past, *ended.past(f"daily/{day}#^e-{entry}")])
+        found = _conversation(archive, kept, about, [*past, *ended.past(f"daily/{kept.day}#^e-{entry}")])
         return [replace(document, importance=importance) for document in found]
 
     return {
         f"archive/{archived.path.name}": (
             (archived.stamp[0] + stamp_of(archived.day)[0], archived.stamp[1] + stamp_of(archived.day)[1]),
-            partial(turns, archived.entry, archived.day),
+            partial(turns, archived),
         )
         for archived in archive.listed()
     }
@@ -109,10 +110,10 @@ def _read(daily: Path, day: str) -> tuple[list[Fact], set[str]]:
     return outdated, {part.entry.id for part in text.parts(when) if part.entry and part.entry.is_noted}
 
 
-def _conversation(archive: Archive, entry: str, about: About, past: Collection[Past]) -> list[Document]:
+def _conversation(archive: Archive, kept: Kept, about: About, past: Collection[Past]) -> list[Document]:
     """Return the turns behind an entry as one document; log a warning and return none when they cannot be read."""
     try:
-        turns = archive.turns(entry) or []
+        turns = archive.read(kept)
     except ArchiveError as error:
         log.warning("search: %s", error)
         return []
@@ -121,7 +122,7 @@ def _conversation(archive: Archive, entry: str, about: About, past: Collection[P
         return []
     return [
         Document(
-            path=f"archive/{entry}", kind="turn", session=about.session, project=about.project, title=about.title,
+            path=f"archive/{kept.entry}", kind="turn", session=about.session, project=about.project, title=about.title,
             date=about.date, passages=passages,
         )
     ]  # fmt: skip

@@ -72,7 +72,7 @@ def _read(site: Site) -> tuple[Session, ...]:
     for entry in site.catalog.entries.values():
         entries.setdefault(entry.session, []).append(entry)
     with closing(Ledger.of(site.home.paths)) as ledger:
-        counts, checked = ledger.turn_counts(), _by_session(site, ledger)
+        counts, checked = ledger.turn_counts(), _by_session(ledger)
     sessions = []
     for ident, booked in entries.items():
         path, fates = checked.get(ident, ("", {}))
@@ -82,7 +82,7 @@ def _read(site: Site) -> tuple[Session, ...]:
     return tuple(sorted(sessions, key=lambda one: (one.day, one.ident), reverse=True))
 
 
-def own_turns(site: Site, fates: Mapping[str, int]) -> Counter[str]:
+def own_turns(fates: Mapping[str, int]) -> Counter[str]:
     """Return the number of the turns that are a transcript's own, by what became of them."""
     found: Counter[str] = Counter()
     for fate, count in fates.items():
@@ -91,11 +91,11 @@ def own_turns(site: Site, fates: Mapping[str, int]) -> Counter[str]:
     return found
 
 
-def _by_session(site: Site, ledger: Ledger) -> dict[str, tuple[str, Mapping[str, int]]]:
+def _by_session(ledger: Ledger) -> dict[str, tuple[str, Mapping[str, int]]]:
     """Return the transcript of each session that was compared, and the number of its own turns by their fates."""
     found: dict[str, tuple[str, Mapping[str, int]]] = {}
     for path, (_, fates) in ledger.checked().items():
-        own = own_turns(site, fates)
+        own = own_turns(fates)
         place = Path(path)
         if own and place.suffix == ".jsonl" and not place.name.startswith(_SIDE):
             found[place.stem] = (path, own)

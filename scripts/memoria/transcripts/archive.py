@@ -160,11 +160,8 @@ class Archive:
         """The file of an entry, whatever its day."""
         if not is_entry_id(entry_id):
             return None
-        for path, _ in self._files():
-            name = _NAME.fullmatch(path.name)
-            if name and name[2] == entry_id:
-                return path
-        return None
+        found = (path for path in self.folder.glob(f"*-{entry_id}.jsonl.gz") if path.is_file())
+        return next((path for path in found if (name := _NAME.fullmatch(path.name)) and name[2] == entry_id), None)
 
     def _files(self) -> list[tuple[Path, int]]:
         """The files named as ours with their sizes, oldest first."""

@@ -74,7 +74,7 @@ def _turns(site: Site, ledger: Ledger) -> dict[str, Any]:
     fates: Counter[str] = Counter()
     for _, counts in checked.values():
         fates.update(counts)
-    own = sessions.own_turns(site, fates)
+    own = sessions.own_turns(fates)
     changes = Changes(site.home, ledger, Spool(site.home.paths.spool))
     forms = not_understood((path, counts) for path, (_, counts) in checked.items())
     return {
