@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -22,7 +23,7 @@ from memoria.models import chain
 
 
 def shell(command: str) -> subprocess.CompletedProcess[str]:
-    memoria = f"{sys.executable} -m memoria"
+    memoria = f"{shlex.quote(sys.executable)} -m memoria"
     return subprocess.run(
         ["sh", "-c", command.replace("memoria", memoria)], capture_output=True, text=True, check=False
     )

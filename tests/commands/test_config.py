@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -189,7 +190,7 @@ def test_a_broken_file_is_named_and_can_be_edited(
     assert surroundings.read_text() == "{broken"
     editor = tmp_path / "editor.py"
     editor.write_text("import sys; open(sys.argv[1], 'w').write(sys.argv[0] and '{\"hints\": \"perhaps\"}')")
-    monkeypatch.setenv("EDITOR", f"{sys.executable} {editor}")
+    monkeypatch.setenv("EDITOR", shlex.join([sys.executable, str(editor)]))
     monkeypatch.delenv("VISUAL", raising=False)
     assert cli.main(["config", "edit"]) == 1
     assert "hints must be true or false" in capsys.readouterr().err

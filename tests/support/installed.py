@@ -6,6 +6,7 @@ import binascii
 import hashlib
 import importlib.util
 import json
+import shlex
 import shutil
 import struct
 import subprocess
@@ -20,7 +21,11 @@ TREE = (
     ".claude-plugin", "bin", "plugin", "hooks", "scripts",
     "pyproject.toml", "requirements.lock", "README.md", "LICENSE",
 )  # fmt: skip
-FAKE_UV = """#!{python}
+# A kernel takes no blank in the path of an interpreter, so that a shell starts it.
+FAKE_UV = """#!/bin/sh
+''':'
+exec {python} "$0" "$@"
+'''
 import json, os, shutil, sys, time
 folder = {folder!r}
 with open(os.path.join(folder, "calls"), "a") as out:
@@ -100,7 +105,7 @@ def _site(folder: Path) -> Path:
 
 def fake_uv(folder: Path, made: Path) -> None:
     """Put a uv into ``folder`` that needs no network: it copies ``made``, and waits while there is a file ``wait``."""
-    (folder / "uv").write_text(FAKE_UV.format(python=sys.executable, folder=str(folder), made=str(made)))
+    (folder / "uv").write_text(FAKE_UV.format(python=shlex.quote(sys.executable), folder=str(folder), made=str(made)))
     (folder / "uv").chmod(0o755)
 
 
