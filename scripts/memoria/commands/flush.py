@@ -35,6 +35,6 @@ def command(args: argparse.Namespace, home: Home) -> int:
     elif not detach.is_detached():
         waiting = counted(len(spool.jobs()), "job")
         is_busy = detach.is_locked(home.paths.worker_lock)
-        reason = ": another worker is at work and will look at them when it is done" if is_busy else ""
-        print(f"Wrote {counted(entries, 'entry')}; {waiting} waiting{reason}.")
+        hint = ": another worker is at work and will look at them when it is done" if is_busy else ""
+        print(f"Wrote {counted(entries, 'entry')}; {waiting} waiting{hint}.")
     return 0
