@@ -20,7 +20,6 @@ from facts import MONDAY, SHOP, a_fact, keeper
 from home_of import run
 from memoria.briefing import housekeeping
 from memoria.commands import status
-from memoria.facts import outbox
 from memoria.facts.fact import GLOBAL, Fact
 from memoria.facts.keeper import Keeper
 from memoria.facts.memory_server import Server
@@ -388,7 +387,8 @@ def test_of_two_edits_the_later_stands_and_the_other_is_kept_in_the_history(
     homes = {"here": here, "there": there}
     earlier = "here" if later == "there" else "there"
     with monkeypatch.context() as before:  # further apart than a slow machine's answers take
-        before.setattr(outbox, "time", SimpleNamespace(time_ns=lambda: time.time_ns() - 60 * 10**9))
+        early = SimpleNamespace(now=lambda: clock.now() - timedelta(minutes=1), parse=clock.parse)
+        before.setattr("memoria.facts.keeper.clock", early)
         homes[earlier].edit(fact.id, words[earlier])
     homes[later].edit(fact.id, words[later])
     for name in ("here", "there", "here", "there", "here"):

@@ -811,3 +811,33 @@ def test_a_server_that_is_away_is_not_asked_about_everything_that_waits(server: 
     server.fault_for["POST"] = 503
     assert sync(here, server).problems
     assert [method for method, _ in server.requests].count("POST") == MAX_FAILURES
+
+
+@pytest.mark.parametrize("lost", ["a fresh machine", "a lost store", "an old copy of the logs"])
+def test_a_copied_home_takes_no_correction_back(
+    tmp_path: Path, server: MemoryServer, here: Keeper, there: Keeper, lost: str
+) -> None:
+    """A copy is as new as the moment of copying; what counts is when the words were written."""
+    fact = a_fact("Use npm.")
+    here.take([fact])
+    for home in (here, there):
+        sync(home, server)
+    log = here.lines.daily.path(MONDAY.date())
+    old = log.read_text()
+    there.edit(fact.id, "Use pnpm.")
+    for home in (there, here):
+        sync(home, server)
+    late = here
+    if lost == "a fresh machine":
+        late = keeper(tmp_path / "late", server=True)
+        log = late.lines.daily.path(MONDAY.date())
+        log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_text(old)
+    if lost == "a lost store":
+        here.store.db.close()
+        here.store.path.unlink()
+        late = keeper(tmp_path / "here", server=True)
+    late.refresh()
+    for home in (late, there, late):
+        sync(home, server)
+    assert said(late) == said(there) == server.live() == ["Use pnpm."]

@@ -37,7 +37,9 @@ class Fact:
     UTC. ``seen``: how often it was said; ``last``: when it was last said, if more than once. ``ended`` and
     ``successor``: when and by which fact or entry it was replaced; ``repetition``: only because that says the same.
     ``history``: earlier wordings that were replaced, each after its day. ``asked_as``: what one may ask, or
-    be about to do, when the fact matters, in other words than its own. ``id``: ``l-`` and eight letters or digits.
+    be about to do, when the fact matters, in other words than its own. ``worded``: when its wording was last changed,
+    UTC; it stands in the fact's own line, because a copied file is as new as its copy. ``id``: ``l-`` and eight letters
+    or digits.
     """
 
     kind: str
@@ -60,6 +62,12 @@ class Fact:
     repetition: bool = False
     history: tuple[str, ...] = ()
     asked_as: tuple[str, ...] = ()
+    worded: datetime | None = None
+
+    @property
+    def worded_at(self) -> datetime:
+        """When the fact got the words that it has."""
+        return self.worded or self.time
 
     @property
     def projects(self) -> tuple[str, ...]:
@@ -76,9 +84,10 @@ class Fact:
         """The earlier wordings."""
         return tuple(line.partition(" ")[2] for line in self.history)
 
-    def reworded(self, content: str, day: str) -> Fact:
+    def reworded(self, content: str, day: str, worded: datetime | None = None) -> Fact:
         """Return the fact with other words; ``day`` (ISO) is put before the old ones in its history."""
-        return replace(self, content=content, history=(*self.history, f"{day} {self.content}")[-MAX_HISTORY:])
+        history = (*self.history, f"{day} {self.content}")[-MAX_HISTORY:]
+        return replace(self, content=content, history=history, worded=worded or self.worded)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields for JSON, without empty and default values."""
@@ -100,7 +109,7 @@ class Fact:
 
         Raise ValueError when a required field is missing.
         """
-        times = {name: clock.parse(stored.get(name)) for name in ("time", "last", "ended")}
+        times = {name: clock.parse(stored.get(name)) for name in ("time", "last", "ended", "worded")}
         kind, content, ident = (str(stored.get(name, "")) for name in ("kind", "content", "id"))
         if not kind or not content or not ident or times["time"] is None:
             raise ValueError("a fact needs kind, content, id and time")
@@ -113,6 +122,7 @@ class Fact:
             time=times["time"],
             last=times["last"],
             ended=times["ended"],
+            worded=times["worded"],
             importance=clamp(stored.get("importance")),
             origin=origin if origin in ORIGINS else "assistant",
             seen=seen if isinstance(seen, int) and seen > 0 else 1,

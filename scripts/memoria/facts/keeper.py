@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -88,29 +88,41 @@ class Keeper:
 
     def refresh(self) -> None:
         """Read what a person changed in the logs, and queue the changes for the server."""
-        known = bool(self.store.meta().get("read"))
+        known, deleted = bool(self.store.meta().get("read")), self.store.gone()
+        rewritten: list[Fact] = []
 
         def record(changes: Changes) -> None:
-            if changes.added or changes.changed or changes.gone:
-                self.store.set_meta("unshown", "1")  # the next worker prepares the pages
-            for fact in (*changes.added, *(now for _, now in changes.changed)) if known else ():
-                self._queue_for_server("put", fact.id)
-            for fact in changes.added:
-                self.store.unmark_deleted(fact.id)
-            for then, now in changes.changed:
-                if now.ended and not then.ended:
-                    gone = replace(then, repetition=now.repetition)
-                    self._outdate(gone, instead=self._content(now.successor))
-                elif now.content != then.content:
-                    self._outdate(then, instead=now.content)
-            for fact in changes.gone:
-                if self.lines.daily.text(self.zone.day(fact.time)):  # else the day's whole file is missing
-                    self._outdate(fact, deleted=True)
-                self.store.mark_deleted(fact.id)
-                self._queue_for_server("delete", fact.id)
+            news = replace(changes, changed=tuple(pair for pair in changes.changed if not _is_older_copy(*pair)))
+            rewritten[:] = [replace(fact, worded=clock.now()) for fact in _by_hand(news, deleted)]
+            older = [then for then, now in changes.changed if _is_older_copy(then, now)]
+            rewritten.extend(older)  # a correction is not taken back by a copy of the log from before it
+            self._record(news, known=known)
+            for fact in rewritten:
+                self.lines.change(fact, self.zone.day(fact.time))
 
         self.store.refresh(self.lines, record)
+        if rewritten:  # the lines tell now what the store is to tell
+            self.store.refresh(self.lines, record)
         self.store.set_meta("read", "1")
+
+    def _record(self, changes: Changes, *, known: bool) -> None:
+        """Note what changed in the logs, for pages, wiki and server; ``known``: the logs were read before."""
+        if changes.added or changes.changed or changes.gone:
+            self.store.set_meta("unshown", "1")  # the next worker prepares the pages
+        for fact in (*changes.added, *(now for _, now in changes.changed)) if known else ():
+            self._queue_for_server("put", fact.id)
+        for fact in changes.added:
+            self.store.unmark_deleted(fact.id)
+        for then, now in changes.changed:
+            if now.ended and not then.ended:
+                self._outdate(replace(then, repetition=now.repetition), instead=self._content(now.successor))
+            elif now.content != then.content:
+                self._outdate(then, instead=now.content)
+        for fact in changes.gone:
+            if self.lines.daily.text(self.zone.day(fact.time)):  # else the day's whole file is missing
+                self._outdate(fact, deleted=True)
+            self.store.mark_deleted(fact.id)
+            self._queue_for_server("delete", fact.id)
 
     # -- facts from a judge
 
@@ -333,7 +345,8 @@ class Keeper:
         known = self.known(ident)
         if words == known.content:
             return known
-        changed = known.reworded(words, self.zone.day(clock.now()).isoformat())
+        now = clock.now()
+        changed = known.reworded(words, self.zone.day(now).isoformat(), now)
         self._outdate(known, instead=words)
         self.write(changed)
         self._restate(known, words)
@@ -407,3 +420,14 @@ class Keeper:
     def _queue_for_server(self, operation: str, ident: str) -> None:
         if self.server:
             self.to_server.put({"op": operation, "id": ident})
+
+
+def _is_older_copy(then: Fact, now: Fact) -> bool:
+    """Return whether a line holds words from before those that it had; what a person writes has the time of those."""
+    return now.content != then.content and now.worded != then.worded and now.worded_at < then.worded_at
+
+
+def _by_hand(changes: Changes, deleted: Container[str]) -> list[Fact]:
+    """Return the facts whose words a person changed or put back; a copy of a file brings another time of wording."""
+    changed = (now for then, now in changes.changed if now.content != then.content and now.worded == then.worded)
+    return [*(fact for fact in changes.added if fact.id in deleted), *changed]

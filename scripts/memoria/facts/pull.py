@@ -157,7 +157,7 @@ class Pull:
         elif told == link.digest:
             result = mine
         elif held == link.digest or self._theirs_counts(mine, theirs, memory, link):
-            result = _merged(theirs, mine, theirs, memory.updated)
+            result = _merged(replace(theirs, worded=edited_at(memory)), mine, theirs, memory.updated)
         else:
             result = _merged(mine, mine, theirs, memory.updated)
         if self._write(mine, result):
@@ -171,7 +171,8 @@ class Pull:
         if words == link.digest or _went_back(memory, link):
             self.links.seen(link, memory, link.digest)
         elif link.adopted and words_digest(mine.content) == link.digest and not self.links.own(mine.id):
-            if self._write(mine, _with_history(replace(mine, content=theirs.content), mine.content, memory.updated)):
+            follows = replace(mine, content=theirs.content, worded=edited_at(memory))
+            if self._write(mine, _with_history(follows, mine.content, memory.updated)):
                 self.links.seen(link, memory, words)
         else:
             self.links.drop(link)
@@ -198,7 +199,7 @@ class Pull:
     def _theirs_is_later(self, mine: Fact, memory: Memory) -> bool:
         """Compare two edits by the server's clock; what the server refused to take stays as it is here."""
         theirs = clock.parse(memory.updated) if memory.deleted else edited_at(memory)
-        ours = self.page.moment(edited_here(self.keeper, self.waiting, mine.id))
+        ours = self.page.moment(mine.worded_at.timestamp())
         if mine.id in self.waiting.refused or theirs is None or ours is None:
             return False
         return theirs > ours
@@ -229,18 +230,6 @@ class Pull:
     def _put_back(self, mine: Fact, memory: Memory) -> bool:
         """Return whether a person wrote a deleted fact's line again."""
         return mine.id in self.waiting.putting and not self._theirs_is_later(mine, memory)
-
-
-def edited_here(keeper: Keeper, waiting: Waiting, ident: str) -> float:
-    """Return when a fact was last changed here, in seconds since the epoch."""
-    moment = waiting.putting.get(ident)
-    if moment:
-        return moment
-    day = keeper.store.day(ident)
-    try:
-        return keeper.lines.daily.path(day).stat().st_mtime if day else 0.0
-    except OSError:
-        return 0.0
 
 
 def _went_back(memory: Memory, link: Link) -> bool:

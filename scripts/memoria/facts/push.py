@@ -66,16 +66,13 @@ class Push:
         self.links = links
         self.rows = rows
         self.deadline = time.monotonic() + seconds
-        self.edited: dict[str, datetime | None] = {}
         self.pushed = 0
         self.problem: MemoryServerError | None = None
 
     def run(self) -> None:
         """Do what waits, oldest first. MemoryServerError when the server cannot or may not be used at all."""
         failures = 0
-        items = self.outbox.waiting()
-        self.edited = {str(item.body.get("id")): self.rows.page.moment(item.moment) for item in items}
-        for item in items:
+        for item in self.outbox.waiting():
             if time.monotonic() > self.deadline:
                 return
             try:
@@ -136,7 +133,7 @@ class Push:
         fact = self.keeper.store.get(ident)
         if fact is None:
             return False
-        edited = self.edited.get(ident)
+        edited = self.rows.page.moment(fact.worded_at.timestamp())
         own = self.links.own(ident)
         if own and own[0].digest == digest(fact):
             return False
