@@ -12,23 +12,27 @@ from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
 import facts
 from facts import MONDAY, SHOP, a_fact, keeper
 from home_of import run
+from memoria.audit.finding import BROKEN, NOTE, OK
 from memoria.briefing import housekeeping
-from memoria.commands import status
+from memoria.commands import doctor, status
+from memoria.commands import learned as learned_command
 from memoria.facts.fact import GLOBAL, Fact
 from memoria.facts.keeper import Keeper
-from memoria.facts.memory_server import Server
+from memoria.facts.memory_server import EVERYTHING, Server
 from memoria.facts.sync import Sync, Synced, state_of
 from memoria.facts.wire import to_memory
 from memoria.flushing import worker
 from memoria.ground import clock, locks
+from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
-from memory_server import KEY, OTHER_KEY, MemoryServer
+from memory_server import KEY, OTHER_KEY, MemoryServer, running
 
 pytestmark = pytest.mark.slow
 
@@ -364,6 +368,49 @@ def test_a_key_that_may_not_write_sets_nothing_aside(server: MemoryServer, here:
     assert here.to_server.set_aside() == []
 
 
+def test_what_a_proxy_answers_sets_nothing_aside_and_drops_no_row(server: MemoryServer, here: Keeper) -> None:
+    (fact,) = learned(here, PNPM)
+    sync(here, server)
+    here.edit(fact.id, "Use pnpm 9.")
+    learned(here, SHORT)
+    for code in (302, 307, 400, 403, 404, 407, 413, 451):
+        server.fault_for.update(dict.fromkeys(("POST", "PUT", "DELETE", "GET /api/memories/1"), f"proxy {code}"))
+        assert f"answered {code}" in sync(here, server).problems[0]
+        assert not here.denied
+        assert here.to_server.set_aside() == []
+    server.fault_for.clear()
+    assert sync(here, server) == Synced(pushed=2)
+    assert said(here) == server.live() == sorted(["Use pnpm 9.", SHORT])
+
+
+def test_what_waits_is_brought_although_the_whole_cannot_be_listed(server: MemoryServer, here: Keeper) -> None:
+    learned(here, PNPM)
+    for _ in range(2):
+        sync(here, server)
+    learned(here, SHORT)
+    whole = f"GET /api/memories/sync?since={quote(EVERYTHING)}"
+    server.fault_for[whole] = 504
+    done = sync(here, server)
+    assert (done.pushed, done.problems) == (1, ("the memory server answered 504",))
+    assert server.live() == sorted([PNPM, SHORT])
+    server.fault_for[whole] = "late"
+    assert sync(here, server, timeout=1) == Synced(), "a list of everything may take longer than a call"
+
+
+def test_the_rows_of_one_server_are_not_given_to_the_next(server: MemoryServer, here: Keeper) -> None:
+    foreign(server, "The gull is grey.")
+    foreign(server, "The wombat owns the invoices.")
+    learned(here, PNPM)
+    sync(here, server)
+    with running() as other:
+        sync(here, other)
+        assert other.live() == [PNPM]
+        gull = next(fact for fact in here.store.facts() if "gull" in fact.content)
+        here.edit(gull.id, "The gull is white.")
+        sync(here, other)
+        assert other.live() == ["The gull is white.", PNPM], "the user's own words are"
+
+
 @pytest.mark.parametrize("way", ["slow", "drip"])
 def test_a_server_that_hangs_costs_one_deadline(server: MemoryServer, here: Keeper, way: str) -> None:
     learned(here, PNPM)
@@ -524,6 +571,26 @@ def named(server: MemoryServer, monkeypatch: pytest.MonkeyPatch) -> Home:
     monkeypatch.setenv("MEMORY_API_URL", server.url)
     monkeypatch.setenv("MEMORY_API_KEY", KEY)
     return Home.open()
+
+
+def test_the_command_and_the_doctor_say_what_a_proxy_answers_and_what_is_refused(
+    server: MemoryServer, named: Home
+) -> None:
+    (sound,) = doctor.check_memory_server(named)
+    assert (sound.level, server.written()) == (OK, [])
+    server.fault_for["GET"] = "proxy 302"
+    with pytest.raises(ExpectedError, match="answered 302"):
+        run(learned_command, named, "sync")
+    (broken,) = doctor.check_memory_server(named)
+    assert (broken.level, "answered 302" in broken.text) == (BROKEN, True)
+    server.fault_for.clear()
+    server.fault_for["POST"] = 422
+    with Keeper.at(named) as kept:
+        learned(kept, PNPM)
+    with pytest.raises(ExpectedError, match=r"1 fact refused .*learned retry"):
+        run(learned_command, named, "sync")
+    (note,) = doctor.check_memory_server(named)
+    assert (note.level, "refused 1 fact" in note.text) == (NOTE, True)
 
 
 def test_the_exchange_never_runs_under_the_workers_lock(

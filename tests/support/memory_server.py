@@ -8,8 +8,8 @@ a row of another user, a deletion repeated answers 200. ``by_number``: whether `
 older servers answer 405.
 
 ``faults``: what to do to the next requests: a status, ``"slow"``, ``"cut"`` (the work is done, the answer breaks off in
-mid-body), ``"drip"`` (a byte now and then), ``"junk"``, or None for nothing. ``fault_for``: the same by method or by
-method and path.
+mid-body), ``"drip"`` (a byte now and then), ``"late"``, ``"junk"``, ``"proxy 302"`` (another answers in its place with
+that status), or None for nothing. ``fault_for``: the same by method, by method and path, or with the path's query.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from urllib.parse import parse_qs, urlsplit
 
 KEY = "key-for-tests"
 OTHER_KEY = "key-of-another-user"
+DELAYS: dict[int | str | None, float] = {"late": 1.5, "slow": 20}  # seconds
 Answer = tuple[int, dict[str, Any]]
 
 
@@ -72,7 +73,7 @@ class MemoryServer:
         return [(method, path) for method, path in self.requests if method != "GET"]
 
     def fault(self, method: str, path: str) -> int | str | None:
-        for name in (f"{method} {urlsplit(path).path}", method):
+        for name in (f"{method} {path}", f"{method} {urlsplit(path).path}", method):
             if name in self.fault_for:
                 return self.fault_for[name]
         return self.faults.pop(0) if self.faults else None
@@ -152,6 +153,10 @@ class MemoryServer:
         return 200, {"updated": memory["id"]}
 
 
+def _status(fault: int | str | None) -> int:
+    return int(str(fault).removeprefix("proxy ")) if str(fault).removeprefix("proxy ").isdigit() else 0
+
+
 def _float32(value: float) -> float:
     return float(struct.unpack("f", struct.pack("f", value))[0])
 
@@ -168,13 +173,13 @@ def _handler(server: MemoryServer) -> type[BaseHTTPRequestHandler]:
                 )
                 if user is None:
                     status, answer = 401, {"detail": "Invalid API key"}
-                elif isinstance(fault, int):
-                    status, answer = fault, {"detail": "fault"}
+                elif ordered := _status(fault):
+                    status, answer = ordered, {"detail": "fault"}
                 else:
                     status, answer = server.answer(user, self.command, self.path, body)
-            if fault == "slow":
-                server.hold.wait(20)
-            payload = b"<html>" if fault == "junk" else json.dumps(answer).encode()
+            if fault in DELAYS:
+                server.hold.wait(DELAYS[fault])
+            payload = b"<html>" if str(fault).startswith(("junk", "proxy")) else json.dumps(answer).encode()
             if fault == "drip":
                 self.drip(payload)
             else:

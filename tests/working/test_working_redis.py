@@ -10,11 +10,14 @@ from typing import Any
 
 import pytest
 
+from memoria.audit.finding import BROKEN, OK
 from memoria.base.settings import Settings
+from memoria.commands import doctor
 from memoria.ground.errors import StoreUnreachableError
+from memoria.ground.home import Home
 from memoria.working import Scope, TaskState, WorkingMemory, failover_store
 from memoria.working.factory import open_store
-from memoria.working.failover_store import FailoverStore
+from memoria.working.failover_store import FailoverStore, SharedStore
 from memoria.working.sqlite_store import SqliteStore
 from memoria.working.store import Put
 from redis_server import RedisServer, require_redis
@@ -141,6 +144,25 @@ def test_a_hung_server_is_left_and_taken_up_again(
             server.process.send_signal(signal.SIGCONT)
             await until_back(memory)
             assert await memory.get("k") == 2
+
+    asyncio.run(scenario())
+
+
+def test_a_healthy_server_is_not_away_while_its_package_is_imported(
+    server: RedisServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(failover_store, "CALL_S", 0.5)
+
+    def imported_under_load() -> SharedStore:
+        time.sleep(1)
+        return shared(server.url)
+
+    async def scenario() -> None:
+        store = FailoverStore(imported_under_load, SqliteStore(tmp_path / "a.db", journal=True))
+        async with await WorkingMemory.for_session("s", store=store) as memory:
+            await memory.set("k", 1)
+            stats = await memory.get_stats()
+            assert (stats["store"], stats["degraded"], stats["waiting"]) == ("redis", False, 0)
 
     asyncio.run(scenario())
 
@@ -330,6 +352,17 @@ def test_a_missing_redis_package_is_said_and_not_fatal(monkeypatch: pytest.Monke
             assert "memoria[redis]" in (await memory.get_stats())["reason"]
 
     asyncio.run(scenario())
+
+
+def test_the_doctor_looks_at_the_server(server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMORIA_REDIS_URL", server.url)
+    assert [(found.level, found.about) for found in doctor.check_redis(Home.open())] == [(OK, "redis")]
+    server.stop()
+    (found,) = doctor.check_redis(Home.open())
+    assert (found.level, "cannot be used now" in found.text) == (BROKEN, True)
+    monkeypatch.setenv("MEMORIA_REDIS_URL", "nonsense")
+    (found,) = doctor.check_redis(Home.open())
+    assert "not a valid Redis URL" in found.text
 
 
 def test_a_password_in_the_address_is_never_shown() -> None:

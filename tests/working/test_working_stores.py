@@ -254,6 +254,19 @@ def test_keys_and_values_that_cannot_be_kept_are_refused_clearly(opener: Open) -
     run(opener, scenario)
 
 
+def test_the_length_of_a_value_is_that_of_its_characters_and_not_of_their_escapes(opener: Open) -> None:
+    async def scenario(store: Store) -> None:
+        memory = await WorkingMemory.for_session("s", store=store)
+        for value in ("ключ\n" * 12_000, "🐙" * 60_000, 'say "no"' * 8_000):
+            await memory.set("k", value)
+            assert await memory.get("k") == value
+        for value in ("ключ\n" * 14_000, "🐙" * 70_000):
+            with pytest.raises(BadValueError, match=f"not {len(value) + 2};"):
+                await memory.set("k", value)
+
+    run(opener, scenario)
+
+
 def test_the_least_recently_used_key_goes_first_and_never_an_internal_one(opener: Open) -> None:
     async def scenario(store: Store) -> None:
         memory = await WorkingMemory.for_session("s", store=store, limits=Limits(keys=3))

@@ -7,6 +7,7 @@ only with ``--deep``.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -15,13 +16,22 @@ from dataclasses import asdict
 from memoria.audit import client_checks, rehearsal, state_checks
 from memoria.audit.finding import BROKEN, NOTE, OK, Finding, Findings
 from memoria.base import state
+from memoria.base.invocation import shown
 from memoria.base.plugin_options import CHANGE
 from memoria.base.settings import PLUGIN_OPTION
 from memoria.daily.ledger import Ledger
-from memoria.ground.errors import HomeRefusedError, ModelError
+from memoria.facts.keeper import Keeper
+from memoria.facts.memory_server import Server
+from memoria.ground import clock
+from memoria.ground.errors import ExpectedError, HomeRefusedError, ModelError
 from memoria.ground.home import Home
+from memoria.ground.printable import counted
 from memoria.models import chain, tasks
 from memoria.models.metered import Metered
+from memoria.working.factory import shared_store
+from memoria.working.store import StoreStats
+
+REDIS_SECONDS = 5.0
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -94,10 +104,60 @@ def _model(home: Home) -> Findings:
     )
 
 
+def check_memory_server(home: Home) -> Findings:
+    """Ask the memory server what has just changed, and say how the last exchange went."""
+    settings = home.settings
+    if not settings.memory_api_url:
+        return
+    try:
+        server = Server(settings.memory_api_url, settings.memory_api_key)
+        server.sync(clock.now().isoformat())
+    except ExpectedError as error:
+        remedy = "check memory_api_url and MEMORY_API_KEY, and that the server runs; what waits stays on this machine"
+        yield Finding("server", BROKEN, str(error), remedy)
+        return
+    with Keeper.at(home) as keeper:
+        problem, refused = keeper.store.meta().get("server_problem"), keeper.to_server.set_aside()
+    if problem:
+        yield Finding("server", NOTE, f"the last exchange failed: {problem}", f"run {shown('learned sync')}")
+    if refused:
+        text = f"the memory server refused {counted(len(refused), 'fact')} ({refused[0].reason})"
+        yield Finding("server", NOTE, text, f"edit them, or run {shown('learned retry')}")
+    if not (problem or refused):
+        yield Finding("server", OK, f"the memory server at {server.address} answers")
+
+
+def check_redis(home: Home) -> Findings:
+    """Ask the Redis server, if one is named, whether it can be used."""
+    if not home.settings.redis_url:
+        return
+    try:
+        stats = asyncio.run(_asked(home.settings.redis_url))
+    except (ExpectedError, TimeoutError) as error:
+        stats = StoreStats("redis", healthy=False, reason=str(error) or f"redis did not answer in {REDIS_SECONDS:g} s")
+    if not stats.healthy:
+        remedy = "check redis_url, and that the server runs; until then each machine keeps its own working memory"
+        yield Finding("redis", BROKEN, stats.reason, remedy)
+    elif stats.reason:
+        yield Finding("redis", NOTE, stats.reason, "change the server's configuration")
+    else:
+        yield Finding("redis", OK, f"{stats.extra['where']} answers")
+
+
+async def _asked(url: str) -> StoreStats:
+    store = shared_store(url)
+    async with asyncio.timeout(REDIS_SECONDS):
+        try:
+            return await store.stats()
+        finally:
+            await store.close()
+
+
 CHECKS: tuple[Callable[[Home], Findings], ...] = (
     _settings, state_checks.check_excluded, state_checks.check_forgotten, state_checks.check_home,
     state_checks.check_files,
     client_checks.check_hooks, client_checks.check_firing, client_checks.check_pythons, client_checks.check_mcp,
     state_checks.check_disk, state_checks.check_lock, state_checks.check_synced, state_checks.check_jobs,
-    state_checks.check_understood, state_checks.check_clock, rehearsal.check_rehearsal,
+    state_checks.check_understood, state_checks.check_clock, check_memory_server, check_redis,
+    rehearsal.check_rehearsal,
 )  # fmt: skip

@@ -150,12 +150,16 @@ def _sync(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
     if done.pulled or done.forgotten:
         renew(home, keeper)
     counts: dict[str, Any] = {"pushed": done.pushed, "pulled": done.pulled, "forgotten": done.forgotten}
+    refused = keeper.to_server.set_aside()
     if args.json:
         _write(json.dumps({**counts, "problems": done.problems}, indent=2))
-        return 1 if done.problems else 0
+        return 1 if done.problems or refused else 0
     _write(", ".join(f"{name} {value}" for name, value in counts.items()))
     if done.problems:
         raise ExpectedError(f"{printable.sentence('; '.join(done.problems))} What waits will be retried.")
+    if refused:
+        told = f"{printable.counted(len(refused), 'fact')} refused ({refused[0].reason})"
+        raise ExpectedError(f"{told}. Edit the fact or run {invocation.shown('learned retry')}.")
     return 0
 
 

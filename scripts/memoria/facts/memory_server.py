@@ -30,9 +30,12 @@ from memoria.ground.errors import (
 
 MAX_CONTENT: Final = 1_400  # characters; the server answers 422 above
 MAX_TAGS: Final = 500  # characters of ``tags`` and of ``expanded_keywords``
-MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024  # bytes of an answer
+MAX_ANSWER_BYTES: Final = 256 * 1024 * 1024  # bytes of an answer
 TIMEOUT_SECONDS: Final = 5.0  # for a whole call
-_PASSING: Final = (408, 425, 429)  # statuses that say nothing about the operation; so does every 5xx
+LISTING_SECONDS: Final = 60.0  # for a call that lists everything
+EVERYTHING: Final = "1970-01-01T00:00:00+00:00"  # the ``since`` that also brings every tombstone
+_REFUSALS: Final = (400, 404, 409, 413, 422)  # statuses that say something about the operation
+_BAD_GATEWAY: Final = 502
 _UNKNOWN_ROUTE: Final = (404, 405, 501)  # statuses of a path or method that an older server does not have
 
 
@@ -111,8 +114,9 @@ class Page:
 class Server:
     """A memory server at ``url``.
 
-    Every call raises MemoryServerUnavailableError (unreachable, overloaded, over ``timeout`` seconds, cut off),
-    MemoryServerDeniedError (401, 403) or MemoryServerError with the status that the operation got.
+    Every call raises MemoryServerUnavailableError (unreachable, overloaded, over ``timeout`` seconds, cut off, or
+    something else answers in its place), MemoryServerDeniedError (401, 403) or MemoryServerError with the status that
+    the operation got.
     """
 
     def __init__(self, url: str, key: str, *, timeout: float = TIMEOUT_SECONDS) -> None:
@@ -144,7 +148,8 @@ class Server:
     def sync(self, since: str = "") -> Page:
         """Return what changed since a ``server_time``, deletions included; without it every row that is not deleted."""
         asked = time.time()  # not after the answer, or one that takes long would make every edit here look older
-        answer = self._call("GET", "/api/memories/sync" + (f"?since={quote(since)}" if since else ""))
+        path = "/api/memories/sync" + (f"?since={quote(since)}" if since else "")
+        answer = self._call("GET", path, None, LISTING_SECONDS if since in ("", EVERYTHING) else 0)
         given = answer.get("memories")
         if not isinstance(given, list):
             raise MemoryServerError("the memory server's sync holds no list of memories")
@@ -184,27 +189,33 @@ class Server:
             if error.status != 404:
                 raise
 
-    def _call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    def _call(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None, timeout: float = 0
+    ) -> dict[str, Any]:
         try:
-            status, payload = self._exchange(method, self.prefix + path, body)
+            status, payload = self._exchange(method, self.prefix + path, body, timeout or self.timeout)
         except (OSError, http.client.HTTPException) as error:
             raise MemoryServerUnavailableError(
                 f"the memory server at {self.host} cannot be reached: {error}"
             ) from error
+        if 200 <= status < 300:
+            return _object(payload)
+        if status >= 500 or status in (408, 425, 429):
+            raise MemoryServerUnavailableError(f"the memory server answered {status}", status)
+        if not _is_own(payload):  # a proxy, a portal: it knows nothing of the key and of the operation
+            raise MemoryServerUnavailableError(
+                f"{self.address} answered {status}, and not as a memory server does; check MEMORY_API_URL.",
+                _BAD_GATEWAY,
+            )
         if status in (401, 403):
             raise MemoryServerDeniedError(
                 f"the memory server refuses the key ({status}); check MEMORY_API_KEY.", status
             )
-        if status in _PASSING or status >= 500:
-            raise MemoryServerUnavailableError(f"the memory server answered {status}", status)
-        if not 200 <= status < 300:
-            raise MemoryServerError(
-                f"the memory server answered {status}: {payload[:200].decode('utf-8', 'replace')}", status
-            )
-        return _object(payload)
+        said = f"the memory server answered {status}: {payload[:200].decode('utf-8', 'replace')}"
+        raise (MemoryServerError if status in _REFUSALS else MemoryServerUnavailableError)(said, status)
 
-    def _exchange(self, method: str, path: str, body: Mapping[str, Any] | None) -> tuple[int, bytes]:
-        deadline = time.monotonic() + self.timeout
+    def _exchange(self, method: str, path: str, body: Mapping[str, Any] | None, timeout: float) -> tuple[int, bytes]:
+        deadline = time.monotonic() + timeout
         connection = self._connection(deadline)
         watch = threading.Timer(deadline - time.monotonic(), _cut, [connection.sock])
         watch.daemon = True
@@ -280,6 +291,14 @@ def _read(response: http.client.HTTPResponse, deadline: float) -> bytes:
     if response.length:  # read1 reports a break in mid-body as an end
         raise http.client.IncompleteRead(b"".join(chunks), response.length)
     return b"".join(chunks)
+
+
+def _is_own(payload: bytes) -> bool:
+    """Return whether an error is worded as the server words its own: a JSON object with ``detail``."""
+    try:
+        return "detail" in _object(payload)
+    except MemoryServerError:
+        return False
 
 
 def _object(payload: bytes) -> dict[str, Any]:

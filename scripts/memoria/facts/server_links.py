@@ -10,9 +10,10 @@ from collections import defaultdict
 from dataclasses import replace
 from functools import cached_property
 
+from memoria.facts.fact import Fact
 from memoria.facts.memory_server import Memory
 from memoria.facts.store import Link, Store
-from memoria.facts.wire import named
+from memoria.facts.wire import named, words_digest
 
 
 class ServerLinks:
@@ -50,6 +51,15 @@ class ServerLinks:
         """Return what was known of this very row when the server had another address."""
         known = (link for link in self._elsewhere.get(memory.id, ()) if link.created and is_row(link, memory))
         return next(known, None)
+
+    def is_elsewheres(self, fact: Fact) -> bool:
+        """Return whether a fact is nothing but a row of another program on another server: it stays there."""
+        return (fact.id, words_digest(fact.content)) in self._adopted_elsewhere
+
+    @cached_property
+    def _adopted_elsewhere(self) -> set[tuple[str, str]]:
+        links = (link for rows in self._elsewhere.values() for link in rows)
+        return {(link.id, link.digest) for link in links if link.adopted}
 
     def own(self, ident: str) -> list[Link]:
         """Return the rows that memoria wrote for a fact, lowest number first; the first counts."""

@@ -17,7 +17,7 @@ from typing import Final
 
 from memoria.facts.fact import Fact
 from memoria.facts.keeper import Keeper
-from memoria.facts.memory_server import Page, Server
+from memoria.facts.memory_server import EVERYTHING, Page, Server
 from memoria.facts.pull import Pull, Waiting
 from memoria.facts.push import Push, Rows
 from memoria.facts.server_links import ServerLinks
@@ -28,7 +28,6 @@ from memoria.ground.errors import MemoryServerDeniedError, MemoryServerError, Me
 
 log = logging.getLogger(__name__)
 
-EVERYTHING: Final = "1970-01-01T00:00:00+00:00"  # the ``since`` that also brings every tombstone
 FULL_EVERY_SECONDS: Final = 600.0
 MAX_PUSH_SECONDS: Final = 120.0  # of a run that nobody waits for
 MAX_BACKOFF_SECONDS: Final = 3600.0
@@ -115,32 +114,42 @@ class _Run:
 
     def do(self, full: bool) -> None:
         """Take in and bring. MemoryServerError when the server cannot or may not be used."""
-        sync = self.sync
-        user = sync.server.user()
-        home = f"{sync.server.address} {user}"
-        whole = full or sync.full_is_due(home)
-        page = sync.server.sync(EVERYTHING if whole else self.store.meta().get("since") or EVERYTHING)
+        user = self.sync.server.user()
+        home = f"{self.sync.server.address} {user}"
+        meta = self.store.meta()
+        since = meta.get("since", "") if meta.get("home") == home else ""
+        seconds = float("inf") if full else MAX_PUSH_SECONDS
+        if since:  # first what changed and what waits: a long list of everything may not come
+            self._exchange(user, home, since, seconds)
+        if full or not since or self.sync.full_is_due(home):
+            self._exchange(user, home, EVERYTHING, seconds)
+
+    def _exchange(self, user: str, home: str, since: str, seconds: float) -> None:
+        """Take in what changed since then, and bring what waits."""
+        sync, whole = self.sync, since == EVERYTHING
+        page = sync.server.sync(since)
         links = ServerLinks(self.store, home)
         waiting = Waiting(sync.keeper.to_server)
         rows = Rows(sync.server, user, page)
         self._take(Pull(sync.keeper, links, waiting, page))
         self.store.set_meta("home", home)
-        self.store.set_meta("since", _cursor(page) or ("" if whole else self.store.meta().get("since", "")))
+        self.store.set_meta("since", _cursor(page) or ("" if whole else since))
         if whole:
             self._reconcile(page, links, waiting, rows)
             self.store.set_meta("full", sync.now().isoformat())
-        push = Push(sync.keeper, links, rows, float("inf") if full else MAX_PUSH_SECONDS)
+        push = Push(sync.keeper, links, rows, seconds)
         try:
             push.run()
         finally:
-            self.pushed = push.pushed
+            self.pushed += push.pushed
         self.problem = push.problem
 
     def _take(self, pull: Pull) -> None:
         try:
             pull.take()
         finally:
-            self.taken, self.forgotten = pull.taken, pull.forgotten
+            self.taken += pull.taken
+            self.forgotten += pull.forgotten
 
     def _reconcile(self, page: Page, links: ServerLinks, waiting: Waiting, rows: Rows) -> None:
         """Send what the server lacks: never sent, or lost there (a deletion would have come as a tombstone)."""
@@ -150,7 +159,7 @@ class _Run:
             for link in missing:
                 links.drop(link)
         for fact in self.store.facts(live=False):
-            if fact.id not in waiting.putting and not is_current(fact, links):
+            if fact.id not in waiting.putting and not is_current(fact, links) and not links.is_elsewheres(fact):
                 waiting.put(fact.id)
 
     def _are_absent(self, missing: list[Link], rows: Rows) -> bool:

@@ -19,10 +19,11 @@ def open_store(settings: Settings | None = None, paths: Paths | None = None) -> 
     paths = paths or Paths.of(settings)
     file = Path(paths.working)
     url = settings.redis_url
-    return FailoverStore(lambda: _redis(url), SqliteStore(file, journal=True)) if url else SqliteStore(file)
+    return FailoverStore(lambda: shared_store(url), SqliteStore(file, journal=True)) if url else SqliteStore(file)
 
 
-def _redis(url: str) -> SharedStore:
+def shared_store(url: str) -> SharedStore:
+    """Return the store on that Redis server, not connected yet. StoreUnreachableError when it can never be reached."""
     try:
         from memoria.working.redis_store import RedisStore  # noqa: PLC0415 (an optional dependency; slow to import)
     except ImportError:

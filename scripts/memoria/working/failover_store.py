@@ -89,15 +89,15 @@ class FailoverStore:
 
     async def get(self, scope: str, key: str) -> Record | None:
         """See ``Store.get``."""
-        return await self._get(_deadline(), scope, key)
+        return await self._get(self._deadline(), scope, key)
 
     async def records(self, scope: str, *, internal: bool = False) -> dict[str, Record]:
         """See ``Store.records``."""
-        return await self._records(_deadline(), scope, internal=internal)
+        return await self._records(self._deadline(), scope, internal=internal)
 
     async def put(self, scope: str, key: str, put: Put, *, limit: int | None = None) -> int:
         """See ``Store.put``."""
-        until = _deadline()
+        until = self._deadline()
         version = await self._direct(until, scope, lambda store: store.put(scope, key, put, limit=limit))
         if version is LATER:
             version = await self._embedded.put(scope, key, put, limit=limit)
@@ -106,7 +106,7 @@ class FailoverStore:
 
     async def change(self, scope: str, key: str, change: Change, *, ttl: float | None) -> str:
         """See ``Store.change``."""
-        until = _deadline()
+        until = self._deadline()
         value = await self._direct(until, scope, lambda store: store.change(scope, key, change, ttl=ttl))
         if value is LATER:
             value = await self._embedded.change(scope, key, change, ttl=ttl)
@@ -117,7 +117,7 @@ class FailoverStore:
 
     async def delete(self, scope: str, key: str) -> bool:
         """See ``Store.delete``."""
-        until = _deadline()
+        until = self._deadline()
         gone = await self._direct(until, scope, lambda store: store.delete(scope, key), removes=True)
         if gone is LATER:
             there = await self._get(until, scope, key)
@@ -128,7 +128,7 @@ class FailoverStore:
 
     async def clear(self, scope: str) -> int:
         """See ``Store.clear``."""
-        until = _deadline()
+        until = self._deadline()
         count = await self._direct(until, scope, lambda store: store.clear(scope), removes=True)
         if count is LATER:
             there = await self._records(until, scope, internal=False)
@@ -139,7 +139,7 @@ class FailoverStore:
 
     async def restore(self, scope: str, puts: Mapping[str, Put], internal: tuple[str, ...]) -> None:
         """See ``Store.restore``."""
-        until = _deadline()
+        until = self._deadline()
         done = await self._direct(until, scope, lambda store: store.restore(scope, puts, internal), removes=True)
         if done is LATER:
             await self._embedded.restore(scope, puts, internal)
@@ -147,14 +147,14 @@ class FailoverStore:
 
     async def register(self, scope: str, ttl: float | None) -> None:
         """See ``Store.register``."""
-        until = _deadline()
+        until = self._deadline()
         if await self._direct(until, scope, lambda store: store.register(scope, ttl)) is LATER:
             await self._embedded.register(scope, ttl)
             await self._hand_over(until, scope)
 
     async def scopes(self) -> list[ScopeSeen]:
         """See ``Store.scopes``."""
-        found = await self._ask(_deadline(), "", lambda store: store.scopes())
+        found = await self._ask(self._deadline(), "", lambda store: store.scopes())
         if found is LATER or any(self._journaled.values()):
             both = {seen.name: seen for seen in await self._embedded.scopes()}
             both |= {} if found is LATER else {seen.name: seen for seen in found}
@@ -163,7 +163,7 @@ class FailoverStore:
 
     async def stats(self) -> StoreStats:
         """Return the stats of the store in use; ``degraded`` with the reason when the embedded one serves anything."""
-        stats = await self._ask(_deadline(), "", lambda store: store.stats())
+        stats = await self._ask(self._deadline(), "", lambda store: store.stats())
         if stats is not LATER and not stats.healthy:  # lost between two calls
             await self._lose(StoreUnreachableError(stats.reason))
         if stats is LATER or not self._up:
@@ -179,6 +179,16 @@ class FailoverStore:
                 async with asyncio.timeout(CALL_S):
                     await self._shared.close()
         await self._embedded.close()
+
+    def _deadline(self) -> float:
+        """Return the time.monotonic() at which a call that begins now stops waiting for the shared store.
+
+        The import of the store's package is no part of that wait: under load it takes longer than a healthy server.
+        """
+        if self._shared is None and time.monotonic() >= self._next:
+            with contextlib.suppress(StoreUnreachableError):  # the look tries again, and says why
+                self._shared = self._connect()
+        return time.monotonic() + CALL_S
 
     async def _get(self, until: float, scope: str, key: str) -> Record | None:
         found = await self._ask(until, scope, lambda store: store.get(scope, key))
@@ -381,11 +391,6 @@ class FailoverStore:
             self._hold(scope, error)
             return False
         return True
-
-
-def _deadline() -> float:
-    """Return the time.monotonic() at which a call that begins now stops waiting for the shared store."""
-    return time.monotonic() + CALL_S
 
 
 async def _nothing(_: Store) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import fnmatch
 import json
 import math
+import re
 import uuid
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -397,13 +398,14 @@ class WorkingMemory:
     def _encode(self, value: Any) -> str:
         _check_json(value, 0)
         text = json.dumps(value)
-        if len(text) > self.limits.value_chars:
+        if len(text) > self.limits.value_chars and (length := len(_ESCAPE.sub("x", text))) > self.limits.value_chars:
             raise BadValueError(
-                f"a value may have at most {self.limits.value_chars} characters as JSON, not {len(text)}; shorten it"
+                f"a value may have at most {self.limits.value_chars} characters as JSON, not {length}; shorten it"
             )
         return text
 
 
+_ESCAPE = re.compile(r"\\(?:ud[89ab]..\\ud[c-f]..|u....|.)")  # of JSON, which stands for one character of the value
 _PROGRESS = ("step", "status", "percent", "details")
 
 
