@@ -1,0 +1,265 @@
+"""Does a fact that was said in passing reach the prompt that needs it, when a model chooses?
+
+    uv run python tests/bench/choice.py TRANSCRIPTS [--mass FILE] [--facts N] [--without-asked]
+
+TRANSCRIPTS is a folder of Claude Code's transcripts. Their statements, and those of the sessions in FILE (a
+``corpus.jsonl`` of ``retrieval.py``), are the mass of N facts around the 40 of ``choice_set.txt``; their prompts
+are asked as strangers'. No prompt of the set was known when its fact and the phrases by which that may be asked for
+were written. Two stand-ins choose: one takes the fact that a prompt needs when it is offered, the other takes two at
+random. A session starts with its page, types one prompt and gets what the hook says or the process in the background.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import re
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+sys.path.extend(str(Path(__file__).resolve().parents[1] / part) for part in (".", "support"))
+
+from bench import retrieval
+from memoria.base import project, state
+from memoria.base.settings import Settings
+from memoria.briefing import refresh
+from memoria.capture import background, hook
+from memoria.facts.fact import Fact
+from memoria.facts.keeper import Keeper
+from memoria.ground.home import Home
+from memoria.indexing import sources
+from memoria.indexing.index import Index
+from memoria.models.protocol import Completion, Prompt, Usage
+from memoria.recall import prompt_notes, session_start, weighed_notes
+from memoria.transcripts import client_files
+from memoria.transcripts.turn_reader import Reader
+from memoria.weighing import weigher
+
+SET = Path(__file__).with_name("choice_set.txt")
+KINDS = ("fact", "decision", "debugging", "operational", "workaround", "preference")
+IDLE = (
+    "go on", "commit that", "yes, do it", "thanks!", "ok", "looks good, continue", "push it", "try again", "no, stop",
+    "why?", "do the same for the other one", "perfect", "and now the next one", "show me the diff", "merge it",
+    "What is a monad?", "Write a haiku about autumn.", "How do I exit vim?", "Sort this list: 3, 1, 2.",
+    "Explain the difference between TCP and UDP.", "What does HTTP 418 mean?", "Translate 'good morning' to French.",
+    "Give me a regular expression for hexadecimal colours.", "How many bytes does a UUID have?",
+    "What is the capital of Peru?", "Tell me a joke.", "How does quicksort work?",
+    "What is the time complexity of that?",
+    "Which licence is more permissive, MIT or GPL?", "Convert 300 Fahrenheit to Celsius.",
+    "Summarise what you have done so far.", "Can you format that as a table?", "Make it shorter.", "Rename x to y.",
+    "undo the last change", "Add a comment there.", "Is that all?", "Run it again please.", "What did you change?",
+    "Which files did you touch?", "Please wait until I have read it.", "Let me think about it first.",
+    "Could you say that in simpler words?", "I like the second version better.", "Use the first one.", "Not like that.",
+    "Good, now clean up after yourself.", "Fix the typo in the last line.", "Delete the temporary files again.",
+    "Put that into a function.", "What would you do next?", "How sure are you?", "Start over.", "Skip that one.",
+    "Remind me what we were doing.", "List the open points.", "That is wrong.", "Explain line 12 to me.",
+    "What does this error mean?", "Close the issue then.",
+)  # fmt: skip
+
+
+@dataclass
+class Case:
+    """A fact, its phrases, and the prompt that needs it."""
+
+    text: str
+    kind: str
+    phrases: tuple[str, ...]
+    prompt: str
+
+
+@dataclass
+class Outcome:
+    """What became of the prompts of one kind."""
+
+    beside: int = 0
+    there: int = 0
+    wrong: int = 0
+    asked: int = 0
+    offered: int = 0
+    sizes: list[int] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
+
+
+class StandIn:
+    """The model that chooses: by the question's notes and the prompt that is being asked."""
+
+    def __init__(self, choose: Callable[[list[str]], list[int]]) -> None:
+        self.choose = choose
+        self.notes: list[str] | None = None
+        self.size = 0
+
+    def of(self, *_: object) -> StandIn:
+        """Return itself, in the place of the class of models."""
+        return self
+
+    def complete_soon(self, question: Callable[[], Prompt | None], wait_s: float) -> Completion | None:
+        """Answer as ``Metered`` does."""
+        del wait_s
+        asked = question()
+        if asked is None:
+            return None
+        self.notes = list(asked.material["notes"])
+        self.size = len(asked.text.encode())
+        return Completion({"needed": self.choose(self.notes)}, "stand-in", Usage())
+
+
+def main() -> int:
+    """Print what came beside the prompts."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("transcripts", type=Path)
+    parser.add_argument("--mass", type=Path, help="a corpus.jsonl with more sessions")
+    parser.add_argument("--facts", type=int, default=400)
+    parser.add_argument("--without-asked", action="store_true", help="no fact has phrases by which it is asked for")
+    parser.add_argument("--worst", action="store_true", help="print the prompts that went without their fact")
+    args = parser.parse_args()
+    cases = list(_cases())
+    said, strangers = _said(args.transcripts, args.mass)
+    if len(said) < args.facts - len(cases):
+        parser.error(f"the transcripts hold only {len(said)} statements")
+    with tempfile.TemporaryDirectory() as scratch:
+        home = _home(Path(scratch), cases, said[: args.facts - len(cases)], has_asked=not args.without_asked)
+        print(f"{args.facts} facts, {'without' if args.without_asked else 'with'} asked_as")
+        for name, is_random in (("chooses rightly", False), ("two at random", True)):
+            for group, prompts in (
+                ("needed", [(case.prompt, case.text) for case in cases]),
+                ("idle", [(prompt, "") for prompt in IDLE]),
+                ("strangers", [(prompt, "") for prompt in strangers[:100]]),
+            ):
+                _print(f"{name}, {group}", len(prompts), _ask(home, prompts, is_random=is_random), worst=args.worst)
+    return 0
+
+
+def _print(name: str, count: int, found: Outcome, *, worst: bool) -> None:
+    size = int(statistics.mean(found.sizes)) if found.sizes else 0
+    print(
+        f"  {name:27} n {count:3}  beside {found.beside / count:4.0%}  or on the page {found.there / count:4.0%}"
+        f"  offered {found.offered / count:4.0%}  wrong notes {found.wrong / count:4.2f} a prompt"
+        f"  model asked {found.asked / count:4.0%}, {size} bytes"
+    )
+    for prompt in found.lost if worst else ():
+        print(f"      lost: {prompt}")
+
+
+def _cases() -> Iterator[Case]:
+    for row in SET.read_text("utf-8").splitlines():
+        if row and not row.startswith("#"):
+            text, kind, phrases, prompt = (part.strip() for part in row.split("|"))
+            yield Case(text, kind, tuple(phrase.strip() for phrase in phrases.split(";")), prompt)
+
+
+def _said(folder: Path, mass: Path | None) -> tuple[list[str], list[str]]:
+    """Return the statements of transcripts and the prompts of people in them, in an order of chance."""
+    said: dict[str, None] = {}
+    prompts: dict[str, None] = {}
+    for found in client_files.transcripts(folder):
+        reader = Reader()
+        with client_files.opened(found.path) as file:
+            turns = [*reader.read(file), *reader.settle()]
+        for turn in turns:
+            if turn.role == "user" and 20 <= len(turn.text) <= 600 and prompt_notes.is_asking(turn.text):
+                prompts[" ".join(turn.text.split())] = None
+            said.update(dict.fromkeys(_statements(turn.text)))
+    for session in retrieval.read(mass) if mass else ():
+        said.update(dict.fromkeys(text for turn in session["turns"] for text in _statements(turn["text"])))
+    chance = random.Random(25)
+    statements, asked = list(said), list(prompts)
+    chance.shuffle(statements)
+    chance.shuffle(asked)
+    return statements, asked
+
+
+def _statements(text: str) -> Iterator[str]:
+    for sentence in re.split(r"(?<=[.])\s+|\n+", text):
+        plain = sentence.strip(" -*#>").replace("**", "")
+        if re.match(r"[A-Z`].{38,220}\.$", plain) and not re.match(r"(I |I'|Let |Now |Good|Here|Perf)", plain):
+            yield plain
+
+
+def _home(scratch: Path, cases: list[Case], mass: list[str], *, has_asked: bool) -> Home:
+    for name in [name for name in os.environ if name.startswith(("MEMORIA_", "CLAUDE"))]:
+        del os.environ[name]
+    os.environ.update(
+        MEMORIA_HOME=str(scratch / "home"), MEMORIA_MODEL="claude:haiku", MEMORIA_PYTHON=sys.executable,
+        MEMORIA_SPAWNS_PER_MIN="0", XDG_CONFIG_HOME=str(scratch / "config"),
+    )  # fmt: skip
+    os.environ[weighed_notes.CLIENT] = "cli"
+    (scratch / "shop").mkdir()
+    home = Home.open()
+    state.open_state(home.paths)
+    own = project.of(str(scratch / "shop"), home.settings, home.paths).key
+    chance = random.Random(7)
+    texts = [(case.text, case.kind, case.phrases if has_asked else ()) for case in cases]
+    texts += [(text, chance.choice(KINDS), ()) for text in mass]
+    chance.shuffle(texts)
+    first = datetime(2026, 1, 5, 9, tzinfo=UTC)
+    facts = [
+        Fact(
+            kind, text, chance.choice((0.5, 0.6, 0.7, 0.8, 0.9)), "user", own,
+            first + timedelta(minutes=number * 450_000 // len(texts)), f"l-{number:08d}",
+            session=f"s{number // 5}", asked_as=phrases,
+        )
+        for number, (text, kind, phrases) in enumerate(texts)
+    ]  # fmt: skip
+    with Keeper.at(home) as keeper:
+        keeper.take(facts, "shop")
+        refresh.renew(home, keeper)
+    with closing(Index(home.paths.index)) as index:
+        sources.refresh(index, home.paths)
+    return home
+
+
+def _ask(home: Home, prompts: list[tuple[str, str]], *, is_random: bool) -> Outcome:
+    """Ask each prompt in a session of its own."""
+    outcome = Outcome()
+    chance = random.Random(3)
+    given: list[bytes] = []
+    setattr(background, "go_on_as", lambda command, paths, request, **_: given.append(request))  # noqa: B010
+    for number, (prompt, needed) in enumerate(prompts):
+        fields: dict[str, Any] = {
+            "session_id": f"bench-{is_random}-{bool(needed)}-{number}-{len(prompts)}", "transcript_path": "/nowhere",
+            "cwd": str(Path(home.paths.home).parent / "shop"), "permission_mode": "default", "prompt": prompt,
+        }  # fmt: skip
+        start = hook.Event({**fields, "hook_event_name": "SessionStart", "source": "startup"})
+        page = _context(session_start.session_start(start, Settings.load(), home.paths))
+        event = hook.Event({**fields, "hook_event_name": "UserPromptSubmit"})
+        given.clear()
+        said = _context(prompt_notes.user_prompt_submit(event, Settings.load(), home.paths))
+        if event.after:
+            event.after()
+
+        def choose(notes: list[str], needed: str = needed) -> list[int]:
+            if is_random:
+                return sorted(chance.sample(range(1, len(notes) + 1), min(2, len(notes))))
+            return [place for place, note in enumerate(notes, 1) if needed and needed in note]
+
+        model = StandIn(choose)
+        setattr(weigher, "Metered", model)  # noqa: B010
+        for request in given:
+            said += weigher.weighed(home, weigher.Request.read(request.decode()))[1]
+        notes = [row for row in said.splitlines() if row.startswith("- [")]
+        is_beside = bool(needed) and any(needed in row for row in notes)
+        outcome.beside += is_beside
+        outcome.there += is_beside or bool(needed and needed in page)
+        outcome.wrong += len(notes) - is_beside
+        outcome.asked += model.notes is not None
+        outcome.offered += bool(needed) and any(needed in note for note in model.notes or ())
+        outcome.sizes += [model.size] if model.notes is not None else []
+        if needed and not (is_beside or needed in page):
+            outcome.lost.append(prompt)
+    return outcome
+
+
+def _context(output: dict[str, Any] | None) -> str:
+    return str((output or {}).get("hookSpecificOutput", {}).get("additionalContext", ""))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
