@@ -49,7 +49,7 @@ VERBS = {
     "search": "find articles, entries, facts and turns",
     "open": "show the memory in the browser",
     "query": "answer a question from the wiki and the daily logs, with checked links",
-    "eval": "measure on your own history what the memory would have shown; --tune sets how much it shows",
+    "eval": "measure on your own history what the memory would have shown",
     "lint": "report what is wrong with the wiki; --fix repairs what is safe to repair",
     "why": "trace an article or claim back to the words it came from",
     "completion": "print what completes memoria's commands in bash, zsh or fish",

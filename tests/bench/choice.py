@@ -254,6 +254,8 @@ def _ask(home: Home, prompts: list[tuple[str, str]], *, is_random: bool) -> Outc
         outcome.sizes += [model.size] if model.notes is not None else []
         if needed and not (is_beside or needed in page):
             outcome.lost.append(prompt)
+        if not needed and model.notes is None:
+            outcome.lost += [f"{prompt}\n          {row}" for row in notes]
     return outcome
 
 

@@ -10,7 +10,6 @@ import pytest
 
 from memoria.daily.ledger import Ledger
 from memoria.ground.home import Home
-from memoria.recall import prompt_notes
 from memoria.recall.shown_notes import ShownNotes
 from memoria.transcripts.tombstones import Tombstones
 from reader_home import Browser, fill
@@ -69,20 +68,6 @@ def test_a_session_shows_its_page_and_each_note_and_whether_it_was_used(home: Ho
     assert "Nothing that only it names was named afterwards" in unused
     assert 'href="/article/concepts/order-queue"' in unused
     assert "cannot be told" in untold
-
-
-def test_of_a_long_session_only_what_the_page_shows_is_searched_for(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    said = {"role": "user", "content": "How are charges of an order identified?"}
-    prompt: dict[str, object] = {"type": "user", "message": said}
-    _transcript(home, [prompt, *[_added("UserPromptSubmit", NOTES)] * 63])
-    searched: list[object] = []
-    search = prompt_notes.searched
-    monkeypatch.setattr(prompt_notes, "searched", lambda *given: searched.append(1) or search(*given))  # type: ignore[func-returns-value]
-    page = Browser(home).enter().get("/session/s-c1/seen").text
-    assert page.count("Beside your prompt") == len(searched) == 60
-    assert "and 3 more" in page
 
 
 def test_where_the_transcript_is_gone_the_page_says_so_and_names_the_recorded_notes(home: Home) -> None:

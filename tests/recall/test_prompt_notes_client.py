@@ -137,11 +137,12 @@ def test_hostile_notes_reach_the_model_only_as_fenced_data(world: World, way: st
         other = NOTE if way == "fact" else of_fact
         kept = ENTRY.replace(of_fact, "@") if way == "fact" else ENTRY
         world.remember("daily/2026-11-18.md", kept.replace(other, "- [preference] Tides.").replace("@", of_fact))
+        world.env["MEMORIA_PAGE_CHARS"] = "0"  # no note repeats what a page shows
     world.prepare()
     world.session(PROMPT)
     said = world.said()
     inside = [match[2] for match in FENCED.finditer(said)]
-    assert len(inside) == 2, "the page and the notes"
+    assert len(inside) == 1 + (way == "article"), "the page and the notes"
     assert all(ORDER in text for text in inside)
     outside = FENCED.sub("", said)
     assert ORDER not in outside
@@ -149,7 +150,7 @@ def test_hostile_notes_reach_the_model_only_as_fenced_data(world: World, way: st
     for text in inside:
         assert not re.search(r"<\s*/?\s*(system|function_calls|memoria)", text, re.IGNORECASE)
         assert not re.search("[\u200b\u202e\U000e0000-\U000e01ef]", text)
-    notes = [line for line in inside[1].splitlines() if line]
+    notes = [line for line in inside[-1].splitlines() if line]
     assert all(re.match(r"- \[(article|entry|fact), 2026-11-18(, the user)?(, \w+)?\] ", line) for line in notes)
     kinds = {"fact": "entry|fact"}.get(way, way)  # a fact is also part of its entry
     assert any(re.match(rf"- \[({kinds}), .*{ORDER}", line) for line in notes)
@@ -177,8 +178,8 @@ def test_notes_come_once_a_session_again_after_a_compaction_and_never_back_as_tu
         session.settle()
         session.end()
     lines = shown_notes.ShownNotes(world.paths.hints, session.id).lines()
-    assert ["key" in line for line in once] == [True]
-    assert ["key" in line for line in lines] == [True, False, True]
+    assert ["key" in line for line in once if "page" not in line] == [True]
+    assert ["key" in line for line in lines if "page" not in line] == [True, False, True]
     given = [run for run in session.hooks if run.event == "UserPromptSubmit" and run.stdout]
     assert len(given) == 2
     (transcript,) = transcripts(world.env)

@@ -34,17 +34,6 @@ def fact(number: int, text: str, kind: str = "decision", **more: Any) -> Documen
     )  # fmt: skip
 
 
-def asked_as(number: int, *phrases: str) -> Document:
-    ident = f"l-{number:08d}"
-    return Document(
-        "daily/2026-11-20.md",
-        "asked",
-        f"asked-{ident}",
-        passages=tuple(map(Passage, phrases)),
-        superseded_by=f"^{ident}",
-    )
-
-
 @pytest.fixture
 def handed(monkeypatch: pytest.MonkeyPatch, paths: Paths) -> list[tuple[list[str], dict[str, Any]]]:
     """The commands that the hook became, with their requests; the client is Claude Code."""
@@ -80,46 +69,15 @@ def ask(
 Handed = list[tuple[list[str], dict[str, Any]]]
 
 
-def test_an_order_goes_on_in_the_background_with_the_notes_that_may_fit_it(paths: Paths, handed: Handed) -> None:
+def test_an_order_goes_on_in_the_background_as_it_was_typed(paths: Paths, handed: Handed) -> None:
     assert ask(paths) == {"async": True, "asyncTimeout": weighed_notes.TIMEOUT_MS}
     ((command, request),) = handed
     assert command[0] == sys.executable
     assert command[-1] == "weigh"
-    assert request["prompt"] == ORDER
+    assert request["prompt"] == request["asked"] == ORDER
+    assert not any("shop" in word for word in command), "nothing of it is an argument"
     assert request["transcript"] == "/nowhere/s1.jsonl"
-    lines = {line for *_, line in request["notes"]}
-    assert lines == {
-        f"- [fact, 2026-11-20, the user] {CENTS} (daily/2026-11-20.md#^l-00000001)",
-        f"- [fact, 2026-11-20, the user] {TAGS} (daily/2026-11-20.md#^l-00000002)",
-    }
     assert shown_notes.ShownNotes(paths.hints, "s1").keys() == set(), "nothing is shown yet"
-
-
-def test_what_is_handed_over_is_of_one_state_of_the_index(paths: Paths, handed: Handed) -> None:
-    ask(paths)
-    ask(paths, session="s2", meanwhile=Path(paths.index).unlink)
-    (_, first), (_, second) = handed
-    assert second["notes"] == first["notes"]
-    assert all(digest for _, _, digest, _ in second["notes"])
-
-
-def test_rules_of_work_are_offered_beside_what_shares_words(paths: Paths, handed: Handed) -> None:
-    rules = [fact(60 + n, f"Rule {n}: hold a pen.", "preference", importance=0.5 + n / 100) for n in range(20)] + [
-        fact(90, "Sign every commit.", "correction", importance=0.9),
-        fact(91, "The sea is deep.", importance=1.0),
-    ]
-    with Index(paths.index) as index:
-        index.add([*rules, fact(92, "Ask before a release.", "correction", importance=1.0, project="other-1a2b3c")])
-    ask(paths)
-    lines = [line for *_, line in handed[0][1]["notes"]]
-    assert len(lines) == weighed_notes.NOTES
-    assert CENTS in lines[0] + lines[1], "what shares words comes first"
-    assert "Sign every commit." in lines[2], "then the rules, the most important first"
-    assert all("Rule" in line for line in lines[3:])
-    assert ask(paths, "Translate the marketing brochure into Portuguese please", session="s2") is None
-    shown_notes.ShownNotes(paths.hints, "s3").add([handed[0][1]["notes"][2][0]])
-    ask(paths, session="s3")
-    assert not any("Sign every commit." in line for *_, line in handed[1][1]["notes"])
 
 
 def test_a_question_that_is_answered_for_certain_is_answered_at_once(paths: Paths, handed: Handed) -> None:
@@ -132,18 +90,6 @@ def test_a_question_that_is_answered_for_certain_is_answered_at_once(paths: Path
 def test_an_uncertain_question_is_weighed(paths: Paths, handed: Handed) -> None:
     assert ask(paths, "Which discount do the prices of the shop allow to members of the club, by the way?")
     assert len(handed) == 1
-
-
-def test_a_prompt_that_nothing_may_fit_starts_nothing(paths: Paths, handed: Handed) -> None:
-    assert ask(paths, "Translate the marketing brochure into Portuguese please") is None
-    assert handed == []
-
-
-def test_phrases_may_lead_to_what_matters_less(paths: Paths, handed: Handed) -> None:
-    with Index(paths.index) as index:
-        index.add([fact(3, "Bills leave the house as PDF/A.", importance=0.5), asked_as(3, "send an invoice by mail")])
-    ask(paths, "Let us send the invoice by mail from the worker")
-    assert any("PDF/A" in line for _, request in handed for *_, line in request["notes"])
 
 
 @pytest.mark.parametrize(
@@ -170,13 +116,6 @@ def test_a_client_that_is_too_old_to_go_on_is_answered_at_once(paths: Paths, han
     assert handed == []
 
 
-def test_what_a_session_was_shown_is_not_weighed_again(paths: Paths, handed: Handed) -> None:
-    ask(paths)
-    shown_notes.ShownNotes(paths.hints, "s1").add([note[0] for note in handed[0][1]["notes"]])
-    assert ask(paths) is None
-    assert len(handed) == 1
-
-
 def test_at_most_as_many_are_weighed_in_a_minute_as_the_setting_allows(paths: Paths, handed: Handed) -> None:
     for number in range(5):
         ask(paths, session=f"s{number}", MEMORIA_SPAWNS_PER_MIN="2")
@@ -196,16 +135,19 @@ def test_nothing_is_weighed_in_an_excluded_folder(paths: Paths, handed: Handed) 
     assert handed == []
 
 
-def test_a_long_prompt_is_handed_over_by_its_ends_within_what_a_pipe_holds(paths: Paths, handed: Handed) -> None:
-    with Index(paths.index) as index:
-        index.add([fact(100 + n, f"Prices of the shop {n}: " + f"{n}價錢 " * 80) for n in range(2)])
+def test_a_long_prompt_is_handed_over_by_its_ends(paths: Paths, handed: Handed) -> None:
     ask(paths, f"{ORDER}.\n```\n{'價' * 60_000}\n```\nMind the prices of the shop.")
     ((_, request),) = handed
     assert request["prompt"].startswith(ORDER)
     assert request["prompt"].endswith("Mind the prices of the shop.")
     assert len(request["prompt"]) < 4_100
-    assert len(json.dumps(request)) <= weighed_notes.MAX_BYTES
-    assert request["notes"]
+    assert request["asked"] == f"{ORDER}.\nMind the prices of the shop.", "what was pasted is not searched for"
+
+
+@pytest.mark.parametrize("prompt", ["go on", "commit that", "yes, do it", "/compact the prices of the shop", "thanks!"])
+def test_a_prompt_that_asks_for_nothing_starts_nothing(paths: Paths, handed: Handed, prompt: str) -> None:
+    assert ask(paths, prompt) is None
+    assert handed == []
 
 
 def test_the_hook_prints_its_answer_as_a_whole_line_before_it_goes_on(
@@ -270,12 +212,3 @@ def test_an_environment_that_is_being_built_weighs_nothing(
 
 def test_the_models_that_can_choose_are_those_of_the_table_without_the_offline_one() -> None:
     assert {*weighed_notes.MODELS, "offline"} == set(chain.BACKENDS)
-
-
-def test_a_rule_for_all_projects_is_offered_in_each(paths: Paths, handed: Handed) -> None:
-    with Index(paths.index) as index:
-        index.add([fact(60, "Hold a pen.", "preference", project="*"), fact(61, "Hold a cup.", "preference")])
-    ask(paths)
-    lines = " ".join(line for *_, line in handed[0][1]["notes"])
-    assert "Hold a pen." in lines
-    assert "Hold a cup." in lines

@@ -86,7 +86,7 @@ class World:
             rows = Path(self.paths.hook_log).read_text("utf-8").splitlines()
         except OSError:
             return []
-        return [row for row in rows if " weighed" in row]
+        return [row for row in rows if "notes shown" in row or "no note was" in row]
 
     def session(self, *prompts: str) -> Session:
         return held(self.env, self.work, prompts, "--plugin-dir", str(ROOT), "--allowedTools", "Bash")
@@ -118,7 +118,7 @@ def test_an_order_is_given_the_note_that_the_model_chooses_with_the_next_tool_re
     assert last.count(chosen) == 1
     assert other not in first + last
     assert len(ShownNotes(world.paths.hints, session.id).keys()) == 1
-    assert "notes shown: 1 of 2 weighed" in world.logged()[0]
+    assert "notes shown: 1," in world.logged()[0]
 
 
 def test_nothing_is_given_when_the_model_chooses_nothing(world: World) -> None:
@@ -127,7 +127,7 @@ def test_nothing_is_given_when_the_model_chooses_nothing(world: World) -> None:
     assert len(world.asked) == 1
     assert not any(CENTS in text or STRIPES in text for text in world.sent())
     assert ShownNotes(world.paths.hints, session.id).keys() == set()
-    assert "notes shown: 0 of 2 weighed" in world.logged()[0]
+    assert "notes shown: 0," in world.logged()[0]
 
 
 def test_the_model_is_told_the_prompt_the_conversation_and_the_notes(world: World) -> None:
@@ -137,7 +137,7 @@ def test_the_model_is_told_the_prompt_the_conversation_and_the_notes(world: Worl
         world.tools = 1
         session.ask(ORDER)
         session.end()
-    (asked,) = world.asked
+    asked = world.asked[-1]
     assert ORDER in asked
     assert "[user] The tag of the giraffe says" in asked
     assert "a1B2a1B2" not in asked
@@ -155,7 +155,7 @@ def test_the_client_does_not_wait_for_the_model(world: World) -> None:
         wait_until(lambda: bool(world.logged()), "the hook has ended", 60)
         session.ask("thank you")
         session.end()
-    assert "notes shown: 0 of 2" in world.logged()[0], "the answer was given before"
+    assert "notes shown: 0," in world.logged()[0], "the answer was given before"
     assert not any(CENTS in text or STRIPES in text for text in world.sent())
 
 

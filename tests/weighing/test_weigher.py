@@ -5,21 +5,25 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import threading
 import time
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from facts import a_fact
 from home_of import run, scripted
 from memoria.base import fence
 from memoria.capture.open_sessions import OpenSessions
 from memoria.commands import weigh
 from memoria.daily.ledger import Ledger
+from memoria.facts.keeper import Keeper
 from memoria.ground import locks
 from memoria.ground.home import Home
 from memoria.indexing.documents import Document, Passage
@@ -27,9 +31,8 @@ from memoria.indexing.index import Index
 from memoria.models.protocol import Completion, Prompt
 from memoria.models.scripted import ScriptedFile
 from memoria.recall.shown_notes import ShownNotes
-from memoria.search.reader import Finder
 from memoria.transcripts.tombstones import Tombstones
-from memoria.weighing import weigher
+from memoria.weighing import offer, weigher
 
 SESSION = "5e551014-0000-4000-8000-000000000001"
 ANSWER = ScriptedFile.complete
@@ -53,7 +56,7 @@ class World:
             index.add(
                 Document(
                     "daily/2026-11-20.md", "fact", f"l-{number:08d}", passages=(Passage(text, "decision"),),
-                    date="2026-11-20",
+                    date="2026-11-20", importance=1.0 - number / 10,
                 )
                 for number, text in enumerate(NOTES, 1)
             )  # fmt: skip
@@ -69,15 +72,10 @@ class World:
                 file.write(json.dumps(line) + "\n")
 
     def weigh(self, prompt: str = "Add a discount", capsys: Any = None, at: float | None = None) -> str:
-        with Finder(self.home.paths.index) as finder:
-            digests = finder.digests([key(n) for n in range(1, 4)])
         request = {
             "session": SESSION, "transcript": str(self.transcript), "cwd": "/nowhere/shop", "project": "shop-1a2b3c",
-            "prompt": prompt, "at": time.time() if at is None else at, "client": os.getppid(),
+            "prompt": prompt, "asked": prompt, "at": time.time() if at is None else at, "client": os.getppid(),
             "recorded": OpenSessions(self.home.paths.where).latest_prompt(SESSION),
-            "notes": [
-                [key(n), key(n), digests[key(n)], f"- [fact] {text} ({key(n)})"] for n, text in enumerate(NOTES, 1)
-            ],
         }  # fmt: skip
         self.monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(request)))
         assert run(weigh, self.home) == 0
@@ -109,11 +107,11 @@ def test_the_chosen_notes_are_given_fenced_and_recorded(
     world = World(tmp_path, monkeypatch, {"needed": [3, 1]})
     text = given(world.weigh(capsys=capsys))
     assert [line for line in text.splitlines() if line.startswith("- ")] == [
-        f"- [fact] {NOTES[0]} ({key(1)})", f"- [fact] {NOTES[2]} ({key(3)})",
+        f"- [fact, 2026-11-20] {NOTES[0]} ({key(1)})", f"- [fact, 2026-11-20] {NOTES[2]} ({key(3)})",
     ]  # fmt: skip
     assert "<memoria-notes-" in text
     assert ShownNotes(world.home.paths.hints, SESSION).keys() == {key(1), key(3)}
-    assert "notes shown: 2 of 3 weighed" in Path(world.home.paths.hook_log).read_text("utf-8")
+    assert "notes shown: 2, characters" in Path(world.home.paths.hook_log).read_text("utf-8")
 
 
 @pytest.mark.parametrize(
@@ -254,7 +252,7 @@ def test_the_model_is_told_the_end_of_the_conversation_without_the_prompt_itself
     assert "[user] user turn 3" in asked
     assert "turn 2" not in asked
     assert asked.count("Add a discount") == 1
-    assert "1: - [fact] Prices are whole cents." in asked
+    assert "1: - [fact, 2026-11-20] Prices are whole cents." in asked
 
 
 def test_secrets_forgotten_texts_and_what_was_said_elsewhere_are_not_sent(
@@ -349,7 +347,7 @@ def test_over_the_budget_nothing_is_asked(
     usage = {"answer": {"needed": [1]}, "usage": {"cost_usd": 2.0}}
     world = World(tmp_path, monkeypatch, usage, usage)
     assert world.weigh(capsys=capsys)
-    assert world.weigh(capsys=capsys) == "", "the day's dollar is spent"
+    assert world.weigh("Add a tax", capsys=capsys) == "", "the day's dollar is spent"
 
 
 def test_the_notes_and_the_conversation_cannot_close_their_fence(
@@ -365,7 +363,7 @@ def test_the_notes_and_the_conversation_cannot_close_their_fence(
         assert asked.count(f"</{label}-") == 1 + (label != "notes") * asked.count(f"</{label}-000000")
 
 
-@pytest.mark.parametrize("text", ["[" * 100_000, "", "[]", "{}", '{"notes": [["a"]]}', "null", '{"notes": 3}'])
+@pytest.mark.parametrize("text", ["[" * 100_000, "", "[]", "{}", "null", '{"prompt": 3}'])
 def test_anything_else_on_its_input_is_refused_with_what_the_command_is_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
@@ -373,3 +371,62 @@ def test_anything_else_on_its_input_is_refused_with_what_the_command_is_for(
     monkeypatch.setattr("sys.stdin", io.StringIO(text))
     with pytest.raises(Exception, match="is run by the hook of a prompt"):
         run(weigh, world.home)
+
+
+def test_what_the_page_shows_what_was_given_and_what_stems_from_the_prompt_is_not_offered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world = World(tmp_path, monkeypatch, *[{"needed": []}] * 3)
+    shown = ShownNotes(world.home.paths.hints, SESSION)
+    shown.append([{"page": f"- [decision] {NOTES[0]} (2026-11-20)"}])
+    shown.add([key(2)])
+    world.weigh(capsys=capsys)
+    assert [text for text in NOTES if text in world.asked()] == [NOTES[2]]
+    assert world.weigh(f"{NOTES[2]} Do it.", capsys=capsys) == ""
+    assert "Do it." not in world.asked(), "nothing was left to ask about"
+
+
+def test_the_words_that_a_statement_was_learned_from_are_not_answered_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world = World(tmp_path, monkeypatch, {"needed": [1]}, {"needed": [1]})
+    said = "please remember that we bill in cents, and draw a gull"
+    with Keeper.at(world.home) as keeper:
+        keeper.take([replace(a_fact("Prices are whole cents.", quote="we bill in cents"), id="l-00000001")])
+    for number in (2, 3):
+        Index(world.home.paths.index).remove([key(number)])
+    assert world.weigh(said.capitalize(), capsys=capsys) == ""
+    assert NOTES[0] in given(world.weigh("Draw a gull on the bill", capsys=capsys))
+
+
+def test_the_same_prompt_asks_no_model_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world = World(tmp_path, monkeypatch, {"needed": []}, {"needed": [1]}, {"needed": [1]})
+    assert world.weigh(capsys=capsys) == world.weigh(capsys=capsys) == ""
+    ShownNotes(world.home.paths.hints, SESSION).compacted()
+    assert world.weigh(capsys=capsys), "a compaction took the prompt away as well"
+
+
+def test_what_the_search_finds_is_offered_first_then_the_rules_of_work_within_the_limits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world = World(tmp_path, monkeypatch, {"needed": []})
+    many = [(f"The harbour crane {n} lifts {'box ' * 20}{n}.", "fact", 0.9) for n in range(100)]
+    told = [("Sign every commit.", "correction", 0.1), ("A discount is never above ten percent.", "fact", 0.1), *many]
+    with Index(world.home.paths.index) as index:
+        index.add(
+            Document(
+                "daily/2026-11-20.md", "fact", f"l-1{number:07d}", passages=(Passage(text, kind),), importance=weight
+            )
+            for number, (text, kind, weight) in enumerate(told)
+        )
+        index.add([Document("daily/2026-11-20.md", "fact", "l-20000000", project="other-1a2b3c",
+                            passages=(Passage("A discount of others.", "fact"),))])  # fmt: skip
+    world.weigh("Add a discount to the form", capsys=capsys)
+    rows = re.findall(r"^(\d+): (- .*)$", world.asked(), re.MULTILINE)
+    assert "A discount is never" in rows[0][1]
+    assert "Sign every commit." in rows[1][1]
+    assert "A discount of others." not in world.asked()
+    assert 20 < len(rows) <= offer.NOTES
+    assert sum(len(row) for _, row in rows) <= offer.MAX_CHARS

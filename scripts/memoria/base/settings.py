@@ -268,13 +268,8 @@ class Settings:
     hints = setting(True, "Give each prompt the few notes that fit it best, at most 1,500 characters.")
     weigh_notes = setting(
         True,
-        "Let the model choose, while Claude goes on, which of the notes that share words with a prompt it needs: one "
-        "short call for about one prompt in four. false, or `offline`: words alone decide, and are right less often.",
-    )
-    hint_threshold = setting(
-        1.0,
-        "Evidence that a note beside a prompt needs, as a multiple of the built-in one: 2 shows fewer notes, 0.5 more. "
-        "`memoria eval --tune` finds it.",
+        "Let the model choose, while Claude goes on, which notes a prompt needs: one short call for most prompts. "
+        "false, or `offline`: only what holds most words of a prompt is shown, which is right less often.",
     )
     tool_notes = setting(
         True, "Before an edit or a command, show the rule or decision that names its file, command or symbol, once."

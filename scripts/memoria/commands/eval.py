@@ -20,20 +20,17 @@ from tqdm import tqdm
 
 from memoria.base import invocation
 from memoria.daily.ledger import Ledger
-from memoria.evaluating import replay, tuning
+from memoria.evaluating import replay
 from memoria.evaluating.asking import Asked, Asking
 from memoria.evaluating.history import Candidate, History
 from memoria.evaluating.report import Report
-from memoria.evaluating.tuning import Tuned
-from memoria.ground import clock, config_file, printable, projects
+from memoria.ground import clock, printable, projects
 from memoria.ground.argument_types import positive
 from memoria.ground.errors import ExpectedError, UsageError
-from memoria.ground.exchange import Exchange
 from memoria.ground.home import Home
 from memoria.transcripts import client_files
 
 SESSIONS = 200  # asked by default
-VARIABLE = "MEMORIA_HINT_THRESHOLD"
 FEWEST = 5  # sessions without which no figure says anything
 
 
@@ -49,19 +46,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--project", metavar="NAME", default="", help="ask only this project (its name or key)")
     parser.add_argument("--seed", metavar="N", type=int, default=0, help="draws sessions and intervals (default: 0)")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument(
-        "--tune", action="store_true", help="find the best hint_threshold on one half and show it on the other"
-    )
-    parser.add_argument("--yes", action="store_true", help="with --tune: write the setting without asking")
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
     """Ask the sessions and print the report; return 130 when it was interrupted, after what is known so far."""
-    thresholds = tuning.thresholds(home.settings.hint_threshold) if args.tune else [home.settings.hint_threshold]
     with closing(Ledger.of(home.paths)) as ledger:
         history = History(home, ledger, _source(args))
         candidates = _chosen(history, args, home)
-        asked, is_complete = _ask(home, history, candidates, thresholds, args)
+        asked, is_complete = _ask(home, history, candidates, args)
     if len(asked) < FEWEST and not is_complete:
         return _interrupted(asked)
     if len(asked) < FEWEST:
@@ -69,34 +61,17 @@ def command(args: argparse.Namespace, home: Home) -> int:
             f"There is too little history: {printable.counted(len(asked), 'session')} with a typed prompt, and "
             f"{FEWEST} are needed. {invocation.shown('ingest')} imports what Claude Code still has."
         )
-    now = thresholds.index(home.settings.hint_threshold)
-    report = Report([each[now] for each in asked], args.seed, home.zone)
-    tuned, refusal = _tuned(asked, thresholds, now, args) if is_complete else (None, None)
+    report = Report(asked, args.seed, home.zone)
     if args.json:
-        figures = report.figures() | {"complete": is_complete} | ({"tuning": tuned.as_dict()} if tuned else {})
-        print(json.dumps(figures, indent=2, ensure_ascii=False))
+        print(json.dumps(report.figures() | {"complete": is_complete}, indent=2, ensure_ascii=False))
     else:
         print(report.text(), flush=True)  # before what stderr says of it
-    if refusal:
-        raise refusal
-    if not is_complete:
-        return _interrupted(asked)
-    return _settle(tuned, home, args) if tuned else 0
+    return 0 if is_complete else _interrupted(asked)
 
 
-def _interrupted(asked: Sequence[Sequence[Asked]]) -> int:
+def _interrupted(asked: Sequence[Asked]) -> int:
     print(f"memoria: interrupted after {printable.counted(len(asked), 'session')}", file=sys.stderr)
     return 130
-
-
-def _tuned(
-    asked: Sequence[Sequence[Asked]], thresholds: Sequence[float], present: int, args: argparse.Namespace
-) -> tuple[Tuned | None, ExpectedError | None]:
-    """Return the outcome of ``--tune``, or why there is none; the report is printed all the same."""
-    try:
-        return (tuning.tune(asked, thresholds, present, args.seed) if args.tune else None), None
-    except ExpectedError as refusal:
-        return None, refusal
 
 
 def _source(args: argparse.Namespace) -> Path:
@@ -123,44 +98,18 @@ def _chosen(history: History, args: argparse.Namespace, home: Home) -> list[Cand
 
 
 def _ask(
-    home: Home, history: History, candidates: Sequence[Candidate], thresholds: Sequence[float], args: argparse.Namespace
-) -> tuple[list[list[Asked]], bool]:
-    """Return what each threshold showed to each session, and whether all were asked."""
-    asked: list[list[Asked]] = []
+    home: Home, history: History, candidates: Sequence[Candidate], args: argparse.Namespace
+) -> tuple[list[Asked], bool]:
+    """Return what was shown to each session, and whether all were asked."""
+    asked: list[Asked] = []
     try:
         with replay.opened(home) as past:
             asking = Asking(past, args.seed)
             asked.extend(
-                asking.ask(session, thresholds)
+                asking.ask(session)
                 for candidate in tqdm(candidates, desc="eval", unit="session", disable=None)
                 if (session := history.read(candidate))
             )
     except KeyboardInterrupt:
         return asked, False
     return asked, True
-
-
-def _settle(tuned: Tuned, home: Home, args: argparse.Namespace) -> int:
-    """Show what was found, and write the setting when the other half confirms it and the person agrees."""
-    told = sys.stderr if args.json else sys.stdout
-    told.write("tuned on one half of the sessions (most used notes, less those that are noise)\n")
-    told.write(f"          {tuning.HEAD}\n")
-    told.writelines(f"          {outcome}\n" for outcome in tuned.tried)
-    told.write(f"on the other half\n  before  {tuned.before}\n  after   {tuned.after}\n")
-    if not tuned.is_better:
-        told.write(f"{tuned.settled()}\n")
-        return 0
-    if not args.yes and not _agreed(tuned.after.threshold):
-        told.write("Nothing was changed.\n")
-        return 1
-    path = config_file.change(Exchange.of(home.paths), {"hint_threshold": tuned.after.threshold})
-    told.write(f"hint_threshold is {tuned.after.threshold:g} now ({path}).\n")
-    if VARIABLE in os.environ:
-        told.write(f"{VARIABLE} is set in the environment and wins over it.\n")
-    return 0
-
-
-def _agreed(threshold: float) -> bool:
-    if not sys.stdin.isatty():
-        raise UsageError("Nothing was changed, because input is not a terminal. Add --yes to write the setting.")
-    return input(f"Set hint_threshold to {threshold:g}? [y/N] ").strip().lower() in ("y", "yes")

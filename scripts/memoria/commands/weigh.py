@@ -41,7 +41,7 @@ def command(args: argparse.Namespace, home: Home) -> int:  # noqa: ARG001 (all c
     try:
         keys, text = weighed(home, request)
         _give(home, request, keys, text)
-        outcome = f"notes shown: {len(keys)} of {len(request.notes)} weighed, characters: {len(text)}"
+        outcome = f"notes shown: {len(keys)}, characters: {len(text)}"
     except KeyboardInterrupt:
         outcome = "no note was weighed: the client ended it"
     except OSError as error:

@@ -115,16 +115,13 @@ class Asking:
         self.corrected: dict[str, list[Words]] = {}  # by project, the rules of the sessions asked so far
         self.answers: dict[str, list[Answer]] = {}  # by project
 
-    def ask(self, session: Session, thresholds: Sequence[float]) -> list[Asked]:
-        """Return what each threshold shows; the memory moves forward to the session's beginning first."""
+    def ask(self, session: Session) -> Asked:
+        """Return what is shown; the memory moves forward to the session's beginning first."""
         fresh = self.replay.move(session.began, session.project)
         self._hold(fresh)
         page = self.replay.page(session.ident, session.cwd)
         harm = Harm(self.replay.facts, session)
-        found = [
-            _One(self, session, page, harm, f"{session.ident}-{number}").run(threshold)
-            for number, threshold in enumerate(thresholds)
-        ]
+        found = _One(self, session, page, harm).run()
         self._remember(session)
         return found
 
@@ -149,21 +146,21 @@ class Asking:
 
 
 class _One:
-    """One session asked with one threshold, as the session ``name`` of the replay."""
+    """One session that is asked."""
 
-    def __init__(self, asking: Asking, session: Session, page: str, harm: Harm, name: str) -> None:
-        self.asking, self.session, self.page, self.harm, self.name = asking, session, page, harm, name
+    def __init__(self, asking: Asking, session: Session, page: str, harm: Harm) -> None:
+        self.asking, self.session, self.page, self.harm, self.name = asking, session, page, harm, session.ident
         self.facts = asking.replay.corrections_known(session.project)
 
-    def run(self, threshold: float) -> Asked:
-        """Return what is shown. Tool events do not depend on the threshold and are met with the present one only."""
+    def run(self) -> Asked:
+        """Return what is shown."""
         session, replay = self.session, self.asking.replay
         asked = Asked(session.ident, session.project, session.began, page_chars=len(self.page))
         shown = ""
         before = ""  # what the session itself has said so far
         for exchange in session.exchanges[:MAX_PROMPTS]:
             prompt, turns = prompt_of(exchange), answers_of(exchange)
-            notes = replay.notes(self.name, session.cwd, prompt, threshold)
+            notes = replay.notes(self.name, session.cwd, prompt)
             asked.prompts += 1
             asked.with_notes += bool(notes)
             asked.note_chars += len(notes)
@@ -173,8 +170,7 @@ class _One:
             answer = answers.text_of(turns)
             asked.notes += self._judged(notes, prompt, Answer.of(answer))
             self._count(asked, answers.of(turns), before, shown)
-            if threshold == replay.home.settings.hint_threshold:
-                shown += self._meet(asked, turns, before)
+            shown += self._meet(asked, turns, before)
             before += answer
         told = [*rows_of(self.page), *rows_of(shown)]
         asked.rows = len(told)

@@ -135,10 +135,9 @@ class Replay:
         event = {"hook_event_name": "SessionStart", "source": "startup", "session_id": session, "cwd": cwd}
         return _context(session_start(Event(dict(event)), self.settings, self.paths))
 
-    def notes(self, session: str, cwd: str, prompt: str, threshold: float) -> str:
+    def notes(self, session: str, cwd: str, prompt: str) -> str:
         """Return the notes beside a prompt; a session is given each once."""
         event = {"hook_event_name": "UserPromptSubmit", "session_id": session, "cwd": cwd, "prompt": prompt}
-        self.settings.hint_threshold = threshold
         return _context(user_prompt_submit(Event(dict(event)), self.settings, self.paths))
 
     def tool_notes(self, session: str, cwd: str, event: ToolEvent, number: int) -> str:

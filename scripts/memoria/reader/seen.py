@@ -15,16 +15,12 @@ from datetime import datetime
 from itertools import takewhile
 from pathlib import Path
 
-from memoria.base.visibility import Visibility
 from memoria.evaluating import answers
 from memoria.ground import clock
 from memoria.ground.home import Home
 from memoria.reader.site import Site
-from memoria.recall import prompt_notes, question
 from memoria.recall.shown_notes import ShownNotes
 from memoria.search import tokens
-from memoria.search.reader import Finder, UnreadableError
-from memoria.search.statements import Statement
 from memoria.transcripts import client_files
 from memoria.transcripts.json_lines import Json, objects
 from memoria.transcripts.screen import Screen
@@ -42,8 +38,7 @@ _ROW = re.compile(r"^- \[(?P<about>[^\]]*)\] (?P<said>.*?)(?: \((?P<source>[^()]
 class Note:
     """A note: ``used`` are its names that Claude said or did something with, ``may_be_told``: whether it has any.
 
-    ``shared`` are the words that it shares with the prompt; ``evidence`` is what a search for the prompt finds for it
-    today, None when it finds the note no more.
+    ``shared`` are the words that it shares with the prompt.
     """
 
     about: str
@@ -52,7 +47,6 @@ class Note:
     used: tuple[str, ...] = ()
     may_be_told: bool = False
     shared: tuple[str, ...] = ()
-    evidence: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +73,7 @@ class _Seen:
     before: int  # number of turns that were said before
 
 
-def of_transcript(site: Site, session: str, path: str, limit: int) -> tuple[list[Given], int]:
+def of_transcript(site: Site, path: str, limit: int) -> tuple[list[Given], int]:
     """Return what a session was given first, at most ``limit``, and how many more there are.
 
     Raise OSError when its transcript cannot be read.
@@ -94,7 +88,7 @@ def of_transcript(site: Site, session: str, path: str, limit: int) -> tuple[list
             turns += reader.read((line,))
     turns += reader.settle()
     screen = Screen.of(site.home)
-    return [_given(site, screen, session, each, turns) for each in found[:limit]], max(0, len(found) - limit)
+    return [_given(site, screen, each, turns) for each in found[:limit]], max(0, len(found) - limit)
 
 
 def _context(value: Json) -> Iterator[tuple[str, datetime | None, str, str]]:
@@ -109,7 +103,7 @@ def _context(value: Json) -> Iterator[tuple[str, datetime | None, str, str]]:
             yield event, time, str(value.get("cwd", "")), text
 
 
-def _given(site: Site, screen: Screen, session: str, seen: _Seen, turns: Sequence[Turn]) -> Given:
+def _given(site: Site, screen: Screen, seen: _Seen, turns: Sequence[Turn]) -> Given:
     withheld = screen.excluded(seen.folder)
     asked = None
     if seen.event != START:
@@ -124,33 +118,18 @@ def _given(site: Site, screen: Screen, session: str, seen: _Seen, turns: Sequenc
     prompt = site.redact(asked.text) if asked else ""
     after = takewhile(lambda turn: turn.role != "user", turns[seen.before :])
     said = answers.text_of([turn for turn in after if turn.role == "assistant"])
-    found = _search(site.home, session, prompt) if seen.event == PROMPT else []
-    notes = tuple(_note(match, prompt, said, found) for row in text.split("\n") if (match := _ROW.match(row)))
+    notes = tuple(_note(match, prompt, said) for row in text.split("\n") if (match := _ROW.match(row)))
     return Given(seen.event, seen.time, "" if notes else text, notes, prompt)
 
 
-def _search(home: Home, session: str, prompt: str) -> list[Statement]:
-    """Return what the search behind the notes finds today."""
-    parts = question.parts_of(prompt)
-    if not parts:
-        return []
-    try:
-        with Finder(home.paths.index, candidates=prompt_notes.CANDIDATES) as finder:
-            view = Visibility(home.settings, home.paths)
-            return prompt_notes.searched(finder, parts, view, session, home.settings.hint_threshold)
-    except UnreadableError:
-        return []
-
-
-def _note(match: re.Match[str], prompt: str, said: str, found: Sequence[Statement]) -> Note:
+def _note(match: re.Match[str], prompt: str, said: str) -> Note:
     text, source = match["said"], match["source"] or ""
     names = [name for name in dict.fromkeys(answers.names(text)) if not answers.stands(name, prompt)]
     held = set(tokens.of(text)).intersection(tokens.of_query(prompt))
     typed = dict.fromkeys(word.strip(_AROUND) for word in prompt.split())
     shared = [word for word in typed if held.intersection(tokens.of(word))][:MAX_WORDS]
-    evidence = next((each.evidence for each in found if each.hit.key == source), None)
     used = tuple(name for name in names if answers.stands(name, said))
-    return Note(match["about"], text, source, used, bool(names), tuple(shared), evidence)
+    return Note(match["about"], text, source, used, bool(names), tuple(shared))
 
 
 def keys_of(home: Home, session: str) -> list[str]:

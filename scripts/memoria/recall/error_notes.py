@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-from math import inf
 
 from memoria.base import exclude, project
 from memoria.base.visibility import Visibility
 from memoria.capture import hook
 from memoria.recall import note_rows, renewal, shown_notes
 from memoria.search import reader, tokens
-from memoria.search.evidence import Least
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +21,7 @@ LINES = 3  # of the error that are looked up
 LINE_CHARS = 300
 READ_CHARS = 20_000  # of the error's end
 CANDIDATES = 30  # documents that are scored, because the model waits
-EVIDENCE = 0.6  # least evidence for a statement, as for a long prompt: an error has words that match by chance
+FOUND = 10  # notes of the search that are looked at
 SHARED_WORDS = 2  # of a line that a note must share, without those that say only that there is an error
 SHARE = 0.5  # and the least share of the line's words
 NEW_WORDS = 3  # terms that a note must have beside the error's: else it is the error itself
@@ -49,10 +47,8 @@ def post_tool_use_failure(event: hook.Event, settings: Settings, paths: Paths) -
     view = Visibility(settings, paths, project.of(event.cwd, settings, paths).key)
     try:
         with reader.Finder(paths.index, candidates=CANDIDATES) as finder:
-            found = finder.statements(
-                lines, least=Least(EVIDENCE, inf), room=note_rows.NOTE_CHARS, view=view, kinds=KINDS, minor=minor(),
-                session=event.session,
-            )  # fmt: skip
+            query, room = " ".join(lines), note_rows.NOTE_CHARS
+            found = finder.notes(query, limit=FOUND, room=room, view=view, kinds=KINDS, session=event.session)
     except reader.UnreadableError as error:
         renewal.no_notes(event, settings, paths, error)
         return None

@@ -82,6 +82,11 @@ def said(text: str) -> str:
     return " ".join(line for line in lines if line)
 
 
+def stands(statement: Statement, page: str) -> bool:
+    """Return whether a page that a session was given shows a statement."""
+    return bool(page) and fence.neutral(" ".join(said(statement.text).split())) in page
+
+
 def line(text: str, most: int) -> str:
     """Return at most ``most`` characters as one escaped line, cut between words where possible."""
     flat = " ".join(fence.visible(text[: 4 * most]).split())

@@ -14,6 +14,7 @@ from memoria.base.paths import safe_name
 from memoria.capture import hook, once
 from memoria.capture.open_sessions import OpenSessions
 from memoria.capture.spool import Spool
+from memoria.recall.shown_notes import ShownNotes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,10 +46,9 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
         hook.log(paths, f"{event.name} {event.session} left alone: {reason}")
         return None
     refusal = Spool(paths.spool).refusal()
+    shown = ShownNotes(paths.hints, event.session)
     if event.text("source") == "compact" and not refusal:
-        from memoria.recall import shown_notes  # noqa: PLC0415 (most sessions start otherwise)
-
-        shown_notes.ShownNotes(paths.hints, event.session).compacted()
+        shown.compacted()
     own = project.of(event.cwd, settings, paths).key
     source = event.text("source")
     if not refusal and event.session and not once.is_first(paths.where, safe_name(event.session), f"start-{source}"):
@@ -57,6 +57,8 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
     is_told = settings.where_you_were and event.agent == hook.CLAUDE  # others do not say when a session has ended
     block = _position_block(event, own, paths) if is_told and event.session else ""
     page = context(own, block, settings, paths)
+    if page and event.session and not refusal:
+        shown.append([{"page": page}])  # so that no note repeats it
     message = _with("doctor", CANNOT_KEEP, paths.state, refusal) if refusal else _take_notice(paths.notice)
     if not message and source == "startup":
         message = _wrong_setting(settings)

@@ -47,6 +47,21 @@ class ShownNotes:
         """Return whether the client has compacted the session."""
         return any("compacted" in line for line in self.lines())
 
+    def page(self) -> str:
+        """Return the page that the session was last given, ``""`` when it was given none."""
+        pages = [str(line["page"]) for line in self.lines() if "page" in line]
+        return pages[-1] if pages else ""
+
+    def asked(self) -> set[int]:
+        """Return the numbers of the prompts for which a model was asked since the last compaction."""
+        numbers: set[int] = set()
+        for line in self.lines():
+            if "compacted" in line:
+                numbers.clear()
+            elif isinstance(line.get("asked"), int):
+                numbers.add(int(str(line["asked"])))
+        return numbers
+
     def add(self, keys: list[str]) -> None:
         """Record the keys of notes that are about to be shown."""
         at = int(time.time())

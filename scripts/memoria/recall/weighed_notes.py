@@ -1,8 +1,8 @@
-"""Weighed notes: the notes that may fit a prompt, given to a model to choose from while the client goes on.
+"""Weighed notes: a prompt handed over to the process that lets a model choose its notes while the client goes on.
 
 Words do not tell which note a prompt needs (docs/decisions/0124-weighed-notes.md). The hook therefore answers that it
-goes on in the background, and becomes the process that asks the model; what that prints, the client gives to the
-session with the result of the next tool use. Nothing is written to disk meanwhile.
+goes on in the background, and becomes the process that searches and asks the model; what that prints, the client gives
+to the session with the result of the next tool use. Nothing is written to disk meanwhile.
 """
 
 from __future__ import annotations
@@ -14,23 +14,18 @@ from memoria.base import quickjson
 from memoria.base.paths import safe_name
 from memoria.capture import hook
 from memoria.capture.open_sessions import OpenSessions
-from memoria.recall import note_rows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memoria.base.paths import Paths
     from memoria.base.settings import Settings
-    from memoria.search.statements import Statement
 
 VERB = "weigh"
 CLIENT = "CLAUDE_CODE_ENTRYPOINT"  # set by Claude Code itself; another client might wait for a hook in the background
 PROGRAM = "sdk"  # how its value begins where a program drives the client (``claude -p``), which ends with the answer
 MODELS = ("claude", "ollama", "scripted")  # that can choose, by the first part of their names
-NOTES = 10  # that the model chooses from
-MAX_CHARS = 3_600  # of them all
 PROMPT_ENDS = (2_600, 1_400)  # characters of a long prompt's beginning and end: more than the model is told, so that
 # a secret that is cut here is redacted or left out there
-MAX_BYTES = 60_000  # of a request, which a pipe holds as a rule before anybody reads it
 TIMEOUT_MS = 60_000  # that the client is told; the process itself gives up earlier
 
 
@@ -46,58 +41,35 @@ def may_weigh(event: hook.Event, settings: Settings) -> bool:
     return settings.weigh_notes and first in MODELS and not client.startswith(PROGRAM)
 
 
-def handed_over(
-    event: hook.Event, settings: Settings, paths: Paths, own: str, chosen: list[Statement], digests: dict[str, str]
-) -> dict[str, object]:
+def handed_over(event: hook.Event, settings: Settings, paths: Paths, own: str, asked: str) -> dict[str, object]:
     """Return the answer that the hook goes on in the background, and let it do so.
 
-    ``own`` is the project that asks, ``digests`` those of the documents with the ``chosen`` statements. What else there
-    is to do waits until the client has that answer, because the user waits for it.
+    ``own`` is the project that asks, ``asked`` what the person typed of the prompt. What else there is to do waits
+    until the client has that answer, because the user waits for it.
     """
     told = {
-        "session": event.session, "transcript": event.transcript, "cwd": event.cwd, "project": own,
+        "session": event.session, "transcript": event.transcript, "cwd": event.cwd, "project": own, "asked": asked,
         "at": time.time(), "client": os.getppid(), "prompt": _ends(event.text("prompt")),
         "recorded": OpenSessions(paths.where).latest_prompt(safe_name(event.session)),
     }  # fmt: skip
-    event.after = lambda: _go_on(event, settings, paths, *_encoded(told, _rows(chosen, own, digests)))
+    event.after = lambda: _go_on(event, settings, paths, quickjson.dumps(told).encode())
     return {"async": True, "asyncTimeout": TIMEOUT_MS}
 
 
-def _go_on(event: hook.Event, settings: Settings, paths: Paths, request: bytes, count: int) -> None:
-    """Become the process that weighs ``count`` notes, unless it cannot be; of two installations only one weighs."""
+def _go_on(event: hook.Event, settings: Settings, paths: Paths, request: bytes) -> None:
+    """Become the process that weighs, unless it cannot be; of two installations only one weighs."""
     from memoria.base import interpreter  # noqa: PLC0415 (most prompts have nothing to weigh)
     from memoria.base import paths as places  # noqa: PLC0415
     from memoria.capture import background, detach, once  # noqa: PLC0415
 
     python = interpreter.find(settings)
-    if not (count and python and once.is_first(paths.where, safe_name(event.session), "prompt")):
+    if not (python and once.is_first(paths.where, safe_name(event.session), "prompt")):
         return
     if not detach.may_spawn(paths.spawns("weigher"), settings.spawns_per_min, time.time()):
         hook.log(paths, f"{event.name} {event.session} no notes: as many as spawns_per_min were weighed this minute")
         return
-    hook.log(paths, f"{event.name} {event.session} notes to weigh: {count}")
+    hook.log(paths, f"{event.name} {event.session} goes on in the background")
     background.go_on_as(places.own_command(python, VERB), paths, request)
-
-
-def _rows(chosen: list[Statement], own: str, digests: dict[str, str]) -> list[list[str]]:
-    """Return key, document, its digest and line of the notes to choose from."""
-    rows: list[list[str]] = []
-    room = MAX_CHARS
-    for statement in chosen[:NOTES]:
-        shown, document = note_rows.row(statement, own), statement.hit.key
-        room -= len(shown)
-        if shown and room >= 0 and all(shown != line for *_, line in rows):
-            rows.append([note_rows.key(statement), document, digests.get(document, ""), shown])
-    return rows
-
-
-def _encoded(told: dict[str, object], rows: list[list[str]]) -> tuple[bytes, int]:
-    """Return a request of at most MAX_BYTES and the number of its notes, fewer where it would be longer."""
-    while True:
-        request = quickjson.dumps({**told, "notes": rows}).encode()
-        if len(request) <= MAX_BYTES or not rows:
-            return request, len(rows)
-        rows = rows[:-1]
 
 
 def _ends(prompt: str) -> str:

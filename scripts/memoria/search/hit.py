@@ -7,6 +7,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+FIELDS = ("key", "path", "kind", "anchor", "session", "project", "title", "date")  # of a document, as it is stored
+
+
 class Hit:
     """A document that was found: its place, its kind, its score, and its best passages in the order of theirs.
 

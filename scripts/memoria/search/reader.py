@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from memoria.base import sqlite
 from memoria.base.visibility import EVERYWHERE
-from memoria.search import duplicates, evidence, layout, matching, ranking, statements, tokens
-from memoria.search.hit import Hit
+from memoria.search import duplicates, layout, matching, ranking, statements, tokens
+from memoria.search.hit import FIELDS, Hit
 from memoria.search.statements import Statement
-from memoria.search.stored import PASSAGES, SHOW, Stored, shows_all
+from memoria.search.stored import SHOW, Stored, shows_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 _QUERY_CHARS = 20_000  # characters; only the start of a longer query is read
 QUERY_WORDS = 48  # terms of a query that are looked up; the others are ignored
 _CANDIDATES = 80  # documents that are read and scored as a whole; the better half is also scored by passage
-_VIEWED = 12  # documents of which statements are taken, and that each part of the question scores
 _WRITTEN = 0.8  # factor for what was written of a session, among turns: a short text scores high by few words
 
 
@@ -71,13 +70,14 @@ class Finder:
         project: str = "",
         view: Visibility | None = None,
         kinds: Collection[str] = (),
+        is_folded: bool = True,
     ) -> list[Hit]:
         """Return the documents that fit ``query`` best, best first; of several about one session, only the best one.
 
-        ``project`` and ``kinds`` (by default all but ``HISTORY``) exclude everything else; with a single kind, all
-        documents of a session are returned. ``view`` excludes what may not be shown to the project that asks, also
-        passages of articles; documents of that project rank higher. Any text is a valid query. Raises UnreadableError
-        when the file cannot be read.
+        ``project`` and ``kinds`` (by default all but ``HISTORY``) exclude everything else; with a single kind, or
+        unless ``is_folded``, all documents of a session are returned. ``view`` excludes what may not be shown to the
+        project that asks, also passages of articles. Any text is a valid query. Raises UnreadableError when the file
+        cannot be read.
         """
         words = tokens.of_query(query[:_QUERY_CHARS])[:QUERY_WORDS]
         if not words or limit < 1:
@@ -87,7 +87,7 @@ class Finder:
             scope = matching.scope(project, view, (*(kinds or layout.KINDS), layout.ASKED))
             ranked = self._matching.ranked(rated, known, limit, scope, view)
             found = self._weighed(ranked, kinds or layout.KINDS)
-            return self.shown(found, limit, view, is_folded=len(kinds) != 1, kinds=kinds)
+            return self.shown(found, limit, view, is_folded=is_folded and len(kinds) != 1, kinds=kinds)
         except sqlite.module().Error as error:
             raise UnreadableError(str(error)) from None
 
@@ -111,55 +111,43 @@ class Finder:
         )
         return {document for (document,) in rows}
 
-    def statements(
+    def notes(
         self,
-        parts: Sequence[str],
+        query: str,
         *,
-        least: evidence.Least,
+        limit: int,
         room: int,
         view: Visibility | None = None,
         kinds: Collection[str] = (),
-        minor: Collection[str] = (),
         session: str = "",
     ) -> list[Statement]:
-        """Return the statements that answer one of the ``parts`` of a question, best first; see ``Statement``.
+        """Return the best passages of the documents that ``search`` finds, best first, cut to ``room`` characters.
 
-        A statement must reach ``least``. What phrases lead to has evidence in proportion to their fit. A statement is
-        shown with its neighbours in at most ``room`` characters. The terms in ``minor`` count less, and what
-        ``session`` said is left out. Raises UnreadableError when the file cannot be read.
+        What ``session`` said is left out. Raises UnreadableError when the file cannot be read.
         """
-        topics = [tokens.of_query(part[:_QUERY_CHARS]) for part in parts]
-        words = list(dict.fromkeys(word for topic in topics for word in topic))[:QUERY_WORDS]
-        if not words:
-            return []
+        words = tokens.of_query(query[:_QUERY_CHARS])[:QUERY_WORDS]
+        hits = self.search(query, limit=limit, view=view, kinds=kinds, is_folded=False)
         try:
-            rated, known = self._matching.rated(words, "")
-            own = self._own_project(view)
-            here, held = self._matching.rated(words, own) if own else (rated, known)
-            asked = evidence.Asked(parts, topics, here, least, room)
-            asked.weigh(minor, held, *self._matching.size(own))
-            if repeated := asked.repeated(held):
-                asked.name_facts(self._matching.counted(repeated, matching.scope("", view, ("fact",))))
-            if asked.naming_facts.isdisjoint(known):  # no document holds what the question is about
-                return []
-            scope = matching.scope("", view, kinds or layout.KINDS)
-            ranked = self._matching.ranked(rated, known, _VIEWED, scope, view)[:_VIEWED]
-            leads = asked.leading(ranked)
-            if len(topics) > 1:
-                asked_for = [[rated[word] for word in topic if word in rated] for topic in topics]
-                for lead in leads:
-                    lead.candidate.look_at_parts(asked_for, lead.needed(least.evidence))
-            found = list(self._asked_for(asked, known, view, kinds or layout.KINDS))
-            found = [statement for statement in found if not session or session not in statement.sessions]
-            for lead in asked.promising(leads):
-                if found and lead.bound() < least.of_best * max(statement.evidence for statement in found):
-                    break
-                said = self._statements(lead.candidate, lead.bounds, asked, view)
-                found += [statement for statement in said if not session or session not in statement.sessions]
+            rated, _ = self._matching.rated(words, self._own_project(view))
+            bits = {term: word.bits for term, word in rated.items()}
+            found = (self._noted(hit, bits, room) for hit in hits)
+            return [each for each in found if each and not (session and session in each.sessions)]
         except sqlite.module().Error as error:
             raise UnreadableError(str(error)) from None
-        found.sort(key=lambda statement: -statement.evidence)
-        return [statement for statement in found if statement.evidence >= least.of_best * found[0].evidence]
+
+    def _noted(self, hit: Hit, bits: Mapping[str, float], room: int) -> Statement | None:
+        """Return the best passage of a document as a note, None when it only lists what tools were asked to do."""
+        for passage in hit.passages:
+            label, own = self._stored.about(hit.key, passage)
+            if label == layout.TOOLS:
+                continue
+            best = Hit([getattr(hit, name) for name in FIELDS], hit.score, [passage])
+            said = self._stored.sessions(best)
+            found = Statement(best, statements.around(passage, bits, room), label, is_own=own, sessions=said)
+            found.words = frozenset(tokens.of(found.text)).intersection(bits)
+            found.share = sum(bits[term] for term in found.words) / (sum(bits.values()) or 1.0)
+            return found
+        return None
 
     def _own_project(self, view: Visibility | None) -> str:
         """Return the project that asks, in which words are weighed; ``""``, the whole home, when it has no documents.
@@ -186,10 +174,10 @@ class Finder:
         except sqlite.module().Error as error:
             raise UnreadableError(str(error)) from None
 
-    def worthiest(self, labels: Collection[str], *, view: Visibility, most: int) -> list[Statement]:
-        """Return up to ``most`` facts of the own project and of all, of the kinds ``labels``, the most important first.
+    def worthiest(self, labels: Collection[str] = (), *, view: Visibility, most: int) -> list[Statement]:
+        """Return up to ``most`` facts of the own project and of all, the most important and then the newest first.
 
-        Raises UnreadableError when the file cannot be read.
+        ``labels``: of these kinds, by default of all. Raises UnreadableError when the file cannot be read.
         """
         try:
             places = {view.own, *EVERYWHERE}
@@ -210,69 +198,7 @@ class Finder:
         for text, label, own in self._db.execute(asked, (first, last)).fetchall():
             if text and screen(text):
                 hit = Hit(row[1:9], 0.0, [text])
-                statement = Statement(hit, text, "user" if own else "")
-                statement.label, statement.sessions = label, self._stored.sessions(hit)
-                yield statement
-
-    def _asked_for(
-        self,
-        asked: evidence.Asked,
-        known: dict[str, int],
-        view: Visibility | None,
-        kinds: Collection[str],
-    ) -> Iterator[Statement]:
-        """Yield the beginnings of the documents that matter and whose phrases fit the question well enough."""
-        if not self._matching.has_kind(layout.ASKED):
-            return
-        from memoria.search import phrases  # noqa: PLC0415 (most homes hold none)
-
-        candidates = self._matching.candidates(known, matching.scope("", view, (layout.ASKED,)))
-        for candidate in self._matching.promising(list(asked.rated.values()), candidates, len(candidates), view):
-            held = candidate.held(asked.rated)
-            if asked.naming_facts.isdisjoint(set().union(*held.values())):
-                continue
-            found = phrases.fit(asked.topics, held, candidate.text.lengths, asked.weights)
-            row = self._stored.current(candidate.document) if found >= asked.least.phrases else None
-            screen = self._stored.screen(row, view) if row and row[3] in kinds else None
-            text, _, own = self._stored.passage(row[0], len(ranking.HEAD)) if row and screen else ("", "", False)
-            if row is None or screen is None or not text or not screen(text) or row[10] < asked.least.matters:
-                continue
-            hit = Hit(row[1:9], found, [text])
-            hit.by = "phrases"
-            statement = Statement(hit, statements.best(text, (), asked.weight, asked.room)[0], "user" if own else "")
-            statement.evidence = asked.least.evidence * found / asked.least.phrases
-            statement.margin = found / asked.least.phrases if row[10] >= evidence.MATTERS else 1.0
-            statement.sessions = self._stored.sessions(hit)
-            yield statement
-
-    def _statements(
-        self, candidate: ranking.Candidate, bounds: Mapping[int, float], asked: evidence.Asked, view: Visibility | None
-    ) -> Iterator[Statement]:
-        """Yield the best statement of each of a document's best passages that has enough evidence."""
-        row = self._stored.current(candidate.document)
-        screen = self._stored.screen(row, view) if row else None
-        if row is None or screen is None:
-            return
-        is_successor = row[0] != candidate.document
-        numbers = [len(ranking.HEAD)] if is_successor else sorted(bounds, key=lambda number: (-bounds[number], number))
-        for number in numbers[:PASSAGES]:
-            text, label, own = self._stored.passage(row[0], number)
-            if not text or label == layout.TOOLS or not screen(text):
-                continue
-            hit = Hit(row[1:9], candidate.score, [text])
-            is_of_work, is_told = hit.kind in evidence.WORK, hit.kind == "turn" and not own
-            weigh = asked.weight_of_work if is_of_work else asked.weight
-            shown, core, weight, words = statements.best(
-                text, asked.topics, weigh, asked.room, is_of_work=is_of_work, is_told=is_told
-            )
-            found = candidate.score * (max(bounds.values()) if is_successor else weight)
-            statement = Statement(hit, shown, "user" if own else label if hit.kind == "turn" else "")
-            statement.core, statement.evidence, statement.words = core, found, words
-            statement.is_noted = hit.kind == "turn" and row[10] <= layout.NOTED
-            statement.margin = asked.margin(statement) or float(is_successor)  # what it supersedes passed ``bounds``
-            if statement.margin:
-                statement.sessions = self._stored.sessions(hit)
-                yield statement
+                yield Statement(hit, text, label, is_own=bool(own), sessions=self._stored.sessions(hit))
 
     def shown(
         self,

@@ -37,16 +37,24 @@ class Stored:
         return row
 
     def worthiest(self, project: str, labels: Collection[str], most: int) -> list[tuple[float, int]]:
-        """Return importance and id of up to ``most`` current facts of a project with these labels, the best first."""
-        wanted = ", ".join("?" * len(labels))
+        """Return importance and id of up to ``most`` current facts of a project, of these labels or all, best first."""
+        wanted = f" AND label IN ({', '.join('?' * len(labels))})" if labels else ""
         rows = self._db.execute(
             "SELECT importance, documents.id FROM documents"  # noqa: S608 (question marks)
             f" JOIN passages ON passages.id = (documents.id << {layout.SHIFT}) + {len(ranking.HEAD)}"
-            f" WHERE kind = 'fact' AND project = ? AND superseded_by = '' AND label IN ({wanted})"
+            f" WHERE kind = 'fact' AND project = ? AND superseded_by = ''{wanted}"
             f" ORDER BY importance DESC, documents.id DESC LIMIT {most}",
             (project, *labels),
         )
         return rows.fetchall()
+
+    def about(self, key: str, text: str) -> tuple[str, bool]:
+        """Return the label of a document's passage with this text, and whether it is the user's own."""
+        found = self._db.execute("SELECT id FROM documents WHERE key = ?", (key,)).fetchone()
+        first = found[0] << layout.SHIFT if found else -1
+        asked = "SELECT label, own FROM passages WHERE id BETWEEN ? AND ? AND text = ? LIMIT 1"
+        row = self._db.execute(asked, (first, first + (1 << layout.SHIFT) - 1, text)).fetchone()
+        return (row[0], bool(row[1])) if row else ("", False)
 
     def screen(self, row: tuple[Any, ...], view: Visibility | None) -> Callable[[str], bool] | None:
         """Return which passages of a document may be shown; None when the document may not be.

@@ -21,17 +21,19 @@ from memoria.base.paths import Paths, safe_name
 from memoria.base.settings import Settings
 from memoria.capture.open_sessions import OpenSessions
 from memoria.daily.ledger import Ledger
-from memoria.ground.errors import BadAnswerError, ExpectedError
+from memoria.ground.errors import BadAnswerError, ExpectedError, MemoryStoreError
 from memoria.ground.home import Home
 from memoria.models import tasks
 from memoria.models.metered import Metered
-from memoria.models.protocol import Prompt
+from memoria.models.protocol import Completion, Prompt
 from memoria.recall import note_rows, prompt_notes
 from memoria.recall.shown_notes import ShownNotes
 from memoria.redaction.redact import Redactor
+from memoria.search import tokens
 from memoria.search.reader import Finder, UnreadableError
 from memoria.transcripts.tombstones import Tombstones
-from memoria.weighing import conversation
+from memoria.weighing import conversation, offer
+from memoria.weighing.offer import Note
 
 log = logging.getLogger(__name__)
 
@@ -45,24 +47,11 @@ INTRO = (
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
-    """A note to choose: ``key`` in the list of those that a session was shown, its ``document`` and its ``line``.
-
-    ``digest`` is that of the document when the note was found.
-    """
-
-    key: str
-    document: str
-    digest: str
-    line: str
-
-
-@dataclass(frozen=True, slots=True)
 class Request:
-    """What the hook hands over (``recall.weighed_notes``): a prompt, whose it is, and the notes that may fit it.
+    """What the hook hands over (``recall.weighed_notes``): a prompt, and whose it is.
 
-    ``at``: when the prompt was entered, in seconds since the epoch; ``recorded``: what ``OpenSessions`` then held of
-    it; ``client``: the process id of the client.
+    ``asked``: what the person typed of it; ``at``: when the prompt was entered, in seconds since the epoch;
+    ``recorded``: what ``OpenSessions`` then held of it; ``client``: the process id of the client.
     """
 
     session: str
@@ -70,21 +59,19 @@ class Request:
     cwd: str
     project: str
     prompt: str
+    asked: str
     recorded: str
     at: float
     client: int
-    notes: tuple[Note, ...]
 
     @classmethod
     def read(cls, text: str) -> Request:
         """Return the request in a JSON object; raise ExpectedError when it is none."""
         try:
             value: dict[str, Any] = json.loads(text)
-            notes = tuple(Note(*map(str, row)) for row in value["notes"])
-            told = {
-                name: str(value[name]) for name in ("session", "transcript", "cwd", "project", "prompt", "recorded")
-            }
-            return cls(**told, at=float(value["at"]), client=int(value["client"]), notes=notes)
+            names = ("session", "transcript", "cwd", "project", "prompt", "asked", "recorded")
+            told = {name: str(value[name]) for name in names}
+            return cls(**told, at=float(value["at"]), client=int(value["client"]))
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise ExpectedError(
                 "memoria weigh is run by the hook of a prompt and reads what that hands over on its standard input; "
@@ -94,10 +81,23 @@ class Request:
 
 def weighed(home: Home, request: Request) -> tuple[list[str], str]:
     """Return the keys of the notes that the prompt needs and the text to give, both empty when it needs none."""
-    chosen = _chosen(home, request)
+    shown = ShownNotes(home.paths.hints, request.session)
+    number = tokens.code(request.asked)
+    if number in shown.asked():
+        return [], ""
+    try:
+        notes = offer.notes(home, request.asked, request.project, request.session)
+    except (UnreadableError, MemoryStoreError, sqlite3.Error) as error:
+        log.info("session %s: no note was weighed: %s", request.session, error)
+        return [], ""
+    completion = _answer(home, request, notes) if notes else None
+    if completion is None:
+        return [], ""
+    shown.append([{"asked": number}])
+    chosen = [note for place, note in enumerate(notes, 1) if place in completion.data["needed"]]
     if not chosen or not _may_give(request):
         return [], ""
-    known = ShownNotes(home.paths.hints, request.session).keys()  # of what was given meanwhile
+    known = shown.keys()  # of what was given meanwhile
     keys, text = note_rows.fitting(
         ((note.key, note.line) for note in _unchanged(home, chosen) if note.key not in known),
         intro=INTRO,
@@ -107,25 +107,22 @@ def weighed(home: Home, request: Request) -> tuple[list[str], str]:
     return keys, text if keys else ""
 
 
-def _chosen(home: Home, request: Request) -> list[Note]:
-    """Return the notes that a model chooses, in the order in which they fit; ``[]`` when no model answers."""
+def _answer(home: Home, request: Request, notes: list[Note]) -> Completion | None:
+    """Return the model's choice; None when no model answers."""
     quick = copy(home.settings)
     quick.model_timeout_s = min(quick.model_timeout_s, CALL_S / (1 + quick.model.count(",")))
     try:
         with closing(Ledger.of(home.paths)) as ledger:
             model = Metered.of(replace(home, settings=quick), ledger)
-            completion = model.complete_soon(lambda: _question(home, request), WAIT_S)
+            return model.complete_soon(lambda: _question(home, request, notes), WAIT_S)
     except BadAnswerError as error:  # which quotes the answer, and that may quote the prompt
         log.info("session %s: no note was weighed: %s", request.session, type(error).__name__)
-        return []
     except (ExpectedError, OSError, sqlite3.Error) as error:
         log.info("session %s: no note was weighed: %s", request.session, error)
-        return []
-    numbers = completion.data["needed"] if completion else []
-    return [note for number, note in enumerate(request.notes, 1) if number in numbers]
+    return None
 
 
-def _question(home: Home, request: Request) -> Prompt | None:
+def _question(home: Home, request: Request, notes: list[Note]) -> Prompt | None:
     """Return the question to the model, None when the session has gone on or nothing of the prompt may be sent."""
     if not _may_give(request):
         return None
@@ -134,8 +131,7 @@ def _question(home: Home, request: Request) -> Prompt | None:
     if not prompt.strip():
         return None
     before = conversation.recent(home, safe_name(request.session), request.transcript, request.prompt)
-    notes = [note.line for note in request.notes]
-    asked = tasks.weigh({"prompt": prompt, "conversation": before, "notes": notes})
+    asked = tasks.weigh({"prompt": prompt, "conversation": before, "notes": [note.line for note in notes]})
     return replace(asked, project=request.project)
 
 

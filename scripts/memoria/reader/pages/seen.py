@@ -27,7 +27,7 @@ def show(site: Site, asked: Asked) -> View:
     given, more, is_there = list[Given](), 0, bool(one.transcript)
     try:
         if is_there:
-            given, more = seen.of_transcript(site, ident, one.transcript, MAX_GIVEN)
+            given, more = seen.of_transcript(site, one.transcript, MAX_GIVEN)
     except OSError:
         is_there = False
     keys = [] if given else seen.keys_of(site.home, ident)
