@@ -63,7 +63,7 @@ GROUPS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "Run": (("status", "verify", "doctor"), ("flush", "compile", "consolidate", "eval", "observe", "weigh", "mcp")),
     "Set up": (("demo", "install", "config", "ingest"), ("uninstall", "move", "completion")),
 }
-READING = frozenset((*GROUPS["Read"][0], *GROUPS["Read"][1], "status", "verify", "doctor", "lint", "eval", "export"))
+READING = frozenset((*GROUPS["Read"][0], *GROUPS["Read"][1], "status", "verify", "doctor", "lint", "eval"))
 LAST_STREAM = 2  # the descriptor of standard error
 
 log = logging.getLogger(__name__)
