@@ -163,3 +163,37 @@ def test_the_third_set_is_caught_but_for_a_few_weak_values_and_no_look_alike_is(
 def test_a_password_that_is_said_is_removed_in_seven_languages(text: str, kept: str) -> None:
     assert redact(text) == kept
     assert redact(kept) == kept
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("password: Marmot&5033ab!", "password: [redacted:password]"),
+        ("La password di staging è ora Girasole!77", "La password di staging è ora [redacted:password]"),
+        ("het wachtwoord van de database: x5Marmot74", "het wachtwoord van de database: [redacted:password]"),
+        ("Пароль от базы — Ромашка2024!", "Пароль от базы — [redacted:password]"),  # noqa: RUF001 (Cyrillic)
+        ("비밀번호는 Harb27or% 입니다", "비밀번호는 [redacted:password] 입니다"),
+        ("Lösenordet är Sommar#2024", "Lösenordet är [redacted:password]"),
+        ("şifre: Karanfil88?x", "şifre: [redacted:password]"),
+        ("hasło to z6Copper11", "hasło to [redacted:password]"),
+        (
+            "echo hunter2Xy91 | docker login --password-stdin",
+            "echo [redacted:password] | docker login --password-stdin",
+        ),
+        (f"tls.key: LS0tLS1CRUdJTiBSU0EgUFJJ{'VkFU' * 20}==", "tls.key: [redacted:private-key]"),
+    ],
+)
+def test_what_a_second_trial_found_is_removed(text: str, kept: str) -> None:
+    assert redact(text) == kept
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password: &default", "password: *anchor", "https://x.example/?password=$P&user=me", "пароль обязателен",
+        "La password è obbligatoria", "het wachtwoord is verlopen", "echo $TOKEN | docker login --password-stdin",
+        "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t", "Пароль: минимум 8 символов", "비밀번호를 입력하세요",
+    ],
+)  # fmt: skip
+def test_what_only_speaks_of_passwords_stays(text: str) -> None:
+    assert redact(text) == text

@@ -18,6 +18,16 @@ _NAME = r"[a-z0-9_.-]{0,60}(?:pass|pwd|secret|token|key|salt|credential)[a-z0-9_
 _OPTION = r"[ \t=]{1,3}[\"']?(?P<value>[^\s\"'$<-][^\s\"'<]{3,100})"
 _ARGS = r"[^\n|;]{0,120}?[ \t]"
 
+# In prose: the words for a password, and what stands between one and the password.
+_WORDS = (
+    "password|passphrase|passcode|passwort|kennwort|mot de passe|contraseña|clave|senha|palavra-passe|wachtwoord|lösenord"
+    "|passord|adgangskode|hasło|heslo|salasana|пароль|şifre|parola|비밀번호|암호|密码|密碼|口令|パスワード|暗証番号"
+)
+_SAYS = (
+    r"(?:[ \t](?:is|was|to|ist|lautet|heißt|est|es|é|è|är|er|je|on|это)(?: (?:now|jetzt|maintenant|ahora|agora|ora|nu))?:?[ \t]{1,3}"
+    r"|[ \t\u00a0\u202f]?[:：][ \t]{0,3}|[ \t][—–-][ \t]|(?:现在|現在)?[是为為はが는은][ \t、]?|(?<=[^\x00-\x7f])[ \t])"
+)
+
 
 class _Rule(NamedTuple):
     """Where to look (literals in lower case), the pattern that starts there, and the kind of what it finds."""
@@ -25,6 +35,9 @@ class _Rule(NamedTuple):
     beginnings: tuple[str, ...]
     pattern: re.Pattern[str]
     kind: str = "password"
+
+
+_PIPED = r"(?:echo|printf)[ \t](?:%s[ \t]|-n[ \t])?[\"']?(?P<value>[^\s\"'$<|][^\s\"'<|]{3,100})[\"']?[ \t]?\|[^\n|]{1,120}?--(?:password-stdin|with-token)"
 
 
 def _rule(beginnings: str, pattern: str, kind: str = "password") -> _Rule:
@@ -58,17 +71,9 @@ _RULES = (
     # addresses
     _rule("jdbc:", r"jdbc:[a-z0-9]{2,20}(?::[a-z0-9]{2,20}){0,2}:[^\s/:@]{1,60}/(?P<value>[^\s/@\"']{4,100})@"),
     _rule("https://", r"https://(?P<value>[0-9a-f]{32})@[a-z0-9.-]{3,100}/[0-9]", "key"),
+    _rule("echo |printf ", _PIPED),
     # said in prose
-    _rule(
-        "password|passphrase|passcode",
-        r"pass(?:word|phrase|code)[ \t](?:for|of|on|to|at|in)[ \t][^\n.;:?!]{1,50}?[ \t](?:is|was)(?: now)?:?[ \t]{1,3}(?P<said>[!-~]{6,100})",
-    ),
-    _rule("passwort|kennwort", r"(?:pass|kenn)wort(?:[ \t][^\n.;:?!]{1,50}?)?(?:[ \t](?:ist|lautet|heißt)(?: jetzt)?:?|[ \t]?:)[ \t]{1,3}(?P<said>[!-~]{6,100})"),
-    _rule("mot de passe", r"mot de passe(?:[ \t][^\n.;:?!]{1,50}?)?(?:[ \t]est(?: maintenant)?|[ \t\u00a0\u202f]?:)[ \t]{1,3}(?P<said>[!-~]{6,100})"),
-    _rule("contraseña|clave", r"(?:contraseña|clave)(?:[ \t][^\n.;:?!]{1,50}?)?(?:[ \t]es(?: ahora)?:?|[ \t]?:)[ \t]{1,3}(?P<said>[!-~]{6,100})"),
-    _rule("senha|palavra-passe", r"(?:senha|palavra-passe)(?:[ \t][^\n.;:?!]{1,50}?)?(?:[ \t]é(?: agora)?:?|[ \t]?:)[ \t]{1,3}(?P<said>[!-~]{6,100})"),
-    _rule("密码|密碼|口令", r"(?:密码|密碼|口令)[ \t]?(?:现在|現在)?[是为為：:][ \t]?(?P<said>[!-~]{6,100})"),
-    _rule("パスワード|暗証番号", r"(?:パスワード|暗証番号)[ \t]?[はが：:][ \t、]?(?P<said>[!-~]{6,100})"),
+    _rule(_WORDS, rf"(?:{_WORDS})\w{{0,10}}(?:[ \t][^\n.;:?!]{{1,50}}?)?{_SAYS}(?P<said>[!-~]{{6,100}}|[^\s,;\u3040-\u30ff\u4e00-\u9fff]{{6,100}})"),
 )  # fmt: skip
 
 _BY_BEGINNING = [(beginning, rule) for rule in _RULES for beginning in rule.beginnings]

@@ -54,6 +54,7 @@ _BESIDE_PASSWORD = re.compile(r"""[ \t]{1,2}(?=["'`]?[^\s"'`]{0,30}\d)""")
 _OPENING = re.compile(r"""(?:[bru]{0,2}(?=["']))?\\{0,2}["'`]""")
 _SCHEME = re.compile(r"(?:bearer|basic|token|digest|apikey|api-key)[ \t]+", re.IGNORECASE)
 _BARE = re.compile(r"""(?:\\(?![nrt"'`\\])|[^\s"'`<>,;&\\]){1,160}""")
+_BARE_TEXT = re.compile(r"""(?:\\(?![nrt"'`\\])|[^\s"'`<>,;\\]){1,160}""")  # "&" ends a value in a URL only
 _BARE_ENV = re.compile(r"""(?:\\(?![nrt"'`\\])|[^\s"'`\\]){1,160}""")
 _JUDGED = 160  # characters of an unquoted value that are examined; the rest of a secret is redacted with them
 _REST = re.compile(r"""[^\s"'`<>,;&\\]*""")
@@ -67,7 +68,7 @@ _ABOUT = re.compile(
     r"|encryption|index|column|env|var|holder|tracker|used|per|cost|price|max|min|total|word|ize|izing"
 )
 _PLACEHOLDER = re.compile(
-    r"\[redacted:|[$%#<{(]|\*{3}|\.{3}|…|x{4,}|y{4,}|0{6,}$|your|my[_-]|our[_-]|insert|replace|change[_-]?(?:me|it|this)"
+    r"\[redacted:|[&*][A-Za-z_-]+$|[$%#<{(]|\*{3}|\.{3}|…|x{4,}|y{4,}|0{6,}$|your|my[_-]|our[_-]|insert|replace|change[_-]?(?:me|it|this)"
     r"|example|dummy|fake|placeholder|redacted|todo|tbd|none$|null|nil$|true|false|undefined|process\.env|os\.environ"
     r"|import\.meta|env\.|secrets?\.|vars?\.|self\.|this\.|config\.|settings\.|props\.|req\.|str$|string|bytes$|int$"
     r"|optional|any$|boolean|number|required|missing|empty|invalid|unset|await$|new$|async$|function|return",
@@ -122,9 +123,8 @@ def _value(text: str, lowered: str, word: re.Match[str]) -> Span:
     if not form:
         return start, start, ""
     scheme = _SCHEME.match(text, start)
-    start, end, quoted = _extent(
-        text, scheme.end() if scheme else start, environment=form == "assign" and name.isupper()
-    )
+    bare = _BARE_TEXT if form != "assign" else _BARE_ENV if name.isupper() else _BARE
+    start, end, quoted = _extent(text, scheme.end() if scheme else start, bare)
     judged = _Judged(text[start:end], password, quoted, form, name.isupper())
     vague = tail in _PLURALS or (word.group(1) in _VAGUE and tail in ("", "orization"))
     strict = form == "beside" or (vague and not scheme)
@@ -197,7 +197,7 @@ def _field(lowered: str, before: str, end: int) -> re.Match[str] | None:
     return match if match and _ASKED.search(before) else None
 
 
-def _extent(text: str, start: int, *, environment: bool) -> tuple[int, int, bool]:
+def _extent(text: str, start: int, pattern: re.Pattern[str]) -> tuple[int, int, bool]:
     """Return where the value at ``start`` begins and ends, and whether it is quoted."""
     opening = _OPENING.match(text, start)
     if opening:
@@ -206,11 +206,11 @@ def _extent(text: str, start: int, *, environment: bool) -> tuple[int, int, bool
         if close >= 0 and not 0 <= line < close:
             return opening.end(), close, True
         start = opening.end()
-    bare = (_BARE_ENV if environment else _BARE).match(text, start)
+    bare = pattern.match(text, start)
     if not bare:
         return start, start, False
     end = bare.end()
-    while end > start and text[end - 1] in ".,;:)]}*" and not environment:
+    while end > start and text[end - 1] in ".,;:)]}*" and pattern is not _BARE_ENV:
         end -= 1
     return start, end, False
 

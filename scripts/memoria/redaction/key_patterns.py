@@ -36,6 +36,12 @@ class Shape:
 _END = r"(?![A-Za-z0-9])"
 
 SHAPES = (
+    Shape(
+        "private-key",
+        "LS0tLS1CRUdJTi",
+        r"LS0tLS1CRUdJTi(?!BDRVJU|BQVUJM)[A-Za-z0-9+/]{40,}={0,2}",
+        "docs: RFC 7468, in base64",
+    ),
     Shape("aws-key", "A3T|AKIA|ASIA|ABIA|ACCA", r"A[A-Z0-9]{3}[A-Z2-7]{16}" + _END, "gitleaks aws-access-token"),
     Shape("aws-key", "ABSK", r"ABSK[A-Za-z0-9+/]{100,}={0,2}", "betterleaks aws-amazon-bedrock-api-key-long-lived"),
     Shape("gcp-key", "AIza", r"AIza[\w-]{35}", "gitleaks gcp-api-key"),
