@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import threading
 from pathlib import Path
 
+import portalocker.portalocker
 import pytest
 
 from memoria.ground import locks
@@ -31,10 +31,23 @@ def test_a_file_system_without_locks_is_refused_with_a_clear_word(
     def refuse(*_: object) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(fcntl, "flock", refuse)
+    monkeypatch.setattr(portalocker.portalocker, "LOCKER", refuse)
     for lock in (locks.held, locks.waiting):
         with pytest.raises(CannotLockError, match="MEMORIA_STATE"), lock(tmp_path / "a.lock"):
             pass
+
+
+def test_a_lock_that_the_system_gave_up_on_is_waited_for_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = [BlockingIOError(errno.EAGAIN, "gave up"), None, None]  # as Windows does after ten seconds
+
+    def give_up_once(*_: object) -> None:
+        if error := answers.pop(0):
+            raise error
+
+    monkeypatch.setattr(portalocker.portalocker, "LOCKER", give_up_once)
+    with locks.waiting(tmp_path / "a.lock"):
+        assert answers == [None]  # taken at the second try; one is left to let it go
+    assert answers == []
 
 
 def test_an_error_of_the_work_under_a_lock_is_not_taken_for_a_lock_that_cannot_be_had(tmp_path: Path) -> None:
