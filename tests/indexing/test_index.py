@@ -192,16 +192,6 @@ def test_the_users_own_words_rank_above_the_same_words_of_others() -> None:
         assert keys(index, "deploy fridays")[0] == "archive/b"
 
 
-def test_importance_recency_and_the_asking_project_lift_a_document(paths: Paths) -> None:
-    same = "the cache is warmed at start"
-    view = Visibility(Settings.load({"MEMORIA_SHARE_PROJECTS": "1"}), paths, "mine")
-    for better in ({"project": "mine"}, {"importance": 1.0}, {"date": "2026-11-20"}):
-        with Index(":memory:") as index:
-            plain = {"date": "2026-01-01"}
-            index.add([note("a", same, **plain), note("b", same, **(plain | better)), note("c", same, **plain)])
-            assert keys(index, "cache warmed", view=view)[0] == "knowledge/concepts/b.md", better
-
-
 def test_a_superseded_fact_leads_to_its_successor() -> None:
     old = note("old", "the port is 8080", superseded_by="knowledge/concepts/mid.md")
     mid = note("mid", "a new listener", superseded_by="knowledge/concepts/new.md")

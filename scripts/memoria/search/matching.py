@@ -11,20 +11,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Collection, Mapping, Sequence
-    from typing import Any
 
     from memoria.base.visibility import Visibility
 
 _ROWS = 62.5  # documents for each candidate that the rare words of a query may match, to bound its cost
-_BM25 = "bm25(terms, 3.0, 2.0, 1.0, 0.0)"  # title, names, body, scope: chooses the candidates
-_PREFERRED = 1.15  # factor for documents of the project that asks
-_FRESH = 0.05  # added to the factor of a document of the newest day; halves every _FRESH_DAYS
-_FRESH_DAYS = 30.0
+_BM25 = "bm25(terms, 1.0, 1.0, 1.0, 0.0)"  # title, names, body, scope: chooses the candidates
 NOWHERE = (0, 0)
-_READ = (
-    "SELECT id, codes, ends, places, lengths, project, importance, date"
-    " FROM documents JOIN contents USING (id) WHERE id IN"
-)
+_READ = "SELECT id, codes, ends, places, lengths FROM contents WHERE id IN"
 
 
 class Matching:
@@ -40,47 +33,27 @@ class Matching:
 
     def rated(self, words: list[str], project: str) -> tuple[dict[str, ranking.Word], dict[str, int]]:
         """Return the words with their information content, and how many documents hold each that any holds."""
-        _, total = self.size(project)
         known = self.holding(words, project)
+        _, total = self.size(project)
         rated = {word: ranking.Word(tokens.code(word), known.get(word, NOWHERE)[1], total) for word in words}
         return rated, {word: known[word][0] for word in words if known.get(word, NOWHERE)[0]}
 
     def ranked(
-        self,
-        rated: Mapping[str, ranking.Word],
-        matching: dict[str, int],
-        limit: int,
-        scope: str,
-        view: Visibility | None,
+        self, rated: Mapping[str, ranking.Word], matching: dict[str, int], limit: int, scope: str
     ) -> list[ranking.Candidate]:
         """Return the documents that fit the words, best first."""
         words = list(rated.values())
-        candidates = self.candidates(matching, scope, max(self._most, 2 * limit))
-        ranked = self.promising(words, candidates, max(self._most // 2, limit), view)
-        for candidate in ranked:
-            candidate.look(words)
-        ranked.sort(key=_by_score)
-        return ranked
-
-    def promising(
-        self, words: list[ranking.Word], candidates: list[int], most: int, view: Visibility | None
-    ) -> list[ranking.Candidate]:
-        """Return the best of the candidates by a first estimate."""
-        newest, own = self._newest(), view.own if view else ""
-        asked = ", ".join("?" * len(candidates))
-        wanted = frozenset([word.code for word in words])
-        read = []
-        for document, codes, ends, positions, packed, *about in self._db.execute(f"{_READ} ({asked})", candidates):
+        found = self.candidates(matching, scope, max(self._most, 2 * limit))
+        asked = ", ".join("?" * len(found))
+        candidates = []
+        for document, codes, ends, positions, lengths in self._db.execute(f"{_READ} ({asked})", found):
             small = "H" if len(ends) < len(codes) else "I"
-            places = ranking.Places(_numbers(codes, "I"), _numbers(ends, small), _numbers(positions, small), wanted)
-            lengths, factor = _numbers(packed, "H"), _boost(about, own, newest)
-            score, held = ranking.outline(words, places, lengths)
-            read.append((score * factor, document, held, lengths, factor))
-        read.sort(key=lambda item: (-item[0], item[1]))
-        return [
-            ranking.Candidate(document, ranking.Text(held, lengths), factor)
-            for _, document, held, lengths, factor in read[:most]
-        ]
+            numbers = _numbers(codes, "I"), _numbers(ends, small), _numbers(positions, small), _numbers(lengths, "H")
+            candidates.append(ranking.Candidate(document, ranking.Places(*numbers), words))
+        best = sorted(candidates, key=_by_score)[: max(self._most // 2, limit)]
+        for candidate in best:
+            candidate.look()
+        return sorted(best, key=_by_score)
 
     def size(self, project: str) -> tuple[int, int]:
         """Return the number of documents and of words in a project, or in the whole home for ``""``."""
@@ -101,20 +74,6 @@ class Matching:
             values,
         )
         return {word: (documents, passages) for word, documents, passages in rows}
-
-    def counted(self, words: Sequence[str], scope: str) -> dict[str, int]:
-        """Return the number of documents within a scope that hold each word."""
-        asked = "SELECT count(*) FROM terms WHERE terms MATCH ?"
-        expressions = ((word, "{title names body} : " + phrase(word) + scope) for word in words)
-        return {word: self._db.execute(asked, (expression,)).fetchone()[0] for word, expression in expressions}
-
-    def has_kind(self, kind: str) -> bool:
-        """Return whether there is a document of a kind."""
-        term = phrase(layout.scope_terms("", kind)[1])
-        return (
-            self._db.execute("SELECT 1 FROM terms WHERE terms MATCH ? LIMIT 1", (f"scope : {term}",)).fetchone()
-            is not None
-        )
 
     def candidates(self, matching: dict[str, int], scope: str, most: int = 0) -> list[int]:
         """Return the documents to score: the best matches of rare words, then the newest matches of common ones."""
@@ -144,9 +103,6 @@ class Matching:
         rows = self._db.execute(f"SELECT rowid FROM terms WHERE terms MATCH ? {order}", (expression,))  # noqa: S608
         return [row[0] for row in rows]
 
-    def _newest(self) -> float:
-        return _days(self._db.execute("SELECT max(date) FROM documents").fetchone()[0] or "")
-
 
 def _numbers(packed: bytes, kind: str) -> memoryview[int]:
     """Return the numbers of an array that was stored as bytes; ``array`` would import ``collections``."""
@@ -155,24 +111,6 @@ def _numbers(packed: bytes, kind: str) -> memoryview[int]:
 
 def _by_score(candidate: ranking.Candidate) -> tuple[float, int]:
     return -candidate.score, candidate.document
-
-
-def _boost(about: Sequence[Any], own: str, newest: float) -> float:
-    """Return the factor of a document's score for its project, importance and age."""
-    project, importance, date = about
-    boost = _PREFERRED if own and project == own else 1.0
-    boost *= 0.95 + 0.1 * float(importance)
-    if date:
-        boost *= 1 + _FRESH * 2 ** (-max(newest - _days(date), 0.0) / _FRESH_DAYS)
-    return boost
-
-
-def _days(date: str) -> float:
-    """Return about how many days lie between year 0 and an ISO date; 0 for anything else."""
-    try:
-        return int(date[:4]) * 365.25 + int(date[5:7]) * 30.4 + int(date[8:10])
-    except ValueError:
-        return 0.0
 
 
 def scope(project: str, view: Visibility | None, kinds: Collection[str]) -> str:

@@ -85,7 +85,7 @@ class Finder:
         try:
             rated, known = self._matching.rated(words, project)
             scope = matching.scope(project, view, (*(kinds or layout.KINDS), layout.ASKED))
-            ranked = self._matching.ranked(rated, known, limit, scope, view)
+            ranked = self._matching.ranked(rated, known, limit, scope)
             found = self._weighed(ranked, kinds or layout.KINDS)
             return self.shown(found, limit, view, is_folded=is_folded and len(kinds) != 1, kinds=kinds)
         except sqlite.module().Error as error:
