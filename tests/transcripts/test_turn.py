@@ -239,6 +239,19 @@ def test_a_queued_prompt_that_is_repeated_or_taken_back_is_not_said_twice() -> N
     assert read([queue("enqueue", "01", content="oops"), queue("popAll", "02")]) == []
 
 
+@pytest.mark.parametrize("answered", [False, True])
+def test_a_prompt_that_the_client_queues_again_and_again_is_said_once(answered: bool) -> None:
+    lines, reader, turns = [], Reader(), []
+    for number in range(0, 28, 2):
+        lines += [queue("enqueue", f"{number:02d}", content="and then?"), queue("dequeue", f"{number + 1:02d}")]
+        lines += [assistant("then this", f"a{number}", f"2026-03-01T09:00:{number + 2:02d}Z")] if answered else []
+    for piece in (lines[:20], lines[20:]):
+        reader = Reader(carry=reader.carry)
+        turns += list(reader.read(piece))
+    turns += reader.settle()
+    assert [turn.text for turn in turns if turn.role == "user"] == ["and then?"]
+
+
 def test_a_closing_that_names_nobody_is_not_guessed_while_others_wait() -> None:
     notice = '{"task_id":"b1"}'
     lines = [queue("enqueue", "01", content=notice), queue("enqueue", "02", content="mine"), queue("remove", "03")]

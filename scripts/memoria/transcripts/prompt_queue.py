@@ -6,15 +6,17 @@ appears again on a line of its own; of those typed in older clients 57 % never d
 record. Here is kept which ones are still open. Knows the queue's rules; does not know turns or lines.
 
 A prompt is *lost* for certain, and given out, once it was handed over and a later answer began without a line of its
-own: the client writes a handed-over prompt before the answer to it.
+own: the client writes a handed-over prompt before the answer to it. Clients were seen to enqueue and dequeue one text
+again and again: what left the queue or was given out, and comes again, is the same prompt.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 _MAX_ENTRIES = 1_000  # entries remembered; machine notices may stay open for a whole session
+_MAX_GIVEN = 100  # prompts remembered that were given out
 
 
 @dataclass(slots=True)
@@ -37,20 +39,26 @@ def _normal(text: str) -> str:
 
 @dataclass(slots=True)
 class Queue:
-    """The client's prompt queue as its log tells it. ``unnamed`` counts closings that do not say whose they are."""
+    """The client's prompt queue as its log tells it.
+
+    ``unnamed`` counts closings that do not say whose they are. ``given``: what was given out, so that it is not twice.
+    """
 
     entries: list[Queued] = field(default_factory=list)
     unnamed: int = 0
     closed: str = ""  # when the last unnamed closing happened
+    given: list[str] = field(default_factory=list)
 
     def dump(self) -> dict[str, Any]:
         """The state as JSON values; ``Queue.load`` brings it back."""
-        return {"entries": [asdict(entry) for entry in self.entries], "unnamed": self.unnamed, "closed": self.closed}
+        entries = [asdict(entry) for entry in self.entries]
+        return {"entries": entries, "unnamed": self.unnamed, "closed": self.closed, "given": self.given}
 
     @classmethod
     def load(cls, state: dict[str, Any]) -> Queue:
         """The queue as ``dump`` saw it; TypeError or KeyError when the state is not one of ours."""
-        return cls([Queued(**entry) for entry in state["entries"]], int(state["unnamed"]), str(state["closed"]))
+        entries = [Queued(**entry) for entry in state["entries"]]
+        return cls(entries, int(state["unnamed"]), str(state["closed"]), list(map(str, state.get("given", ()))))
 
     @property
     def open(self) -> list[Queued]:
@@ -59,9 +67,11 @@ class Queue:
 
     def enqueue(self, entry: Queued) -> list[Queued]:
         """Add an entry; returns prompts pushed out because the queue's memory is bounded."""
-        self.entries.append(entry)
+        again = _normal(entry.text)
+        self.entries = [old for old in self.entries if old.said or not old.left or _normal(old.text) != again]
+        self.entries.append(replace(entry, said=entry.said or again in self.given))
         surplus, self.entries = self.entries[:-_MAX_ENTRIES], self.entries[-_MAX_ENTRIES:]
-        return [old for old in surplus if not old.said]
+        return self._give([old for old in surplus if not old.said])
 
     def close(self, text: str, time: str) -> None:
         """A ``remove`` or ``dequeue``: the named entry left, or one that the log does not name (text '')."""
@@ -109,12 +119,16 @@ class Queue:
             entry.said = True
         if lost:
             self._forget()
-        return lost
+        return self._give(lost)
 
     def settle(self) -> list[Queued]:
         """The session is over: everything that exists nowhere else is given out and the queue is empty."""
         lost = self.open
         self.entries, self.unnamed = [], 0
+        return self._give(lost)
+
+    def _give(self, lost: list[Queued]) -> list[Queued]:
+        self.given = [*self.given, *(_normal(entry.text) for entry in lost)][-_MAX_GIVEN:]
         return lost
 
     def _forget(self) -> None:

@@ -94,7 +94,7 @@ class Reader:
     @property
     def carry(self) -> str:
         """What a later reader of the same session has to know (JSON), '' when nothing is queued and no use is open."""
-        if not self._queue.entries and not self._uses:
+        if not self._queue.entries and not self._queue.given and not self._uses:
             return ""
         uses = {ident: [use.name, use.about] for ident, use in self._uses.items()}
         return json.dumps({"queue": self._queue.dump(), "uses": uses})
