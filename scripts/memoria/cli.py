@@ -207,11 +207,15 @@ def _reads(name: str, args: argparse.Namespace) -> bool:
 
 def _run_in_home(verb: ModuleType, args: argparse.Namespace, *, reads: bool) -> int:
     home = Home.open(reads=reads)
-    _log_to(home)
-    for problem in home.settings.problems:
-        print(f"memoria: {problem}", file=sys.stderr)
-    status: int = verb.command(args, home)
-    return status
+    if home.is_begun:
+        _log_to(home)
+    try:
+        for problem in home.settings.problems:
+            print(f"memoria: {problem}", file=sys.stderr)
+        status: int = verb.command(args, home)
+        return status
+    finally:
+        home.leave()
 
 
 def _run_without_home(verb: ModuleType, args: argparse.Namespace) -> int:

@@ -36,6 +36,7 @@ class Owner:
     def __init__(self, base: Path) -> None:
         self.home = base / "user"
         self.root = clone(base / "clöne")
+        (base / "tmp").mkdir()
         for folder in ("daily", "knowledge"):
             (self.root / folder).mkdir()
             (self.root / folder / ".gitkeep").touch()
@@ -44,6 +45,7 @@ class Owner:
         self.env = {
             "HOME": str(self.home), "PATH": os.environ["PATH"], "MEMORIA_MODEL": "offline",
             "MEMORIA_PYTHON": "/bin/true", "CLAUDE_CONFIG_DIR": str(self.home / ".claude"),
+            "TMPDIR": str(base / "tmp"),
         }  # fmt: skip
 
     def run(self, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
@@ -84,8 +86,8 @@ def test_who_only_reads_begins_no_memory_in_the_clone_nor_anywhere(owner: Owner)
                   ["learned"], ["show", "01"], ["diff"], ["working"], ["lint"]):  # fmt: skip
         done = owner.run(*words)
         assert done.returncode in (0, 1), done.stderr
-        assert "scratch" not in done.stdout
     assert not owner.home.exists() or not list(owner.home.rglob("*"))
+    assert list(Path(owner.env["TMPDIR"]).iterdir()) == []
     assert not (owner.root / ".memoria").exists()
     assert "nothing is kept there yet" in owner.run("status").stdout
 

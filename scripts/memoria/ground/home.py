@@ -22,12 +22,13 @@ class Home:
     settings: Settings
     paths: Paths
     zone: Zone
+    scratch: str = ""  # the state of one who only reads, where there is no memory yet
 
     @classmethod
     def open(cls, *, reads: bool = False) -> Home:
         """Return the home that is chosen; make its folders when they are missing, and record it when it is found.
 
-        One who only ``reads`` makes no home: where there is none, the state is a scratch folder until the process ends.
+        One who only ``reads`` makes no home: where there is none, the state is a scratch folder until ``leave``.
         Raises HomeRefusedError when the settings cannot be read, the state belongs to a newer memoria or the folder
         cannot be written.
         """
@@ -36,8 +37,12 @@ class Home:
             raise HomeRefusedError(settings.refusal, MEND_CONFIG)
         paths = Paths.of(settings)
         is_begun = Path(paths.version).exists() or holds_memory(paths.home)
+        scratch = ""
         if reads and not is_begun:
-            paths = Paths(paths.home, _scratch())
+            import tempfile  # noqa: PLC0415 (only where there is no memory yet)
+
+            scratch = tempfile.mkdtemp(prefix="memoria-")
+            paths = Paths(paths.home, scratch)
         try:
             state.open_state(paths)
         except state.StateError as error:
@@ -46,16 +51,23 @@ class Home:
             raise HomeRefusedError(
                 f"cannot use {paths.state} ({error.strerror or error})", "make it writable or set MEMORIA_STATE"
             ) from error
-        if is_begun or not reads:
+        if not scratch:
             owner_only.make_folders(paths, is_shared=settings.shared_home)
         if not reads and not settings.home:
             _record(paths)
-        return cls(settings, paths, Zone(settings.tz))
+        return cls(settings, paths, Zone(settings.tz), scratch)
 
     @property
     def is_begun(self) -> bool:
         """Return whether there is a home, and not only the scratch folder of one who reads."""
-        return self.paths.state == Paths.of(self.settings).state
+        return not self.scratch
+
+    def leave(self) -> None:
+        """Remove the scratch folder of one who only read."""
+        if self.scratch:
+            import shutil  # noqa: PLC0415 (as above)
+
+            shutil.rmtree(self.scratch, ignore_errors=True)
 
     def second_memories(self) -> list[tuple[str, str]]:
         """Return what else holds memory besides this home, and what to do about each."""
@@ -64,17 +76,6 @@ class Home:
              f"use it instead with {invocation.shown(f'config set home {other}')}, or move it away")
             for other in other_memories(self.paths.home)
         ]  # fmt: skip
-
-
-def _scratch() -> str:
-    """Return a folder that is removed when the process ends."""
-    import atexit  # noqa: PLC0415 (only where there is no memory yet)
-    import shutil  # noqa: PLC0415
-    import tempfile  # noqa: PLC0415
-
-    folder = tempfile.mkdtemp(prefix="memoria-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
 
 
 def _record(paths: Paths) -> None:
