@@ -18,7 +18,7 @@ from memoria.base.settings import Settings
 from memoria.capture import detach, hook, once
 from memoria.indexing.documents import Document, Passage
 from memoria.indexing.index import Index
-from memoria.recall import prompt_notes, question, shown_notes
+from memoria.recall import certain_notes, prompt_notes, question, shown_notes
 from memoria.recall.session_start import session_start
 from places import PAYLOADS, ROOT
 
@@ -202,16 +202,16 @@ def test_what_is_said_stays_within_its_size_and_its_notes_are_whole(world: Paths
     long = "The flush race took the worker lock. " * 30
     remember(world, *(note(f"n{n}", f"{long} {n}", title=f"{n} " + "t" * 500) for n in range(5)))
     said = ask(world)
-    assert 600 < len(said) <= prompt_notes.MAX_CHARS
+    assert 600 < len(said) <= certain_notes.MAX_CHARS
     assert all(row.endswith(".md)") for row in rows(said))
-    assert 1 <= len(rows(said)) <= prompt_notes.NOTES
+    assert 1 <= len(rows(said)) <= certain_notes.NOTES
 
 
 def test_a_megabyte_on_one_line_is_cut_and_costs_no_more(world: Paths) -> None:
     remember(world, note(text="flush race worker lock " + "x" * 1_000_000))
     said = ask(world)
     assert len(rows(said)) == 1
-    assert len(said) <= prompt_notes.MAX_CHARS
+    assert len(said) <= certain_notes.MAX_CHARS
 
 
 def test_a_hostile_note_stays_one_line_inside_its_fence(world: Paths) -> None:

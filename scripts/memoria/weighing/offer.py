@@ -13,7 +13,7 @@ from pathlib import Path
 from memoria.base.visibility import Visibility
 from memoria.facts.store import Store
 from memoria.ground.home import Home
-from memoria.recall import note_rows, prompt_notes
+from memoria.recall import certain_notes, note_rows
 from memoria.recall.shown_notes import ShownNotes
 from memoria.search import duplicates
 from memoria.search.reader import Finder
@@ -57,7 +57,7 @@ def notes(home: Home, asked: str, own: str, session: str) -> list[Note]:
         records = finder.notes(asked, limit=RECORDS, room=note_rows.NOTE_CHARS, view=view, kinds=OTHERS, session=spoken)
         is_new = _News(known, page, asked, _quotes(home, (*found, *others)))
         fresh = [note for note in (*found, *others) if is_new(note)]
-        certain = prompt_notes.certain(finder, asked, view, spoken)
+        certain = certain_notes.certain(finder, asked, view, spoken)
         if not fresh and not any(map(is_new, certain)):
             return []
         told = [note for note in found if is_new(note)]
@@ -87,7 +87,7 @@ class _News:
         self._known = known
         self._page = page
         self._asked = asked
-        self._said = prompt_notes.plain(asked)
+        self._said = certain_notes.plain(asked)
         self._quotes = quotes
 
     def __call__(self, note: Statement) -> bool:
@@ -95,7 +95,7 @@ class _News:
         if note_rows.key(note) in self._known or note_rows.stands(note, self._page):
             return False
         quote = self._quotes.get(note.hit.anchor, "")
-        return not (quote and quote in self._said) and not prompt_notes.is_echo(note, self._asked)
+        return not (quote and quote in self._said) and not certain_notes.is_echo(note, self._asked)
 
 
 def _quotes(home: Home, statements: Iterable[Statement]) -> dict[str, str]:
@@ -104,7 +104,7 @@ def _quotes(home: Home, statements: Iterable[Statement]) -> dict[str, str]:
         return {}
     with Store.of(home.paths) as store:
         facts = (store.get(statement.hit.anchor) for statement in statements)
-        return {fact.id: prompt_notes.plain(fact.quote) for fact in facts if fact and fact.quote}
+        return {fact.id: certain_notes.plain(fact.quote) for fact in facts if fact and fact.quote}
 
 
 def _is_said(note: Statement, told: Iterable[Statement]) -> bool:

@@ -26,7 +26,7 @@ from memoria.ground.home import Home
 from memoria.models import tasks
 from memoria.models.metered import Metered
 from memoria.models.protocol import Completion, Prompt
-from memoria.recall import note_rows, prompt_notes
+from memoria.recall import certain_notes, note_rows
 from memoria.recall.shown_notes import ShownNotes
 from memoria.redaction.redact import Redactor
 from memoria.search import tokens
@@ -101,8 +101,8 @@ def weighed(home: Home, request: Request) -> tuple[list[str], str]:
     keys, text = note_rows.fitting(
         ((note.key, note.line) for note in _unchanged(home, chosen) if note.key not in known),
         intro=INTRO,
-        most_chars=prompt_notes.MAX_CHARS,
-        most_notes=prompt_notes.NOTES,
+        most_chars=certain_notes.MAX_CHARS,
+        most_notes=certain_notes.NOTES,
     )
     return keys, text if keys else ""
 
