@@ -143,7 +143,7 @@ def tool(user: User, source: Path) -> tuple[Path, Path]:
     """Install a wheel as a tool; building it is the publisher's work and not counted."""
     dist = source.parent / "dist"
     (wheel,) = dist.glob("*.whl")
-    user.run("uv", "tool", "install", "-q", wheel)
+    user.run("uv", "tool", "install", "-q", "--no-binary-package", "claude-agent-sdk", wheel)
     user.run("memoria", "install")
     return user.home / "memoria", user.home / ".local" / "share" / "uv" / "tools" / "claude-memoria"
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ast
 import fcntl
 import json
 import os
@@ -257,3 +258,12 @@ def test_an_observer_beyond_the_limit_is_left_to_the_next_hook(paths: Paths, wit
     assert "the next hook" in detach.start_observer(Settings.load(), paths)
     assert not Path(paths.state, "observer.late").exists()
     assert witness() == 0
+
+
+def test_the_worker_is_told_which_program_the_client_is_whose_hook_starts_it() -> None:
+    said = subprocess.run(
+        [sys.executable, "-c", "from memoria.capture import detach; print(detach.worker_environment())"],
+        env={**os.environ, "CLAUDE_PID": str(os.getpid())}, capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    if Path("/proc/self/exe").exists():
+        assert ast.literal_eval(said)["MEMORIA_CLIENT"] == str(Path("/proc/self/exe").readlink())

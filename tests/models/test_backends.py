@@ -17,8 +17,10 @@ from typing import Any
 import pytest
 
 from loopback import Json
+from memoria.base import user_environment
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
+from memoria.ground import client_program
 from memoria.ground.errors import BadAnswerError, ModelUnavailableError
 from memoria.models import answer, chain, tasks
 from memoria.models.claude import Claude
@@ -27,7 +29,7 @@ from memoria.models.protocol import JsonObject, Model, Prompt
 from memoria.models.scripted import Scripted
 from messages_api import Hang, MessagesApi, Reply, Status
 from ollama_api import OllamaApi
-from real_client import users_env
+from real_client import bundled_claude, users_env
 
 FLUSH = tasks.flush(
     {
@@ -180,6 +182,31 @@ def test_claude_gets_no_tool_and_nothing_of_the_users_settings(
     assert not fired.exists()
     assert not (home / ".claude" / "projects").exists()
     assert list(model.cwd.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_without_a_client_in_the_wheel_the_users_own_is_run_when_it_is_new_enough(
+    claude: Callable[..., tuple[Claude, MessagesApi]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, api = claude(lambda _: json.dumps(ANSWERS["flush"]))
+    monkeypatch.setattr(client_program, "bundled", lambda: "")
+    monkeypatch.setattr(client_program, "PLACES", ("~/.local/bin",))
+    old, own = tmp_path / "old" / "claude", tmp_path / "user" / ".local" / "bin" / "claude"
+    for path in (old, own):
+        path.parent.mkdir(parents=True)
+    old.write_text("#!/bin/sh\necho '2.1.247 (Claude Code)'\n")
+    old.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{old.parent}:/usr/bin:/bin")
+    with pytest.raises(ModelUnavailableError, match=r"2\.1\.248"):
+        model.complete(FLUSH)
+    assert api.messages == []
+    own.symlink_to(bundled_claude())
+    model.complete(FLUSH)
+    assert len(api.messages) == 1
+    own.unlink()
+    monkeypatch.setenv(user_environment.CLIENT, str(bundled_claude()))  # as the hook of a client elsewhere says
+    model.complete(FLUSH)
+    assert len(api.messages) == 2
 
 
 @pytest.mark.slow

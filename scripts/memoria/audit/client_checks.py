@@ -17,7 +17,7 @@ from memoria.audit.finding import BROKEN, NOTE, OK, Finding, Findings
 from memoria.base import interpreter, invocation
 from memoria.base import paths as places
 from memoria.capture import detach
-from memoria.ground import clock
+from memoria.ground import client_program, clock
 from memoria.ground.errors import ClientSettingsError
 from memoria.ground.home import Home
 from memoria.transcripts import client_files
@@ -163,6 +163,16 @@ def check_worker(home: Home) -> Findings:
         yield Finding("worker", BROKEN, f"{python} lacks {', '.join(told[1:])}", remedy)
     else:
         yield Finding("worker", OK, f"{python} is {told[0]} and has all packages")
+
+
+def check_client(home: Home) -> Findings:
+    """Check whether a model call finds a client that is new enough."""
+    del home
+    program = client_program.find()
+    if program:
+        yield Finding("client", OK, f"{program} is {client_program.version(program)}")
+    else:
+        yield Finding("client", NOTE, client_program.MISSING, f"{client_program.REMEDY}: calls of Claude models run it")
 
 
 def check_mcp(home: Home) -> Findings:

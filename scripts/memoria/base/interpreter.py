@@ -173,7 +173,12 @@ def find_program(name: str, more: tuple[str, ...] = ()) -> str:
 
 def find_on_path(name: str, more: Sequence[str] = ()) -> str:
     """Return the path of a program in a folder of PATH, or else of ``more``; ``""`` if not found."""
-    for folder in [*os.environ.get("PATH", "").split(os.pathsep), *more]:
+    return find_in([*os.environ.get("PATH", "").split(os.pathsep), *more], name)
+
+
+def find_in(folders: Sequence[str], name: str) -> str:
+    """Return the path of a program in the first of these folders that holds it; ``""`` if not found."""
+    for folder in folders:
         path = os.path.join(folder, name + ".exe" if os.name == "nt" else name)
         if folder and os.path.isabs(folder) and os.access(path, os.X_OK) and os.path.isfile(path):
             return path

@@ -37,6 +37,7 @@ SESSION_VARIABLES = (
 )
 SESSION_MARKS = ("CLAUDECODE", "CLAUDE_PID", "CLAUDE_PROJECT_DIR")
 SETTINGS_FILES = ("settings.json", "settings.local.json")
+CLIENT = "MEMORIA_CLIENT"  # the program of the client whose hook started this process
 DETACHED = "MEMORIA_DETACHED"  # marks what a hook or a worker started, in the background
 PART_BYTES = 1 << 16
 MAX_SETTINGS_PARTS = 64  # of a settings file: 4 MiB
@@ -251,6 +252,15 @@ def _env_of(path: str) -> tuple[dict[str, str], str]:
 
 def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def client_program() -> str:
+    """Return the program of the client that started this process, ``""`` where the system does not tell."""
+    client = _client(os.environ, os.getpid())
+    try:
+        return os.readlink(f"/proc/{client}/exe") if client else ""
+    except OSError:
+        return ""
 
 
 def _client(environ: Mapping[str, str], process: int) -> int:

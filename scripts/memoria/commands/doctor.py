@@ -156,7 +156,8 @@ async def _asked(url: str) -> StoreStats:
 CHECKS: tuple[Callable[[Home], Findings], ...] = (
     _settings, state_checks.check_excluded, state_checks.check_forgotten, state_checks.check_home,
     state_checks.check_files,
-    client_checks.check_hooks, client_checks.check_firing, client_checks.check_pythons, client_checks.check_mcp,
+    client_checks.check_hooks, client_checks.check_firing, client_checks.check_pythons, client_checks.check_client,
+    client_checks.check_mcp,
     state_checks.check_disk, state_checks.check_lock, state_checks.check_synced, state_checks.check_jobs,
     state_checks.check_understood, state_checks.check_clock, check_memory_server, check_redis,
     rehearsal.check_rehearsal,

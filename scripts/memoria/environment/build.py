@@ -25,6 +25,7 @@ STEP_TIMEOUT_S = 900.0  # for the slowest of lines; uv takes seconds
 UNUSED_S = 7 * 86_400.0
 PYTHONS = ("python3.13", "python3.12", "python3.11", "python3.14", "python3")
 FITS = "import sys; sys.exit(sys.version_info < (3, 11))"
+WITHOUT_CLIENT = "claude-agent-sdk"  # its wheel holds a client of 365 MB, its source distribution none
 IMPORTS = "import jsonschema, mcp.server, msgspec, yaml"
 NOTHING_FOUND = "neither uv nor Python 3.11 or newer was found: install uv (https://docs.astral.sh/uv/)"
 
@@ -79,7 +80,7 @@ def _ways(folder: str) -> Iterator[list[list[str]]]:
     """Yield ways to make an environment at ``folder``, best first, each as the commands to run."""
     lock = os.path.join(places.ROOT, interpreter.LOCK_FILE)
     python = interpreter.python_of(folder)
-    install = ["install", "--quiet", "--require-hashes", "-r", lock]
+    install = ["install", "--quiet", "--require-hashes", "--no-binary", WITHOUT_CLIENT, "-r", lock]
     uv = interpreter.find_uv()
     if uv:
         yield [

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from memoria.base import user_environment
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings, env_of
+from memoria.ground import client_program
 from memoria.ground.errors import BadAnswerError, ModelUnavailableError
 from memoria.models import answer
 from memoria.models.protocol import SYSTEM, Completion, Model, Prompt, Usage
@@ -94,9 +95,8 @@ class Claude:
             anyio.run(self._listen, prompt, received)
         except TimeoutError:
             self._fail(received, started, f"gave no answer within {self.timeout_s:g} s")
-        except CLINotFoundError as error:
-            message = f"{self.name}: the client's program is missing; reinstall claude-agent-sdk."
-            raise ModelUnavailableError(message, retry_now=False, model=self.name) from error
+        except CLINotFoundError:
+            self._miss_client()
         except ProcessError as error:  # a received result says more than the exit status
             if received.result is None:
                 self._fail(received, started, f"the client stopped with exit status {error.exit_code}")
@@ -130,6 +130,7 @@ class Claude:
         from claude_agent_sdk import ClaudeAgentOptions  # noqa: PLC0415
 
         return ClaudeAgentOptions(
+            cli_path=client_program.find() or self._miss_client(),
             model=self.alias or None,
             system_prompt=SYSTEM,
             tools=[],
@@ -177,6 +178,10 @@ class Claude:
         at_once = status not in {*_NEEDS_A_PERSON, _TOO_MANY} and received.error not in ("billing_error", "rate_limit")
         message = f"{self.name}: the service gave no answer ({fault})."
         raise ModelUnavailableError(message, retry_now=at_once, model=self.name, usage=usage)
+
+    def _miss_client(self) -> NoReturn:
+        message = f"{self.name}: {client_program.MISSING}; {client_program.REMEDY}."
+        raise ModelUnavailableError(message, retry_now=False, model=self.name)
 
     def _fail(self, received: _Received, started: float, what: str) -> NoReturn:
         raise ModelUnavailableError(f"{self.name} {what}.", model=self.name, usage=_usage(received, started))

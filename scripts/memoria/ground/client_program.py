@@ -1,0 +1,67 @@
+"""Client program: the ``claude`` that memoria's model calls run, which is the user's own.
+
+In this order: the one inside the Agent SDK's wheel, where memoria was installed with that; the client whose hook
+started this process; the first on PATH; the usual places. Whichever is no client, or too old, is passed over.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from memoria.base import interpreter, user_environment
+
+OLDEST = (2, 1, 248)  # an older one reads the files that an ``@path`` in a conversation names
+PLACES = (
+    "~/.local/bin", "~/.claude/local", "~/.npm-global/bin", "~/.bun/bin", "~/.yarn/bin", "~/node_modules/.bin",
+    "/opt/homebrew/bin", "/usr/local/bin", "/usr/bin",
+)  # fmt: skip
+QUIET = {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1"}
+DEADLINE_S = 20.0
+MISSING = f"no Claude Code {'.'.join(map(str, OLDEST))} or newer found on PATH or in the usual places"
+REMEDY = "install or update Claude Code, or put its folder on PATH"
+
+
+def find() -> str:
+    """Return the path of the client to run, ``""`` when there is none that is new enough."""
+    return bundled() or next((path for path in _candidates() if _number(version(path)) >= OLDEST), "")
+
+
+def bundled() -> str:
+    """Return the client inside the Agent SDK's wheel, ``""`` where it was built without one."""
+    spec = importlib.util.find_spec("claude_agent_sdk")
+    if spec is None or spec.origin is None:
+        return ""
+    return interpreter.find_in([str(Path(spec.origin).parent / "_bundled")], "claude")
+
+
+def version(program: str) -> str:
+    """Return what ``--version`` of a client says, ``""`` when it does not run or is no client."""
+    environment = {**user_environment.reduced(os.environ), **QUIET, "CLAUDE_INVOKED_BY": "memoria"}
+    try:
+        run = subprocess.run(
+            [program, "--version"], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            errors="replace", timeout=DEADLINE_S, check=False,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    said = run.stdout.strip()
+    return said if run.returncode == 0 and said.endswith("(Claude Code)") else ""
+
+
+def _candidates() -> Iterator[str]:
+    started_by = os.environ.get(user_environment.CLIENT, "")
+    if os.path.isabs(started_by):  # noqa: PTH117 (a text from the environment)
+        yield started_by
+    for folders in (os.environ.get("PATH", "").split(os.pathsep), *([os.path.expanduser(each)] for each in PLACES)):  # noqa: PTH111
+        if path := interpreter.find_in(folders, "claude"):
+            yield path
+
+
+def _number(said: str) -> tuple[int, ...]:
+    found = re.match(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})", said)
+    return tuple(map(int, found.groups())) if found else ()
