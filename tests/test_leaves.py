@@ -1,6 +1,6 @@
 """What leaves the machine: one request for each call, to where the user chose, and nothing else.
 
-Also holds README's section of that name, sentence by sentence.
+Also holds the section of that name in docs/privacy.md, sentence by sentence.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ HELD = {
 
 
 def sentences() -> list[str]:
-    text = (ROOT / "README.md").read_text(encoding="utf-8").split("## What leaves the machine\n")[1].split("\n## ")[0]
+    text = (ROOT / "docs" / "privacy.md").read_text(encoding="utf-8").split("## What leaves the machine\n")[1]
     return [part for part in re.split(r"(?<=\.)\s+(?=[A-Z])", " ".join(text.split())) if part]
 
 

@@ -84,7 +84,7 @@ class Person:
         with Index(self.home.paths.index) as index:
             hits = index.search("npm yarn packages", kinds=("fact",))
         self.sessions += 1  # a session is given each note once
-        prompt = "npm or yarn for packages?"
+        prompt = "Do we use npm, pnpm or yarn for packages, or none?"
         given = {"hook_event_name": "UserPromptSubmit", "session_id": f"s{self.sessions}", "prompt": prompt}
         told = prompt_notes.user_prompt_submit(
             hook.Event({**given, "cwd": "/nowhere"}), self.home.settings, self.home.paths

@@ -15,7 +15,7 @@ from memoria.base import sqlite
 # Slow, or for the rare case: a pause, a line that must be escaped, an error of the file system, several projects.
 RARE = {
     "_ast", "collections", "datetime", "errno", "functools", "json", "logging", "memoria.base.fence",
-    "memoria.capture.paused", "memoria.recall.shown_notes", "pathlib", "re", "typing",
+    "memoria.capture.paused", "pathlib", "re", "typing",
 }  # fmt: skip
 
 

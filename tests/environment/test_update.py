@@ -18,7 +18,11 @@ from plugin_person import PREFIX, Person, call
 
 pytestmark = pytest.mark.slow
 
-SAID = ("Always write dates as 2026-11-22.", "Never push to main without a review.", "We deploy on Tuesdays only.")
+SAID = (
+    "Always write dates as 2026-11-22.",
+    "Never push to main without a review.",
+    "From now on deploy on Tuesdays only.",
+)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ Sources, later wins: the default, ``config.json`` in the user's configuration fo
 client (``plugin_options``), ``MEMORIA_<NAME>`` in the environment. Folders that an option excludes are added to those
 of the file. A value that cannot be read is named in ``Settings.problems`` and the default is used, because a hook must
 not fail because of a typing error. A file that cannot be read is named in ``Settings.refusal``: the home and the
-excluded folders are then unknown, so nothing may be recorded. A test compares README's table with ``fields()``.
+excluded folders are then unknown, so nothing may be recorded. A test compares docs/settings.md with ``fields()``.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def command(args: argparse.Namespace, home: Home) -> int:
     """Serve until stdin ends."""
     if sys.stdin.isatty():
-        raise ExpectedError("memoria mcp is started by an MCP client, not by hand; see README, MCP")
+        raise ExpectedError("memoria mcp is started by an MCP client, not by hand; see docs/commands.md")
     for number in (signal.SIGINT, signal.SIGTERM):  # also where a shell has them ignored
         signal.signal(number, _end)
     asyncio.run(serve(home, args.session))
