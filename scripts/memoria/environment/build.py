@@ -85,7 +85,7 @@ def _ways(folder: str) -> Iterator[list[list[str]]]:
     if uv:
         yield [
             [uv, "venv", "--quiet", "--no-project", "--python", ">=3.11", folder],
-            [uv, "pip", *install, "--python", python, "--compile-bytecode"],
+            [uv, "pip", *install, "--python", python],
         ]
     base = find_python()
     if base:
