@@ -141,4 +141,4 @@ def test_uvx_runs_it_and_says_that_its_hooks_go_with_the_cache(wheel: Path, tool
     done = uv(*words, "--version", **env)
     assert done.stdout == f"memoria {memoria.__version__}\n", done.stderr
     done = uv(*words, "install", **env)
-    assert "uv tool install claude-memoria" in done.stdout, done.stderr
+    assert "uv tool install --no-binary-package claude-agent-sdk claude-memoria" in done.stdout, done.stderr

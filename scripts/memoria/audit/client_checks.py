@@ -90,7 +90,7 @@ def _declared(file: ClientSettings) -> Finding:
         return Finding("hooks", NOTE, f"{file.path} lacks {names}", f"run {invocation.shown('install')} again")
     if words and invocation.is_cached():
         return Finding("hooks", NOTE, f"{file.path} names hooks in a cache, which may be emptied",
-                       f"run `uv tool install {invocation.DISTRIBUTION}`, then `memoria install`")  # fmt: skip
+                       f"run `{invocation.INSTALL_TOOL}`, then `memoria install`")  # fmt: skip
     return Finding("hooks", OK, f"installed in {file.path}")
 
 
@@ -152,7 +152,7 @@ def check_worker(home: Home) -> Findings:
     told = _asked([python, "-c", PROBE], 120.0).split()
     remedy = f"delete {interpreter.environment()}: it is made again"
     if places.is_wheel():
-        remedy = f"install it again: `uv tool install --reinstall {invocation.DISTRIBUTION}`"
+        remedy = f"install it again: `{invocation.INSTALL_TOOL} --reinstall`"
     elif python != interpreter.python_of(interpreter.environment()):
         remedy = "run `uv sync` in the clone, or set MEMORIA_PYTHON"
     if not told:

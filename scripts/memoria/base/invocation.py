@@ -13,6 +13,7 @@ from memoria.base import paths as places
 
 COMMAND = "memoria"
 DISTRIBUTION = "claude-memoria"
+INSTALL_TOOL = f"uv tool install --no-binary-package claude-agent-sdk {DISTRIBUTION}"  # without the SDK's own client
 CACHE_MARK = "CACHEDIR.TAG"  # which package managers put into a cache, uv among them
 UV_RUN = "UV_RUN_RECURSION_DEPTH"  # what `uv run` sets for what it starts; its PATH is not the reader's
 SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+@~")

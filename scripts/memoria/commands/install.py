@@ -71,7 +71,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
     if invocation.is_cached():
         sys.stdout.write(
             "Note: this memoria lies in a cache, as uvx runs it; when the cache is emptied, nothing is kept any more. "
-            f"To make it stay: `uv tool install {invocation.DISTRIBUTION}`, then `memoria install`.\n"
+            f"To make it stay: `{invocation.INSTALL_TOOL}`, then `memoria install`.\n"
         )
     if settings.value.get("disableAllHooks"):
         sys.stdout.write('Note: "disableAllHooks" stands in this file: no hook will run until it is taken out.\n')
