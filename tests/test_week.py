@@ -15,7 +15,7 @@ import pytest
 from facts import BLOG, MONDAY, SHOP, a_fact, keeper
 from home_of import article, run
 from memoria.base.project import Project
-from memoria.briefing import housekeeping, refresh
+from memoria.briefing import refresh
 from memoria.capture import hook
 from memoria.commands import learned
 from memoria.facts.fact import GLOBAL, Fact
@@ -23,6 +23,7 @@ from memoria.facts.keeper import Keeper
 from memoria.facts.memory_server import Memory, Server
 from memoria.facts.sync import Sync
 from memoria.facts.wire import to_fact
+from memoria.flushing import server_round
 from memoria.ground.home import Home
 from memoria.indexing.index import Index
 from memoria.mcp.backends import IndexSearch
@@ -50,7 +51,7 @@ class Person:
             self.evening(kept)
 
     def evening(self, kept: Keeper) -> None:
-        housekeeping.exchange_facts(self.home, kept)
+        server_round.run(self.home, kept)
         refresh.renew(self.home, kept)
 
     def elsewhere(self) -> None:

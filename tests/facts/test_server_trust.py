@@ -20,7 +20,6 @@ import facts
 from facts import MONDAY, SHOP, a_fact, keeper
 from home_of import run
 from memoria.audit.finding import BROKEN, NOTE, OK
-from memoria.briefing import housekeeping
 from memoria.commands import doctor, status
 from memoria.commands import learned as learned_command
 from memoria.facts.fact import GLOBAL, Fact
@@ -28,7 +27,7 @@ from memoria.facts.keeper import Keeper
 from memoria.facts.memory_server import EVERYTHING, Server
 from memoria.facts.sync import Sync, Synced, state_of
 from memoria.facts.wire import to_memory
-from memoria.flushing import worker
+from memoria.flushing import server_round, worker
 from memoria.ground import clock, locks
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
@@ -636,11 +635,11 @@ def test_what_the_server_refuses_is_in_status_and_told_once_at_a_sessions_start(
     with Keeper.at(named) as kept:
         (fact,) = learned(kept, PNPM)
         kept.edit(fact.id, "word " * 300)
-        housekeeping.exchange_facts(named, kept)
+        server_round.run(named, kept)
         notice = Path(named.paths.notice)
         assert "refuses 1 fact" in notice.read_text()
         notice.unlink()  # a session's start has shown it
-        housekeeping.exchange_facts(named, kept)
+        server_round.run(named, kept)
         assert not notice.exists()
     run(status, named)
     shown = capsys.readouterr().out
@@ -648,7 +647,7 @@ def test_what_the_server_refuses_is_in_status_and_told_once_at_a_sessions_start(
     assert fact.id in shown
     with Keeper.at(named) as kept:
         kept.edit(fact.id, "Use pnpm 9.")
-        housekeeping.exchange_facts(named, kept)
+        server_round.run(named, kept)
     run(status, named)
     assert "memory server in order; 0 waiting\n" in capsys.readouterr().out
 

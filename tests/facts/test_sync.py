@@ -9,7 +9,6 @@ import pytest
 
 from facts import BLOG, MONDAY, SHOP, a_fact, keeper, sync
 from home_of import run
-from memoria.briefing import housekeeping
 from memoria.commands import flush
 from memoria.facts.fact import GLOBAL
 from memoria.facts.keeper import Keeper
@@ -18,6 +17,7 @@ from memoria.facts.push import MAX_FAILURES
 from memoria.facts.store import Link
 from memoria.facts.sync import Synced, state_of
 from memoria.facts.wire import edited_at, to_fact, to_memory
+from memoria.flushing import server_round
 from memoria.ground import clock, locks
 from memoria.ground.errors import (
     ExpectedError,
@@ -226,14 +226,14 @@ def test_the_worker_says_once_that_the_key_is_refused_and_takes_it_back(
     with Keeper.at(home) as kept:
         kept.take([a_fact("Use pnpm, not npm.")])
         for _ in range(3):
-            housekeeping.exchange_facts(home, kept)
+            server_round.run(home, kept)
         assert len(caplog.records) == 1
         assert notice.read_text().count("refuses the key") == 1
         notice.unlink()  # a session's start has shown it
-        housekeeping.exchange_facts(home, kept)
+        server_round.run(home, kept)
         assert not notice.exists()
         monkeypatch.setenv("MEMORY_API_KEY", KEY)
-        housekeeping.exchange_facts(Home.open(), kept)
+        server_round.run(Home.open(), kept)
         assert server.live() == ["Use pnpm, not npm."]
 
 

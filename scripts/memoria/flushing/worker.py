@@ -315,9 +315,10 @@ def _exchange(home: Home) -> None:
     if not home.settings.memory_api_url:
         return
     from memoria.facts.keeper import Keeper  # noqa: PLC0415 (needed only with a server)
+    from memoria.flushing import server_round  # noqa: PLC0415
 
     with Keeper.at(home) as keeper:
-        if housekeeping.exchange_facts(home, keeper):
+        if server_round.run(home, keeper):
             from memoria.briefing import refresh  # noqa: PLC0415 (takes 0.1 s with the search index)
 
             refresh.renew(home, keeper)

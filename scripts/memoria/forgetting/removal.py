@@ -40,11 +40,11 @@ from memoria.ground.replaced import Replaced
 from memoria.indexing import sources
 from memoria.indexing.index import Index
 from memoria.language.folding import folded, holds
-from memoria.observing.observer import pass_over
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.tombstones import Tombstones
 from memoria.wiki.transaction import ChangedError, Transactions
 from memoria.working.factory import open_store
+from memoria.working.observed import pass_over
 from memoria.working.scope import session_of
 
 REPLANS = 5  # new plans when a person saves a page in the meantime

@@ -24,6 +24,7 @@ from memoria.redaction.redact import Redactor
 from memoria.transcripts.clients import table
 from memoria.transcripts.screen import Screen
 from memoria.working import Limits, WorkingMemory
+from memoria.working.observed import READ
 from memoria.working.store import Store
 from memoria.working.task_reading import observe, where_you_were
 
@@ -31,7 +32,6 @@ log = logging.getLogger(__name__)
 
 News = tuple[str, int, bool]  # session, its cursor's time, whether it asks for a checkpoint (``OpenSessions.news``)
 EXCLUDED = "excluded"  # key in the observed state: whether the last line that was read is of an excluded folder
-READ = "read"  # key of the position up to which the transcript was read, stored together with the observed state
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,19 +96,6 @@ class Observer:
         state = _clean(observe(lines, before), self.redactor)
         read = {"transcript": place.transcript, "end": piece.end, "mark": piece.mark.hex()}
         return {**state, READ: read, EXCLUDED: is_out}
-
-
-async def pass_over(session: str, cursors: str, store: Store) -> None:
-    """Let the next look at a session, whose name is a safe one, begin after what its transcript says now."""
-    memory = await WorkingMemory.for_session(session, store=store)
-    place = cursor.latest(cursors, session)
-    try:
-        piece = transcript.read_after(place.transcript, 0, b"") if place else None
-    except OSError:
-        piece = None
-    if place and piece and not (await memory.get_observed()).get(READ):
-        read = {"transcript": place.transcript, "end": piece.end, "mark": piece.mark.hex()}
-        await memory.set_observed({READ: read})
 
 
 def _clean(value: Any, redactor: Redactor) -> Any:
