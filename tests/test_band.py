@@ -107,7 +107,7 @@ def test_the_client_shows_what_was_recalled_and_learned_and_forgets_what_is_pres
         Screen(clean_env(tmp_path / "user", api.url, **more), work, Path(short, "tmux"), *options) as screen,
     ):
         screen.see("0 notes recalled · 1 learned · $0.00 today")
-        screen.ask("Build the release: with pip, or with what?", "scripted answer")
+        screen.ask("Do we build the release with pip?", "scripted answer")
         screen.see("1 note recalled · 1 learned · $0.00 today")
         asked = len(api.requests)
         screen.ask("/memoria-band", "Recalled")

@@ -4,8 +4,8 @@ Plays the sets of ``tests/decisions`` through the hooks, the worker and the comp
 scripted one that writes what a good model would, and asks their prompts. Prints how often the notes, or the notes or
 the page, hold the statement that a prompt needs, and how often it is among the notes to weigh, of which a model chooses
 in a session; how many prompts that need nothing were given something; and how many characters the notes had. Without
-``--last`` only the tuning half is asked. ``--strangers`` also asks every project the
-real prompts of TRANSCRIPTS and CORPUS, as ``hint_threshold.py`` reads and halves them, of which none is meant for it.
+``--last`` only the tuning half is asked. ``--strangers`` also asks every project the real prompts of TRANSCRIPTS and
+CORPUS, as ``real_prompts.py`` reads and halves them, of which none is meant for it.
 """
 
 from __future__ import annotations

@@ -25,6 +25,8 @@ from memoria.models.scripted import Scripted
 from memoria.recall import weighed_notes
 from memoria.recall.prompt_notes import user_prompt_submit
 from memoria.recall.session_start import session_start
+from memoria.weighing import offer
+from memoria.weighing.weigher import Request
 from memory_server import MemoryServer
 from places import ROOT
 from played_story import Player, directed, staged
@@ -165,7 +167,7 @@ class Played(Player):
         )
 
     def _to_weigh(self, told: dict[str, object]) -> tuple[str, ...]:
-        """Return the notes that the hook hands over where a model can be asked."""
+        """Return the notes among which a model chooses, where one can be asked."""
         handed: list[bytes] = []
         event = Event({**told, "hook_event_name": "UserPromptSubmit", "permission_mode": "default"})
         with (
@@ -180,7 +182,8 @@ class Played(Player):
                 event.after()
         if not handed:
             return tuple(str(answer or "").split("\\n"))[1:]
-        return tuple(line for *_, line in json.loads(handed[0])["notes"])
+        request = Request.read(handed[0].decode())
+        return tuple(note.line for note in offer.notes(self.home, request.asked, request.project, request.session))
 
     def _page(self, project: str) -> str:
         return self._hook(
